@@ -1,0 +1,1 @@
+"""Bringing masked values onto every edit, and onto the published grid."""

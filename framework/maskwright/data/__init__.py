@@ -1,0 +1,1 @@
+"""Microdata in memory: variables, datasets, chunks of columns, number text."""

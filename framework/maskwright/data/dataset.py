@@ -1,0 +1,139 @@
+"""A file of microdata in memory: frozen columns with their variables, in record order."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from maskwright.data.variable import Variable
+from maskwright.errors import InputError, unknown_name
+
+
+@dataclass(frozen=True, eq=False)
+class Column:
+    """The cells of one variable.
+
+    Attributes
+    ----------
+    variable : Variable
+        What the column is.
+    values : ndarray of shape (n,)
+        float64 numbers for numeric variables (NaN where missing); int32 category codes for nominal and ordinal ones
+        (-1 where missing). Read-only.
+    missing : ndarray of shape (n,), bool
+        True where the cell has no value. Read-only.
+    """
+
+    variable: Variable
+    values: NDArray[Any]
+    missing: NDArray[np.bool_]
+
+    def __post_init__(self) -> None:
+        if self.values.shape != self.missing.shape or self.values.ndim != 1:
+            raise InputError(f"column {self.variable.name!r}: values and missing must be vectors of one length")
+        self.values.setflags(write=False)
+        self.missing.setflags(write=False)
+
+    @property
+    def name(self) -> str:
+        """The variable's name."""
+        return self.variable.name
+
+    def __len__(self) -> int:
+        return len(self.values)
+
+
+@dataclass(frozen=True, eq=False)
+class Layout:
+    """How a file was written, so that the masked file is written alike.
+
+    Attributes
+    ----------
+    format : str
+        Name of the source plugin: ``xml``, ``csv``, ``parquet``; ``dataframe`` for pandas input.
+    details : mapping
+        What that plugin needs to write the file again (root tag, record element, dialect, encoding). Never holds
+        record values.
+    """
+
+    format: str = "dataframe"
+    details: Mapping[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, eq=False)
+class Dataset:
+    """Microdata: columns of equal length, in file order.
+
+    Attributes
+    ----------
+    columns : tuple of Column
+        In file order; names are unique.
+    layout : Layout
+        How the file was written.
+    origin : ndarray of shape (n,), int64, or None
+        For every record the 0-based position of the original record it comes from, when records were dropped
+        (sampling); None when record i comes from original record i.
+    notes : tuple of str
+        What reading did that a person should know: cells coerced, missing cells counted, identifiers dropped.
+    """
+
+    columns: tuple[Column, ...]
+    layout: Layout = field(default_factory=Layout)
+    origin: NDArray[np.int64] | None = None
+    notes: tuple[str, ...] = ()
+
+    def __post_init__(self) -> None:
+        names = [column.name for column in self.columns]
+        if len(set(names)) != len(names):
+            twice = sorted({name for name in names if names.count(name) > 1})
+            raise InputError(f"variable names must be unique; twice: {', '.join(twice)}")
+        if len({len(column) for column in self.columns}) > 1:
+            raise InputError("all columns must have the same number of records")
+
+    def __len__(self) -> int:
+        return len(self.columns[0]) if self.columns else 0
+
+    def __iter__(self) -> Iterator[Column]:
+        return iter(self.columns)
+
+    def __contains__(self, name: object) -> bool:
+        return any(column.name == name for column in self.columns)
+
+    def __getitem__(self, name: str) -> Column:
+        for column in self.columns:
+            if column.name == name:
+                return column
+        raise InputError(unknown_name("variable", name, self.names))
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """Variable names in file order."""
+        return tuple(column.name for column in self.columns)
+
+    @property
+    def variables(self) -> tuple[Variable, ...]:
+        """The variables in file order."""
+        return tuple(column.variable for column in self.columns)
+
+    def matrix(self, names: Sequence[str] | None = None) -> NDArray[np.float64]:
+        """Values of the named variables as float64, codes for nominal ones; shape (n, p), NaN where missing."""
+        chosen = self.names if names is None else names
+        result = np.empty((len(self), len(chosen)), dtype=np.float64)
+        for position, name in enumerate(chosen):
+            column = self[name]
+            result[:, position] = column.values
+            if not column.variable.is_numeric:
+                result[column.missing, position] = np.nan
+        return result
+
+    def with_columns(self, changed: Mapping[str, Column]) -> Dataset:
+        """Copy with the named columns replaced; order kept."""
+        return replace(self, columns=tuple(changed.get(column.name, column) for column in self.columns))
+
+    def without(self, names: Sequence[str]) -> Dataset:
+        """Copy without the named columns."""
+        return replace(self, columns=tuple(column for column in self.columns if column.name not in names))

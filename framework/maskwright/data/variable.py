@@ -1,0 +1,54 @@
+"""What is known of one column: its type, role, unit, published grid and missing codes."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal, get_args
+
+VariableType = Literal["continuous", "integer", "ordinal", "nominal"]
+Role = Literal["identifier", "quasi_identifier", "confidential", "weight", "other"]
+
+VARIABLE_TYPES: tuple[str, ...] = get_args(VariableType)
+ROLES: tuple[str, ...] = get_args(Role)
+
+
+@dataclass(frozen=True)
+class Variable:
+    """One variable of a file of microdata.
+
+    Attributes
+    ----------
+    name : str
+        The column's name, as in the file.
+    type : {"continuous", "integer", "ordinal", "nominal"}
+        Continuous and integer variables are numeric; ordinal and nominal ones are codes with `categories`.
+    role : {"identifier", "quasi_identifier", "confidential", "weight", "other"}
+        What the variable is to an intruder and to the methods. Numeric variables are confidential unless declared,
+        others are "other".
+    unit : str or None
+        Unit of measurement, for reports only.
+    decimals : int or None
+        The published grid: values are multiples of ``10 ** -decimals``. 0 for integers. None: no grid, values are
+        published as binary64 and never rounded (float DataFrames, Parquet doubles).
+    lower, upper : float or None
+        Declared bounds, both inclusive; they become range edits.
+    categories : tuple of str
+        Categories of a nominal or ordinal variable in code order (the declared order for ordinal variables).
+    missing_codes : tuple of str
+        Cell texts that mean "no value", besides an absent or empty cell.
+    """
+
+    name: str
+    type: VariableType = "continuous"
+    role: Role = "confidential"
+    unit: str | None = None
+    decimals: int | None = None
+    lower: float | None = None
+    upper: float | None = None
+    categories: tuple[str, ...] = ()
+    missing_codes: tuple[str, ...] = ()
+
+    @property
+    def is_numeric(self) -> bool:
+        """Whether values are numbers rather than category codes."""
+        return self.type in ("continuous", "integer")

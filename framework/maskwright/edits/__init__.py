@@ -1,0 +1,1 @@
+"""Edit constraints: the model, its two languages, evaluation, analysis."""

@@ -1,0 +1,250 @@
+"""Edits: rules that every record must obey, in one model for both languages."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from fractions import Fraction
+from typing import Literal
+
+from maskwright.edits.expression import Expression
+from maskwright.errors import InputError, Place, unknown_name
+
+EditKind = Literal["linear", "product", "range", "governing", "domain", "checked"]
+Relation = Literal["==", "<=", "<", ">=", ">"]
+Binding = Literal["exact", "xpath1"]
+Severity = Literal["error", "warning"]
+
+
+@dataclass(frozen=True)
+class LinearPart:
+    """``sum(coefficient * variable) relation constant``, over two or more variables.
+
+    Attributes
+    ----------
+    coefficients : tuple of (name, Fraction)
+        Non-zero, in order of first use.
+    relation : {"==", "<=", "<", ">=", ">"}
+    constant : Fraction
+    tolerance : Fraction
+        Stated by the rule itself (``abs(f) <= eps``); 0 otherwise. Only with ``==``.
+    total : str or None
+        For equalities: the variable that stands alone on one side (``a + b == total``), the natural dependent.
+    """
+
+    coefficients: tuple[tuple[str, Fraction], ...]
+    relation: Relation
+    constant: Fraction
+    tolerance: Fraction = Fraction(0)
+    total: str | None = None
+
+
+@dataclass(frozen=True)
+class ProductPart:
+    """``coefficient * prod(variable ** exponent) relation constant``, or a monomial against a monomial.
+
+    ``V5 * V15 == V16`` is ``left=((V5, 1), (V15, 1)), right=((V16, 1),), coefficient=1``. Exponents are non-zero
+    integers; negative ones only where the rule divides.
+
+    Attributes
+    ----------
+    coefficient : Fraction
+        Multiplies the left side; not zero.
+    left, right : tuple of (name, int)
+        Variables and exponents of the two monomials; `right` is empty when the right side is only `constant`.
+    relation : {"==", "<=", "<", ">=", ">"}
+    constant : Fraction
+        Multiplies the right monomial, or is the right side itself.
+    total : str or None
+        For equalities: the variable that stands alone on one side with exponent 1.
+    """
+
+    coefficient: Fraction
+    left: tuple[tuple[str, int], ...]
+    relation: Relation
+    right: tuple[tuple[str, int], ...]
+    constant: Fraction
+    total: str | None = None
+
+
+@dataclass(frozen=True)
+class RangePart:
+    """One variable in an interval, or in a set of numbers or texts.
+
+    Attributes
+    ----------
+    variable : str
+    low, high : Fraction or None
+        Bounds; None is unbounded.
+    low_closed, high_closed : bool
+    numbers : tuple of Fraction or None
+        Possible values (sorted) when the rule lists numbers.
+    texts : tuple of str or None
+        Possible values when the rule lists texts.
+    integer : bool
+        Whether only whole numbers are allowed.
+    """
+
+    variable: str
+    low: Fraction | None = None
+    high: Fraction | None = None
+    low_closed: bool = True
+    high_closed: bool = True
+    numbers: tuple[Fraction, ...] | None = None
+    texts: tuple[str, ...] | None = None
+    integer: bool = False
+
+
+@dataclass(frozen=True)
+class GoverningPart:
+    """``if condition then consequent (else otherwise)``.
+
+    Attributes
+    ----------
+    condition : Expression
+        Any condition. `condition_parts` is its conjunction of analysable parts, or None when it is not one.
+    consequent, otherwise : tuple of Part
+        Conjunctions; `otherwise` is empty when there is no else branch.
+    refusal_parts : tuple of tuples of Part, or None
+        The negated condition as a disjunction of conjunctions (``not(a and b)`` is ``(not a,) or (not b,)``);
+        None when it has no such form.
+    """
+
+    condition: Expression
+    condition_parts: tuple[Part, ...] | None
+    consequent: tuple[Part, ...]
+    otherwise: tuple[Part, ...] = ()
+    refusal_parts: tuple[tuple[Part, ...], ...] | None = None
+
+
+@dataclass(frozen=True)
+class DomainPart:
+    """The combination of these variables' values occurs in the original file."""
+
+    variables: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class CheckedPart:
+    """Any other condition: evaluated, never analysed."""
+
+    expression: Expression
+
+
+Part = LinearPart | ProductPart | RangePart | GoverningPart | DomainPart | CheckedPart
+
+PART_KINDS: tuple[tuple[type, EditKind], ...] = (
+    (CheckedPart, "checked"),
+    (GoverningPart, "governing"),
+    (DomainPart, "domain"),
+    (ProductPart, "product"),
+    (LinearPart, "linear"),
+    (RangePart, "range"),
+)
+
+
+@dataclass(frozen=True)
+class Edit:
+    """One rule, as one assert or one line of YAML states it.
+
+    Attributes
+    ----------
+    name : str
+        Unique in its `EditSet`.
+    expression : Expression
+        The rule as written: true for a record that obeys it. What is validated.
+    parts : tuple of Part
+        The conjunction that algebra found in it. What masking and adjustment work on.
+    variables : tuple of str
+        In order of first use.
+    text : str
+        The rule's source text, on one line.
+    binding : {"exact", "xpath1"}
+        How the verdict is computed: decimal arithmetic and three truth values (YAML), or XPath 1.0 (Schematron).
+    message : str
+        What to tell a person; never contains values (``value-of`` is shown as the variable's name).
+    severity : {"error", "warning"}
+        Only errors stop a release.
+    place : Place or None
+        File and line.
+    checked_by : str
+        Engine of the verdict: ``model``, or ``lxml`` and ``saxon`` for tests outside the subset.
+    """
+
+    name: str
+    expression: Expression
+    parts: tuple[Part, ...]
+    variables: tuple[str, ...]
+    text: str
+    binding: Binding = "exact"
+    message: str = ""
+    severity: Severity = "error"
+    place: Place | None = None
+    checked_by: str = "model"
+
+    @property
+    def kind(self) -> EditKind:
+        """Kind of the edit: that of its least tractable part."""
+        for part_type, kind in PART_KINDS:
+            if any(isinstance(part, part_type) for part in self.parts):
+                return kind
+        return "checked"
+
+
+@dataclass(frozen=True)
+class EditSet:
+    """Edits in file order, names unique.
+
+    Attributes
+    ----------
+    edits : tuple of Edit
+    notes : tuple of str
+        What reading the rules did that a person should know.
+    """
+
+    edits: tuple[Edit, ...] = ()
+    notes: tuple[str, ...] = field(default=())
+
+    def __post_init__(self) -> None:
+        names = [edit.name for edit in self.edits]
+        twice = sorted({name for name in names if names.count(name) > 1}) if len(set(names)) < len(names) else []
+        if twice:
+            raise InputError(f"edit names must be unique; twice: {', '.join(twice)}")
+
+    def __iter__(self) -> Iterator[Edit]:
+        return iter(self.edits)
+
+    def __len__(self) -> int:
+        return len(self.edits)
+
+    def __getitem__(self, name: str) -> Edit:
+        for edit in self.edits:
+            if edit.name == name:
+                return edit
+        raise InputError(unknown_name("edit", name, (edit.name for edit in self.edits)))
+
+    def __add__(self, other: EditSet) -> EditSet:
+        return EditSet(self.edits + other.edits, self.notes + other.notes)
+
+    @property
+    def variables(self) -> tuple[str, ...]:
+        """Variables used by any edit, in order of first use."""
+        return tuple(dict.fromkeys(name for edit in self.edits for name in edit.variables))
+
+    def on(self, names: Sequence[str]) -> EditSet:
+        """The edits that use at least one of the named variables."""
+        chosen = set(names)
+        return EditSet(tuple(edit for edit in self.edits if chosen.intersection(edit.variables)))
+
+    @staticmethod
+    def parse(rules: Sequence[object]) -> EditSet:
+        """Read edits from YAML-language texts, or mappings ``{rule, name, message, severity}``.
+
+        Raises
+        ------
+        EditError
+            With every mistake: rule, column, what was expected.
+        """
+        from maskwright.edits.yaml import parse_rules  # noqa: PLC0415 - the readers build EditSets
+
+        return parse_rules(rules)

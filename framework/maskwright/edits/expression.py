@@ -1,0 +1,206 @@
+"""The expression tree that both languages, YAML text and XPath, are parsed into.
+
+A tree says nothing of arithmetic: `maskwright.edits.exact` evaluates it in decimal arithmetic with three truth
+values (YAML), `maskwright.edits.binary64` as an XPath 1.0 engine does (Schematron).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Literal
+
+ArithmeticOperator = Literal["+", "-", "*", "/", "mod", "^"]
+ComparisonOperator = Literal["==", "!=", "<", "<=", ">", ">="]
+
+NEGATED: dict[ComparisonOperator, ComparisonOperator] = {
+    "==": "!=", "!=": "==", "<": ">=", ">=": "<", ">": "<=", "<=": ">",
+}  # fmt: skip
+MIRRORED: dict[ComparisonOperator, ComparisonOperator] = {
+    "==": "==", "!=": "!=", "<": ">", ">": "<", "<=": ">=", ">=": "<=",
+}  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class Number:
+    """A numeric literal, exactly as written: ``0.1`` is 1/10; binary64 evaluation rounds it."""
+
+    value: Fraction
+
+
+@dataclass(frozen=True, slots=True)
+class Text:
+    """A string literal."""
+
+    value: str
+
+
+@dataclass(frozen=True, slots=True)
+class Truth:
+    """``true()`` or ``false()``."""
+
+    value: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Variable:
+    """The value of a variable; in XPath the node-set of child elements with this name."""
+
+    name: str
+
+
+@dataclass(frozen=True, slots=True)
+class Function:
+    """A call: XPath ``number string boolean floor ceiling round``; YAML ``abs min max round floor ceiling``."""
+
+    name: str
+    arguments: tuple[Expression, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Arithmetic:
+    """Two operands, in written order; ``/`` is XPath's ``div``."""
+
+    operator: ArithmeticOperator
+    left: Expression
+    right: Expression
+
+
+@dataclass(frozen=True, slots=True)
+class Negative:
+    """Unary minus."""
+
+    operand: Expression
+
+
+@dataclass(frozen=True, slots=True)
+class Comparison:
+    """Two operands compared."""
+
+    operator: ComparisonOperator
+    left: Expression
+    right: Expression
+
+
+@dataclass(frozen=True, slots=True)
+class Not:
+    """Logical negation."""
+
+    operand: Expression
+
+
+@dataclass(frozen=True, slots=True)
+class And:
+    """All operands hold; at least two, in written order."""
+
+    operands: tuple[Expression, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Or:
+    """At least one operand holds; at least two, in written order."""
+
+    operands: tuple[Expression, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class IfThen:
+    """``if P then E else F``; without F: P implies E."""
+
+    condition: Expression
+    consequent: Expression
+    otherwise: Expression | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class InInterval:
+    """``x in [low, high)``; a missing bound is unbounded."""
+
+    operand: Expression
+    low: Expression | None
+    high: Expression | None
+    low_closed: bool = True
+    high_closed: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class InSet:
+    """``x in {1, 2}`` or ``x in {"a", "b"}``."""
+
+    operand: Expression
+    members: tuple[Number | Text, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class InOriginal:
+    """``town in original``, ``(region, town) in original``: the combination occurs in the original file."""
+
+    names: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class IsMissing:
+    """``x is missing``: the cell has no value. Always true or false, never unknown."""
+
+    operand: Variable
+
+
+@dataclass(frozen=True, slots=True)
+class IsInteger:
+    """``x is integer``."""
+
+    operand: Expression
+
+
+Expression = (
+    Number
+    | Text
+    | Truth
+    | Variable
+    | Function
+    | Arithmetic
+    | Negative
+    | Comparison
+    | Not
+    | And
+    | Or
+    | IfThen
+    | InInterval
+    | InSet
+    | InOriginal
+    | IsMissing
+    | IsInteger
+)
+
+
+def children(expression: Expression) -> tuple[Expression, ...]:
+    """Operands of a node, in written order."""
+    match expression:
+        case Function(_, arguments):
+            return arguments
+        case Arithmetic(_, left, right) | Comparison(_, left, right):
+            return (left, right)
+        case Negative(operand) | Not(operand) | InSet(operand) | IsMissing(operand) | IsInteger(operand):
+            return (operand,)
+        case And(operands) | Or(operands):
+            return operands
+        case IfThen(condition, consequent, otherwise):
+            return (condition, consequent) if otherwise is None else (condition, consequent, otherwise)
+        case InInterval(operand, low, high):
+            return tuple(part for part in (operand, low, high) if part is not None)
+        case _:
+            return ()
+
+
+def variable_names(expression: Expression) -> tuple[str, ...]:
+    """Names of the variables used, each once, in order of first use."""
+    found: dict[str, None] = {}
+    stack: list[Expression] = [expression]
+    while stack:
+        node = stack.pop()
+        if isinstance(node, Variable):
+            found.setdefault(node.name)
+        elif isinstance(node, InOriginal):
+            found.update(dict.fromkeys(node.names))
+        stack.extend(reversed(children(node)))
+    return tuple(found)

@@ -1,0 +1,144 @@
+"""Errors that people meet: what is wrong, where, and what to do.
+
+Three families, one exit code each:
+
+* `InputError` (2): bad input or usage; a file, a rule, a parameter, a name.
+* `ReleaseRefused` (1): the input was fine, the result may not be released (an edit violated, a threshold missed).
+* anything else (3): a bug in Maskwright or in a plugin.
+
+Messages never contain a value of a record: microdata are confidential. They name the variable, the edit, the
+record number and counts.
+"""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+EXIT_FINE = 0
+EXIT_REFUSED = 1
+EXIT_INPUT = 2
+EXIT_BUG = 3
+
+
+@dataclass(frozen=True)
+class Place:
+    """Where in a file something is: 1-based line and column, and the text of that line."""
+
+    file: str | None = None
+    line: int | None = None
+    column: int | None = None
+    text: str | None = None
+
+    def __str__(self) -> str:
+        parts = [self.file or "", *(str(part) for part in (self.line, self.column) if part is not None)]
+        return ":".join(part for part in parts if part)
+
+
+@dataclass(frozen=True)
+class Problem:
+    """One mistake: a sentence, a place, and a way out.
+
+    Attributes
+    ----------
+    message : str
+        What is wrong and what was expected, in one sentence, without record values.
+    place : Place or None
+        Where; rendered as ``file:line:column`` with the line and a caret below it.
+    hint : str or None
+        What to do about it.
+    """
+
+    message: str
+    place: Place | None = None
+    hint: str | None = None
+
+    def __str__(self) -> str:
+        prefix = f"{self.place}: " if self.place is not None and str(self.place) else ""
+        lines = [prefix + self.message]
+        if self.place is not None and self.place.text is not None:
+            lines.append(f"    {self.place.text}")
+            if self.place.column is not None:
+                lines.append("    " + " " * (self.place.column - 1) + "^")
+        if self.hint:
+            lines.append(f"    {self.hint}")
+        return "\n".join(lines)
+
+
+class MaskwrightError(Exception):
+    """Base of all errors that Maskwright raises on purpose; `problems` lists every mistake found."""
+
+    exit_code = EXIT_INPUT
+
+    def __init__(self, problems: str | Problem | Sequence[Problem]) -> None:
+        if isinstance(problems, str):
+            problems = (Problem(problems),)
+        elif isinstance(problems, Problem):
+            problems = (problems,)
+        self.problems: tuple[Problem, ...] = tuple(problems)
+        super().__init__("\n".join(str(problem) for problem in self.problems))
+
+
+class InputError(MaskwrightError):
+    """Bad input or usage: nothing was written (exit code 2)."""
+
+
+class DataError(InputError):
+    """A data file cannot be read as flat records of declared variables."""
+
+
+class EditError(InputError):
+    """An edit cannot be read, contradicts the others, or cannot be met on the published grid."""
+
+
+class PipelineError(InputError):
+    """A pipeline file is wrong; `problems` has one entry for each mistake in it."""
+
+
+class PluginError(InputError):
+    """A plugin is unknown, broken, or broke a promise of its contract."""
+
+
+class ReleaseRefused(MaskwrightError):
+    """The result may not be released: nothing was published (exit code 1)."""
+
+    exit_code = EXIT_REFUSED
+
+
+class EditViolation(ReleaseRefused):
+    """At least one edit of severity ``error`` does not hold in the masked data."""
+
+
+class ThresholdMissed(ReleaseRefused):
+    """A measure is on the wrong side of its declared threshold."""
+
+
+def nearest_name(name: str, valid: Iterable[str]) -> str | None:
+    """Return the valid name that looks most like `name`, or None when none is close."""
+    names = sorted(valid)
+    lowered = {candidate.lower(): candidate for candidate in names}
+    if name.lower() in lowered:
+        return lowered[name.lower()]
+    found = difflib.get_close_matches(name, names, n=1, cutoff=0.6)
+    return found[0] if found else None
+
+
+def unknown_name(kind: str, name: str, valid: Iterable[str]) -> str:
+    """Sentence for an unknown name, with the nearest valid one: ``no method called 'noize'; did you mean 'noise'?``."""
+    names = sorted(valid)
+    nearest = nearest_name(name, names)
+    if nearest is not None:
+        return f"no {kind} called {name!r}; did you mean {nearest!r}?"
+    if not names:
+        return f"no {kind} called {name!r} (there are none)"
+    shown = ", ".join(names[:12]) + (f", ... ({len(names)} in all)" if len(names) > 12 else "")
+    return f"no {kind} called {name!r}; there are: {shown}"
+
+
+def line_of(path: str | Path, text: str, line: int, column: int) -> Place:
+    """Place of a 1-based line and column in `text`, with the line itself for the caret."""
+    lines = text.splitlines()
+    shown = lines[line - 1] if 0 < line <= len(lines) else None
+    return Place(str(path), line, column, shown)

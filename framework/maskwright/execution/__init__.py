@@ -1,0 +1,1 @@
+"""Doing the planned work: blocks, and running a method on them."""

@@ -1,0 +1,1 @@
+"""The pipeline file: YAML with positions, its model, names resolved to plugins."""

@@ -1,0 +1,1 @@
+"""The plan: variable groups, strata, operators, and who keeps each edit."""

@@ -1,0 +1,1 @@
+"""What a plugin is: the records of each kind, the hooks, the registry."""

@@ -1,0 +1,71 @@
+"""The unit of work of a method: one variable group, one stratum, one block of records."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+import numpy as np
+from numpy.typing import NDArray
+
+from maskwright.data.variable import Variable
+from maskwright.edits.edit import EditSet
+from maskwright.progress import Progress, silent
+
+
+@dataclass(frozen=True, eq=False)
+class Block:
+    """Records and variables that are masked together. Arrays are read-only.
+
+    Attributes
+    ----------
+    values : ndarray of shape (n, p), float64
+        Numbers, or category codes for nominal and ordinal variables. NaN where missing.
+    missing : ndarray of shape (n, p), bool
+    variables : tuple of Variable, length p
+    edits : EditSet
+        The edits that lie inside these variables.
+    operators : tuple of str, length p
+        How the plan wants each variable aggregated: ``mean``, ``geometric_mean``, ``lower_median``, ``mode``.
+    weights : ndarray of shape (n,), float64, or None
+        Sampling weights, when declared.
+    center, scale : ndarray of shape (p,), float64
+        Mean and standard deviation (ddof = 1) of each variable over the whole original file, also inside strata and
+        blocks. A constant variable has scale 1, so that it contributes nothing to a distance.
+    companions : mapping of name to ndarray of shape (n,)
+        Read-only columns outside the group that the method asked for.
+    progress : callable
+        To be told the share of the work done.
+    """
+
+    values: NDArray[np.float64]
+    missing: NDArray[np.bool_]
+    variables: tuple[Variable, ...]
+    edits: EditSet = field(default_factory=EditSet)
+    operators: tuple[str, ...] = ()
+    weights: NDArray[np.float64] | None = None
+    center: NDArray[np.float64] = field(default_factory=lambda: np.zeros(0))
+    scale: NDArray[np.float64] = field(default_factory=lambda: np.ones(0))
+    companions: Mapping[str, NDArray[np.float64]] = field(default_factory=dict)
+    progress: Progress = silent
+
+    @property
+    def n(self) -> int:
+        """Number of records."""
+        return int(self.values.shape[0])
+
+    @property
+    def p(self) -> int:
+        """Number of variables."""
+        return int(self.values.shape[1])
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """Names of the variables."""
+        return tuple(variable.name for variable in self.variables)
+
+    def standardised(self) -> NDArray[np.float64]:
+        """Return ``(values - center) / scale``, shape (n, p), C order; missing cells are 0, the file's mean."""
+        result = (self.values - self.center) / self.scale
+        result[self.missing] = 0.0
+        return np.ascontiguousarray(result)

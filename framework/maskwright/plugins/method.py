@@ -1,0 +1,99 @@
+"""What a protection method is: original values in, masked values out."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+from pydantic import BaseModel
+
+from maskwright.data.variable import Variable
+from maskwright.plugins.block import Block
+from maskwright.plugins.partition import NoParams
+
+Scope = Literal["variable", "group", "all"]
+Preserves = Literal["linear", "product", "inequality", "range", "domain", "mean", "covariance", "k"]
+Accepts = Literal["continuous", "integer", "ordinal", "nominal", "missing"]
+
+
+@dataclass(frozen=True, eq=False)
+class Masked:
+    """What a method made of a block.
+
+    Attributes
+    ----------
+    values : ndarray of shape (n, p), float64
+        Masked values; NaN where `missing`.
+    missing : ndarray of shape (n, p), bool
+    variables : tuple of Variable or None
+        Only when the method changed them (recoding); None keeps the block's.
+    labels : ndarray of shape (n,), int64, or None
+        Cluster of each record, when the method has clusters: then ``values == representatives[labels]`` and
+        adjustment and rounding act on the representatives, so that k holds.
+    representatives : ndarray of shape (c, p), float64, or None
+        One row per cluster; NaN where the whole cluster is missing.
+    origin : ndarray of shape (m,), int64, or None
+        Rows kept, when the method drops records.
+    notes : mapping of str to str, int or float
+        What the run record should hold (iterations, convergence, smallest cluster).
+    """
+
+    values: NDArray[np.float64]
+    missing: NDArray[np.bool_]
+    variables: tuple[Variable, ...] | None = None
+    labels: NDArray[np.int64] | None = None
+    representatives: NDArray[np.float64] | None = None
+    origin: NDArray[np.int64] | None = None
+    notes: Mapping[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Method:
+    """A protection method.
+
+    Attributes
+    ----------
+    name : str
+        What the pipeline calls it.
+    protect : callable
+        ``(block, params, rng) -> Masked``. A pure function: it leaves the block as it is and takes all randomness
+        from `rng`.
+    params : type of pydantic.BaseModel
+        The one source of truth of the parameters: validates the YAML, feeds ``explain``, the docs and the JSON Schema.
+    scope : {"variable", "group", "all"}
+        What a block holds: one variable at a time, one variable group of the plan, or all variables of the step.
+    blockable : bool
+        Whether records may be cut into blocks (``execution: {block_size: N}``) and strata.
+    accepts : frozenset of str
+        Variable types it can mask, and ``missing`` if it takes missing cells.
+    preserves : frozenset of str
+        Claims, tested by the kit and by every run: kinds of edit that hold in its output when they hold in each
+        record of its input and all their variables are in one block.
+    deterministic : bool
+        Whether it leaves `rng` alone.
+    k_parameter : str or None
+        Name of the parameter that promises a smallest cluster size.
+    partition_parameter : str or None
+        Name of the parameter that names a partition plugin. `resolve_partition` gives the plugin.
+    reference : str
+    summary : str
+    example : str
+        A YAML step that runs.
+    """
+
+    name: str
+    protect: Callable[[Block, Any, np.random.Generator], Masked]
+    params: type[BaseModel] = NoParams
+    scope: Scope = "group"
+    blockable: bool = True
+    accepts: frozenset[str] = frozenset({"continuous", "integer"})
+    preserves: frozenset[str] = frozenset()
+    deterministic: bool = False
+    k_parameter: str | None = None
+    partition_parameter: str | None = None
+    reference: str = ""
+    summary: str = ""
+    example: str = ""

@@ -1,0 +1,45 @@
+"""What a partition plugin is: records in, cluster labels out."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+from pydantic import BaseModel
+
+from maskwright.plugins.block import Block
+
+
+class NoParams(BaseModel, extra="forbid", frozen=True):
+    """Parameter model of a plugin without parameters."""
+
+
+@dataclass(frozen=True)
+class Partition:
+    """A way to cut records into clusters.
+
+    Attributes
+    ----------
+    name : str
+        What the pipeline calls it: ``partition: mdav``.
+    cluster : callable
+        ``(block, k, params, rng) -> labels``, ndarray of shape (n,), int64: cluster numbers 0..c-1, every cluster
+        with at least k records (one cluster when n < 2k). The function standardises with `Block.standardised`.
+    params : type of pydantic.BaseModel
+        Parameter model; its docstring and field descriptions are the documentation.
+    deterministic : bool
+        Whether `rng` is left alone.
+    reference : str
+        Paper, section.
+    summary : str
+        One sentence for `maskwright plugins`.
+    """
+
+    name: str
+    cluster: Callable[[Block, int, BaseModel, np.random.Generator], NDArray[np.int64]]
+    params: type[BaseModel] = NoParams
+    deterministic: bool = True
+    reference: str = ""
+    summary: str = ""

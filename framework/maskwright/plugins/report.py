@@ -1,0 +1,29 @@
+"""What a report is: the record of a run in, one file out."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+
+@dataclass(frozen=True)
+class Report:
+    """A way to show a finished run.
+
+    Attributes
+    ----------
+    name : str
+        The key in the pipeline's ``output:`` section, for instance ``report``.
+    write : callable
+        ``(path, record) -> None`` where `record` is the run record (`run.json`) as plain data, without any value of
+        a data record. `path` is a temporary name; the caller moves it into place.
+    suffixes : tuple of str
+    summary : str
+    """
+
+    name: str
+    write: Callable[[Path, Mapping[str, Any]], None]
+    suffixes: tuple[str, ...] = (".html",)
+    summary: str = ""

@@ -1,0 +1,63 @@
+"""What a source is: a file format that can be read and written in bounded memory."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Protocol
+
+from pydantic import BaseModel
+
+from maskwright.data.dataset import Layout
+from maskwright.data.variable import Variable
+from maskwright.plugins.partition import NoParams
+from maskwright.progress import Progress
+
+
+class Reading(Protocol):
+    """A file opened for reading."""
+
+    def batches(self) -> Iterator[Any]:
+        """Yield `pyarrow.RecordBatch` of consecutive records.
+
+        Text formats yield string columns (null: no cell, "": empty cell). Typed formats may yield numeric and
+        dictionary columns (null: no value). All batches have the same schema.
+        """
+        ...
+
+    @property
+    def layout(self) -> Layout:
+        """How to write the file again; complete once `batches` is exhausted."""
+        ...
+
+
+@dataclass(frozen=True)
+class Source:
+    """A file format.
+
+    Attributes
+    ----------
+    name : str
+        ``xml``, ``csv``, ``parquet``.
+    suffixes : tuple of str
+        File name endings it claims, lower case with the dot.
+    open : callable
+        ``(path, params, progress) -> Reading``.
+    write : callable
+        ``(path, batches, variables, layout) -> None``: write batches of published text (string columns) or typed
+        values to `path`, which is a temporary name; the caller moves it into place.
+    params : type of pydantic.BaseModel
+        The options of the pipeline's ``data:`` section that concern this format.
+    writes_text : bool
+        Whether `write` wants string columns (canonical number text) rather than typed ones.
+    summary : str
+    """
+
+    name: str
+    suffixes: tuple[str, ...]
+    open: Callable[[Path, Any, Progress], Reading]
+    write: Callable[[Path, Iterable[Any], tuple[Variable, ...], Layout], None]
+    params: type[BaseModel] = NoParams
+    writes_text: bool = True
+    summary: str = ""

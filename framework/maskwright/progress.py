@@ -1,0 +1,60 @@
+"""Progress of long work: a callable that is told the share done, and what to do with it.
+
+Kernels and plugins receive a `Progress` and call it now and then with a number between 0 and 1; they never print.
+The command line shows a bar with an estimate of the time left when standard error is a terminal, and nothing otherwise.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Protocol
+
+Progress = Callable[[float], None]
+"""Called with the share of the work done, 0 to 1."""
+
+
+def silent(share: float) -> None:  # noqa: ARG001 - the signature is the contract
+    """Progress that is shown to nobody."""
+
+
+class Reporter(Protocol):
+    """Who is told about the stages of a run: a terminal, a log, or nobody."""
+
+    def stage(self, title: str) -> Progress:
+        """Start a stage called `title`; the returned callable is told the share done (1.0 ends the stage)."""
+        ...
+
+    def notice(self, text: str) -> None:
+        """Say one sentence that the user should see now."""
+        ...
+
+
+class Quiet:
+    """Reporter that shows nothing."""
+
+    def stage(self, title: str) -> Progress:  # noqa: ARG002
+        """Return a progress callable that does nothing."""
+        return silent
+
+    def notice(self, text: str) -> None:
+        """Drop the sentence: notices are also part of the run's result."""
+
+
+def part(progress: Progress, start: float, stop: float) -> Progress:
+    """Progress of a piece of work that is the span `start` to `stop` of a larger one."""
+
+    def report(share: float) -> None:
+        progress(start + (stop - start) * share)
+
+    return report
+
+
+@contextmanager
+def stage(reporter: Reporter, title: str) -> Iterator[Progress]:
+    """Stage that is ended however the work inside ends."""
+    progress = reporter.stage(title)
+    try:
+        yield progress
+    finally:
+        progress(1.0)

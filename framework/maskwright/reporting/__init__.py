@@ -1,0 +1,1 @@
+"""What a person reads: the terminal, the run record and the public record."""

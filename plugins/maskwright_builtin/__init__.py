@@ -1,0 +1,1 @@
+"""Protection methods, partitions, measures, sources and reports that come with Maskwright."""
