@@ -167,6 +167,11 @@ class Edit:
         Only errors stop a release.
     place : Place or None
         File and line.
+    context : str or None
+        Schematron: the rule's context, an element name (``Record``) or absolute path (``/Microdata/Record``); the edit
+        fires on records with that name only. None (YAML): fires on every record.
+    shadowed : bool
+        Schematron: an earlier rule of the same pattern matches the same records, so this one never fires.
     checked_by : str
         Engine of the verdict: ``model``, or ``lxml`` and ``saxon`` for tests outside the subset.
     """
@@ -180,6 +185,8 @@ class Edit:
     message: str = ""
     severity: Severity = "error"
     place: Place | None = None
+    context: str | None = None
+    shadowed: bool = False
     checked_by: str = "model"
 
     @property
