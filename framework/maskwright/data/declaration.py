@@ -1,0 +1,74 @@
+"""What a person may declare of a variable in the pipeline's ``data: variables:`` section."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any
+
+from pydantic import BaseModel, BeforeValidator, Field, model_validator
+
+from maskwright.data.variable import Role, VariableType
+
+
+def _texts(value: Any) -> Any:
+    """Cell texts from a list, or from one text or number: ``missing: 9`` and ``missing: [9, ""]`` are both natural."""
+    if value is None:
+        return ()
+    if isinstance(value, (str, int, float)):
+        value = (value,)
+    if isinstance(value, (list, tuple)):
+        return tuple(_text(item) for item in value)
+    return value
+
+
+def _text(value: Any) -> Any:
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    return repr(value) if isinstance(value, (int, float)) else value
+
+
+CellTexts = Annotated[tuple[str, ...], BeforeValidator(_texts, json_schema_input_type=str | float | list[str | float])]
+
+
+class VariableDeclaration(BaseModel, extra="forbid", frozen=True):
+    """Declared facts of one variable; whatever is left out is inferred from the file."""
+
+    type: VariableType | None = Field(
+        None,
+        description="continuous, integer (numbers), ordinal or nominal (categories). Left out: inferred from cells.",
+    )
+    role: Role | None = Field(
+        None,
+        description="identifier (dropped), quasi_identifier or confidential (masked), weight or other (kept as it is). "
+        "Left out: confidential for numbers, other for text.",
+    )
+    unit: str | None = Field(None, description="Unit of measurement, shown in reports.")
+    decimals: int | None = Field(
+        None,
+        ge=0,
+        le=15,
+        description="Published decimals: masked values are rounded to them. Left out: those seen in the file.",
+    )
+    min: float | None = Field(
+        None, allow_inf_nan=False, description="Smallest possible value, inclusive; becomes a range edit."
+    )
+    max: float | None = Field(
+        None, allow_inf_nan=False, description="Largest possible value, inclusive; becomes a range edit."
+    )
+    categories: CellTexts = Field(
+        (), description="Categories of an ordinal (in order) or nominal variable, as the file writes them."
+    )
+    missing: CellTexts = Field((), description="Cell texts that mean 'no value', besides an empty or absent cell.")
+
+    @model_validator(mode="after")
+    def _is_consistent(self) -> VariableDeclaration:
+        if self.min is not None and self.max is not None and self.min > self.max:
+            raise ValueError("min is above max")
+        if len(set(self.categories)) != len(self.categories):
+            raise ValueError("a category is listed twice")
+        if self.categories and self.type in ("continuous", "integer"):
+            raise ValueError(f"categories are for ordinal and nominal variables, and the type says {self.type}")
+        if self.categories and (self.decimals is not None or self.min is not None or self.max is not None):
+            raise ValueError(
+                "decimals, min and max are for numbers, and categories make this variable nominal or ordinal"
+            )
+        return self
