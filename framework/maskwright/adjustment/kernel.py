@@ -1,0 +1,221 @@
+"""Compiled projection of many points, each onto its own polyhedron.
+
+The dual active-set method of Goldfarb and Idnani (Mathematical Programming 27, 1983, section 3) with the identity as
+Hessian: it starts at the unconstrained optimum, the point itself, and adds one violated constraint at a time. A point
+of a few dozen coordinates takes a handful of steps.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numba import njit, prange
+
+SOLVED = 0
+INFEASIBLE = 1
+STALLED = 2
+
+_TOLERANCE = 1e-12
+_DEPENDENT = 1e-20
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def _append(normal, basis, triangle, active):  # type: ignore[no-untyped-def]
+    """Orthogonalise `normal` against the basis (twice: Gram-Schmidt loses digits once); returns the squared rest."""
+    dimension = normal.shape[0]
+    rest = basis[active]
+    for column in range(dimension):
+        rest[column] = normal[column]
+    for row in range(active):
+        triangle[row, active] = 0.0
+    for _ in range(2):
+        for row in range(active):
+            inner = 0.0
+            for column in range(dimension):
+                inner += basis[row, column] * rest[column]
+            triangle[row, active] += inner
+            for column in range(dimension):
+                rest[column] -= inner * basis[row, column]
+    squared = 0.0
+    for column in range(dimension):
+        squared += rest[column] * rest[column]
+    return squared
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def _accept(squared, basis, triangle, active):  # type: ignore[no-untyped-def]
+    """Make the rest left by `_append` the next basis vector."""
+    length = np.sqrt(squared)
+    triangle[active, active] = length
+    for column in range(basis.shape[1]):
+        basis[active, column] /= length
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def _multipliers(triangle, active, result):  # type: ignore[no-untyped-def]
+    """Coordinates of the appended normal in the active normals: solve the triangle's leading block."""
+    for row in range(active - 1, -1, -1):
+        value = triangle[row, active]
+        for column in range(row + 1, active):
+            value -= triangle[row, column] * result[column]
+        result[row] = value / triangle[row, row]
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def _project_one(point, equal, equal_bound, own, own_bound, below, below_bound, work):  # type: ignore[no-untyped-def]
+    """Project one point in place; see `project_points`."""
+    dimension = point.shape[0]
+    basis, triangle, chosen, dual, step, in_use = work
+    shared = equal.shape[0]
+    fixed = shared + own.shape[0]
+    limits = below.shape[0]
+    active = 0
+    for number in range(fixed):
+        normal = equal[number] if number < shared else own[number - shared]
+        bound = equal_bound[number] if number < shared else own_bound[number - shared]
+        if np.isnan(bound):
+            continue
+        gap = -bound
+        size = abs(bound)
+        length = 0.0
+        for column in range(dimension):
+            gap += normal[column] * point[column]
+            size = max(size, abs(normal[column] * point[column]))
+            length += normal[column] * normal[column]
+        if active == dimension:
+            squared = 0.0
+        else:
+            squared = _append(normal, basis, triangle, active)
+        if squared <= _DEPENDENT * length or active == dimension:
+            if abs(gap) > 1e-9 * (1.0 + size):
+                return INFEASIBLE
+            continue
+        for column in range(dimension):
+            point[column] -= gap / squared * basis[active, column]
+        _accept(squared, basis, triangle, active)
+        chosen[active] = -1
+        dual[active] = 0.0
+        active += 1
+    for number in range(limits):
+        in_use[number] = False
+    for _ in range(20 * (limits + dimension) + 20):
+        worst, worst_gap = -1, 0.0
+        for number in range(limits):
+            if in_use[number] or np.isnan(below_bound[number]):
+                continue
+            gap = below_bound[number]
+            size = abs(gap)
+            for column in range(dimension):
+                term = below[number, column] * point[column]
+                gap -= term
+                size = max(size, abs(term))
+            if gap < -_TOLERANCE * (1.0 + size) and gap < worst_gap:
+                worst, worst_gap = number, gap
+        if worst < 0:
+            return SOLVED
+        own_dual = 0.0
+        gap = worst_gap
+        length = 0.0
+        for column in range(dimension):
+            length += below[worst, column] * below[worst, column]
+        while True:
+            # The constraint is -below . x >= -bound, so its normal is -below.
+            squared = 0.0
+            if active < dimension:
+                squared = _append(-below[worst], basis, triangle, active)
+            else:
+                for row in range(active):
+                    inner = 0.0
+                    for column in range(dimension):
+                        inner -= basis[row, column] * below[worst, column]
+                    triangle[row, active] = inner
+            _multipliers(triangle, active, step)
+            dual_step, leaving = np.inf, -1
+            for row in range(active):
+                if chosen[row] >= 0 and step[row] > 1e-14:
+                    ratio = dual[row] / step[row]
+                    if ratio < dual_step:
+                        dual_step, leaving = ratio, row
+            primal_step = np.inf
+            if active < dimension and squared > _DEPENDENT * length:
+                primal_step = -gap / squared
+            if np.isinf(dual_step) and np.isinf(primal_step):
+                return INFEASIBLE
+            taken = min(dual_step, primal_step)
+            for row in range(active):
+                dual[row] -= taken * step[row]
+            own_dual += taken
+            if not np.isinf(primal_step):
+                for column in range(dimension):
+                    point[column] += taken * basis[active, column]
+            if primal_step <= dual_step:
+                _accept(squared, basis, triangle, active)
+                chosen[active] = worst
+                dual[active] = own_dual
+                in_use[worst] = True
+                active += 1
+                break
+            gap += taken * squared if not np.isinf(primal_step) else 0.0
+            in_use[chosen[leaving]] = False
+            active = _drop(leaving, active, basis, triangle, chosen, dual)
+    return STALLED
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def _drop(leaving, active, basis, triangle, chosen, dual):  # type: ignore[no-untyped-def]
+    """Remove one active constraint: Givens rotations restore the triangle."""
+    dimension = basis.shape[1]
+    for column in range(leaving, active - 1):
+        chosen[column] = chosen[column + 1]
+        dual[column] = dual[column + 1]
+        for row in range(column + 2):
+            triangle[row, column] = triangle[row, column + 1]
+    for column in range(leaving, active - 1):
+        upper, lower = triangle[column, column], triangle[column + 1, column]
+        length = np.hypot(upper, lower)
+        cosine, sine = upper / length, lower / length
+        for other in range(column, active - 1):
+            first, second = triangle[column, other], triangle[column + 1, other]
+            triangle[column, other] = cosine * first + sine * second
+            triangle[column + 1, other] = -sine * first + cosine * second
+        for coordinate in range(dimension):
+            first, second = basis[column, coordinate], basis[column + 1, coordinate]
+            basis[column, coordinate] = cosine * first + sine * second
+            basis[column + 1, coordinate] = -sine * first + cosine * second
+    return active - 1
+
+
+@njit(cache=True, nogil=True, parallel=True, error_model="numpy")
+def project_points(points, equal, equal_bound, own, own_bound, below, below_bound, status):  # type: ignore[no-untyped-def]
+    """Project every point in place: the nearest x with ``equal @ x == equal_bound``, ``own @ x == own_bound`` and
+    ``below @ x <= below_bound``.
+
+    Parameters
+    ----------
+    points : ndarray of shape (r, d), float64
+        Replaced by their projections where `status` is 0.
+    equal, below : ndarray of shape (e, d) and (i, d)
+        Normals shared by all points.
+    equal_bound, below_bound : ndarray of shape (r, e) and (r, i)
+        Bounds of each point; NaN leaves the constraint out for that point.
+    own, own_bound : ndarray of shape (r, o, d) and (r, o)
+        Equalities with normals of their own for each point (linearised products).
+    status : ndarray of shape (r,), int8
+        Written: 0 solved, 1 infeasible, 2 stalled.
+    """
+    rows, dimension = points.shape
+    for row in prange(rows):
+        room = dimension + 1
+        work = (
+            np.empty((room, dimension)),
+            np.empty((room, room)),
+            np.empty(room, np.int64),
+            np.empty(room),
+            np.empty(room),
+            np.zeros(below.shape[0], np.bool_),
+        )
+        point = points[row].copy()
+        status[row] = _project_one(
+            point, equal, equal_bound[row], own[row], own_bound[row], below, below_bound[row], work
+        )
+        if status[row] == SOLVED:
+            points[row] = point
