@@ -1,0 +1,25 @@
+"""The verdict of one edit on a chunk of records, whichever arithmetic computed it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+
+@dataclass(frozen=True, eq=False)
+class Verdict:
+    """What one edit says of each of n records.
+
+    Attributes
+    ----------
+    holds : ndarray of shape (n,), bool
+        The record does not violate the edit.
+    unknown : ndarray of shape (n,), bool
+        The answer rests on a missing cell. Exact arithmetic (YAML): neither true nor false, `holds` is True there so
+        that a missing cell is no violation. XPath: the record passes, and an operand is missing.
+    """
+
+    holds: NDArray[np.bool_]
+    unknown: NDArray[np.bool_]
