@@ -1,0 +1,91 @@
+"""Words and number formats that every report shares, so that terminal and HTML say the same thing."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+KEPT_BY = {
+    "construction": "kept by averaging",
+    "derivation": "computed from masked values",
+    "adjustment": "adjusted",
+    "checked": "checked",
+}
+"""What ``kept_by`` means, in two or three words."""
+
+DIRECTION = {"lower": "lower is better", "higher": "higher is better"}
+
+
+def count(number: int) -> str:
+    """``1,080``: a whole number with thousands apart."""
+    return f"{number:,}"
+
+
+def plural(number: int, noun: str) -> str:
+    """``1 record``, ``1,080 records``."""
+    return f"{count(number)} {noun}" if number == 1 else f"{count(number)} {noun}s"
+
+
+def figure(value: float | None) -> str:
+    """A measured number with four significant digits; ``undefined`` when there is none."""
+    if value is None or value != value:  # noqa: PLR0124 - NaN is the number that differs from itself
+        return "undefined"
+    if value == 0:
+        return "0"
+    if abs(value) >= 10_000:
+        return f"{value:,.0f}"
+    if abs(value) < 0.001:
+        return f"{value:.2e}"
+    digits = 3 if abs(value) < 1 else 2 if abs(value) < 1_000 else 1
+    return f"{value:,.{digits}f}"
+
+
+def with_unit(value: float | None, unit: str) -> str:
+    """``16.31 %``, ``0.123 sd``; a count or a bare number stands alone."""
+    text = figure(value)
+    if text == "undefined" or unit in ("", "count", "number", "none", "1"):
+        return text
+    return f"{text} %" if unit == "percent" else f"{text} {unit}"
+
+
+def file_size(size: int) -> str:
+    """``3.4 MB``."""
+    amount = float(size)
+    for unit in ("bytes", "kB", "MB"):
+        if amount < 1000:
+            return f"{amount:.0f} {unit}" if unit == "bytes" else f"{amount:.1f} {unit}"
+        amount /= 1000
+    return f"{amount:.1f} GB"
+
+
+def duration(seconds: float) -> str:
+    """``0.4 s``, ``2 min 5 s``."""
+    if seconds < 60:
+        return f"{seconds:.1f} s"
+    minutes, rest = divmod(round(seconds), 60)
+    return f"{minutes} min {rest} s"
+
+
+def step_line(step: Mapping[str, Any]) -> str:
+    """``microaggregation (k 5, partition mdav)``: a step of the plan in a few words."""
+    shown = ", ".join(f"{name} {value}" for name, value in step.get("params", {}).items())
+    return f"{step['method']} ({shown})" if shown else str(step["method"])
+
+
+def verdict(record: Mapping[str, Any]) -> str:
+    """Sentence that says whether the masked file may be released, and why not."""
+    edits = record.get("edits", [])
+    broken = [edit["name"] for edit in edits if edit["severity"] == "error" and edit["violations"]]
+    missed = [label for label, measure in record.get("measures", {}).items() if measure.get("met") is False]
+    if record["ok"]:
+        arrived = sum(edit.get("violations_on_arrival") or 0 for edit in edits)
+        mended = f" {plural(arrived, 'violation')} on arrival." if arrived else ""
+        number = f"all {plural(len(edits), 'edit')}" if len(edits) > 1 else "the edit" if edits else "no edits to keep"
+        holds = f"{number} hold" if len(edits) > 1 else f"{number} holds" if edits else number
+        return f"Released: {holds} in each of {plural(record['records'], 'masked record')}.{mended}"
+    reasons = []
+    if broken:
+        reasons.append(f"{plural(len(broken), 'edit')} violated ({', '.join(broken)})")
+    if missed:
+        reasons.append(f"{plural(len(missed), 'threshold')} missed ({', '.join(missed)})")
+    return "Not released: " + ("; ".join(reasons) or "see the notices") + "."
