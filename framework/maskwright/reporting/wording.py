@@ -6,10 +6,10 @@ from collections.abc import Mapping
 from typing import Any
 
 KEPT_BY = {
-    "construction": "kept by averaging",
-    "derivation": "computed from masked values",
-    "adjustment": "adjusted",
-    "checked": "checked",
+    "construction": "the method itself",
+    "derivation": "derivation from masked values",
+    "adjustment": "adjustment",
+    "checked": "only checked",
 }
 """What ``kept_by`` means, in two or three words."""
 
@@ -27,7 +27,7 @@ def plural(number: int, noun: str) -> str:
 
 
 def figure(value: float | None) -> str:
-    """A measured number with four significant digits; ``undefined`` when there is none."""
+    """Format a measured number with about four significant digits; ``undefined`` when there is none."""
     if value is None or value != value:  # noqa: PLR0124 - NaN is the number that differs from itself
         return "undefined"
     if value == 0:
@@ -79,7 +79,7 @@ def verdict(record: Mapping[str, Any]) -> str:
     missed = [label for label, measure in record.get("measures", {}).items() if measure.get("met") is False]
     if record["ok"]:
         arrived = sum(edit.get("violations_on_arrival") or 0 for edit in edits)
-        mended = f" {plural(arrived, 'violation')} on arrival." if arrived else ""
+        mended = f" The original had {plural(arrived, 'violation')}." if arrived else ""
         number = f"all {plural(len(edits), 'edit')}" if len(edits) > 1 else "the edit" if edits else "no edits to keep"
         holds = f"{number} hold" if len(edits) > 1 else f"{number} holds" if edits else number
         return f"Released: {holds} in each of {plural(record['records'], 'masked record')}.{mended}"
@@ -89,3 +89,23 @@ def verdict(record: Mapping[str, Any]) -> str:
     if missed:
         reasons.append(f"{plural(len(missed), 'threshold')} missed ({', '.join(missed)})")
     return "Not released: " + ("; ".join(reasons) or "see the notices") + "."
+
+
+def classes_of_equal_records(k: Mapping[str, Any]) -> list[tuple[str, dict[str, Any]]]:
+    """Titles and ``{"smallest", "below"}`` of the classes of records that share masked values, widest promise first.
+
+    On the variables of each group (what the method promises), on all quasi-identifiers, and on all masked variables.
+    """
+    groups = [group for group in k.get("groups", []) if group.get("smallest") is not None]
+    rows: list[tuple[str, dict[str, Any]]] = []
+    if groups:
+        smallest = min(group["smallest"] for group in groups)
+        rows.append(
+            ("on any one variable group", {"smallest": smallest, "below": max(group["below"] for group in groups)})
+        )
+    if k.get("quasi_identifiers"):
+        found = k["quasi_identifiers"]
+        rows.append((f"on all quasi-identifiers ({', '.join(found['variables'])})", found))
+    if k.get("records"):
+        rows.append(("on whole records", k["records"]))
+    return rows

@@ -1,0 +1,324 @@
+"""Results on the terminal, from plain records: plan, outcome per edit, measures, plugins.
+
+Everything goes to standard output, in at most 100 columns; colour and box characters only where the output is a
+terminal. Nothing here shows a value of a data record: the records these functions receive hold none.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+
+from maskwright.reporting.wording import (
+    DIRECTION,
+    KEPT_BY,
+    classes_of_equal_records,
+    count,
+    duration,
+    figure,
+    plural,
+    step_line,
+    verdict,
+    with_unit,
+)
+
+WIDTH = 100
+MOST_NOTICES = 6
+MOST_STRATA = 6
+MOST_RECORD_NUMBERS = 10
+
+OUTPUT_TITLES = {
+    "data": "the masked data",
+    "svrl": "the validation, record by record (confidential)",
+    "report": "the report, for a browser",
+    "record": "everything about the run (confidential)",
+    "public_record": "what may be published with the data",
+}
+
+
+def console(stderr: bool = False) -> Console:
+    """Console on standard output (or error) that never exceeds 100 columns."""
+    stream = sys.stderr if stderr else sys.stdout
+    found = Console(file=stream, highlight=False, soft_wrap=False, emoji=False, markup=False)
+    width = min(found.width, WIDTH) if found.is_terminal else WIDTH
+    return Console(file=stream, width=width, highlight=False, emoji=False, markup=False)
+
+
+def print_plan(plan: Mapping[str, Any]) -> None:
+    """Print a plan in full: groups, operators and strata of each step, who keeps each edit, grids, warnings."""
+    out = console()
+    _heading(out, f"Plan for {plural(plan['records'], 'record')}")
+    for step in plan["steps"]:
+        _print_step(out, step)
+    if plan["edits"]:
+        out.print()
+        table = _table("edit", "kind", "kept by", "how")
+        for edit in plan["edits"]:
+            table.add_row(edit["name"], edit["kind"], KEPT_BY.get(edit["kept_by"], edit["kept_by"]), edit["how"])
+        _show(out, table)
+    out.print()
+    _print_untouched(out, plan)
+    _list(out, "published grid", _grid(plan.get("grid", {})))
+    _print_notices(out, plan.get("warnings", []), "warning")
+
+
+def _print_step(out: Console, step: Mapping[str, Any]) -> None:
+    out.print(f"Step {step['step']}: {step_line(step)}")
+    table = _table("group", "variables and operators", "edits inside", "strata (records)")
+    for number, group in enumerate(step["groups"], 1):
+        operators = group.get("operators", {})
+        variables = ", ".join(_with_operator(name, operators.get(name)) for name in group["variables"])
+        table.add_row(str(number), variables, ", ".join(group.get("edits", [])), _strata(group.get("strata", [])))
+    _show(out, table)
+
+
+def _with_operator(name: str, operator: str | None) -> str:
+    return name if operator in (None, "mean") else f"{name} ({operator.replace('_', ' ')})"
+
+
+def _strata(strata: Sequence[Mapping[str, Any]]) -> str:
+    if len(strata) < 2:
+        return "one"
+    shown = [
+        f"{stratum['label']}: {count(stratum['records'])}" + (" (merged)" if stratum.get("merged") else "")
+        for stratum in strata[:MOST_STRATA]
+    ]
+    if len(strata) > MOST_STRATA:
+        shown.append(f"and {len(strata) - MOST_STRATA} more")
+    return "; ".join(shown)
+
+
+def _grid(grid: Mapping[str, int | None]) -> str:
+    by_decimals: dict[int | None, list[str]] = {}
+    for name, decimals in grid.items():
+        by_decimals.setdefault(decimals, []).append(name)
+    titles = {None: "not rounded", 0: "whole numbers", 1: "1 decimal"}
+    return "; ".join(
+        f"{titles.get(decimals, f'{decimals} decimals')}: {', '.join(names)}" for decimals, names in by_decimals.items()
+    )
+
+
+def print_result(record: Mapping[str, Any]) -> None:
+    """Print a finished run on one screen: plan, edits before and after, k, measures, files, verdict."""
+    out = console()
+    plan = record["plan"]
+    _heading(out, f"Plan: {plural(plan['records'], 'record')}, {plural(len(plan['steps']), 'step')}")
+    for step in plan["steps"]:
+        out.print(f"  {step['step']}. {step_line(step)}")
+        for group in step["groups"]:
+            strata = group.get("strata", [])
+            apart = f"  [{plural(len(strata), 'stratum').replace('stratums', 'strata')}]" if len(strata) > 1 else ""
+            _item(out, "     · ", ", ".join(group["variables"]) + apart)
+    _print_untouched(out, plan)
+    if record["edits"]:
+        out.print()
+        _show(out, _edit_ledger(record["edits"]))
+    _print_k(out, record.get("k", {}))
+    _print_moved(out, record.get("adjustment", []))
+    if record["measures"]:
+        out.print()
+        print_measures(record["measures"])
+    _print_notices(out, record.get("notices", []), "notice")
+    _print_files(out, record)
+    out.print()
+    style = "bold green" if record["ok"] else "bold red"
+    total = sum(record.get("seconds", {}).values())
+    out.print(Text(verdict(record), style=style) + Text(f"  ({duration(total)})" if total else "", style="dim"))
+
+
+def _edit_ledger(edits: Sequence[Mapping[str, Any]]) -> Table:
+    table = _table("edit", "kind", "violations: original", "masked", "unknown", "kept by", "adjusted")
+    for column in (2, 3, 4, 6):
+        table.columns[column].justify = "right"
+    for edit in edits:
+        arrived, left, severity = edit.get("violations_on_arrival"), edit["violations"], edit.get("severity", "error")
+        name = Text(edit["name"], style="bold red" if left and severity == "error" else "")
+        table.add_row(
+            name + Text("" if severity == "error" else f" ({severity})"),
+            edit["kind"],
+            "" if arrived is None else count(arrived),
+            count(left),
+            count(edit.get("unknown") or 0),
+            KEPT_BY.get(edit["kept_by"], edit["kept_by"]),
+            count(edit.get("adjusted") or 0),
+        )
+    return table if any(edit.get("unknown") for edit in edits) else _without(table, 4)
+
+
+def _print_k(out: Console, k: Mapping[str, Any]) -> None:
+    if k.get("requested") is None:
+        return
+    table = _table(f"k = {k['requested']}: records with equal masked values", "smallest class", "records below k")
+    for column in (1, 2):
+        table.columns[column].justify = "right"
+    for title, found in classes_of_equal_records(k):
+        table.add_row(title, "" if found["smallest"] is None else count(found["smallest"]), count(found["below"] or 0))
+    out.print()
+    _show(out, table)
+
+
+def _print_moved(out: Console, adjustment: Iterable[Mapping[str, Any]]) -> None:
+    parts = list(adjustment)
+    moved = {
+        kind: sum(part["moved"] for part in parts if part["acting_on"] == kind)
+        for kind in ("representatives", "records")
+    }
+    rows = {kind: sum(part["rows"] for part in parts if part["acting_on"] == kind) for kind in moved}
+    said = [f"{count(moved[kind])} of {count(rows[kind])} {kind}" for kind in moved if rows[kind]]
+    if said:
+        _item(out, "adjusted onto edits and grid: ", ", ".join(said))
+
+
+def _print_files(out: Console, record: Mapping[str, Any]) -> None:
+    if not record.get("outputs"):
+        return
+    out.print()
+    if not record["ok"]:
+        _heading(out, "Files (the masked data was not released)")
+    else:
+        _heading(out, "Files")
+    width = max(len(str(entry["file"])) for entry in record["outputs"].values())
+    for key, entry in record["outputs"].items():
+        title = OUTPUT_TITLES.get(key, key)
+        if len(str(entry["file"])) > 48:
+            out.print(f"  {entry['file']}", overflow="fold", style="")
+            out.print(f"      {title}")
+        else:
+            out.print(f"  {entry['file']!s:<{min(width, 48)}}  {title}")
+
+
+def print_outcome(outcome: Mapping[str, Any]) -> None:
+    """Print a validation: for each edit where it fired, was violated or unknown, and the first record numbers."""
+    out = console()
+    table = _table("edit", "kind", "fired", "violations", "unknown", "first records")
+    for column in (2, 3, 4):
+        table.columns[column].justify = "right"
+    for edit in outcome["edits"]:
+        numbers = edit.get("first_records", [])[:MOST_RECORD_NUMBERS]
+        shown = ", ".join(str(number) for number in numbers) + (", …" if edit["violations"] > len(numbers) else "")
+        name = Text(edit["name"], style="bold red" if edit["violations"] else "")
+        engine = edit.get("checked_by", "model")
+        kind = edit["kind"] if engine == "model" else f"{edit['kind']} ({engine})"
+        fired = "" if edit.get("fired") is None else count(edit["fired"])
+        table.add_row(name, kind, fired, count(edit["violations"]), count(edit.get("unknown") or 0), shown)
+    _show(out, table)
+    violations = plural(outcome["violations"], "violation")
+    where = f"{plural(len(outcome['edits']), 'edit')}, {plural(outcome['records'], 'record')}"
+    if not outcome["ok"]:
+        out.print(Text(f"{violations} ({where})", style="bold red"))
+    elif outcome["violations"]:
+        out.print(Text(f"no edit of severity error is violated; {violations} in all ({where})", style="bold green"))
+    else:
+        out.print(Text(f"every edit holds ({where})", style="bold green"))
+
+
+def print_measures(measures: Mapping[str, Mapping[str, Any]]) -> None:
+    """Print measures: value with its unit, which direction is better, and the threshold if there is one."""
+    out = console()
+    table = _table("measure", "value", "", "threshold", "parts")
+    table.columns[1].justify = "right"
+    for label, measure in measures.items():
+        name = label if not measure.get("kind") or measure["kind"] == label else f"{label} ({measure['kind']})"
+        table.add_row(
+            Text(name, style="bold red" if measure.get("met") is False else ""),
+            with_unit(measure["value"], measure["unit"]),
+            DIRECTION.get(measure["direction"], measure["direction"]),
+            _threshold(measure),
+            _parts(measure.get("parts", {})),
+        )
+    if not any(measure.get("threshold") is not None for measure in measures.values()):
+        table = _without(table, 3)
+    _show(out, table)
+
+
+def _threshold(measure: Mapping[str, Any]) -> str:
+    if measure.get("threshold") is None:
+        return ""
+    sign = "<=" if measure["direction"] == "lower" else ">="
+    answer = {True: "met", False: "missed", None: ""}[measure.get("met")]
+    return f"{sign} {figure(measure['threshold'])} {answer}".rstrip()
+
+
+def _parts(parts: Mapping[str, float]) -> str:
+    names = list(parts)
+    if len(names) > 5:
+        return f"{len(names)} parts, {names[0]} {figure(parts[names[0]])} … {names[-1]} {figure(parts[names[-1]])}"
+    return ", ".join(f"{name} {figure(parts[name])}" for name in names)
+
+
+def print_plugins(infos: Iterable[Mapping[str, Any]]) -> None:
+    """Print installed plugins by kind and name; a broken one with its error."""
+    out = console()
+    table = _table("kind", "name", "from", "status")
+    for info in sorted(infos, key=lambda info: (info["kind"], info["name"])):
+        source = " ".join(str(part) for part in (info["distribution"], info["version"]) if part)
+        fine = info["status"] == "ok"
+        status = "ok" if fine else f"{info['status']}: {info.get('error') or 'no reason given'}"
+        table.add_row(info["kind"], info["name"], source, Text(status, style="" if fine else "bold red"))
+    _show(out, table)
+
+
+def _print_untouched(out: Console, plan: Mapping[str, Any]) -> None:
+    _list(out, "not masked", ", ".join(plan.get("untouched", [])))
+    _list(out, "dropped", ", ".join(plan.get("dropped", [])))
+
+
+def _print_notices(out: Console, notices: Sequence[str], noun: str) -> None:
+    if not notices:
+        return
+    out.print()
+    for notice in notices[:MOST_NOTICES]:
+        _item(out, f"{noun}: ", notice)
+    if len(notices) > MOST_NOTICES:
+        out.print(f"and {plural(len(notices) - MOST_NOTICES, f'more {noun}')}; run.json and the report list them all")
+
+
+def _show(out: Console, table: Table) -> None:
+    """Print a table; into a file or pipe without the spaces that fill its last column."""
+    if out.is_terminal:
+        out.print(table)
+        return
+    with out.capture() as captured:
+        out.print(table)
+    for line in captured.get().splitlines():
+        out.print(line.rstrip(), soft_wrap=True)
+
+
+def _list(out: Console, title: str, text: str) -> None:
+    if text:
+        _item(out, f"  {title}: ", text)
+
+
+def _item(out: Console, lead: str, text: str) -> None:
+    """Print a line whose continuation lines are indented by the width of `lead`."""
+    grid = Table.grid(padding=0)
+    grid.add_column(no_wrap=True)
+    grid.add_column(overflow="fold")
+    grid.add_row(Text(lead), Text(text))
+    _show(out, grid)
+
+
+def _heading(out: Console, text: str) -> None:
+    out.print(Text(text, style="bold"), soft_wrap=True)
+
+
+def _table(*columns: str) -> Table:
+    table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="dim", show_edge=False)
+    for name in columns:
+        table.add_column(name, overflow="fold", vertical="top")
+    return table
+
+
+def _without(table: Table, index: int) -> Table:
+    columns = [column for number, column in enumerate(table.columns) if number != index]
+    slim = _table(*(str(column.header) for column in columns))
+    for new, old in zip(slim.columns, columns, strict=True):
+        new.justify = old.justify
+    for row in zip(*(list(column.cells) for column in columns), strict=True):
+        slim.add_row(*row)
+    return slim

@@ -1,0 +1,101 @@
+"""The report for a browser: one file that needs no network and runs no script."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from functools import cache
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from maskwright import Report
+from maskwright.reporting import wording
+
+if TYPE_CHECKING:
+    from jinja2 import Template
+
+BAR_WIDTH = 220.0
+
+
+def write_html(path: Path, record: Mapping[str, Any]) -> None:
+    """Write the report of a finished run.
+
+    Parameters
+    ----------
+    path : Path
+        Where; overwritten.
+    record : mapping
+        The run record, as in `run.json`. Every text in it is escaped. The seed and the hashes of the inputs are not
+        shown: the report is made to be passed on.
+    """
+    shown = {
+        "record": record,
+        "verdict": wording.verdict(record),
+        "classes": wording.classes_of_equal_records(record["k"]) if record["k"]["requested"] is not None else [],
+        "measures": [_measure(label, measure) for label, measure in record["measures"].items()],
+        "steps": record["plan"]["steps"],
+        "arrived": sum(edit["violations_on_arrival"] or 0 for edit in record["edits"]),
+        "total_seconds": sum(record["seconds"].values()),
+    }
+    path.write_text(_template().render(shown), encoding="utf-8", newline="\n")
+
+
+def _measure(label: str, measure: Mapping[str, Any]) -> dict[str, Any]:
+    """Return a measure with the bars of its parts and variables; a bar's length is its share of the largest."""
+    return {
+        **measure,
+        "label": label,
+        "text": wording.with_unit(measure["value"], measure["unit"]),
+        "better": wording.DIRECTION.get(measure["direction"], measure["direction"]),
+        "parts": _bars(measure["parts"], measure["unit"]),
+        "per_variable": _bars(measure["per_variable"], measure["unit"]),
+    }
+
+
+def _bars(values: Mapping[str, float | None], unit: str) -> list[dict[str, Any]]:
+    finite = [abs(value) for value in values.values() if _is_finite(value)]
+    longest = max(finite, default=0.0)
+    return [
+        {
+            "name": name,
+            "text": wording.with_unit(value, unit),
+            "width": round(BAR_WIDTH * abs(value) / longest, 1) if longest and _is_finite(value) else 0.0,
+        }
+        for name, value in values.items()
+    ]
+
+
+def _is_finite(value: float | None) -> bool:
+    return value is not None and abs(value) < float("inf")
+
+
+@cache
+def _template() -> Template:
+    # Jinja is needed once a report is written, not when plugins are listed.
+    from jinja2 import Environment, PackageLoader, StrictUndefined  # noqa: PLC0415
+
+    environment = Environment(
+        loader=PackageLoader("maskwright_builtin.reports", ""),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    environment.filters |= {
+        "count": wording.count,
+        "plural": wording.plural,
+        "figure": wording.figure,
+        "duration": wording.duration,
+        "file_size": wording.file_size,
+        "step_line": wording.step_line,
+    }
+    environment.globals["kept_by_words"] = wording.KEPT_BY
+    environment.globals["bar_width"] = BAR_WIDTH
+    return environment.get_template("report.html.j2")
+
+
+HTML = Report(
+    name="report",
+    write=write_html,
+    suffixes=(".html", ".htm"),
+    summary="Verdict, edits, k, measures, plan and files as one self-contained HTML file.",
+)
