@@ -1,0 +1,380 @@
+"""Evaluation in binary64, in written order: what an XPath 1.0 engine answers.
+
+Two questions are answered here. `evaluate_xpath` gives the verdict of a Schematron test with the type rules of
+XPath 1.0 (sections 3.4, 3.5, 4.2 to 4.4). `evaluate_binary64` asks of any tree, also one from YAML, whether it
+holds in plain floating-point arithmetic, so that published values pass at a third party after rounding.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Protocol
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+from numpy.typing import NDArray
+
+from maskwright.data.columns import Cells, Columns
+from maskwright.data.number_text import read_numbers, write_numbers
+from maskwright.edits.expression import (
+    And,
+    Arithmetic,
+    Comparison,
+    ComparisonOperator,
+    Expression,
+    Function,
+    IfThen,
+    InInterval,
+    InOriginal,
+    InSet,
+    IsInteger,
+    IsMissing,
+    Negative,
+    Not,
+    Number,
+    Or,
+    Text,
+    Truth,
+    Variable,
+    variable_names,
+)
+from maskwright.edits.verdict import Verdict
+from maskwright.errors import InputError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+Numbers = NDArray[np.float64]
+Booleans = NDArray[np.bool_]
+
+_COMPARE: dict[ComparisonOperator, Callable[[Any, Any], Any]] = {
+    "==": np.equal,
+    "!=": np.not_equal,
+    "<": np.less,
+    "<=": np.less_equal,
+    ">": np.greater,
+    ">=": np.greater_equal,
+}
+_ARITHMETIC: dict[str, Callable[[Any, Any], Any]] = {
+    "+": np.add,
+    "-": np.subtract,
+    "*": np.multiply,
+    "/": np.divide,
+    "mod": np.fmod,
+    "^": np.power,
+}
+
+
+class OriginalDomain(Protocol):
+    """The combinations of values that occur in the original file."""
+
+    def contains(self, names: tuple[str, ...], columns: Columns) -> Booleans:
+        """Whether each record's combination of the named variables occurs; shape (n,)."""
+        ...
+
+
+@dataclass(frozen=True, eq=False)
+class _Nodes:
+    """A node-set of at most one child element in each record."""
+
+    cells: Cells
+
+    @property
+    def present(self) -> Booleans:
+        return np.logical_not(self.cells.absent)
+
+
+@dataclass(frozen=True, eq=False)
+class _Strings:
+    """A string in each record, or one for all (`pyarrow.StringArray` or `pyarrow.StringScalar`, never null)."""
+
+    texts: Any
+
+
+# Numbers and booleans are arrays of shape (n,), or of shape () for constants.
+_Value = Numbers | Booleans | _Nodes | _Strings
+
+
+def evaluate_xpath(expression: Expression, columns: Columns, domain: OriginalDomain | None = None) -> Verdict:
+    """Verdict of a test as an XPath 1.0 engine gives it.
+
+    Parameters
+    ----------
+    expression : Expression
+        The tree of a test. `Variable` is the node-set of child elements with that name: at most one in a record, none
+        where the cell is absent or the chunk has no such variable.
+    columns : Columns
+        A chunk of n records.
+    domain : OriginalDomain, optional
+        Needed only for trees with `InOriginal`.
+
+    Returns
+    -------
+    Verdict
+        `holds`: the effective boolean value of the test. `unknown`: the test holds although a variable it uses is
+        missing there.
+
+    Raises
+    ------
+    InputError
+        The tree asks for the original file and `domain` is None.
+    """
+    holds = _evaluate(_XPath(columns, domain), expression)
+    missing = np.zeros(columns.n, dtype=np.bool_)
+    for name in variable_names(expression):
+        missing |= columns[name].missing if name in columns else True
+    return Verdict(holds, holds & missing)
+
+
+def evaluate_binary64(expression: Expression, columns: Columns, domain: OriginalDomain | None = None) -> Booleans:
+    """Whether a tree holds in plain binary64 arithmetic, every operation rounded in written order.
+
+    Two-valued: a missing cell is NaN, of which only ``!=`` is true. Variables are numbers; they are texts where they
+    are compared with a text.
+
+    Parameters
+    ----------
+    expression : Expression
+        Any tree, from either language.
+    columns : Columns
+        A chunk of n records.
+    domain : OriginalDomain, optional
+        Needed only for trees with `InOriginal`.
+
+    Returns
+    -------
+    ndarray of shape (n,), bool
+
+    Raises
+    ------
+    InputError
+        The tree asks for the original file and `domain` is None.
+    """
+    return _evaluate(_Plain(columns, domain), expression)
+
+
+def xpath_strings(expression: Expression, columns: Columns) -> Any:
+    """Give ``string(expression)`` of each record, as ``value-of`` prints it.
+
+    Returns
+    -------
+    pyarrow.StringArray of shape (n,)
+        Never null: an absent cell gives the empty string.
+    """
+    with np.errstate(all="ignore"):
+        texts = _strings(_XPath(columns, None).value(expression))
+    return pa.repeat(texts, columns.n) if isinstance(texts, pa.Scalar) else texts
+
+
+def _evaluate(evaluator: _XPath, expression: Expression) -> Booleans:
+    # Overflow, division by zero and NaN are answers in IEEE arithmetic, not accidents.
+    with np.errstate(all="ignore"):
+        truth = _boolean(evaluator.value(expression))
+    return np.array(np.broadcast_to(truth, evaluator.columns.n))
+
+
+class _XPath:
+    """Values of subtrees with the types and conversions of XPath 1.0."""
+
+    def __init__(self, columns: Columns, domain: OriginalDomain | None) -> None:
+        self.columns = columns
+        self._domain = domain
+
+    def value(self, node: Expression) -> _Value:  # noqa: C901, PLR0911 - one case for each kind of node
+        match node:
+            case Number(value):
+                return np.array(float(value))
+            case Text(value):
+                return _Strings(pa.scalar(value, pa.string()))
+            case Truth(value):
+                return np.array(value)
+            case Variable(name):
+                return self.variable(name)
+            case Arithmetic(operator, left, right):
+                return np.asarray(_ARITHMETIC[operator](self.number(left), self.number(right)))
+            case Negative(operand):
+                return np.asarray(np.negative(self.number(operand)))
+            case Comparison(operator, left, right):
+                return self.compare(operator, self.value(left), self.value(right))
+            case Not(operand):
+                return np.logical_not(self.truth(operand))
+            case And(operands):
+                return self._join(np.logical_and, operands)
+            case Or(operands):
+                return self._join(np.logical_or, operands)
+            case Function(name, arguments):
+                return self._call(name, arguments)
+            case _:
+                return self._rule(node)
+
+    def number(self, node: Expression) -> Numbers:
+        return _numbers(self.value(node))
+
+    def truth(self, node: Expression) -> Booleans:
+        return _boolean(self.value(node))
+
+    def variable(self, name: str) -> _Value:
+        return _Nodes(self.columns[name] if name in self.columns else _absent(self.columns.n))
+
+    def compare(self, operator: ComparisonOperator, left: _Value, right: _Value) -> Booleans:
+        """Compare as XPath 1.0 section 3.4 says; a node-set compares as "there is a node such that"."""
+        equality = operator in ("==", "!=")
+        if _is_boolean(left) or _is_boolean(right):
+            if equality:
+                return np.asarray(_COMPARE[operator](_boolean(left), _boolean(right)))
+            left, right = (_boolean(side) if isinstance(side, _Nodes) else side for side in (left, right))
+        present: Booleans = np.array(True)
+        for side in (left, right):
+            if isinstance(side, _Nodes):
+                present = np.logical_and(present, side.present)
+        if equality and all(isinstance(side, (_Nodes, _Strings)) for side in (left, right)):
+            compared = _same_text(left, right) if operator == "==" else np.logical_not(_same_text(left, right))
+        else:
+            compared = np.asarray(_COMPARE[operator](_numbers(left), _numbers(right)))
+        return np.logical_and(present, compared)
+
+    def _join(self, junction: Callable[[Any, Any], Any], operands: Sequence[Expression]) -> Booleans:
+        joined = self.truth(operands[0])
+        for operand in operands[1:]:
+            joined = junction(joined, self.truth(operand))
+        return joined
+
+    def _call(self, name: str, arguments: Sequence[Expression]) -> _Value:  # noqa: PLR0911 - one case for each function
+        match name:
+            case "boolean":
+                return self.truth(arguments[0])
+            case "string":
+                return _Strings(_strings(self.value(arguments[0])))
+            case "min" | "max":
+                choose = np.minimum if name == "min" else np.maximum
+                extreme = self.number(arguments[0])
+                for argument in arguments[1:]:
+                    extreme = choose(extreme, self.number(argument))
+                return extreme
+        operand = self.number(arguments[0])
+        match name:
+            case "number":
+                return operand
+            case "floor":
+                return np.asarray(np.floor(operand))
+            case "ceiling":
+                return np.asarray(np.ceil(operand))
+            case "round":
+                return _rounded(operand)
+            case "abs":
+                return np.asarray(np.abs(operand))
+        raise AssertionError(f"no evaluation for the function {name}")
+
+    def _rule(self, node: Expression) -> _Value:  # noqa: C901, PLR0911 - one case for each kind of node
+        """Evaluate what only YAML writes."""
+        match node:
+            case IfThen(condition, consequent, None):
+                return np.asarray(np.logical_or(np.logical_not(self.truth(condition)), self.truth(consequent)))
+            case IfThen(condition, consequent, otherwise) if otherwise is not None:
+                return np.where(self.truth(condition), self.truth(consequent), self.truth(otherwise))
+            case InInterval(operand, low, high, low_closed, high_closed):
+                inside: Booleans = np.array(True)
+                if low is not None:
+                    inside = self.compare("<=" if low_closed else "<", self.value(low), self.value(operand))
+                if high is not None:
+                    below = self.compare("<=" if high_closed else "<", self.value(operand), self.value(high))
+                    inside = np.logical_and(inside, below)
+                return inside
+            case InSet(operand, members):
+                member: Booleans = np.array(False)
+                for possible in members:
+                    member = np.logical_or(member, self.compare("==", self.value(operand), self.value(possible)))
+                return member
+            case IsMissing(Variable(name)):
+                return (self.columns[name] if name in self.columns else _absent(self.columns.n)).missing
+            case IsInteger(operand):
+                number = self.number(operand)
+                return np.logical_and(np.isfinite(number), number == np.floor(number))
+            case InOriginal(names):
+                if self._domain is None:
+                    raise InputError(f"the edit on {', '.join(names)} needs the original file, and none was given")
+                occurs: Booleans = self._domain.contains(names, self.columns)
+                return occurs
+        raise AssertionError(f"no evaluation for {type(node).__name__}")
+
+
+class _Plain(_XPath):
+    """The same arithmetic where a variable is its number, as in YAML, unless it is compared with a text."""
+
+    def compare(self, operator: ComparisonOperator, left: _Value, right: _Value) -> Booleans:
+        if not (isinstance(left, _Strings) or isinstance(right, _Strings)):
+            left, right = (_numbers(side) if isinstance(side, _Nodes) else side for side in (left, right))
+        return super().compare(operator, left, right)
+
+
+def _absent(n: int) -> Cells:
+    nothing = np.ones(n, dtype=np.bool_)
+    return Cells(np.full(n, np.nan), nothing, nothing, None, lambda: pa.nulls(n, pa.string()))
+
+
+def _is_boolean(value: _Value) -> bool:
+    return isinstance(value, np.ndarray) and value.dtype == np.bool_
+
+
+def _bools(mask: Any) -> Booleans:
+    truth: Booleans = np.array(mask.as_py() if isinstance(mask, pa.Scalar) else mask, dtype=np.bool_)
+    return truth
+
+
+def _same_text(left: _Value, right: _Value) -> Booleans:
+    return _bools(pc.equal(_strings(left), _strings(right)))
+
+
+def _numbers(value: _Value) -> Numbers:
+    match value:
+        case _Nodes(cells):
+            return cells.numbers
+        case _Strings(texts) if isinstance(texts, pa.Scalar):
+            return read_numbers(pa.array([texts.as_py()], pa.string())).values[0:1].reshape(())
+        case _Strings(texts):
+            return read_numbers(texts).values
+        case _:
+            return value.astype(np.float64, copy=False)
+
+
+def _boolean(value: _Value) -> Booleans:
+    match value:
+        case _Nodes():
+            return value.present
+        case _Strings(texts):
+            return _bools(pc.greater(pc.binary_length(texts), 0))
+    if value.dtype == np.bool_:
+        return value.astype(np.bool_, copy=False)
+    return np.asarray(np.logical_and(value != 0, np.logical_not(np.isnan(value))))
+
+
+def _strings(value: _Value) -> Any:
+    """Convert to text: StringArray, or StringScalar of a constant."""
+    match value:
+        case _Nodes(cells):
+            texts = cells.text()
+            flat = texts.combine_chunks() if isinstance(texts, pa.ChunkedArray) else texts
+            return pc.fill_null(pc.cast(flat, pa.string()), "")
+        case _Strings(texts):
+            return texts
+    if value.dtype == np.bool_:
+        texts = pc.if_else(pa.array(np.atleast_1d(value)), "true", "false")
+    else:
+        texts = _number_strings(np.atleast_1d(value).astype(np.float64, copy=False))
+    return texts if value.ndim else texts[0]
+
+
+def _number_strings(numbers: Numbers) -> Any:
+    finite = np.isfinite(numbers)
+    texts = write_numbers(np.where(finite, numbers, 0.0), np.logical_not(finite), None)
+    special = np.where(np.isnan(numbers), "NaN", np.where(numbers > 0, "Infinity", "-Infinity"))
+    return pc.if_else(pa.array(finite), texts, pa.array(special.tolist(), pa.string()))
+
+
+def _rounded(numbers: Numbers) -> Numbers:
+    """XPath 1.0 section 4.4: the nearest integer, a half goes up; -0.5 and what is above it give negative zero."""
+    below = np.floor(numbers)
+    # Not floor(x + 0.5): the sum itself rounds, so that 0.49999999999999994 would give 1.
+    nearest = np.where(numbers - below >= 0.5, below + 1, below)
+    return np.where((numbers >= -0.5) & (numbers < 0.5), np.copysign(0.0, numbers), nearest)

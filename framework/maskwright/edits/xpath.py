@@ -1,0 +1,366 @@
+"""Tests of Schematron rules: the understood subset of XPath 1.0, parsed into the expression tree.
+
+Source: XML Path Language 1.0, W3C Recommendation 16 November 1999, sections 3 (expressions) and 3.7 (lexical
+structure). The subset speaks of one flat record: its child elements by name, numbers, strings, arithmetic,
+comparisons and logic. Whatever else a test contains is refused by name: half-understood rules are worse than none.
+"""
+
+from __future__ import annotations
+
+import re
+from fractions import Fraction
+from typing import TYPE_CHECKING, Literal, NamedTuple, NoReturn, cast
+
+from maskwright.edits.expression import (
+    And,
+    Arithmetic,
+    ArithmeticOperator,
+    Comparison,
+    ComparisonOperator,
+    Expression,
+    Function,
+    Negative,
+    Not,
+    Number,
+    Or,
+    Text,
+    Truth,
+    Variable,
+    children,
+)
+from maskwright.errors import EditError, Place, Problem, unknown_name
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+LONGEST_TEST = 10_000
+DEEPEST_NESTING = 200
+LARGEST_TREE = 10_000
+LONGEST_SHOWN = 500
+LONGEST_NUMBER = 300  # digits: beyond, a literal may leave the range of binary64
+
+_NAME_START = (
+    r"A-Z_a-z\u00C0-\u00D6\u00D8-\u00F6\u00F8-\u02FF\u0370-\u037D\u037F-\u1FFF\u200C\u200D\u2070-\u218F"
+    r"\u2C00-\u2FEF\u3001-\uD7FF\uF900-\uFDCF\uFDF0-\uFFFD\U00010000-\U000EFFFF"
+)
+NCNAME = rf"[{_NAME_START}][{_NAME_START}\-.0-9\u00B7\u0300-\u036F\u203F\u2040]*"
+_TOKEN = re.compile(
+    rf"(?P<space>[ \t\r\n]+)"
+    rf"|(?P<number>[0-9]+(?:\.[0-9]*)?|\.[0-9]+)"
+    rf"|(?P<string>\"[^\"]*\"|'[^']*')"
+    rf"|(?P<reference>\$[ \t\r\n]*{NCNAME})"
+    rf"|(?P<name>{NCNAME}(?::(?!:)(?:{NCNAME}|\*))?)"
+    rf"|(?P<sign>//|::|\.\.|!=|<=|>=|[()\[\]@,./|+\-=<>*])"
+)
+
+_PRECEDENCE = {
+    "or": 1, "and": 2, "=": 3, "!=": 3, "<": 4, "<=": 4, ">": 4, ">=": 4, "+": 5, "-": 5, "*": 6, "div": 6, "mod": 6,
+}  # fmt: skip
+_CONVERSIONS = frozenset({"number", "string", "boolean", "floor", "ceiling", "round"})
+_OTHER_XPATH_1 = (
+    "position last count id local-name namespace-uri name concat starts-with contains substring-before "
+    "substring-after substring string-length normalize-space translate lang sum document key current generate-id "
+    "format-number unparsed-entity-uri system-property element-available function-available"
+)
+_NODE_TESTS = frozenset({"text", "node", "comment", "processing-instruction"})
+_LATER_OPERATORS = (
+    "eq ne lt le gt ge is to idiv union intersect except instance castable cast treat return then else satisfies"
+)
+_UNDERSTOOD = (
+    "understood are child elements by name, numbers, strings, + - * div mod, comparisons, and, or, not(), true(), "
+    "false(), number(), string(), boolean(), floor(), ceiling(), round(), and let variables"
+)
+_DOMAIN_HINT = "to require that a value occurs in the original file, write the edit in YAML: town in original"
+
+TokenKind = Literal["number", "string", "reference", "name", "sign", "end"]
+
+
+class _Token(NamedTuple):
+    kind: TokenKind
+    text: str
+    start: int
+
+
+class _Grown(NamedTuple):
+    """A subtree with its depth and number of nodes, so that neither can explode through ``let``."""
+
+    tree: Expression
+    depth: int
+    size: int
+
+
+def parse_xpath(text: str, place: Place | None = None, variables: Mapping[str, Expression] | None = None) -> Expression:
+    """Parse the test of an assert.
+
+    Parameters
+    ----------
+    text : str
+        The XPath expression, at most 10,000 characters, nested at most 200 levels deep.
+    place : Place, optional
+        File and line of the test, for errors.
+    variables : mapping of name to Expression, optional
+        What ``$name`` stands for; the expression takes the variable's place.
+
+    Returns
+    -------
+    Expression
+        `Variable` is the node-set of child elements with that name; `Arithmetic` ``/`` is ``div``; ``=`` is ``==``.
+
+    Raises
+    ------
+    EditError
+        The test is not XPath 1.0, or uses a construct outside the subset: which one, where, and the whole test.
+    """
+    return _Parser(text, place, variables or {}).parse()
+
+
+class _Parser:
+    def __init__(self, text: str, place: Place | None, variables: Mapping[str, Expression]) -> None:
+        self._text = text
+        self._place = place
+        self._variables = variables
+        self._substituted: dict[str, _Grown] = {}
+        self._level = 0
+        self._next = 0
+        if len(text) > LONGEST_TEST:
+            self._fail(
+                f"this expression has {len(text):,} characters; at most {LONGEST_TEST:,} are read", shown=text[:80]
+            )
+        self._tokens = self._tokenise()
+
+    def parse(self) -> Expression:
+        if self._tokens[0].kind == "end":
+            self._fail("this expression is empty")
+        tree = self._expression(1).tree
+        if self._next != len(self._tokens) - 1:
+            self._refuse_operator()
+        return tree
+
+    @property
+    def _token(self) -> _Token:
+        return self._tokens[self._next]
+
+    def _tokenise(self) -> list[_Token]:
+        tokens: list[_Token] = []
+        position = 0
+        while position < len(self._text):
+            match = _TOKEN.match(self._text, position)
+            if match is None:
+                character = self._text[position]
+                if character in "\"'":
+                    self._fail(f"the string that starts at character {position + 1} is not closed")
+                self._fail(f"XPath 1.0 has no {character!r} (U+{ord(character):04X}), at character {position + 1}")
+            if match.lastgroup != "space":
+                tokens.append(_Token(cast("TokenKind", match.lastgroup), match.group(), position))
+            position = match.end()
+        tokens.append(_Token("end", "", position))
+        return tokens
+
+    def _advance(self) -> _Token:
+        token = self._token
+        self._next += 1
+        return token
+
+    def _is_sign(self, text: str) -> bool:
+        return self._token.kind == "sign" and self._token.text == text
+
+    def _expect(self, text: str) -> None:
+        if not self._is_sign(text):
+            self._refuse_operator(f"expected {text!r}")
+        self._advance()
+
+    # Precedence climbing: one Python frame for each operator level that is in fact used, so 200 levels of nesting
+    # stay far from the interpreter's recursion limit.
+    def _expression(self, lowest: int) -> _Grown:
+        self._level += 1
+        if self._level > DEEPEST_NESTING:
+            self._too_deep()
+        left = self._unary()
+        while True:
+            # XPath 1.0 section 3.7: after an operand, `and`, `or`, `div`, `mod` and `*` are operators, never names.
+            operator = self._token.text if self._token.kind in ("name", "sign") else ""
+            precedence = _PRECEDENCE.get(operator, 0)
+            if precedence < lowest:
+                break
+            self._advance()
+            left = self._combine(operator, left, self._expression(precedence + 1))
+        self._level -= 1
+        return left
+
+    def _unary(self) -> _Grown:
+        minus = 0
+        while self._is_sign("-"):
+            self._advance()
+            minus += 1
+        operand = self._primary()
+        for _ in range(minus):
+            operand = self._grow(Negative(operand.tree), operand)
+        return operand
+
+    def _primary(self) -> _Grown:
+        token = self._token
+        match token.kind:
+            case "number":
+                self._advance()
+                if len(token.text) > LONGEST_NUMBER:
+                    self._fail(f"the number at character {token.start + 1} has more than {LONGEST_NUMBER} digits")
+                grown = _Grown(Number(Fraction(token.text.removesuffix("."))), 1, 1)
+            case "string":
+                self._advance()
+                grown = _Grown(Text(token.text[1:-1]), 1, 1)
+            case "reference":
+                self._advance()
+                grown = self._substitute(token.text[1:].strip())
+            case "name":
+                grown = self._call() if self._tokens[self._next + 1].text == "(" else self._child()
+            case "sign" if token.text == "(":
+                self._advance()
+                grown = self._expression(1)
+                self._expect(")")
+            case "sign" if token.text == "." and self._tokens[self._next + 1].text == "/":
+                self._next += 2
+                if self._token.kind != "name" or self._tokens[self._next + 1].text == "(":
+                    self._unsupported("a path that goes anywhere but to a child element", token)
+                grown = self._child()
+            case _:
+                self._refuse_operand()
+        self._refuse_path()
+        return grown
+
+    def _child(self) -> _Grown:
+        token = self._advance()
+        if self._is_sign("::"):
+            if token.text != "child":
+                self._unsupported(f"the axis {token.text}::", token)
+            self._advance()
+            token = self._advance()
+            if token.kind != "name" or self._is_sign("("):
+                self._unsupported("a step that names no child element", token)
+        if ":" in token.text:
+            self._unsupported(f"the namespace prefix in {token.text}", token)
+        return _Grown(Variable(token.text), 1, 1)
+
+    def _call(self) -> _Grown:
+        token = self._advance()
+        self._advance()
+        name = token.text
+        if name in ("true", "false"):
+            self._expect(")")
+            return _Grown(Truth(name == "true"), 1, 1)
+        if name not in _CONVERSIONS and name != "not":
+            self._refuse_function(token)
+        if self._is_sign(")"):
+            self._unsupported(f"{name}() without an argument", token)
+        argument = self._expression(1)
+        self._expect(")")
+        return self._grow(Not(argument.tree) if name == "not" else Function(name, (argument.tree,)), argument)
+
+    def _substitute(self, name: str) -> _Grown:
+        if name not in self._variables:
+            self._fail(unknown_name("let variable", name, self._variables))
+        if name not in self._substituted:
+            self._substituted[name] = _measured(self._variables[name])
+        return self._substituted[name]
+
+    def _combine(self, operator: str, left: _Grown, right: _Grown) -> _Grown:
+        match operator:
+            case "and" | "or":
+                kind = And if operator == "and" else Or
+                if isinstance(left.tree, kind):
+                    # One flat node: a long conjunction is wide, not deep.
+                    depth = max(left.depth, right.depth + 1)
+                    return self._checked(_Grown(kind((*left.tree.operands, right.tree)), depth, left.size + right.size))
+                return self._grow(kind((left.tree, right.tree)), left, right)
+            case "+" | "-" | "*" | "div" | "mod":
+                sign: ArithmeticOperator = "/" if operator == "div" else operator
+                return self._grow(Arithmetic(sign, left.tree, right.tree), left, right)
+            case _:
+                relation = cast("ComparisonOperator", "==" if operator == "=" else operator)
+                return self._grow(Comparison(relation, left.tree, right.tree), left, right)
+
+    def _grow(self, tree: Expression, *parts: _Grown) -> _Grown:
+        depth = 1 + max(part.depth for part in parts)
+        return self._checked(_Grown(tree, depth, 1 + sum(part.size for part in parts)))
+
+    def _checked(self, grown: _Grown) -> _Grown:
+        if grown.depth > DEEPEST_NESTING:
+            self._too_deep()
+        if grown.size > LARGEST_TREE:
+            self._fail(f"with its let variables written out, this expression has more than {LARGEST_TREE:,} terms")
+        return grown
+
+    def _refuse_path(self) -> None:
+        token = self._token
+        if token.kind != "sign":
+            return
+        match token.text:
+            case "/" | "//":
+                self._unsupported("a path of more than one step", token)
+            case "[":
+                self._unsupported("a predicate in square brackets", token)
+            case "|":
+                self._unsupported("the union operator |", token)
+
+    def _refuse_operand(self) -> NoReturn:
+        token = self._token
+        named = {
+            "@": "an attribute (@)",
+            "..": "the parent element (..)",
+            ".": "the record as a whole (.)",
+            "/": "an absolute path",
+            "//": "the descendant path //",
+            "*": "the wildcard *",
+        }
+        if token.kind == "sign" and token.text in named:
+            self._unsupported(named[token.text], token)
+        found = repr(token.text) if token.text else "the end"
+        self._fail(f"expected a variable, number, string or function, found {found}{self._at(token)}")
+
+    def _refuse_operator(self, expected: str = "expected an operator") -> NoReturn:
+        token = self._token
+        if token.kind == "name" and token.text in _LATER_OPERATORS.split():
+            self._unsupported(f"the operator {token.text!r} of XPath 2.0", token)
+        if token.kind == "sign" and token.text == ",":
+            self._unsupported("a list of arguments or a sequence (,)", token)
+        found = repr(token.text) if token.text else "the end"
+        self._fail(f"{expected}, found {found}{self._at(token)}")
+
+    def _refuse_function(self, token: _Token) -> NoReturn:
+        name = token.text
+        if name in _NODE_TESTS:
+            self._unsupported(f"the node test {name}()", token)
+        hint = _DOMAIN_HINT if name in ("document", "doc", "index-of") else _UNDERSTOOD
+        if name in _OTHER_XPATH_1.split():
+            self._unsupported(f"the function {name}()", token, hint)
+        self._fail(f"XPath 1.0 has no function {name}(){self._at(token)}", hint)
+
+    def _unsupported(self, construct: str, token: _Token, hint: str = _UNDERSTOOD) -> NoReturn:
+        self._fail(f"{construct} is outside the understood subset of XPath 1.0{self._at(token)}", hint)
+
+    def _too_deep(self) -> NoReturn:
+        self._fail(
+            f"this expression is nested more than {DEEPEST_NESTING} levels deep",
+            "split it into several asserts, or a long sum into bracketed sums",
+        )
+
+    @staticmethod
+    def _at(token: _Token) -> str:
+        return f" (at character {token.start + 1})" if token.text else ""
+
+    def _fail(self, message: str, hint: str | None = None) -> NoReturn:
+        place = self._place or Place()
+        text = " ".join(self._text[:LONGEST_TEST].split())
+        if len(text) > LONGEST_SHOWN:
+            text = f"{text[:LONGEST_SHOWN]} ..."
+        raise EditError(Problem(message, Place(place.file, place.line, None, text), hint))
+
+
+def _measured(tree: Expression) -> _Grown:
+    deepest = size = 0
+    stack: list[tuple[Expression, int]] = [(tree, 1)]
+    while stack:
+        node, depth = stack.pop()
+        size += 1
+        deepest = max(deepest, depth)
+        stack.extend((child, depth + 1) for child in children(node))
+    return _Grown(tree, deepest, size)
