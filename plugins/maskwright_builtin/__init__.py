@@ -1,1 +1,56 @@
-"""Protection methods, partitions, measures, sources and reports that come with Maskwright."""
+"""Protection methods, partitions, measures, sources and reports that come with Maskwright.
+
+They use the public names of `maskwright` only and come in through the entry-point group that third parties use. Each
+hook imports its subpackage when it is called, so that a kind that cannot be imported does not take the others along.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from maskwright import hookimpl
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from maskwright import Measure, Method, Partition, Report, Source
+
+
+@hookimpl
+def register_sources() -> Sequence[Source]:
+    """Offer the built-in file formats."""
+    from maskwright_builtin.sources import SOURCES  # noqa: PLC0415
+
+    return SOURCES
+
+
+@hookimpl
+def register_partitions() -> Sequence[Partition]:
+    """Offer the built-in partitions."""
+    from maskwright_builtin.partitions import PARTITIONS  # noqa: PLC0415
+
+    return PARTITIONS
+
+
+@hookimpl
+def register_methods() -> Sequence[Method]:
+    """Offer the built-in protection methods."""
+    from maskwright_builtin.methods import METHODS  # noqa: PLC0415
+
+    return METHODS
+
+
+@hookimpl
+def register_measures() -> Sequence[Measure]:
+    """Offer the built-in loss and risk measures."""
+    from maskwright_builtin.measures import MEASURES  # noqa: PLC0415
+
+    return MEASURES
+
+
+@hookimpl
+def register_reports() -> Sequence[Report]:
+    """Offer the built-in reports."""
+    from maskwright_builtin.reports import REPORTS  # noqa: PLC0415
+
+    return REPORTS

@@ -1,20 +1,26 @@
-"""The hooks a plugin package may implement. All are called once per process, when plugins are first needed, except
-the observers, which are called around each protection step.
+"""The hooks a plugin package may implement.
+
+A ``register_...`` hook is called once per process, when plugins are first needed; it should return quickly, so import
+compiled kernels inside the functions that use them. The observers are called around each protection step, in the
+process that runs the step; they return nothing and cannot alter data.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 import pluggy
 
-from maskwright.plugins.edit_reader import EditReader
-from maskwright.plugins.measure import Measure
-from maskwright.plugins.method import Masked, Method
-from maskwright.plugins.block import Block
-from maskwright.plugins.partition import Partition
-from maskwright.plugins.report import Report
-from maskwright.plugins.source import Source
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from maskwright.plugins.block import Block
+    from maskwright.plugins.edit_reader import EditReader
+    from maskwright.plugins.measure import Measure
+    from maskwright.plugins.method import Masked, Method
+    from maskwright.plugins.partition import Partition
+    from maskwright.plugins.report import Report
+    from maskwright.plugins.source import Source
 
 PROJECT = "maskwright"
 hookspec = pluggy.HookspecMarker(PROJECT)
@@ -22,7 +28,11 @@ hookimpl = pluggy.HookimplMarker(PROJECT)
 
 
 class Hooks:
-    """Specification of the hooks; a plugin implements any of them as plain functions marked with ``@hookimpl``."""
+    """Specification of the hooks.
+
+    A plugin implements any of them as plain functions of a module, without ``self``, marked with
+    ``@maskwright.hookimpl``; arguments it does not need may be left out.
+    """
 
     @hookspec
     def register_sources(self) -> Sequence[Source]:  # type: ignore[empty-body]
@@ -50,8 +60,8 @@ class Hooks:
 
     @hookspec
     def before_step(self, step: int, method: str, block: Block) -> None:
-        """Observe a block before step number `step` (1-based) masks it. Cannot change anything: arrays are read-only."""
+        """Observe a block before step number `step` (1-based) masks it; its arrays are read-only."""
 
     @hookspec
     def after_step(self, step: int, method: str, block: Block, masked: Masked) -> None:
-        """Observe what step number `step` made of a block, before adjustment. Cannot change anything."""
+        """Observe what step number `step` made of a block, before adjustment and rounding."""
