@@ -290,12 +290,11 @@ class _XPath:
                 return (self.columns[name] if name in self.columns else _absent(self.columns.n)).missing
             case IsInteger(operand):
                 number = self.number(operand)
-                return np.logical_and(np.isfinite(number), number == np.floor(number))
+                return np.asarray(np.logical_and(np.isfinite(number), number == np.floor(number)))
             case InOriginal(names):
                 if self._domain is None:
                     raise InputError(f"the edit on {', '.join(names)} needs the original file, and none was given")
-                occurs: Booleans = self._domain.contains(names, self.columns)
-                return occurs
+                return self._domain.contains(names, self.columns)
         raise AssertionError(f"no evaluation for {type(node).__name__}")
 
 

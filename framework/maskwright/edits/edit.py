@@ -144,6 +144,34 @@ PART_KINDS: tuple[tuple[type, EditKind], ...] = (
 
 
 @dataclass(frozen=True)
+class Assertion:
+    """How a Schematron file states an edit, for the report that goes back to Schematron tools.
+
+    Attributes
+    ----------
+    test : str
+        The test as written, on one line.
+    report : bool
+        ``report`` (it complains where the test holds) rather than ``assert``.
+    pattern : str or None
+        The pattern's id, or its name.
+    pattern_number, rule_number : int
+        1-based places in the file of the pattern, and of the rule among all rules.
+    id, role, flag : str or None
+        Attributes of the assert.
+    """
+
+    test: str
+    report: bool = False
+    pattern: str | None = None
+    pattern_number: int = 1
+    rule_number: int = 1
+    id: str | None = None
+    role: str | None = None
+    flag: str | None = None
+
+
+@dataclass(frozen=True)
 class Edit:
     """One rule, as one assert or one line of YAML states it.
 
@@ -174,6 +202,8 @@ class Edit:
         Schematron: an earlier rule of the same pattern matches the same records, so this one never fires.
     checked_by : str
         Engine of the verdict: ``model``, or ``lxml`` and ``saxon`` for tests outside the subset.
+    assertion : Assertion or None
+        Schematron: how the file states it. None (YAML).
     """
 
     name: str
@@ -188,6 +218,7 @@ class Edit:
     context: str | None = None
     shadowed: bool = False
     checked_by: str = "model"
+    assertion: Assertion | None = None
 
     @property
     def kind(self) -> EditKind:

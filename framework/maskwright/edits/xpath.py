@@ -123,9 +123,7 @@ class _Parser:
         self._level = 0
         self._next = 0
         if len(text) > LONGEST_TEST:
-            self._fail(
-                f"this expression has {len(text):,} characters; at most {LONGEST_TEST:,} are read", shown=text[:80]
-            )
+            self._fail(f"this expression has {len(text):,} characters; at most {LONGEST_TEST:,} are read")
         self._tokens = self._tokenise()
 
     def parse(self) -> Expression:
