@@ -1,0 +1,244 @@
+"""Adjust and round: rows of masked values onto every edit and onto the published grid.
+
+The order of attempts, each only for the rows that still fail:
+
+1. project onto the edits the rows that violate one, round, compute the dependents;
+2. look at neighbouring grid points;
+3. project again with room for rounding, and look at neighbours there;
+4. take the nearest row that is already feasible.
+
+Only masked values and edits are read, never an original record.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.spatial import cKDTree
+
+from maskwright.adjustment.constraints import Membership
+from maskwright.adjustment.derivation import Derivations, Equality, derivations
+from maskwright.adjustment.projection import System, nearest_feasible, system_of, violated
+from maskwright.adjustment.rounding import Grid, neighbours
+from maskwright.adjustment.rows import Rows
+from maskwright.edits.edit import EditSet, LinearPart, Part, ProductPart
+from maskwright.progress import Progress, silent
+
+_NEIGHBOURS = 600
+_MARGINS = (0.75, 2.0, 6.0)
+
+
+@dataclass(frozen=True, eq=False)
+class Adjustment:
+    """What adjusting did to the rows of one unit.
+
+    Attributes
+    ----------
+    values : ndarray of shape (r, q), float64
+        On the grid and on every edit, except where `infeasible`.
+    moved : ndarray of shape (r,), bool
+        Moved by more than rounding and computing dependents.
+    fallback : ndarray of shape (r,), bool
+        Replaced by the nearest feasible row.
+    infeasible : ndarray of shape (r,), bool
+        No feasible point was found; `values` is the rounded row.
+    touched : mapping of edit name to ndarray of shape (r,), bool
+        Rows that violated the edit before.
+    failing : mapping of edit name to int
+        Infeasible rows that violate the edit after.
+    cost : ndarray of shape (q,), float64
+        Root mean square move of each variable over all rows, in standard deviations.
+    """
+
+    values: NDArray[np.float64]
+    moved: NDArray[np.bool_]
+    fallback: NDArray[np.bool_]
+    infeasible: NDArray[np.bool_]
+    touched: Mapping[str, NDArray[np.bool_]]
+    failing: Mapping[str, int]
+    cost: NDArray[np.float64]
+    derivations: Derivations = field(default_factory=lambda: Derivations((), (), ()))
+
+
+def equalities_of(edits: EditSet) -> tuple[Equality, ...]:
+    """Equalities that hold unconditionally, by edit."""
+    found: list[Equality] = []
+    for edit in edits:
+        found.extend(Equality(edit.name, part) for part in edit.parts if is_equality(part))
+    return tuple(found)
+
+
+def is_equality(part: Part) -> bool:
+    """Whether a part is an equality without tolerance."""
+    return (isinstance(part, LinearPart) and part.relation == "==" and part.tolerance == 0) or (
+        isinstance(part, ProductPart) and part.relation == "=="
+    )
+
+
+def adjust(
+    values: NDArray[np.float64],
+    rows: Rows,
+    edits: EditSet,
+    scale: NDArray[np.float64],
+    rng: np.random.Generator,
+    *,
+    sets: Mapping[Membership, NDArray[np.float64]] | None = None,
+    computed: frozenset[str] = frozenset(),
+    progress: Progress = silent,
+) -> Adjustment:
+    """Bring rows onto every edit and onto the grid.
+
+    Parameters
+    ----------
+    values : ndarray of shape (r, q), float64
+        Masked values; NaN where a row has no value.
+    rows : Rows
+    edits : EditSet
+        All edits on these variables.
+    scale : ndarray of shape (q,)
+        Standard deviations of the original file.
+    rng : numpy.random.Generator
+        For the order in which neighbouring grid points are tried.
+    sets : mapping, optional
+        Members of domain edits.
+    computed : frozenset of str
+        Dependents that the plan computes from masked variables: their own masked values are not looked at.
+    """
+    system = system_of(rows, edits, scale, sets or {})
+    names = rows.names
+    inside = frozenset(names)
+    own_equalities = tuple(
+        equality for equality in equalities_of(edits) if set(_names(equality)) <= inside
+    )
+    plan = derivations(names, own_equalities, system.decimals)
+    grid = Grid(names, system.decimals, scale, plan)
+    # Without a grid the dependents are computed too, in the order in which the rule is written.
+    start = _compute(values, names, plan, computed)
+    broken = violated(system, start)
+    failing = np.logical_or.reduce(list(broken.values())) if broken else np.zeros(len(values), dtype=np.bool_)
+    progress(0.1)
+    points = start.copy()
+    index = np.flatnonzero(failing)
+    projected = failing.copy()
+    if len(index):
+        found, solved = nearest_feasible(system, start[index], index)
+        points[index[solved]] = found[solved]
+    progress(0.4)
+    result = grid.round(points)
+    satisfied = _satisfied(rows, edits, result, np.arange(len(values)))
+    progress(0.6)
+    _search(system, edits, grid, points, result, satisfied, rng)
+    for margin in _MARGINS:
+        index = np.flatnonzero(~satisfied)
+        if not len(index):
+            break
+        found, solved = nearest_feasible(system, start[index], index, margin)
+        index, found = index[solved], found[solved]
+        points[index] = found
+        result[index] = grid.round(found)
+        satisfied[index] = _satisfied(rows, edits, result[index], index)
+        projected[index] = True
+        _search(system, edits, grid, points, result, satisfied, rng)
+    progress(0.9)
+    fallback = _take_nearest(rows, edits, scale, start, result, satisfied)
+    infeasible = ~(satisfied | fallback)
+    left = np.flatnonzero(infeasible)
+    failed = {edit.name: int(np.sum(~rows.satisfied(edit, result[left], left))) for edit in edits} if len(left) else {}
+    difference = np.where(np.isnan(result) | np.isnan(values), 0.0, result - values) / scale
+    cost = np.sqrt(np.mean(difference**2, axis=0)) if len(values) else np.zeros(len(names))
+    progress(1.0)
+    return Adjustment(result, projected | fallback, fallback, infeasible, broken, failed, cost, plan)
+
+
+def _names(equality: Equality) -> tuple[str, ...]:
+    part = equality.part
+    if isinstance(part, ProductPart):
+        return tuple(name for name, _ in (*part.left, *part.right))
+    return tuple(name for name, _ in part.coefficients)
+
+
+def _compute(
+    values: NDArray[np.float64], names: tuple[str, ...], plan: Derivations, computed: frozenset[str]
+) -> NDArray[np.float64]:
+    """Replace the dependents that the plan computes, before rounding."""
+    if not computed:
+        return values
+    chosen = Derivations(plan.free, tuple(step for step in plan.steps if step.variable in computed), ())
+    ungridded: dict[str, int | None] = dict.fromkeys(names)
+    return Grid(names, ungridded, np.ones(len(names)), chosen).round(values)
+
+
+def _satisfied(
+    rows: Rows, edits: EditSet, values: NDArray[np.float64], index: NDArray[np.int64]
+) -> NDArray[np.bool_]:
+    result = np.ones(len(index), dtype=np.bool_)
+    for edit in edits:
+        result &= rows.satisfied(edit, values, index)
+    return result
+
+
+def _search(
+    system: System,
+    edits: EditSet,
+    grid: Grid,
+    points: NDArray[np.float64],
+    result: NDArray[np.float64],
+    satisfied: NDArray[np.bool_],
+    rng: np.random.Generator,
+) -> None:
+    """Try neighbouring grid points of the rows that are not satisfied; writes `result` and `satisfied`."""
+    free = [name for name in grid.plan.free if grid.decimals.get(name) is not None]
+    touching = _relevant(free, edits, grid.plan)
+    index = np.flatnonzero(~satisfied)
+    if not len(index) or not touching:
+        return
+    for move in neighbours(len(touching), _NEIGHBOURS, rng):
+        units = grid.to_units(points[index])
+        for name, amount in zip(touching, move, strict=True):
+            if amount:
+                units[name] = units[name] + amount
+        candidate = grid.compute(units)
+        good = _satisfied(system.rows, edits, candidate, index)
+        result[index[good]] = candidate[good]
+        satisfied[index[good]] = True
+        index = index[~good]
+        if not len(index):
+            return
+
+
+def _relevant(free: list[str], edits: EditSet, plan: Derivations) -> list[str]:
+    """Free variables that can change an edit's verdict, directly or through a dependent."""
+    used = set(edits.variables)
+    return [name for name in free if name in used or plan.steps]
+
+
+def _take_nearest(
+    rows: Rows,
+    edits: EditSet,
+    scale: NDArray[np.float64],
+    start: NDArray[np.float64],
+    result: NDArray[np.float64],
+    satisfied: NDArray[np.bool_],
+) -> NDArray[np.bool_]:
+    """Copy the nearest feasible row into rows that nothing else helped; writes `result`."""
+    helped = np.zeros(len(start), dtype=np.bool_)
+    donors = np.flatnonzero(satisfied & ~np.isnan(result).any(axis=1))
+    index = np.flatnonzero(~satisfied)
+    if not len(index) or not len(donors):
+        return helped
+    tree = cKDTree(result[donors] / scale)
+    count = min(32, len(donors))
+    _, nearest = tree.query(np.nan_to_num(start[index] / scale), k=list(range(1, count + 1)))
+    for choice in range(count):
+        candidate = result[donors[nearest[:, choice]]].copy()
+        candidate[np.isnan(start[index])] = np.nan
+        good = _satisfied(rows, edits, candidate, index) & ~helped[index]
+        result[index[good]] = candidate[good]
+        helped[index[good]] = True
+        if helped[index].all():
+            break
+    return helped
+

@@ -1,0 +1,384 @@
+"""The nearest point that satisfies all edits, in standardised distance.
+
+Linear edits, ranges and the linear alternatives of governing edits are met exactly by a quadratic programme; products
+by repeating it with their tangents (sequential quadratic programming); finite sets by trying their nearest members.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.spatial import cKDTree
+
+from maskwright.adjustment.constraints import (
+    Alternative,
+    Constraint,
+    LinearConstraint,
+    Membership,
+    closed_on_grid,
+    constraint_of,
+)
+from maskwright.adjustment.rows import Rows
+from maskwright.edits.edit import EditSet, ProductPart
+
+MOST_COMBINATIONS = 64
+NEAREST_MEMBERS = 3
+RELATIVE = 1e-9
+Fetch = Callable[[str], NDArray[np.float64]]
+_TANGENTS = 60
+
+
+@dataclass(frozen=True, eq=False)
+class System:
+    """The edits of one adjustment unit as numeric constraints.
+
+    Attributes
+    ----------
+    rows : Rows
+    constraints : tuple of Constraint
+    scale : ndarray of shape (q,)
+        Standard deviations; distances are measured in them.
+    decimals : mapping of name to int or None
+    sets : mapping of Membership to ndarray of shape (m, v)
+        Allowed combinations of values.
+    """
+
+    rows: Rows
+    constraints: tuple[Constraint, ...]
+    scale: NDArray[np.float64]
+    decimals: Mapping[str, int | None]
+    sets: Mapping[Membership, NDArray[np.float64]]
+
+    @property
+    def position(self) -> dict[str, int]:
+        """Column of each variable that may move."""
+        return {name: column for column, name in enumerate(self.rows.names)}
+
+
+def system_of(
+    rows: Rows, edits: EditSet, scale: NDArray[np.float64], sets: Mapping[Membership, NDArray[np.float64]]
+) -> System:
+    """Constraints of `edits` on `rows`; `sets` gives the members of domain edits."""
+    movable = frozenset(rows.names)
+    constraints = tuple(constraint_of(edit, movable) for edit in edits)
+    listed = dict(sets)
+    for constraint in constraints:
+        for alternative in constraint.alternatives:
+            for membership in alternative.memberships:
+                if membership.numbers is not None:
+                    listed[membership] = np.array([[float(number)] for number in membership.numbers])
+    decimals = {variable.name: variable.decimals for variable in rows.variables}
+    return System(rows, constraints, scale, decimals, listed)
+
+
+def violated(system: System, values: NDArray[np.float64]) -> dict[str, NDArray[np.bool_]]:
+    """Rows that violate each constraint by more than rounding in binary64 (relative 1e-9); edit name to shape (r,)."""
+    index = np.arange(len(values))
+    return {
+        constraint.name: ~np.logical_or.reduce(
+            [_holds(system, alternative, values, index) for alternative in constraint.alternatives]
+        )
+        for constraint in system.constraints
+    }
+
+
+def _holds(
+    system: System, alternative: Alternative, values: NDArray[np.float64], index: NDArray[np.int64]
+) -> NDArray[np.bool_]:
+    result = np.ones(len(values), dtype=np.bool_)
+    for linear in alternative.linear:
+        total, size = _linear_value(system, linear, values, index)
+        gap = total - float(linear.bound)
+        allowed = RELATIVE * np.maximum(size, abs(float(linear.bound)))
+        if linear.relation == "==":
+            result &= ~(np.abs(gap) > allowed)
+        elif linear.strict:
+            result &= ~(gap >= 0)
+        else:
+            result &= ~(gap > allowed)
+    for product in alternative.products:
+        left, right = product_sides(product, _fetch(system, values, index))
+        gap, allowed = left - right, RELATIVE * np.maximum(np.abs(left), np.abs(right))
+        result &= ~_beyond(product, gap, allowed)
+    for membership in alternative.memberships:
+        columns = [system.position[name] for name in membership.variables]
+        chosen = values[:, columns]
+        known = ~np.isnan(chosen).any(axis=1)
+        tree = cKDTree(system.sets[membership] / system.scale[columns])
+        distance, _ = tree.query(np.where(known[:, None], chosen, 0.0) / system.scale[columns])
+        result &= ~known | (distance <= RELATIVE)
+    for requirement in alternative.requirements:
+        result &= system.rows.known(requirement.expression, requirement.wanted, values, index)
+    return result
+
+
+def _beyond(product: ProductPart, gap: NDArray[np.float64], allowed: NDArray[np.float64]) -> NDArray[np.bool_]:
+    match product.relation:
+        case "==":
+            return np.abs(gap) > allowed
+        case "<=":
+            return gap > allowed
+        case "<":
+            return gap >= 0
+        case ">=":
+            return gap < -allowed
+        case ">":
+            return gap <= 0
+
+
+def _linear_value(
+    system: System, linear: LinearConstraint, values: NDArray[np.float64], index: NDArray[np.int64]
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    total = np.zeros(len(values))
+    size = np.zeros(len(values))
+    for name, coefficient in linear.coefficients:
+        column = system.position.get(name)
+        term = values[:, column] if column is not None else system.rows.companion_numbers(name, index)
+        term = float(coefficient) * term
+        total = total + term
+        size = np.maximum(size, np.abs(term))
+    return total, size
+
+
+def _fetch(system: System, values: NDArray[np.float64], index: NDArray[np.int64]) -> Fetch:
+    """Numbers of a variable, whether it moves or not."""
+    position = system.position
+
+    def fetch(name: str) -> NDArray[np.float64]:
+        column = position.get(name)
+        return values[:, column] if column is not None else system.rows.companion_numbers(name, index)
+
+    return fetch
+
+
+def product_sides(product: ProductPart, fetch: Fetch) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Both sides of a product edit; `fetch` gives a variable's numbers, shape (r,)."""
+    with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
+        left = np.asarray(float(product.coefficient))
+        for name, exponent in product.left:
+            left = left * fetch(name) ** float(exponent)
+        right = np.asarray(float(product.constant))
+        for name, exponent in product.right:
+            right = right * fetch(name) ** float(exponent)
+    left, right = np.broadcast_arrays(left, right)
+    return left, right
+
+
+def nearest_feasible(
+    system: System, values: NDArray[np.float64], index: NDArray[np.int64], margin: float = 0.0
+) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
+    """Nearest points that satisfy all constraints.
+
+    Parameters
+    ----------
+    system : System
+    values : ndarray of shape (m, q)
+        The points; NaN coordinates do not take part, nor do constraints on them.
+    index : ndarray of shape (m,)
+        Their row numbers.
+    margin : float
+        Inequalities are tightened by this many grid steps of each of their variables, so that rounding has room.
+
+    Returns
+    -------
+    points : ndarray of shape (m, q)
+        Unchanged where nothing feasible was found.
+    found : ndarray of shape (m,), bool
+    """
+    best = values.copy()
+    distance = np.full(len(values), np.inf)
+    for rows, combination in _combinations(system, values, index):
+        points, solved = _project(system, combination, values[rows], index[rows], margin)
+        moved = np.nansum(((points - values[rows]) / system.scale) ** 2, axis=1)
+        better = solved & (moved < distance[rows] * (1 - 1e-12))
+        best[rows[better]] = points[better]
+        distance[rows[better]] = moved[better]
+    return best, np.isfinite(distance)
+
+
+@dataclass(frozen=True)
+class _Combination:
+    """One alternative for each constraint, and for each finite set which of its nearest members."""
+
+    alternative: Alternative
+    members: tuple[int, ...]
+
+
+def _combinations(
+    system: System, values: NDArray[np.float64], index: NDArray[np.int64]
+) -> Iterator[tuple[NDArray[np.int64], _Combination]]:
+    everyone = np.arange(len(values))
+    choices = [range(len(constraint.alternatives)) for constraint in system.constraints]
+    count = int(np.prod([len(choice) for choice in choices], dtype=np.float64)) if choices else 1
+    if count <= MOST_COMBINATIONS:
+        for picks in itertools.product(*choices):
+            yield from _with_members(everyone, system, picks)
+        return
+    # Too many combinations: each row starts from the alternatives that it satisfies or is nearest to, and single
+    # constraints are switched.
+    start = np.stack([_nearest_alternative(system, constraint, values, index) for constraint in system.constraints])
+    for picks in np.unique(start, axis=1).T:
+        rows = np.flatnonzero((start == picks[:, None]).all(axis=0))
+        yield from _with_members(rows, system, tuple(picks))
+        for number, choice in enumerate(choices):
+            for other in choice:
+                if other != picks[number]:
+                    switched = (*picks[:number], other, *picks[number + 1 :])
+                    yield from _with_members(rows, system, switched)
+
+
+def _with_members(
+    rows: NDArray[np.int64], system: System, picks: Sequence[int]
+) -> Iterator[tuple[NDArray[np.int64], _Combination]]:
+    alternative = Alternative()
+    for constraint, pick in zip(system.constraints, picks, strict=True):
+        alternative = alternative & constraint.alternatives[pick]
+    sizes = [range(min(NEAREST_MEMBERS, len(system.sets[each]))) for each in alternative.memberships]
+    for members in itertools.islice(itertools.product(*sizes), MOST_COMBINATIONS):
+        yield rows, _Combination(alternative, members)
+
+
+def _nearest_alternative(
+    system: System, constraint: Constraint, values: NDArray[np.float64], index: NDArray[np.int64]
+) -> NDArray[np.int64]:
+    if len(constraint.alternatives) == 1:
+        return np.zeros(len(values), dtype=np.int64)
+    distances = []
+    for alternative in constraint.alternatives:
+        points, solved = _project(system, _Combination(alternative, (0,) * len(alternative.memberships)), values, index)
+        moved = np.nansum(((points - values) / system.scale) ** 2, axis=1)
+        distances.append(np.where(solved, moved, np.inf))
+    return np.argmin(np.stack(distances), axis=0)
+
+
+def _project(
+    system: System,
+    combination: _Combination,
+    values: NDArray[np.float64],
+    index: NDArray[np.int64],
+    margin: float = 0.0,
+) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
+    """Project onto one conjunction of constraints."""
+    from maskwright.adjustment.kernel import project_points  # noqa: PLC0415 - numba is loaded when first needed
+
+    alternative = combination.alternative
+    allowed = np.ones(len(values), dtype=np.bool_)
+    for requirement in alternative.requirements:
+        allowed &= system.rows.known(requirement.expression, requirement.wanted, values, index)
+    scale, absent = system.scale, np.isnan(values)
+    target = np.where(absent, 0.0, values) / scale
+    equal, equal_bound, below, below_bound = _matrices(system, alternative, values, index, margin)
+    for membership, member in zip(alternative.memberships, combination.members, strict=True):
+        rows, bounds = _member_equalities(system, membership, member, values)
+        equal, equal_bound = np.vstack([equal, rows]), np.hstack([equal_bound, bounds])
+    products = alternative.products
+    own = np.zeros((len(values), len(products), len(scale)))
+    own_bound = np.full((len(values), len(products)), np.nan)
+    status = np.zeros(len(values), dtype=np.int8)
+    points = target.copy()
+    project_points(points, equal, equal_bound, own, own_bound, below, below_bound, status)
+    for _ in range(_TANGENTS if products else 0):
+        before = points.copy()
+        for number, product in enumerate(products):
+            fetch = _fetch(system, points * scale, index)
+            _tangent(product, fetch, system.position, own[:, number], own_bound[:, number])
+        own *= scale
+        points = target.copy()
+        project_points(points, equal, equal_bound, own, own_bound, below, below_bound, status)
+        if np.all(np.abs(points - before)[status == 0] <= 1e-13 * (1 + np.abs(before[status == 0]))):
+            break
+    result = np.where(absent, np.nan, points * scale)
+    solved = (status == 0) & allowed
+    for product in products:
+        left, right = product_sides(product, _fetch(system, result, index))
+        solved &= ~_beyond(product, left - right, 1e-6 * np.maximum(np.abs(left), np.abs(right)))
+    return result, solved
+
+
+def _matrices(
+    system: System, alternative: Alternative, values: NDArray[np.float64], index: NDArray[np.int64], margin: float
+) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]:
+    """Normals in standardised coordinates, of length 1, and the bounds of each row."""
+    normals: dict[str, list[NDArray[np.float64]]] = {"==": [], "<=": []}
+    bounds: dict[str, list[NDArray[np.float64]]] = {"==": [], "<=": []}
+    for stated in alternative.linear:
+        linear = closed_on_grid(stated, system.decimals)
+        normal = np.zeros(len(system.scale))
+        bound = np.full(len(values), float(linear.bound))
+        for name, coefficient in linear.coefficients:
+            column = system.position.get(name)
+            if column is None:
+                bound = bound - float(coefficient) * system.rows.companion_numbers(name, index)
+                continue
+            normal[column] += float(coefficient) * system.scale[column]
+            bound[np.isnan(values[:, column])] = np.nan
+            places = system.decimals.get(name)
+            if margin and linear.relation == "<=" and places is not None:
+                bound = bound - margin * abs(float(coefficient)) * 10.0**-places
+        length = float(np.sqrt(np.sum(normal**2)))
+        if length == 0:
+            continue
+        normals[linear.relation].append(normal / length)
+        bounds[linear.relation].append(bound / length)
+    shape, rows = (0, len(system.scale)), len(values)
+    return (
+        np.array(normals["=="]) if normals["=="] else np.zeros(shape),
+        np.stack(bounds["=="], axis=1) if bounds["=="] else np.zeros((rows, 0)),
+        np.array(normals["<="]) if normals["<="] else np.zeros(shape),
+        np.stack(bounds["<="], axis=1) if bounds["<="] else np.zeros((rows, 0)),
+    )
+
+
+def _member_equalities(
+    system: System, membership: Membership, member: int, values: NDArray[np.float64]
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    columns = [system.position[name] for name in membership.variables]
+    scale = system.scale[columns]
+    chosen = values[:, columns]
+    absent = np.isnan(chosen)
+    tree = cKDTree(system.sets[membership] / scale)
+    _, nearest = tree.query(np.where(absent, 0.0, chosen) / scale, k=[member + 1])
+    bounds = system.sets[membership][nearest[:, 0]] / scale
+    bounds[absent.any(axis=1)] = np.nan
+    normals = np.zeros((len(columns), len(system.scale)))
+    normals[np.arange(len(columns)), columns] = 1.0
+    return normals, bounds
+
+
+def _tangent(
+    product: ProductPart,
+    fetch: Fetch,
+    position: Mapping[str, int],
+    normal: NDArray[np.float64],
+    bound: NDArray[np.float64],
+) -> None:
+    """Write the tangent of a product at the current points; NaN bound where it does not bind or is not defined."""
+    left, right = product_sides(product, fetch)
+    normal[:] = 0.0
+    bound[:] = right - left
+    for sign, coefficient, factors in (
+        (1.0, float(product.coefficient), product.left),
+        (-1.0, float(product.constant), product.right),
+    ):
+        for name, exponent in factors:
+            if name not in position:
+                continue
+            slope = np.full(len(bound), sign * coefficient)
+            with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
+                for other, power in factors:
+                    base = fetch(other)
+                    slope = slope * (exponent * base ** float(exponent - 1) if other == name else base ** float(power))
+            normal[:, position[name]] += slope
+            bound += slope * fetch(name)
+    length = np.sqrt(np.sum(normal**2, axis=1))
+    binding = (length > 0) & np.isfinite(length) & np.isfinite(bound)
+    if product.relation != "==":
+        binding &= _beyond(product, left - right, np.zeros(len(bound)))
+    normal[binding] /= length[binding, None]
+    bound[binding] /= length[binding]
+    normal[~binding] = 0.0
+    bound[~binding] = np.nan

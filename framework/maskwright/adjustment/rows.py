@@ -1,0 +1,150 @@
+"""What adjustment acts on: cluster representatives, or records where there are none.
+
+A row holds the masked values of the variables that may move. Edits may also read *companions*: variables that are
+published as they are. A row that stands for a whole cluster satisfies an edit only if all its records do.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from maskwright.data.columns import Cells, Columns
+from maskwright.data.number_text import write_numbers
+from maskwright.data.variable import Variable
+from maskwright.edits.binary64 import evaluate_binary64
+from maskwright.edits.check import evaluate
+from maskwright.edits.domain import Domain
+from maskwright.edits.edit import Edit
+from maskwright.edits.exact import evaluate_exact
+from maskwright.edits.expression import Expression, variable_names
+
+
+@dataclass(frozen=True, eq=False)
+class Rows:
+    """Rows of one adjustment unit.
+
+    Attributes
+    ----------
+    variables : tuple of Variable, length q
+        Numeric variables that may move.
+    companions : mapping of name to Cells of n records
+        Variables that edits read and that do not move.
+    members : ndarray of shape (n,), int64, or None
+        Row of each record; None when row i is record i.
+    domain : Domain or None
+        Combinations of values in the original file, for domain edits.
+    """
+
+    variables: tuple[Variable, ...]
+    companions: Mapping[str, Cells]
+    members: NDArray[np.int64] | None = None
+    domain: Domain | None = None
+    _order: list[NDArray[np.int64]] = field(default_factory=list)
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """Names of the variables that may move."""
+        return tuple(variable.name for variable in self.variables)
+
+    def satisfied(self, edit: Edit, values: NDArray[np.float64], index: NDArray[np.int64]) -> NDArray[np.bool_]:
+        """Whether rows `index`, holding `values` (shape (m, q)), satisfy an edit as every validator will see it.
+
+        A rule of the YAML language has to hold in decimal arithmetic and in binary64. An edit that is unknown because
+        a cell is missing is not violated.
+        """
+        on_grid = all(
+            variable.decimals is not None for variable in self.variables if variable.name in edit.variables
+        )
+
+        def judge(columns: Columns) -> NDArray[np.bool_]:
+            verdict = evaluate(edit, columns, self.domain)
+            if edit.binding == "xpath1":
+                return verdict.holds
+            if not on_grid:
+                return verdict.holds | verdict.unknown
+            return verdict.unknown | (verdict.holds & evaluate_binary64(edit.expression, columns, self.domain))
+
+        return self._judge(edit.variables, judge, values, index)
+
+    def known(
+        self, expression: Expression, wanted: bool, values: NDArray[np.float64], index: NDArray[np.int64]
+    ) -> NDArray[np.bool_]:
+        """Whether `expression` is `wanted` for every record of rows `index`."""
+
+        def judge(columns: Columns) -> NDArray[np.bool_]:
+            verdict = evaluate_exact(expression, columns, self.domain)
+            return verdict.holds if wanted else ~verdict.holds & ~verdict.unknown
+
+        return self._judge(variable_names(expression), judge, values, index)
+
+    def companion_numbers(self, name: str, index: NDArray[np.int64]) -> NDArray[np.float64]:
+        """Numbers of a companion for rows that are records."""
+        return self.companions[name].numbers[index]
+
+    def _judge(
+        self,
+        names: Sequence[str],
+        judge: Callable[[Columns], NDArray[np.bool_]],
+        values: NDArray[np.float64],
+        index: NDArray[np.int64],
+    ) -> NDArray[np.bool_]:
+        if len(index) == 0:
+            return np.zeros(0, dtype=np.bool_)
+        outside = [name for name in names if name in self.companions]
+        if self.members is None or not outside:
+            cells = self._moving_cells(names, values, np.arange(len(index)))
+            cells.update({name: take_cells(self.companions[name], index) for name in outside})
+            return judge(Columns(len(index), cells))
+        records, starts = self._records_of(index)
+        owner = np.repeat(np.arange(len(index)), np.diff(np.append(starts, len(records))))
+        cells = self._moving_cells(names, values, owner)
+        cells.update({name: take_cells(self.companions[name], records) for name in outside})
+        return np.asarray(np.logical_and.reduceat(judge(Columns(len(records), cells)), starts))
+
+    def _moving_cells(
+        self, names: Sequence[str], values: NDArray[np.float64], owner: NDArray[np.int64]
+    ) -> dict[str, Cells]:
+        cells: dict[str, Cells] = {}
+        for position, variable in enumerate(self.variables):
+            if variable.name in names:
+                numbers = values[owner, position]
+                missing = np.isnan(numbers)
+                cells[variable.name] = Cells(
+                    numbers,
+                    missing,
+                    missing,
+                    variable.decimals,
+                    lambda numbers=numbers, missing=missing, places=variable.decimals: write_numbers(
+                        numbers, missing, places
+                    ),
+                )
+        return cells
+
+    def _records_of(self, index: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        """Records of the given rows, row after row, and where each row starts."""
+        assert self.members is not None
+        if not self._order:
+            order = np.argsort(self.members, kind="stable")
+            bounds = np.searchsorted(self.members[order], np.arange(int(self.members.max()) + 2))
+            self._order.extend((order, bounds))
+        order, bounds = self._order
+        counts = bounds[index + 1] - bounds[index]
+        starts = np.cumsum(counts) - counts
+        positions = np.repeat(bounds[index] - starts, counts) + np.arange(int(counts.sum()))
+        return order[positions], starts
+
+
+def take_cells(cells: Cells, index: NDArray[np.int64]) -> Cells:
+    """Cells of the records `index`."""
+    return Cells(
+        cells.numbers[index],
+        cells.missing[index],
+        cells.absent[index],
+        cells.decimals,
+        lambda: cells.text().take(pa.array(index)),
+    )

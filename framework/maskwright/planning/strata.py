@@ -1,0 +1,188 @@
+"""Strata: records that must not be averaged with one another.
+
+Records on different sides of a governing edit's condition, with different signs in a product, or (when asked) with
+different cells missing are clustered apart. A stratum with fewer than k records is merged into the nearest one; the
+representatives of its clusters are then adjusted.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from maskwright.data.columns import Columns
+from maskwright.data.dataset import Dataset
+from maskwright.edits.edit import EditSet, GoverningPart
+from maskwright.edits.exact import evaluate_exact
+from maskwright.edits.expression import variable_names
+from maskwright.errors import InputError
+
+
+@dataclass(frozen=True)
+class Stratum:
+    """One stratum as it was before merging."""
+
+    label: str
+    records: int
+    merged: bool
+
+
+@dataclass(frozen=True, eq=False)
+class Strata:
+    """Strata of a variable group.
+
+    Attributes
+    ----------
+    codes : ndarray of shape (n,), int64
+        Stratum of each record after merging, 0..s-1.
+    strata : tuple of Stratum
+        Before merging.
+    mixed : frozenset of str
+        Edits whose condition differs inside a merged stratum.
+    """
+
+    codes: NDArray[np.int64]
+    strata: tuple[Stratum, ...]
+    mixed: frozenset[str]
+
+    @property
+    def count(self) -> int:
+        """Number of strata after merging."""
+        return int(self.codes.max()) + 1 if len(self.codes) else 0
+
+
+def stratify(
+    data: Dataset,
+    group: Sequence[str],
+    geometric: Sequence[str],
+    edits: EditSet,
+    masked: frozenset[str],
+    k: int,
+    *,
+    by_missing: bool = False,
+) -> Strata:
+    """Cut the records into strata for one variable group.
+
+    Parameters
+    ----------
+    data : Dataset
+        The original records.
+    group : sequence of str
+    geometric : sequence of str
+        Variables aggregated by geometric mean, whose sign patterns are kept apart.
+    edits : EditSet
+        Governing edits that touch the group.
+    masked : frozenset of str
+        All masked variables; a condition may use those of the group and unmasked ones.
+    k : int
+        Smallest stratum; 1 merges nothing.
+    by_missing : bool
+        Keep records with different missing cells apart.
+
+    Raises
+    ------
+    InputError
+        When there are fewer than k records.
+    """
+    n = len(data)
+    if n < k:
+        raise InputError(f"k = {k} is larger than the number of records, {n}: no group of {k} records exists")
+    criteria: list[tuple[str | None, NDArray[np.int64], list[str]]] = []
+    columns: Columns | None = None
+    for edit in edits:
+        for part in edit.parts:
+            if not isinstance(part, GoverningPart):
+                continue
+            used = set(variable_names(part.condition))
+            if used & masked - set(group):
+                continue
+            columns = columns or Columns.from_dataset(data)
+            verdict = evaluate_exact(part.condition, columns)
+            code = np.where(verdict.unknown, 2, verdict.holds.astype(np.int64))
+            said = [f"condition of {edit.name} {what}" for what in ("does not hold", "holds", "is unknown")]
+            criteria.append((edit.name, code, said))
+    for name in geometric:
+        values = np.nan_to_num(np.asarray(data[name].values, dtype=np.float64))
+        code = np.sign(values).astype(np.int64) + 1
+        criteria.append((None, code, [f"{name} {what}" for what in ("< 0", "= 0", "> 0")]))
+    if by_missing:
+        for name in group:
+            criteria.append((None, data[name].missing.astype(np.int64), [f"{name} present", f"{name} missing"]))
+    return _merge(_cross(criteria, n), data, group, k, criteria)
+
+
+def _cross(
+    criteria: Sequence[tuple[str | None, NDArray[np.int64], list[str]]], n: int
+) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Combine criteria: codes of shape (n,) and the combination of each code, shape (s, criteria)."""
+    if not criteria:
+        return np.zeros(n, dtype=np.int64), np.zeros((1, 0), dtype=np.int64)
+    codes = np.zeros(n, dtype=np.int64)
+    for _, code, _ in criteria:
+        _, codes = np.unique(codes * 3 + code, return_inverse=True)
+    _, first = np.unique(codes, return_index=True)
+    return codes, np.stack([code[first] for _, code, _ in criteria], axis=1)
+
+
+def _merge(
+    crossed: tuple[NDArray[np.int64], NDArray[np.int64]],
+    data: Dataset,
+    group: Sequence[str],
+    k: int,
+    criteria: Sequence[tuple[str | None, NDArray[np.int64], list[str]]],
+) -> Strata:
+    codes, combinations = crossed
+    sizes = np.bincount(codes, minlength=len(combinations))
+    target = np.arange(len(combinations))
+    if (sizes < k).any() and len(combinations) > 1:
+        centres = _centres(data, group, codes, len(combinations))
+        total = sizes.astype(np.float64)
+        alive = sizes > 0
+        while (total[alive] < k).any() and alive.sum() > 1:
+            small = int(min(np.flatnonzero(alive), key=lambda number: (total[number], number)))
+            others = np.array([number for number in np.flatnonzero(alive) if number != small])
+            distance = np.sum((centres[others] - centres[small]) ** 2, axis=1)
+            into = int(others[np.argmin(distance)])
+            weight = total[small] + total[into]
+            centres[into] = (centres[into] * total[into] + centres[small] * total[small]) / weight
+            total[into], alive[small] = weight, False
+            target[target == small] = into
+    kept, renumbered = np.unique(target, return_inverse=True)
+    merged = np.array([int(np.sum(target == target[number])) > 1 for number in range(len(combinations))])
+    labels = [
+        ", ".join(said[value] for (_, _, said), value in zip(criteria, row, strict=True)) or "all records"
+        for row in combinations
+    ]
+    mixed = {
+        name
+        for position, (name, _, _) in enumerate(criteria)
+        if name is not None
+        for into in kept
+        if len(np.unique(combinations[target == into, position])) > 1
+    }
+    return Strata(
+        renumbered[codes],
+        tuple(
+            Stratum(label, int(size), bool(was) and int(size) < k)
+            for label, size, was in zip(labels, sizes, merged, strict=True)
+        ),
+        frozenset(mixed),
+    )
+
+
+def _centres(data: Dataset, group: Sequence[str], codes: NDArray[np.int64], count: int) -> NDArray[np.float64]:
+    """Standardised mean of each stratum; missing cells left out."""
+    values = data.matrix(group)
+    known = ~np.isnan(values)
+    spread = np.array([np.std(column[here]) if here.any() else 1.0 for column, here in zip(values.T, known.T, strict=True)])
+    spread[spread == 0] = 1.0
+    centres = np.zeros((count, len(group)))
+    for position in range(len(group)):
+        here = known[:, position]
+        sums = np.bincount(codes[here], weights=values[here, position] / spread[position], minlength=count)
+        counts = np.bincount(codes[here], minlength=count)
+        centres[:, position] = sums / np.maximum(counts, 1)
+    return centres
