@@ -33,31 +33,33 @@ class VariableDeclaration(BaseModel, extra="forbid", frozen=True):
     """Declared facts of one variable; whatever is left out is inferred from the file."""
 
     type: VariableType | None = Field(
-        None,
+        default=None,
         description="continuous, integer (numbers), ordinal or nominal (categories). Left out: inferred from cells.",
     )
     role: Role | None = Field(
-        None,
+        default=None,
         description="identifier (dropped), quasi_identifier or confidential (masked), weight or other (kept as it is). "
         "Left out: confidential for numbers, other for text.",
     )
-    unit: str | None = Field(None, description="Unit of measurement, shown in reports.")
+    unit: str | None = Field(default=None, description="Unit of measurement, shown in reports.")
     decimals: int | None = Field(
-        None,
+        default=None,
         ge=0,
         le=15,
         description="Published decimals: masked values are rounded to them. Left out: those seen in the file.",
     )
     min: float | None = Field(
-        None, allow_inf_nan=False, description="Smallest possible value, inclusive; becomes a range edit."
+        default=None, allow_inf_nan=False, description="Smallest possible value, inclusive; becomes a range edit."
     )
     max: float | None = Field(
-        None, allow_inf_nan=False, description="Largest possible value, inclusive; becomes a range edit."
+        default=None, allow_inf_nan=False, description="Largest possible value, inclusive; becomes a range edit."
     )
     categories: CellTexts = Field(
-        (), description="Categories of an ordinal (in order) or nominal variable, as the file writes them."
+        default=(), description="Categories of an ordinal (in order) or nominal variable, as the file writes them."
     )
-    missing: CellTexts = Field((), description="Cell texts that mean 'no value', besides an empty or absent cell.")
+    missing: CellTexts = Field(
+        default=(), description="Cell texts that mean 'no value', besides an empty or absent cell."
+    )
 
     @model_validator(mode="after")
     def _is_consistent(self) -> VariableDeclaration:

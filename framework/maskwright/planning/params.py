@@ -11,26 +11,26 @@ class PlanningParams(BaseModel, extra="forbid", frozen=True):
     """How variables are grouped and what is promised; accepted in the ``params`` of every step."""
 
     group_size: int | Literal["all"] = Field(
-        3,
+        default=3,
         description="Variables per group among those that no edit binds together: an integer >= 1 (the last group takes "
         "the remainder), or 'all' for one group of all variables of the step.",
     )
     grouping: Literal["all_edits", "equalities"] = Field(
-        "all_edits",
+        default="all_edits",
         description="'all_edits': every edit binds its variables into one group. 'equalities': only equalities, "
         "products and governing edits do; inequalities are left to adjustment.",
     )
     k_guarantee: Literal["require", "report"] = Field(
-        "require",
+        default="require",
         description="'require': a plan that cannot keep k in every group is refused. 'report': it is run, and the "
         "smallest class is reported.",
     )
     allow_original_values: bool = Field(
-        False,
+        default=False,
         description="Allow a domain edit on a continuous variable to republish values of single original records.",
     )
     missing: Literal["available_cases", "own_pattern", "refuse"] = Field(
-        "available_cases",
+        default="available_cases",
         description="Missing cells: 'available_cases' clusters such records as if the cell held the file's mean and "
         "aggregates the values present; 'own_pattern' clusters records with the same cells missing apart; 'refuse' "
         "stops. A missing cell stays missing in the masked file.",

@@ -1,0 +1,134 @@
+"""The pipeline file as models: what each section may hold.
+
+These models are the one source of truth: they validate the file, and their descriptions feed the JSON Schema and the
+documentation. What plugins add (parameters of methods and measures, options of file formats) comes from their own
+models.
+"""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal
+
+from pydantic import BaseModel, Field, model_validator
+
+from maskwright.data.declaration import VariableDeclaration
+
+FORMAT = 1
+
+Name = Annotated[str, Field(min_length=1)]
+FileName = Annotated[str, Field(min_length=1)]
+Section = dict[str, object]
+
+
+class DataSection(BaseModel, extra="allow", frozen=True):
+    """The microdata, and what is known of their variables.
+
+    Further keys are options of the file format: `record` (XML), `delimiter` and `encoding` (CSV), ...
+    """
+
+    source: FileName = Field(description="The data file, relative to the pipeline file.")
+    format: Name | None = Field(default=None, description="File format; left out, the file name's ending tells.")
+    variables: dict[Name, VariableDeclaration] = Field(
+        default_factory=dict,
+        description="Declared facts of variables, by name; whatever is left out is inferred from the file.",
+    )
+    cluster: Name | None = Field(
+        default=None, description="Variable that identifies clusters of records (households): k then counts clusters."
+    )
+
+
+class RuleEntry(BaseModel, extra="forbid", frozen=True):
+    """One rule that every released record must obey."""
+
+    rule: Name = Field(description="The rule as text, for instance: if V8 < 1115 then V13 <= V12")
+    name: Name | None = Field(default=None, description="Name in reports; left out, edit-N.")
+    message: str | None = Field(default=None, description="What to tell a person about a record that breaks it.")
+    severity: Literal["error", "warning"] = Field(default="error", description="Only errors stop a release.")
+
+
+class StepEntry(BaseModel, extra="forbid", frozen=True):
+    """One protection step."""
+
+    method: Name = Field(description="Name of a protection method: maskwright plugins lists them.")
+    variables: tuple[Name, ...] | None = Field(
+        default=None,
+        min_length=1,
+        description="Variables to mask. Left out: the numeric quasi-identifiers and confidential variables.",
+    )
+    groups: tuple[Annotated[tuple[Name, ...], Field(min_length=1)], ...] | None = Field(
+        default=None,
+        min_length=1,
+        description="Groups of variables to mask together, instead of those the planner makes.",
+    )
+    params: Section = Field(default_factory=dict, description="Parameters of the method and of the planner.")
+
+    @model_validator(mode="after")
+    def _names_each_variable_once(self) -> StepEntry:
+        listed = list(self.variables or ())
+        if len(set(listed)) != len(listed):
+            raise ValueError(f"'variables' lists {_twice(listed)!r} twice")
+        grouped = [name for group in self.groups or () for name in group]
+        if len(set(grouped)) != len(grouped):
+            raise ValueError(f"'groups' lists {_twice(grouped)!r} twice; a variable can be in one group only")
+        outside = [name for name in grouped if listed and name not in listed]
+        if outside:
+            raise ValueError(f"'groups' holds {outside[0]!r}, which 'variables' does not list")
+        return self
+
+
+class OutputSection(BaseModel, extra="allow", frozen=True):
+    """Files to write, relative to the pipeline file. Further keys are reports offered by plugins."""
+
+    data: FileName = Field(description="The masked data; the ending tells the file format.")
+    svrl: FileName | None = Field(
+        default=None, description="Validation result as Schematron processors write it (.xml, .svrl); confidential."
+    )
+    report: FileName | None = Field(default=None, description="Report for reading (.html).")
+    record: FileName | None = Field(
+        default=None, description="Everything about the run (.json), with the seed and hashes: confidential."
+    )
+    public_record: FileName | None = Field(default=None, description="What may be published with the data (.json).")
+
+
+class ExecutionSection(BaseModel, extra="forbid", frozen=True):
+    """How the work is done. `workers` never changes a result; `block_size` does."""
+
+    workers: int = Field(default=1, ge=1, le=1024, description="Blocks masked at the same time.")
+    block_size: int | None = Field(
+        default=None,
+        ge=2,
+        description="Cut large files into blocks of about so many records; left out, all records together (exact).",
+    )
+
+
+class PipelineFile(BaseModel, extra="forbid", frozen=True):
+    """A Maskwright pipeline: which data, which edits, how to protect, what to measure, what to write."""
+
+    maskwright: Literal[1] = Field(description="Version of this file's format.")
+    data: DataSection
+    edits: tuple[str | RuleEntry | dict[str, str], ...] = Field(
+        default=(),
+        description="What must hold in every released record: a rule as text, a rule with its name, or a rule file.",
+    )
+    on_input_violation: Literal["fail", "mask", "drop", "localize"] = Field(
+        default="mask",
+        description="Records that break an edit on arrival: 'fail' stops, 'mask' masks them with the rest, 'drop' "
+        "leaves them out, 'localize' blanks the fewest cells that explain it.",
+    )
+    protect: tuple[StepEntry, ...] = Field(min_length=1, description="Protection steps, in order.")
+    measure: tuple[str | dict[str, Section | None], ...] = Field(
+        default=(), description="Loss and risk measures: a name, or {name: {parameters, as: label}}."
+    )
+    thresholds: dict[Name, float] = Field(
+        default_factory=dict,
+        description="Bounds by measure label; nothing is released on the wrong side (a measure's direction tells).",
+    )
+    output: OutputSection
+    seed: int | None = Field(
+        default=None, ge=0, lt=2**63, description="The same seed gives the same bytes; left out, a fresh one is drawn."
+    )
+    execution: ExecutionSection = Field(default_factory=ExecutionSection, description="How the work is done.")
+
+
+def _twice(names: list[str]) -> str:
+    return next(name for name in names if names.count(name) > 1)

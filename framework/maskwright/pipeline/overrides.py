@@ -1,0 +1,102 @@
+"""Settings given on the command line or by a program, put over those of the file: ``protect.0.params.k=5``."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+
+from maskwright.errors import PipelineError, Place, Problem, unknown_name
+from maskwright.yaml_document import Node, from_python, load_yaml, scalar
+
+Overrides = Mapping[str, object] | Sequence[str]
+
+_STEP = re.compile(r'"([^"]*)"|([^."]+)')
+_STRUCTURE = ("[", "{", "'", '"')
+
+
+def apply_overrides(root: Node, overrides: Overrides) -> Node:
+    """Copy of the file's tree with the overrides applied, in order.
+
+    Parameters
+    ----------
+    root : Node
+    overrides : mapping of path to value, or sequence of "path=value"
+        A path is keys and 0-based positions joined by dots (``measure.1.as``); a key with a dot is put in double
+        quotes. The position after the last appends. Values given as text follow the file's rules for plain scalars;
+        text that starts with ``[``, ``{`` or a quotation mark is read as YAML.
+
+    Raises
+    ------
+    PipelineError
+        With every override that is not ``path=value``, or whose path leads nowhere.
+    """
+    problems: list[Problem] = []
+    for path_text, value, place in _pairs(overrides, problems):
+        try:
+            root = _set(root, _steps(path_text, place), value, place)
+        except PipelineError as error:
+            problems.extend(error.problems)
+    if problems:
+        raise PipelineError(problems)
+    return root
+
+
+def _pairs(overrides: Overrides, problems: list[Problem]) -> list[tuple[str, Node, Place]]:
+    pairs = []
+    if isinstance(overrides, Mapping):
+        for path, given in overrides.items():
+            place = Place(f"override {path}")
+            try:
+                pairs.append((path, from_python(given, place), place))
+            except PipelineError as error:
+                problems.extend(error.problems)
+        return pairs
+    for text in overrides:
+        path, equals, written = text.partition("=")
+        place = Place(f"--set {text}")
+        if not equals or not path.strip():
+            problems.append(Problem("expected path=value, such as protect.0.params.k=5", place))
+            continue
+        try:
+            pairs.append((path.strip(), _value(written.strip(), place), place))
+        except PipelineError as error:
+            problems.extend(Problem(problem.message, place, problem.hint) for problem in error.problems)
+    return pairs
+
+
+def _value(written: str, place: Place) -> Node:
+    if written.startswith(_STRUCTURE):
+        return from_python(load_yaml(written, str(place)).to_python(), place)
+    return scalar(written, place)
+
+
+def _steps(path: str, place: Place) -> list[str]:
+    found = list(_STEP.finditer(path))
+    rebuilt = ".".join(match.group(0) for match in found)
+    if rebuilt != path:
+        raise PipelineError(Problem(f"the path {path!r} is not keys and positions joined by single dots", place))
+    return [match.group(1) if match.group(1) is not None else match.group(2).strip() for match in found]
+
+
+def _set(node: Node, steps: Sequence[str], value: Node, place: Place, before: str = "") -> Node:
+    if not steps:
+        return value
+    step, rest = steps[0], steps[1:]
+    where = f"{before}.{step}" if before else step
+    if node.is_sequence:
+        last = len(node.elements)
+        position = int(step) if step.isdecimal() and len(step) < 10 else -1
+        if not 0 <= position <= last:
+            valid = f"0 to {last}" if last else "0"
+            raise PipelineError(Problem(f"{before!r} is a list: expected a position {valid}, not {step!r}", place))
+        inner = node.get(position) or Node("scalar", place)
+        return node.with_element(position, _set(inner, rest, value, place, where))
+    if node.is_scalar and isinstance(node.value, str) and before.startswith("measure."):
+        # ``measure: [score]`` is short for ``{score: {}}``.
+        if step != node.value:
+            raise PipelineError(Problem(f"{before!r}: {unknown_name('measure', step, [node.value])}", place))
+        node = Node("mapping", node.place)
+    elif node.is_scalar and node.value is not None:
+        raise PipelineError(Problem(f"{before!r} is {node.description}: nothing can be set inside it", place))
+    inner = node.get(step) or Node("scalar", place)
+    return node.with_entry(step, _set(inner, rest, value, place, where))
