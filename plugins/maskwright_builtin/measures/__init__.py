@@ -1,1 +1,17 @@
 """Built-in measures."""
+
+from __future__ import annotations
+
+from maskwright_builtin.measures.distance_record_linkage import DISTANCE_RECORD_LINKAGE
+from maskwright_builtin.measures.interval_disclosure import INTERVAL_DISCLOSURE
+from maskwright_builtin.measures.probabilistic_information_loss import PROBABILISTIC_INFORMATION_LOSS
+from maskwright_builtin.measures.score import SCORE
+from maskwright_builtin.measures.squared_error import SQUARED_ERROR
+
+MEASURES = (
+    DISTANCE_RECORD_LINKAGE,
+    INTERVAL_DISCLOSURE,
+    PROBABILISTIC_INFORMATION_LOSS,
+    SCORE,
+    SQUARED_ERROR,
+)

@@ -1,0 +1,124 @@
+"""Which masked record comes from which original, with what a measure must know before it computes anything."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from maskwright import Comparison, Dataset, InputError
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+
+@dataclass(frozen=True, eq=False)
+class Pairs:
+    """Both files as numbers, checked.
+
+    Attributes
+    ----------
+    names : tuple of str, length p
+    original : ndarray of shape (n, p), float64
+        The whole original file, NaN where missing; Fortran order, as measures read column by column.
+    masked : ndarray of shape (m, p), float64
+        The masked file, likewise.
+    origin : ndarray of shape (m,), int64, or None
+        Original record of each masked record; None when record i comes from record i and m = n.
+    notes : tuple of str
+        Missing cells, counted by file.
+    """
+
+    names: tuple[str, ...]
+    original: NDArray[np.float64]
+    masked: NDArray[np.float64]
+    origin: NDArray[np.int64] | None
+    notes: tuple[str, ...]
+
+    @property
+    def p(self) -> int:
+        """Number of variables."""
+        return len(self.names)
+
+    def originals(self, variable: int) -> NDArray[np.float64]:
+        """Original values of the masked records; shape (m,)."""
+        column = self.original[:, variable]
+        return column if self.origin is None else column[self.origin]
+
+
+def pair_records(comparison: Comparison, rule: str) -> Pairs:
+    """Pair every masked record with the original it comes from (identity, or `Comparison.origin`).
+
+    Parameters
+    ----------
+    comparison : Comparison
+    rule : str
+        What the measure does with missing cells, as the end of a sentence; used in the notes.
+
+    Raises
+    ------
+    InputError
+        No variables or records to compare, files that cannot be paired, infinite values.
+    """
+    names = tuple(comparison.variables)
+    if not names:
+        raise InputError("there is nothing to measure: no numeric variable is in both files")
+    original, masked = _by_column(comparison.original, names), _by_column(comparison.masked, names)
+    if not len(original) or not len(masked):
+        raise InputError(f"there is nothing to measure: {len(original)} original and {len(masked)} masked records")
+    origin = _checked_origin(comparison, len(original), len(masked))
+    for values, file in ((original, "original"), (masked, "masked")):
+        infinite = [name for j, name in enumerate(names) if np.isinf(values[:, j]).any()]
+        if infinite:
+            raise InputError(f"infinite values in the {file} file cannot be measured; variables: {listed(infinite)}")
+    gone = int(np.isnan(original).sum()), int(np.isnan(masked).sum())
+    notes = (
+        (f"missing cells: {gone[0]} in the original file, {gone[1]} in the masked file; {rule}",) if any(gone) else ()
+    )
+    return Pairs(names, original, masked, origin, notes)
+
+
+def _by_column(data: Dataset, names: tuple[str, ...]) -> NDArray[np.float64]:
+    values = np.empty((len(data), len(names)), order="F")
+    for j, name in enumerate(names):
+        column = data[name]
+        values[:, j] = column.values
+        values[column.missing, j] = np.nan
+    return values
+
+
+def _checked_origin(comparison: Comparison, n: int, m: int) -> NDArray[np.int64] | None:
+    origin = comparison.origin if comparison.origin is not None else comparison.masked.origin
+    if origin is None:
+        if n != m:
+            raise InputError(
+                f"the original file has {n} records and the masked file {m}: say which original record each masked "
+                "record comes from (a key), or compare files with the same records"
+            )
+        return None
+    if origin.shape != (m,):
+        raise InputError(f"the origin of the masked records has {origin.size} entries for {m} masked records")
+    if origin.min() < 0 or origin.max() >= n:
+        raise InputError(f"the origin of the masked records must be positions 0..{n - 1} of the original file")
+    return origin.astype(np.int64)
+
+
+def present_values(column: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Values of a column that are not missing, in their order."""
+    gone = np.isnan(column)
+    return column[~gone] if gone.any() else column
+
+
+def spread(column: NDArray[np.float64], ddof: int) -> float:
+    """Return the standard deviation of the present values, centred first; 0 for equal values or too few of them."""
+    present = present_values(column)
+    # The extremes decide what is constant: the standard deviation of equal numbers is not always exactly 0.
+    if present.size <= ddof or present.min() == present.max():
+        return 0.0
+    return float(np.std(present, ddof=ddof))
+
+
+def listed(names: list[str]) -> str:
+    """Names for a note: at most eight, then how many more."""
+    return ", ".join(names[:8]) + (f" and {len(names) - 8} more" if len(names) > 8 else "")
