@@ -1,0 +1,137 @@
+"""A streaming XML parser that refuses what data files have no need of.
+
+Refused before any of it is acted upon: document types (and with them every entity), encodings other than UTF-8,
+UTF-16, ISO-8859-1 and ASCII, XML other than 1.0, deep nesting, endless tags and texts. Errors name line and column
+and never a text of the file: it is microdata.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import NamedTuple
+
+# Expat itself expands nothing here: any document type is refused before its first declaration is read.
+from xml.parsers import expat  # noqa: S407
+
+from pydantic import BaseModel, Field
+
+from maskwright import DataError, Place, Problem
+from maskwright_builtin.sources.files import BLOCK, reading
+
+WHITE_SPACE = " \t\r\n"
+ENCODINGS = frozenset({"utf-8", "utf-16", "utf-16le", "utf-16be", "iso-8859-1", "us-ascii", "ascii"})
+ByteProgress = Callable[[int], None]
+"""Called with the number of bytes of the file that are done."""
+
+ENDS_EARLY = frozenset({expat.errors.codes[expat.errors.XML_ERROR_NO_ELEMENTS],
+                        expat.errors.codes[expat.errors.XML_ERROR_UNCLOSED_TOKEN],
+                        expat.errors.codes[expat.errors.XML_ERROR_PARTIAL_CHAR],
+                        expat.errors.codes[expat.errors.XML_ERROR_UNCLOSED_CDATA_SECTION]})  # fmt: skip
+
+
+class XmlParams(BaseModel, extra="forbid", frozen=True):
+    """Options of XML files in the pipeline's ``data:`` section."""
+
+    record: str | None = Field(
+        None,
+        description="Name of the element that is one record, for instance Record. Left out: the one child element of "
+        "the root that is repeated.",
+    )
+    max_depth: int = Field(8, ge=2, le=200, description="Deepest nesting of elements accepted (default 8).")
+    max_text: int = Field(1_000_000, ge=1, description="Longest text of one cell accepted, in characters (default 1 MB).")
+    max_file_size: int | None = Field(None, ge=1, description="Largest file accepted, in bytes. Left out: no limit.")
+
+
+class Name(NamedTuple):
+    """An element's name: what people call it, and how the file writes it."""
+
+    local: str
+    tag: str
+
+
+def element_name(expanded: str) -> Name:
+    """Name of an element as the parser reports it: ``[namespace ]local[ prefix]``."""
+    parts = expanded.split(" ")
+    if len(parts) == 3:
+        return Name(parts[1], f"{parts[2]}:{parts[1]}")
+    return Name(parts[-1], parts[-1])
+
+
+class GuardedParser:
+    """Expat over one file with every security rule in place; the caller sets the handlers for elements and text."""
+
+    def __init__(self, path: Path, params: XmlParams) -> None:
+        self.path = path
+        self.params = params
+        self.encoding: str | None = None
+        self.has_declaration = False
+        self.expat = expat.ParserCreate(namespace_separator=" ")
+        self.expat.namespace_prefixes = True
+        self.expat.buffer_text = True
+        self.expat.StartDoctypeDeclHandler = self._refuse_document_type
+        self.expat.XmlDeclHandler = self._check_declaration
+
+    def refuse(self, message: str, hint: str | None = None) -> DataError:
+        """Error at the place the parser has reached."""
+        place = Place(str(self.path), self.expat.CurrentLineNumber, self.expat.CurrentColumnNumber + 1)
+        return DataError(Problem(message, place, hint))
+
+    def _refuse_document_type(self, *_: object) -> None:
+        raise self.refuse(
+            "a document type (<!DOCTYPE ...>) is not allowed in a data file",
+            "Document types can pull in other files and expand entities without end; remove the declaration.",
+        )
+
+    def _check_declaration(self, version: str, encoding: str | None, standalone: int) -> None:
+        del standalone
+        self.has_declaration = True
+        if version != "1.0":
+            raise self.refuse("only XML 1.0 is read, and the file declares another version")
+        if encoding is not None and encoding.lower() not in ENCODINGS:
+            raise self.refuse(
+                "the file declares an encoding that is not accepted in data files",
+                "Save it as UTF-8; UTF-16, ISO-8859-1 and ASCII are read too.",
+            )
+        self.encoding = encoding.lower() if encoding is not None else None
+
+    def check_depth(self, depth: int) -> None:
+        """Refuse nesting beyond the limit."""
+        if depth > self.params.max_depth:
+            raise self.refuse(
+                f"elements are nested more than {self.params.max_depth} deep",
+                "Microdata are flat: a root, records, and one element for each variable.",
+            )
+
+    def feed(self, progress: ByteProgress, block: int = BLOCK) -> Iterator[None]:
+        """Parse the file, pausing after each block; `progress` is told the bytes fed.
+
+        Raises
+        ------
+        DataError
+            Not well-formed, cut short, or refused by a rule.
+        """
+        fed = 0
+        with reading(self.path) as file:
+            while piece := file.read(block):
+                fed += len(piece)
+                self._parse(piece, final=False)
+                if fed - self.expat.CurrentByteIndex > block + 4 * self.params.max_text:
+                    raise self.refuse(
+                        f"a tag, comment or instruction is longer than {4 * self.params.max_text} bytes",
+                        "Raise `max_text` in the pipeline's data section if the file is what it should be.",
+                    )
+                progress(fed)
+                yield
+            self._parse(b"", final=True)
+            yield
+
+    def _parse(self, piece: bytes, *, final: bool) -> None:
+        try:
+            self.expat.Parse(piece, final)
+        except expat.ExpatError as error:
+            place = Place(str(self.path), error.lineno, error.offset + 1)
+            if final and error.code in ENDS_EARLY:
+                hint = "The file looks cut short: compare its size with the original's and copy it again."
+                raise DataError(Problem("the file ends before its elements are closed", place, hint)) from None
+            raise DataError(Problem(f"not well-formed XML: {expat.ErrorString(error.code)}", place)) from None
