@@ -40,7 +40,7 @@ from maskwright.edits.expression import (
     variable_names,
 )
 from maskwright.edits.verdict import Verdict
-from maskwright.errors import InputError
+from maskwright.errors import EditError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -117,7 +117,7 @@ def evaluate_xpath(expression: Expression, columns: Columns, domain: OriginalDom
 
     Raises
     ------
-    InputError
+    EditError
         The tree asks for the original file and `domain` is None.
     """
     holds = _evaluate(_XPath(columns, domain), expression)
@@ -148,7 +148,7 @@ def evaluate_binary64(expression: Expression, columns: Columns, domain: Original
 
     Raises
     ------
-    InputError
+    EditError
         The tree asks for the original file and `domain` is None.
     """
     return _evaluate(_Plain(columns, domain), expression)
@@ -293,7 +293,7 @@ class _XPath:
                 return np.asarray(np.logical_and(np.isfinite(number), number == np.floor(number)))
             case InOriginal(names):
                 if self._domain is None:
-                    raise InputError(f"the edit on {', '.join(names)} needs the original file, and none was given")
+                    raise EditError(f"the edit on {', '.join(names)} needs the original file, and none was given")
                 return self._domain.contains(names, self.columns)
         raise AssertionError(f"no evaluation for {type(node).__name__}")
 
@@ -302,9 +302,20 @@ class _Plain(_XPath):
     """The same arithmetic where a variable is its number, as in YAML, unless it is compared with a text."""
 
     def compare(self, operator: ComparisonOperator, left: _Value, right: _Value) -> Booleans:
+        if operator in ("==", "!=") and isinstance(left, _Nodes) and isinstance(right, _Nodes):
+            equal = self._equal_cells(left, right)
+            return equal if operator == "==" else np.logical_not(equal)
         if not (isinstance(left, _Strings) or isinstance(right, _Strings)):
             left, right = (_numbers(side) if isinstance(side, _Nodes) else side for side in (left, right))
         return super().compare(operator, left, right)
+
+    @staticmethod
+    def _equal_cells(left: _Nodes, right: _Nodes) -> Booleans:
+        """Compare cells as numbers where both are numbers, else as texts, as exact arithmetic does."""
+        equal = np.asarray(np.equal(left.cells.numbers, right.cells.numbers))
+        wordy = np.isnan(left.cells.numbers) | np.isnan(right.cells.numbers)
+        wordy &= ~(left.cells.missing | right.cells.missing)
+        return np.where(wordy, _same_text(left, right), equal) if wordy.any() else equal
 
 
 def _absent(n: int) -> Cells:
