@@ -13,6 +13,7 @@ from maskwright.progress import silent
 from maskwright.reporting.terminal import console
 
 QUIET_SECONDS = 2.0
+STEPS = 1000
 
 
 class Terminal:
@@ -51,10 +52,11 @@ class Terminal:
                     self._end(bar)
                     bar = None
                     return
-                if bar is None and self._clock() - started >= QUIET_SECONDS:
-                    bar = self._shown().add_task(title, total=1.0)
+                done = round(STEPS * share)
                 if bar is not None:
-                    self._shown().update(bar, completed=share)
+                    self._shown().update(bar, completed=done)
+                elif self._clock() - started >= QUIET_SECONDS:
+                    bar = self._shown().add_task(title, total=STEPS, completed=done)
 
         return report
 
@@ -72,6 +74,9 @@ class Terminal:
                 TimeRemainingColumn(),
                 console=self._console,
                 transient=True,
+                # What the program prints on standard output must arrive there, bar or no bar.
+                redirect_stdout=False,
+                redirect_stderr=False,
             )
             self._bars.start()
         return self._bars

@@ -178,18 +178,11 @@ def _print_files(out: Console, record: Mapping[str, Any]) -> None:
     if not record.get("outputs"):
         return
     out.print()
-    if not record["ok"]:
-        _heading(out, "Files (the masked data was not released)")
-    else:
-        _heading(out, "Files")
+    _heading(out, "Files" if record["ok"] else "Files (the masked data was not released)")
     width = max(len(str(entry["file"])) for entry in record["outputs"].values())
     for key, entry in record["outputs"].items():
-        title = OUTPUT_TITLES.get(key, key)
-        if len(str(entry["file"])) > 48:
-            out.print(f"  {entry['file']}", overflow="fold", style="")
-            out.print(f"      {title}")
-        else:
-            out.print(f"  {entry['file']!s:<{min(width, 48)}}  {title}")
+        # A path is never broken, so that it can be copied.
+        out.print(f"  {entry['file']!s:<{min(width, 48)}}  {OUTPUT_TITLES.get(key, key)}", soft_wrap=True)
 
 
 def print_outcome(outcome: Mapping[str, Any]) -> None:

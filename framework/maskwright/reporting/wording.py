@@ -74,21 +74,29 @@ def step_line(step: Mapping[str, Any]) -> str:
 
 def verdict(record: Mapping[str, Any]) -> str:
     """Sentence that says whether the masked file may be released, and why not."""
-    edits = record.get("edits", [])
-    broken = [edit["name"] for edit in edits if edit["severity"] == "error" and edit["violations"]]
-    missed = [label for label, measure in record.get("measures", {}).items() if measure.get("met") is False]
-    if record["ok"]:
-        arrived = sum(edit.get("violations_on_arrival") or 0 for edit in edits)
-        mended = f" The original had {plural(arrived, 'violation')}." if arrived else ""
-        number = f"all {plural(len(edits), 'edit')}" if len(edits) > 1 else "the edit" if edits else "no edits to keep"
-        holds = f"{number} hold" if len(edits) > 1 else f"{number} holds" if edits else number
-        return f"Released: {holds} in each of {plural(record['records'], 'masked record')}.{mended}"
-    reasons = []
-    if broken:
-        reasons.append(f"{plural(len(broken), 'edit')} violated ({', '.join(broken)})")
-    if missed:
-        reasons.append(f"{plural(len(missed), 'threshold')} missed ({', '.join(missed)})")
-    return "Not released: " + ("; ".join(reasons) or "see the notices") + "."
+    broken = [edit for edit in record["edits"] if edit["violations"]]
+    errors = [edit["name"] for edit in broken if edit["severity"] == "error"]
+    warnings = [edit["name"] for edit in broken if edit["severity"] != "error"]
+    missed = [label for label, measure in record["measures"].items() if measure["met"] is False]
+    if not record["ok"]:
+        reasons = [f"{plural(len(errors), 'edit')} violated ({', '.join(errors)})"] if errors else []
+        reasons += [f"{plural(len(missed), 'threshold')} missed ({', '.join(missed)})"] if missed else []
+        return "Not released: " + ("; ".join(reasons) or "see the notices") + "."
+    said = f"Released: {_what_holds(len(record['edits']), len(warnings))} in each of "
+    said += f"{plural(record['records'], 'masked record')}."
+    if warnings:
+        are = "warning is" if len(warnings) == 1 else "warnings are"
+        said += f" {len(warnings)} {are} violated ({', '.join(warnings)})."
+    arrived = sum(edit["violations_on_arrival"] or 0 for edit in record["edits"])
+    return said + (f" The original had {plural(arrived, 'violation')}." if arrived else "")
+
+
+def _what_holds(edits: int, warnings: int) -> str:
+    if edits == 0:
+        return "no edits to keep"
+    if warnings:
+        return "every edit of severity error holds"
+    return "the edit holds" if edits == 1 else f"all {count(edits)} edits hold"
 
 
 def classes_of_equal_records(k: Mapping[str, Any]) -> list[tuple[str, dict[str, Any]]]:

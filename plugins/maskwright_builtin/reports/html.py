@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from functools import cache
 from pathlib import Path
@@ -52,20 +53,16 @@ def _measure(label: str, measure: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _bars(values: Mapping[str, float | None], unit: str) -> list[dict[str, Any]]:
-    finite = [abs(value) for value in values.values() if _is_finite(value)]
-    longest = max(finite, default=0.0)
+    lengths = {name: abs(value) for name, value in values.items() if value is not None and math.isfinite(value)}
+    longest = max(lengths.values(), default=0.0)
     return [
         {
             "name": name,
             "text": wording.with_unit(value, unit),
-            "width": round(BAR_WIDTH * abs(value) / longest, 1) if longest and _is_finite(value) else 0.0,
+            "width": round(BAR_WIDTH * lengths.get(name, 0.0) / longest, 1) if longest else 0.0,
         }
         for name, value in values.items()
     ]
-
-
-def _is_finite(value: float | None) -> bool:
-    return value is not None and abs(value) < float("inf")
 
 
 @cache

@@ -1,0 +1,139 @@
+"""The HTML report: self-contained, escaped, accessible, and silent about secrets."""
+
+from __future__ import annotations
+
+import copy
+import re
+from pathlib import Path
+from typing import Any
+
+import pytest
+from lxml import html
+
+from maskwright_builtin.reports import REPORTS
+from maskwright_builtin.reports.html import write_html
+
+Record = dict[str, Any]
+
+
+@pytest.fixture
+def written(record: Record, tmp_path: Path) -> str:
+    return write(record, tmp_path)
+
+
+def write(record: Record, folder: Path) -> str:
+    write_html(folder / "report.html", record)
+    return (folder / "report.html").read_text(encoding="utf-8")
+
+
+def text_of(page: str) -> str:
+    return " ".join(html.fromstring(page.encode()).text_content().split())
+
+
+def test_it_is_offered_as_report() -> None:
+    (report,) = REPORTS
+    assert report.name == "report"
+    assert ".html" in report.suffixes
+    assert report.write is write_html
+
+
+def test_it_needs_no_network_and_runs_no_script(written: str) -> None:
+    root = html.fromstring(written.encode())
+    assert not root.xpath("//script | //link | //img | //iframe | //object | //embed | //form")
+    assert not root.xpath("//@*[starts-with(name(), 'on')]")
+    assert all(target.startswith("#") for target in root.xpath("//@href | //@src"))
+    assert "http:" not in written
+    assert "https:" not in written
+    assert "url(" not in written
+    assert "@import" not in written
+
+
+def test_links_point_at_sections_and_every_table_has_scoped_headers(written: str) -> None:
+    root = html.fromstring(written.encode())
+    identifiers = root.xpath("//@id")
+    assert len(identifiers) == len(set(identifiers))
+    assert {target[1:] for target in root.xpath("//@href")} <= set(identifiers)
+    assert set(root.xpath("//section/@aria-labelledby")) <= set(identifiers)
+    tables = root.xpath("//table")
+    assert tables
+    for table in tables:
+        assert table.xpath("./thead//th")
+        assert not table.xpath(".//th[not(@scope)]")
+    assert root.get("lang") == "en"
+    assert len(root.xpath("//h1")) == 1
+
+
+def test_it_says_what_the_run_found(written: str, record: Record) -> None:
+    text = text_of(written)
+    assert "All 8 edits hold in each of 1,080 masked records. The original had 11 violations." in text
+    for edit in record["edits"]:
+        assert edit["text"] in text
+        assert edit["message"] in text
+        assert edit["how"] in text
+    assert "41 of 212" in text
+    assert "16.31 %" in text
+    assert "employed = 0: 320" in text
+    assert "5-anonymous on its declared quasi-identifiers" in text
+    assert "grouping by equalities would lose less" in text
+    assert "cd" * 32 in text
+
+
+def test_it_shows_no_seed_no_input_hash_and_no_pipeline_text(record: Record, tmp_path: Path) -> None:
+    record["seed"] = 918273645
+    record["pipeline"]["text"] = "seed: 918273645"
+    page = write(record, tmp_path)
+    assert "918273645" not in page
+    assert record["inputs"][0]["sha256"] not in page
+
+
+def test_every_text_of_the_record_is_escaped(record: Record, tmp_path: Path) -> None:
+    attack = "<script>alert('x')</script><b onclick=\"y\">&amp;"
+
+    def spoil(value: Any) -> Any:
+        if isinstance(value, dict):
+            return {key: spoil(item) for key, item in value.items()}
+        if isinstance(value, list):
+            return [spoil(item) for item in value]
+        return attack + value if isinstance(value, str) else value
+
+    spoiled = spoil(copy.deepcopy(record))
+    spoiled["measures"] = {attack: spoiled["measures"]["pil"] | {"parts": {attack: 1.0}}}
+    spoiled["outputs"] = {attack: {"file": attack}}
+    root = html.fromstring(write(spoiled, tmp_path).encode())
+    assert not root.xpath("//script | //*[@onclick]")
+    assert attack in root.xpath("string(//table//th[@scope='row'])")
+
+
+def test_a_refused_run_is_marked_with_words_not_only_colour(record: Record, tmp_path: Path) -> None:
+    record["ok"] = False
+    record["edits"][2]["violations"] = 7
+    record["measures"]["score"] |= {"threshold": 15.0, "met": False}
+    text = text_of(write(record, tmp_path))
+    assert "Not released 1 edit violated (rent-product); 1 threshold missed (score)." in " ".join(text.split("✗"))
+    assert "threshold 15.00: missed" in text
+    assert "7 of 8" in text
+
+
+def test_anonymous_is_not_claimed_when_records_are_below_k(record: Record, tmp_path: Path) -> None:
+    record["k"]["quasi_identifiers"] |= {"smallest": 1, "below": 3}
+    assert "anonymous" not in write(record, tmp_path)
+    record["k"]["quasi_identifiers"] = None
+    assert "anonymous" not in write(record, tmp_path)
+
+
+def test_a_run_without_edits_k_measures_or_notices(record: Record, tmp_path: Path) -> None:
+    record |= {"edits": [], "measures": {}, "adjustment": [], "notices": [], "plugins": {}, "seconds": {}}
+    record["k"] = {"requested": None, "groups": [], "quasi_identifiers": None, "records": {"smallest": 1, "below": 0}}
+    record["plan"] |= {"edits": [], "warnings": []}
+    text = text_of(write(record, tmp_path))
+    assert "The pipeline states no edits." in text
+    assert "The pipeline asks for no measures." in text
+
+
+def test_bars_are_in_proportion_and_an_undefined_part_has_none(record: Record, tmp_path: Path) -> None:
+    record["measures"] = {"m": record["measures"]["pil"] | {"parts": {"a": 10.0, "b": -5.0, "c": None, "d": 0.0}}}
+    record["measures"]["m"]["per_variable"] = {}
+    page = write(record, tmp_path)
+    widths = [float(width) for width in re.findall(r'<rect width="([0-9.]+)"', page)]
+    assert widths == [220.0, 110.0, 0.0, 0.0]
+    assert "undefined" in text_of(page)
