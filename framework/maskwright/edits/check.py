@@ -1,0 +1,266 @@
+"""Checking records against edits: columns and edits in, outcome out. An outcome never decides and never changes data."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from maskwright.edits.binary64 import evaluate_xpath
+from maskwright.edits.exact import evaluate_exact
+from maskwright.errors import EditError, Problem, unknown_name
+
+if TYPE_CHECKING:
+    from maskwright.data.columns import Columns
+    from maskwright.edits.edit import Edit, EditKind, EditSet, Severity
+    from maskwright.edits.domain import Domain
+    from numpy.typing import NDArray
+    from maskwright.edits.verdict import Verdict
+    from collections.abc import Iterable, Mapping
+    import pandas as pd
+
+FIRST_RECORDS = 10
+MOST_LISTED = 10_000
+
+
+@dataclass(frozen=True, eq=False)
+class EditOutcome:
+    """What one edit said of a file.
+
+    Attributes
+    ----------
+    name : str
+    kind : str
+    checked_by : {"model", "lxml", "saxon"}
+    severity : {"error", "warning"}
+    violations : int
+        Records that violate the edit.
+    unknown : int
+        Records whose verdict rests on a missing cell.
+    fired : int
+        Records the edit was evaluated on; 0 when its context matches none.
+    first_records : tuple of int
+        Numbers (1-based) of the first violating records, at most 10.
+    message, text : str
+        The edit's message and source text.
+    variables : tuple of str
+    listed : ndarray of shape (m,), int64
+        Numbers (1-based) of violating records, at most 10,000.
+    """
+
+    name: str
+    kind: EditKind
+    checked_by: str
+    severity: Severity
+    violations: int
+    unknown: int
+    fired: int
+    first_records: tuple[int, ...]
+    message: str
+    text: str
+    variables: tuple[str, ...]
+    listed: NDArray[np.int64] = field(default_factory=lambda: np.zeros(0, dtype=np.int64))
+
+    def to_json(self) -> dict[str, Any]:
+        """Entry of ``validate --json``."""
+        return {
+            "name": self.name,
+            "kind": self.kind,
+            "checked_by": self.checked_by,
+            "violations": self.violations,
+            "unknown": self.unknown,
+            "fired": self.fired,
+            "first_records": list(self.first_records),
+        }
+
+
+@dataclass(frozen=True, eq=False)
+class Outcome:
+    """What all edits said of a file: counts and record numbers, no values.
+
+    Attributes
+    ----------
+    records : int
+    edits : tuple of EditOutcome
+        In the order of the edit set.
+    """
+
+    records: int
+    edits: tuple[EditOutcome, ...] = ()
+
+    @property
+    def ok(self) -> bool:
+        """Whether no edit of severity ``error`` is violated."""
+        return not any(edit.violations for edit in self.edits if edit.severity == "error")
+
+    @property
+    def counts(self) -> Mapping[str, int]:
+        """Violations by edit name."""
+        return {edit.name: edit.violations for edit in self.edits}
+
+    @property
+    def nothing_fired(self) -> bool:
+        """Whether there are edits and none of them was evaluated on any record: a valid verdict would mean nothing."""
+        return bool(self.edits) and not any(edit.fired for edit in self.edits)
+
+    @property
+    def violations(self) -> pd.DataFrame:
+        """Violations one by one: columns ``edit``, ``severity``, ``record`` (1-based).
+
+        At most 10,000 rows an edit; ``frame.attrs["violations"]`` has the full count of every edit.
+        """
+        import pandas as pd  # noqa: PLC0415 - checking must not wait for pandas
+
+        sizes = [len(edit.listed) for edit in self.edits]
+        columns = {
+            "edit": np.repeat(np.array([edit.name for edit in self.edits], dtype=object), sizes),
+            "severity": np.repeat(np.array([edit.severity for edit in self.edits], dtype=object), sizes),
+            "record": np.concatenate([np.zeros(0, dtype=np.int64), *(edit.listed for edit in self.edits)]),
+        }
+        frame = pd.DataFrame(columns)
+        frame.attrs["violations"] = dict(self.counts)
+        return frame
+
+    def to_json(self) -> dict[str, Any]:
+        """Plain data, as ``validate --json`` prints it."""
+        return {
+            "records": self.records,
+            "ok": self.ok,
+            "violations": sum(edit.violations for edit in self.edits),
+            "edits": [edit.to_json() for edit in self.edits],
+        }
+
+
+def evaluate(edit: Edit, columns: Columns, domain: Domain | None = None) -> Verdict:
+    """Verdict of one edit as its binding computes it.
+
+    Parameters
+    ----------
+    edit : Edit
+    columns : Columns
+        A chunk of n records.
+    domain : Domain, optional
+        Combinations occurring in the original file; needed for domain edits only.
+
+    Returns
+    -------
+    Verdict
+        ``holds`` and ``unknown``, each of shape (n,), bool; see `maskwright.edits.verdict.Verdict`.
+
+    Raises
+    ------
+    EditError
+        The edit uses a variable that the data do not have, or the original file and `domain` is None.
+    """
+    problems = _unknown_variables(edit, columns.names)
+    if problems:
+        raise EditError(problems)
+    try:
+        if edit.binding == "xpath1":
+            return evaluate_xpath(edit.expression, columns, domain)
+        return evaluate_exact(edit.expression, columns, domain)
+    except EditError as error:
+        first = error.problems[0]
+        raise EditError(Problem(f"edit {edit.name}: {first.message}", edit.place, first.hint)) from None
+
+
+def fires(edit: Edit, record_path: tuple[str, ...] | None) -> bool:
+    """Whether an edit is evaluated on records at `record_path`, the element names from the root to the record.
+
+    A context is an element name (``Record``), the last steps of a path (``Data/Record``, ``//Record``) or a whole path
+    (``/Data/Record``). Files without elements (None), and edits without a context, always match.
+    """
+    if edit.shadowed:
+        return False
+    if edit.context is None or record_path is None:
+        return True
+    context = edit.context.strip()
+    absolute = context.startswith("/") and not context.startswith("//")
+    steps = tuple(step for step in context.split("/") if step)
+    return steps == (record_path if absolute else record_path[len(record_path) - len(steps) :])
+
+
+class Checker:
+    """Checks a file chunk by chunk, in memory that does not grow with it.
+
+    Parameters
+    ----------
+    edits : EditSet or iterable of Edit
+    record_path : tuple of str or None
+        Element names from the root to the record; None for files without elements.
+    domain : Domain, optional
+        Needed for domain edits only.
+    """
+
+    def __init__(
+        self, edits: EditSet | Iterable[Edit], record_path: tuple[str, ...] | None = None, domain: Domain | None = None
+    ) -> None:
+        self._tallies = [_Tally(edit, fires(edit, record_path)) for edit in edits]
+        self._domain = domain
+        self._records = 0
+
+    def add(self, columns: Columns) -> None:
+        """Check the next records of the file.
+
+        Raises
+        ------
+        EditError
+            Edits use variables that the data do not have; all of them are named.
+        """
+        active = [tally for tally in self._tallies if tally.fires]
+        problems = [problem for tally in active for problem in _unknown_variables(tally.edit, columns.names)]
+        if problems:
+            raise EditError(problems)
+        for tally in active:
+            tally.add(evaluate(tally.edit, columns, self._domain), self._records)
+        self._records += columns.n
+
+    def outcome(self) -> Outcome:
+        """What the edits said of all records so far."""
+        return Outcome(self._records, tuple(tally.outcome() for tally in self._tallies))
+
+
+class _Tally:
+    """Counts of one edit."""
+
+    def __init__(self, edit: Edit, does_fire: bool) -> None:
+        self.edit, self.fires = edit, does_fire
+        self.violations = self.unknown = self.fired = self.kept = 0
+        self.listed: list[NDArray[np.int64]] = []
+
+    def add(self, verdict: Verdict, before: int) -> None:
+        self.fired += len(verdict.holds)
+        self.unknown += int(np.count_nonzero(verdict.unknown))
+        violating = np.flatnonzero(np.logical_not(verdict.holds))
+        self.violations += len(violating)
+        numbers = violating[: MOST_LISTED - self.kept].astype(np.int64) + (before + 1)
+        if len(numbers):
+            self.listed.append(numbers)
+            self.kept += len(numbers)
+
+    def outcome(self) -> EditOutcome:
+        edit = self.edit
+        listed = np.concatenate(self.listed) if self.listed else np.zeros(0, dtype=np.int64)
+        return EditOutcome(
+            name=edit.name,
+            kind=edit.kind,
+            checked_by=edit.checked_by,
+            severity=edit.severity,
+            violations=self.violations,
+            unknown=self.unknown,
+            fired=self.fired,
+            first_records=tuple(int(number) for number in listed[:FIRST_RECORDS]),
+            message=edit.message,
+            text=edit.text,
+            variables=edit.variables,
+            listed=listed,
+        )
+
+
+def _unknown_variables(edit: Edit, names: tuple[str, ...]) -> list[Problem]:
+    return [
+        Problem(f"edit {edit.name}: {unknown_name('variable', name, names)}", edit.place)
+        for name in edit.variables
+        if name not in names
+    ]
