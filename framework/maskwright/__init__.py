@@ -44,12 +44,13 @@ if TYPE_CHECKING:
     from maskwright.plugins.registry import find_partition as find_partition
     from maskwright.plugins.report import Report as Report
     from maskwright.plugins.source import Source as Source
-    from maskwright.run import measure as measure
-    from maskwright.run import protect as protect
-    from maskwright.run import read as read
-    from maskwright.run import read_edits as read_edits
-    from maskwright.run import run as run
-    from maskwright.run import validate as validate
+    from maskwright.api import measure as measure
+    from maskwright.api import protect as protect
+    from maskwright.api import read as read
+    from maskwright.api import read_edits as read_edits
+    from maskwright.pipeline_run import RunResult as RunResult
+    from maskwright.pipeline_run import run as run
+    from maskwright.api import validate as validate
     from maskwright.data.number_text import read_numbers as read_numbers
     from maskwright.data.number_text import write_numbers as write_numbers
     from maskwright.progress import Progress as Progress
@@ -78,7 +79,7 @@ _HOME = {
     "Masked": "maskwright.plugins.method",
     "MaskwrightError": "maskwright.errors",
     "Measure": "maskwright.plugins.measure",
-    "measure": "maskwright.run",
+    "measure": "maskwright.api",
     "Measurement": "maskwright.plugins.measure",
     "Method": "maskwright.plugins.method",
     "NoParams": "maskwright.plugins.partition",
@@ -90,16 +91,17 @@ _HOME = {
     "Problem": "maskwright.errors",
     "Progress": "maskwright.progress",
     "project": "maskwright.adjustment.projection",
-    "protect": "maskwright.run",
-    "read": "maskwright.run",
-    "read_edits": "maskwright.run",
+    "protect": "maskwright.api",
+    "read": "maskwright.api",
+    "read_edits": "maskwright.api",
     "read_numbers": "maskwright.data.number_text",
     "ReleaseRefused": "maskwright.errors",
     "Report": "maskwright.plugins.report",
-    "run": "maskwright.run",
+    "run": "maskwright.pipeline_run",
+    "RunResult": "maskwright.pipeline_run",
     "Source": "maskwright.plugins.source",
     "ThresholdMissed": "maskwright.errors",
-    "validate": "maskwright.run",
+    "validate": "maskwright.api",
     "Variable": "maskwright.data.variable",
     "write_numbers": "maskwright.data.number_text",
 }

@@ -13,9 +13,10 @@ record number and counts.
 from __future__ import annotations
 
 import difflib
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 EXIT_FINE = 0
 EXIT_REFUSED = 1
@@ -102,9 +103,18 @@ class PluginError(InputError):
 
 
 class ReleaseRefused(MaskwrightError):
-    """The result may not be released: nothing was published (exit code 1)."""
+    """The result may not be released: nothing was published (exit code 1).
+
+    `record` is the run record as far as the run came, for programs that ask for JSON.
+    """
 
     exit_code = EXIT_REFUSED
+
+    def __init__(
+        self, problems: str | Problem | Sequence[Problem], record: Mapping[str, Any] | None = None
+    ) -> None:
+        super().__init__(problems)
+        self.record = record
 
 
 class EditViolation(ReleaseRefused):

@@ -23,7 +23,9 @@ from maskwright.adjustment.constraints import (
     constraint_of,
 )
 from maskwright.adjustment.rows import Rows
+from maskwright.data.variable import Variable
 from maskwright.edits.edit import EditSet, ProductPart
+from maskwright.errors import InputError
 
 MOST_COMBINATIONS = 64
 NEAREST_MEMBERS = 3
@@ -382,3 +384,51 @@ def _tangent(
     bound[binding] /= length[binding]
     normal[~binding] = 0.0
     bound[~binding] = np.nan
+
+
+def project(
+    values: NDArray[np.float64],
+    variables: Sequence[Variable],
+    edits: EditSet,
+    scale: NDArray[np.float64] | None = None,
+) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
+    """Nearest points that satisfy all edits, before rounding; for plugins that want feasible values early.
+
+    Parameters
+    ----------
+    values : ndarray of shape (n, p), float64
+        NaN where missing: constraints on such cells do not apply.
+    variables : sequence of Variable, length p
+        Numeric.
+    edits : EditSet
+        Edits on other variables are not looked at.
+    scale : ndarray of shape (p,), optional
+        Distances are measured in these units; by default standard deviations of `values`.
+
+    Returns
+    -------
+    points : ndarray of shape (n, p)
+        Unchanged where no feasible point was found.
+    found : ndarray of shape (n,), bool
+
+    Raises
+    ------
+    InputError
+        When `values` does not have one column for each variable.
+    """
+    names = {variable.name for variable in variables}
+    if values.ndim != 2 or values.shape[1] != len(variables):
+        raise InputError(f"values have shape {values.shape}; {len(variables)} variables need one column each")
+    if scale is None:
+        spread = np.nanstd(values, axis=0, ddof=1) if len(values) > 1 else np.ones(len(variables))
+        scale = np.where((spread > 0) & np.isfinite(spread), spread, 1.0)
+    rules = EditSet(tuple(edit for edit in edits if set(edit.variables) <= names))
+    system = system_of(Rows(tuple(variables), {}), rules, scale, {})
+    failing = np.logical_or.reduce(list(violated(system, values).values())) if len(rules) else np.zeros(len(values), bool)
+    index = np.flatnonzero(failing)
+    points, found = values.copy(), ~failing
+    if len(index):
+        moved, solved = nearest_feasible(system, values[index], index)
+        points[index[solved]] = moved[solved]
+        found[index] = solved
+    return points, found

@@ -78,7 +78,8 @@ class Rows:
 
         def judge(columns: Columns) -> NDArray[np.bool_]:
             verdict = evaluate_exact(expression, columns, self.domain)
-            return verdict.holds if wanted else ~verdict.holds & ~verdict.unknown
+            truth = verdict.holds if wanted else ~verdict.holds
+            return truth & ~verdict.unknown
 
         return self._judge(variable_names(expression), judge, values, index)
 

@@ -1,0 +1,332 @@
+"""Functions for notebooks and scripts: read, protect, validate, measure; a pandas DataFrame is as good as a Dataset."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from pydantic import BaseModel, ValidationError
+
+from maskwright.data.dataset import Dataset
+from maskwright.data.declaration import VariableDeclaration
+from maskwright.data.frames import dataset_from_frame, frame_from_dataset
+from maskwright.data.inference import read_dataset
+from maskwright.edits.check import Outcome
+from maskwright.edits.domain import Domain
+from maskwright.edits.edit import EditSet
+from maskwright.errors import EditViolation, InputError, Problem, unknown_name
+from maskwright.execution.local import Execution
+from maskwright.masking import mask
+from maskwright.measuring import Request, compute_measures
+from maskwright.planning.params import PlanningParams
+from maskwright.planning.plan import StepRequest, make_plan
+from maskwright.plugins.measure import Measurement
+from maskwright.plugins.registry import find_edit_reader, find_measure, find_method, find_source
+from maskwright.progress import Quiet, Reporter, silent
+from maskwright.randomness import fresh_seed
+from maskwright.rules import applicable, refuse_contradictions
+from maskwright.validation import check_dataset
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    Data = Dataset | pd.DataFrame
+    AnyData = TypeVar("AnyData", Dataset, pd.DataFrame)
+
+Declarations = Mapping[str, Mapping[str, object] | VariableDeclaration]
+MeasureNames = Sequence[str | Mapping[str, Mapping[str, object]]]
+
+
+def read(
+    path: str | Path, *, variables: Declarations | None = None, format: str | None = None, **options: object  # noqa: A002
+) -> Dataset:
+    """Read a file of microdata.
+
+    Parameters
+    ----------
+    path : str or Path
+        XML, CSV or Parquet, told by its ending.
+    variables : mapping of name to declaration, optional
+        ``{"V1": {"role": "weight"}}``; the rest is inferred.
+    format : str, optional
+        Name of the source plugin, when the ending does not tell.
+    **options
+        Of the format: ``record="Record"`` (XML), ``delimiter=";"``, ``encoding="latin-1"`` (CSV).
+
+    Raises
+    ------
+    DataError
+        The file is missing, damaged or hostile, or a column is part numbers, part text.
+    """
+    source = find_source(format or Path(path))
+    params = _params(source.params, options, f"options of {source.name}")
+    reading = source.open(Path(path), params, silent)
+    return read_dataset(reading.batches(), lambda: reading.layout, _declared(variables))
+
+
+def read_edits(path: str | Path) -> EditSet:
+    """Read edits from a Schematron or YAML file.
+
+    Raises
+    ------
+    EditError
+        With every mistake: file, line, column, what was expected.
+    """
+    return find_edit_reader(Path(path)).read(Path(path))
+
+
+def protect(
+    data: AnyData,
+    method: str,
+    *,
+    edits: EditSet | Sequence[object] | None = None,
+    seed: int | None = None,
+    params: Mapping[str, object] | None = None,
+    variables: Sequence[str] | None = None,
+    groups: Sequence[Sequence[str]] = (),
+    declared: Declarations | None = None,
+    workers: int = 1,
+    block_size: int | None = None,
+    reporter: Reporter | None = None,
+) -> AnyData:
+    """Mask data with one method so that every edit holds.
+
+    Parameters
+    ----------
+    data : Dataset or pandas.DataFrame
+        Left as it is.
+    method : str
+        Name of a method plugin.
+    edits : EditSet or sequence of rules, optional
+    seed : int, optional
+        The same data, version and seed give the same values; a fresh one is drawn otherwise.
+    params : mapping, optional
+        Of the method (``k``) and of the planner (``group_size``, ``grouping``, ``k_guarantee``).
+    variables : sequence of str, optional
+        To mask; by default the numeric ones with role confidential or quasi_identifier.
+    groups : sequence of sequences of str
+        Variables to mask together.
+    declared : mapping of name to declaration, optional
+        For a DataFrame: types, roles, decimals.
+    workers : int
+    block_size : int, optional
+        Largest block; by default all records at once.
+
+    Returns
+    -------
+    Dataset or pandas.DataFrame
+        The type that came in; identifiers are dropped.
+
+    Raises
+    ------
+    InputError
+        Bad parameters, edits that contradict each other or cannot be met on the grid.
+    EditViolation
+        When an edit of severity error does not hold in the result.
+    """
+    told = reporter or Quiet()
+    original = _dataset(data, declared)
+    stated = _edits(edits)
+    domain = Domain.from_dataset(original, stated)
+    arrival = check_dataset(original, stated, domain)
+    rules, _ = applicable(stated, arrival, original)
+    refuse_contradictions(rules, original.variables)
+    step = step_request(method, params or {}, variables, groups)
+    broken = {each.name: each.violations for each in arrival.edits}
+    plan = make_plan([step], original.variables, rules, original, broken)
+    for warning in plan.warnings:
+        told.notice(warning)
+    result = mask(
+        original, rules, plan, fresh_seed() if seed is None else seed, Execution(workers, block_size), told
+    )
+    outcome = check_dataset(result.masked, rules, domain)
+    failing = [each for each in outcome.edits if each.violations and each.severity == "error"]
+    if failing:
+        raise EditViolation(
+            [
+                Problem(f"edit {each.name!r} does not hold in {each.violations} of {outcome.records} masked records")
+                for each in failing
+            ]
+        )
+    if isinstance(data, Dataset):
+        return result.masked
+    return frame_from_dataset(result.masked, data)
+
+
+def step_request(
+    method: str,
+    params: Mapping[str, object],
+    variables: Sequence[str] | None = None,
+    groups: Sequence[Sequence[str]] = (),
+) -> StepRequest:
+    """Step of a plan: parameters are split between the method and the planner.
+
+    Raises
+    ------
+    PluginError, InputError
+        Unknown method or parameter, value out of range.
+    """
+    plugin = find_method(method)
+    for_planner = {name: value for name, value in params.items() if name in PlanningParams.model_fields}
+    for_method = {name: value for name, value in params.items() if name not in for_planner}
+    return StepRequest(
+        plugin,
+        _params(plugin.params, for_method, f"parameters of {method}", PlanningParams.model_fields),
+        PlanningParams.model_validate(for_planner),
+        None if variables is None else tuple(variables),
+        tuple(tuple(group) for group in groups),
+    )
+
+
+def validate(
+    data: Data, edits: EditSet | Sequence[object], *, original: Data | None = None, declared: Declarations | None = None
+) -> Outcome:
+    """Verdict of every edit on every record.
+
+    Parameters
+    ----------
+    data : Dataset or pandas.DataFrame
+    edits : EditSet or sequence of rules
+    original : Dataset or pandas.DataFrame, optional
+        The original file, for values-exist-in-domain edits.
+    declared : mapping of name to declaration, optional
+        For DataFrames.
+
+    Returns
+    -------
+    Outcome
+        ``ok``, ``violations`` (DataFrame), ``counts`` (edit name to violations).
+    """
+    stated = _edits(edits)
+    domain = None if original is None else Domain.from_dataset(_dataset(original, declared), stated)
+    return check_dataset(_dataset(data, declared), stated, domain)
+
+
+def measure(
+    original: Data,
+    masked: Data,
+    measures: MeasureNames = ("pil", "sse"),
+    *,
+    edits: EditSet | Sequence[object] | None = None,
+    key: str | None = None,
+    variables: Sequence[str] | None = None,
+    declared: Declarations | None = None,
+    seed: int = 0,
+    reporter: Reporter | None = None,
+) -> dict[str, Measurement]:
+    """Information loss and disclosure risk of a masked file.
+
+    Parameters
+    ----------
+    original, masked : Dataset or pandas.DataFrame
+        Records are paired in order, or by `key`.
+    measures : sequence of names or of {name: params}
+    edits : EditSet or sequence of rules, optional
+        For measures that use them.
+    key : str, optional
+        Variable that identifies a record in both files; it is not measured.
+    variables : sequence of str, optional
+        To compare; by default the numeric confidential and quasi-identifying ones of both files.
+    seed : int
+        For measures that sample.
+
+    Returns
+    -------
+    dict of label to Measurement
+    """
+    before, after = _dataset(original, declared), _dataset(masked, declared)
+    if key is not None:
+        before, after = paired(before, after, key)
+    requests = measure_requests(measures)
+    results = compute_measures(requests, before, after, _edits(edits), {}, seed, reporter or Quiet(), variables)
+    return results
+
+
+def measure_requests(measures: MeasureNames) -> list[Request]:
+    """Measures by name, with parameters checked.
+
+    Raises
+    ------
+    PluginError, InputError
+        Unknown measure or parameter; two measures under one label.
+    """
+    requests: list[Request] = []
+    for each in measures:
+        named = {each: {}} if isinstance(each, str) else each
+        for name, stated in named.items():
+            params = dict(stated or {})
+            label = str(params.pop("as", name))
+            plugin = find_measure(name)
+            requests.append(Request(label, plugin, _params(plugin.params, params, f"parameters of {name}")))
+    labels = [request.label for request in requests]
+    for label in labels:
+        if labels.count(label) > 1:
+            raise InputError(f"two measures are reported as {label!r}; name one with 'as'")
+    return requests
+
+
+def paired(original: Dataset, masked: Dataset, key: str) -> tuple[Dataset, Dataset]:
+    """Pair records by a key: the masked file gets the origin of each record; the key is left out of both.
+
+    Raises
+    ------
+    InputError
+        When the key is missing, occurs twice, or a masked record has no original.
+    """
+    import pandas as pd  # noqa: PLC0415 - only for pairing
+    from dataclasses import replace  # noqa: PLC0415
+
+    keys = []
+    for what, data in (("original", original), ("masked file", masked)):
+        column = data[key]
+        if column.missing.any():
+            raise InputError(f"key {key!r} is missing in {int(column.missing.sum())} record(s) of the {what}")
+        texts = column.values if column.variable.is_numeric else [column.variable.categories[code] for code in column.values]
+        index = pd.Index(texts)
+        if not index.is_unique:
+            raise InputError(f"key {key!r} is not unique: {int(index.duplicated().sum())} repeats in the {what}")
+        keys.append(index)
+    if keys[0].dtype != keys[1].dtype:
+        keys = [index.astype(str) for index in keys]
+    origin = keys[0].get_indexer(keys[1])
+    if (origin < 0).any():
+        raise InputError(f"{int((origin < 0).sum())} masked record(s) have a {key!r} that no original record has")
+    return original.without([key]), replace(masked.without([key]), origin=origin.astype("int64"))
+
+
+def _params(
+    model: type[BaseModel], values: Mapping[str, object], what: str, also: Mapping[str, object] | None = None
+) -> BaseModel:
+    try:
+        return model.model_validate(dict(values))
+    except ValidationError as error:
+        problems: list[Problem] = []
+        for each in error.errors(include_input=False, include_url=False):
+            name = ".".join(str(part) for part in each["loc"])
+            if each["type"] == "extra_forbidden":
+                names = [*model.model_fields, *(also or {})]
+                problems.append(Problem(f"{what}: {unknown_name('parameter', name, names)}"))
+            else:
+                problems.append(Problem(f"{what}: {name}: {each['msg'][:1].lower()}{each['msg'][1:]}"))
+        raise InputError(problems) from None
+
+
+def _dataset(data: Data, declared: Declarations | None = None) -> Dataset:
+    return data if isinstance(data, Dataset) else dataset_from_frame(data, _declared(declared))
+
+
+def _declared(variables: Declarations | None) -> dict[str, VariableDeclaration]:
+    found: dict[str, VariableDeclaration] = {}
+    for name, stated in (variables or {}).items():
+        if isinstance(stated, VariableDeclaration):
+            found[name] = stated
+        else:
+            found[name] = _params(VariableDeclaration, stated, f"declaration of {name}")  # type: ignore[assignment]
+    return found
+
+
+def _edits(edits: EditSet | Sequence[object] | None) -> EditSet:
+    if edits is None:
+        return EditSet()
+    return edits if isinstance(edits, EditSet) else EditSet.parse(edits)

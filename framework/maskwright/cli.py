@@ -1,0 +1,269 @@
+"""The command line: parse and call. Every command's work is elsewhere."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import sys
+import tempfile
+import traceback
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from maskwright.errors import EXIT_BUG, EXIT_FINE, EXIT_INPUT, EXIT_REFUSED, MaskwrightError, ReleaseRefused
+
+if TYPE_CHECKING:
+    from maskwright.progress import Reporter
+
+INTERRUPTED = 130
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run the command line; returns the exit code: 0 fine, 1 refused, 2 bad input or usage, 3 a bug."""
+    parser = build_parser()
+    chosen = parser.parse_args(arguments)
+    command: Callable[[argparse.Namespace], int] | None = getattr(chosen, "command", None)
+    if command is None:
+        parser.print_help()
+        return EXIT_INPUT
+    try:
+        return command(chosen)
+    except MaskwrightError as error:
+        if chosen.traceback:
+            traceback.print_exc()
+        for problem in error.problems:
+            print(problem, file=sys.stderr)  # noqa: T201
+        if isinstance(error, ReleaseRefused) and getattr(chosen, "json", False) and error.record is not None:
+            from maskwright.reporting.run_record import run_json  # noqa: PLC0415
+
+            _print_json(run_json(error.record))
+        return error.exit_code
+    except KeyboardInterrupt:
+        print("interrupted; nothing was released", file=sys.stderr)  # noqa: T201
+        return INTERRUPTED
+    except BrokenPipeError:
+        # Whoever read our output has gone (`maskwright plan ... | head`); that is no fault.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return EXIT_FINE
+    except Exception as error:  # noqa: BLE001 - the last resort: a bug is reported, not shown as a traceback
+        if chosen.traceback:
+            traceback.print_exc()
+        log = _write_log(error)
+        print(f"This is a bug in Maskwright or in a plugin ({type(error).__name__}).", file=sys.stderr)  # noqa: T201
+        print(f"A log without any value of your data is in {log}; please report it.", file=sys.stderr)  # noqa: T201
+        return EXIT_BUG
+
+
+def build_parser() -> argparse.ArgumentParser:
+    """Parser of the whole command line; imports nothing heavy."""
+    from maskwright import __version__  # noqa: PLC0415
+
+    parser = argparse.ArgumentParser(
+        prog="maskwright", description="Mask microdata so that nobody can be re-identified and every edit still holds."
+    )
+    parser.add_argument("--version", action="version", version=f"maskwright {__version__}")
+    parser.set_defaults(traceback=False)
+    commands = parser.add_subparsers(title="commands", metavar="COMMAND")
+
+    def add(name: str, work: Callable[[argparse.Namespace], int], says: str) -> argparse.ArgumentParser:
+        sub = commands.add_parser(name, help=says, description=says)
+        sub.set_defaults(command=work)
+        sub.add_argument("--traceback", action="store_true", help="show a traceback when something goes wrong")
+        return sub
+
+    def with_json(sub: argparse.ArgumentParser) -> None:
+        sub.add_argument("--json", action="store_true", help="print JSON on standard output")
+
+    demo = add("demo", _demo, "Write an example (data, edits, pipeline) and run it.")
+    demo.add_argument("folder", nargs="?", default="maskwright-demo", type=Path, metavar="DIR")
+    demo.add_argument("--records", type=int, default=1080, metavar="N", help="size of the example survey (1080)")
+    run = add("run", _run, "Run a pipeline: mask, validate, measure, release.")
+    plan = add("plan", _plan, "Show what a pipeline would do, and who keeps each edit.")
+    for sub in (run, plan):
+        sub.add_argument("pipeline", type=Path, metavar="PIPELINE")
+        sub.add_argument("--set", action="append", default=[], metavar="a.b=c", dest="overrides",
+                         help="put a setting over the file's, for instance protect.0.params.k=10")  # fmt: skip
+        with_json(sub)
+    run.add_argument("--quiet", action="store_true", help="print nothing but errors")
+    plan.add_argument("--no-data", action="store_true", help="plan from the declarations alone, without the data file")
+    validate = add("validate", _validate, "Check a data file against edits.")
+    validate.add_argument("data", type=Path, metavar="DATA")
+    validate.add_argument("--edits", type=Path, action="append", required=True, metavar="FILE")
+    validate.add_argument("--original", type=Path, metavar="FILE", help="original data, for values-exist edits")
+    validate.add_argument("--svrl", type=Path, metavar="OUT", help="write an SVRL report; it carries values of records")
+    validate.add_argument("--fail-on-unknown", action="store_true",
+                          help="treat records whose verdict rests on a missing cell as violations")  # fmt: skip
+    measure = add("measure", _measure, "Measure information loss and disclosure risk of a masked file.")
+    measure.add_argument("original", type=Path, metavar="ORIGINAL")
+    measure.add_argument("masked", type=Path, metavar="MASKED")
+    measure.add_argument("--edits", type=Path, action="append", default=[], metavar="FILE")
+    measure.add_argument("--key", metavar="NAME", help="variable that identifies a record in both files")
+    measure.add_argument("--measure", action="append", default=[], dest="measures", metavar="NAME")
+    measure.add_argument("--set", action="append", default=[], dest="overrides", metavar="name.param=v")
+    for sub in (validate, measure):
+        sub.add_argument("--record", metavar="NAME", help="XML element that holds one record")
+        with_json(sub)
+    edits = add("edits", _edits, "List and classify the edits of rule files.")
+    edits.add_argument("files", type=Path, nargs="+", metavar="FILE")
+    edits.add_argument("--data", type=Path, metavar="FILE", help="count how many of its records satisfy each edit")
+    edits.add_argument("--record", metavar="NAME", help="XML element that holds one record")
+    with_json(edits)
+    with_json(add("plugins", _plugins, "List the installed plugins, also the broken ones."))
+    explain = add("explain", _explain, "Explain a plugin: what it does, its parameters, its source.")
+    explain.add_argument("name", metavar="NAME")
+    add("schema", _schema, "Print the JSON Schema of pipeline files.")
+    init = add("init", _init, "Write a pipeline file to start from.")
+    init.add_argument("folder", nargs="?", default=Path(), type=Path, metavar="DIR")
+    return parser
+
+
+def _reporter(quiet: bool = False) -> Reporter:
+    if quiet:
+        from maskwright.progress import Quiet  # noqa: PLC0415
+
+        return Quiet()
+    from maskwright.reporting.progress_bar import Terminal  # noqa: PLC0415
+
+    return Terminal()
+
+
+def _demo(chosen: argparse.Namespace) -> int:
+    from maskwright.demo import write_demo  # noqa: PLC0415
+    from maskwright.pipeline_run import run  # noqa: PLC0415
+    from maskwright.progress import stage  # noqa: PLC0415
+    from maskwright.reporting.terminal import print_plan, print_result  # noqa: PLC0415
+
+    reporter = _reporter()
+    with stage(reporter, "Writing the example") as progress:
+        files = write_demo(chosen.folder, chosen.records, progress)
+    result = run(files.pipeline, (), reporter)
+    print_plan(result.record["plan"])
+    print_result(result.record)
+    return EXIT_FINE
+
+
+def _run(chosen: argparse.Namespace) -> int:
+    from maskwright.pipeline_run import run  # noqa: PLC0415
+    from maskwright.reporting.terminal import print_result  # noqa: PLC0415
+
+    result = run(chosen.pipeline, chosen.overrides, _reporter(chosen.quiet or chosen.json))
+    if chosen.json:
+        _print_json(result.to_json())
+    elif not chosen.quiet:
+        print_result(result.record)
+    return EXIT_FINE
+
+
+def _plan(chosen: argparse.Namespace) -> int:
+    from maskwright.pipeline_run import plan_pipeline  # noqa: PLC0415
+    from maskwright.reporting.terminal import print_plan  # noqa: PLC0415
+
+    plan = plan_pipeline(chosen.pipeline, chosen.overrides, with_data=not chosen.no_data, reporter=_reporter(chosen.json))
+    if chosen.json:
+        _print_json(plan)
+    else:
+        print_plan(plan)
+    return EXIT_FINE
+
+
+def _validate(chosen: argparse.Namespace) -> int:
+    from maskwright.file_commands import validate_file  # noqa: PLC0415
+    from maskwright.reporting.terminal import print_outcome  # noqa: PLC0415
+
+    outcome = validate_file(
+        chosen.data, chosen.edits, record=chosen.record, original=chosen.original, svrl=chosen.svrl,
+        reporter=_reporter(chosen.json),
+    )  # fmt: skip
+    found = outcome.to_json()
+    if chosen.json:
+        _print_json(found)
+    else:
+        print_outcome(found)
+    unknown = any(edit["unknown"] for edit in found["edits"])
+    return EXIT_FINE if outcome.ok and not (chosen.fail_on_unknown and unknown) else EXIT_REFUSED
+
+
+def _measure(chosen: argparse.Namespace) -> int:
+    from maskwright.file_commands import measure_files  # noqa: PLC0415
+    from maskwright.reporting.terminal import print_measures  # noqa: PLC0415
+
+    found = measure_files(
+        chosen.original, chosen.masked, chosen.measures, chosen.overrides, record=chosen.record, edits=chosen.edits,
+        key=chosen.key, reporter=_reporter(chosen.json),
+    )  # fmt: skip
+    if chosen.json:
+        _print_json({"measures": found})
+    else:
+        print_measures(found)
+    return EXIT_FINE
+
+
+def _edits(chosen: argparse.Namespace) -> int:
+    from maskwright.file_commands import describe_edits  # noqa: PLC0415
+    from maskwright.reporting.terminal import print_edits  # noqa: PLC0415
+
+    found = describe_edits(chosen.files, data=chosen.data, record=chosen.record, reporter=_reporter(chosen.json))
+    if chosen.json:
+        _print_json(found)
+    else:
+        print_edits(found)
+    return EXIT_FINE
+
+
+def _plugins(chosen: argparse.Namespace) -> int:
+    from dataclasses import asdict  # noqa: PLC0415
+
+    from maskwright.plugins.registry import plugins  # noqa: PLC0415
+    from maskwright.reporting.terminal import print_plugins  # noqa: PLC0415
+
+    infos = [asdict(info) for info in plugins().infos]
+    if chosen.json:
+        _print_json({"plugins": infos})
+    else:
+        print_plugins(infos)
+    return EXIT_FINE
+
+
+def _explain(chosen: argparse.Namespace) -> int:
+    from maskwright.reporting.explain import explain  # noqa: PLC0415
+
+    print(explain(chosen.name))  # noqa: T201
+    return EXIT_FINE
+
+
+def _schema(_: argparse.Namespace) -> int:
+    from maskwright.pipeline.file_schema import pipeline_schema  # noqa: PLC0415
+
+    _print_json(pipeline_schema())
+    return EXIT_FINE
+
+
+def _init(chosen: argparse.Namespace) -> int:
+    from maskwright.file_commands import write_starting_pipeline  # noqa: PLC0415
+
+    path = write_starting_pipeline(chosen.folder)
+    print(f"Wrote {path}. Name your data and edits in it, then: maskwright plan {path}")  # noqa: T201
+    return EXIT_FINE
+
+
+def _print_json(content: Any) -> None:
+    print(json.dumps(content, indent=2, ensure_ascii=False, allow_nan=False))  # noqa: T201
+
+
+def _write_log(error: BaseException) -> Path:
+    """Where the bug happened, without messages: those may hold values of records."""
+    from maskwright import __version__  # noqa: PLC0415
+
+    descriptor, name = tempfile.mkstemp(prefix="maskwright-", suffix=".log")
+    with os.fdopen(descriptor, "w", encoding="utf-8") as stream:
+        stream.write(f"maskwright {__version__}, Python {sys.version}\n{type(error).__name__}\n")
+        for frame in traceback.extract_tb(error.__traceback__):
+            stream.write(f'  File "{frame.filename}", line {frame.lineno}, in {frame.name}\n')
+    return Path(name)
+
+
+if __name__ == "__main__":
+    sys.exit(main())
+

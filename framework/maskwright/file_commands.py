@@ -1,0 +1,251 @@
+"""What the commands on single files do: validate, measure, describe edits, start a pipeline."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from maskwright.data.inference import read_dataset
+from maskwright.edits.check import Outcome
+from maskwright.edits.domain import Domain
+from maskwright.edits.edit import EditSet
+from maskwright.errors import InputError, Problem, unknown_name
+from maskwright.plugins.registry import find_edit_reader, find_source
+from maskwright.plugins.source import Source
+from maskwright.progress import Reporter, stage
+from maskwright.release import Release, writing
+from maskwright.validation import check_file
+
+
+def validate_file(
+    data: Path,
+    edits: Sequence[Path],
+    *,
+    record: str | None,
+    original: Path | None,
+    svrl: Path | None,
+    reporter: Reporter,
+) -> Outcome:
+    """Check a data file against rule files, as a stream.
+
+    Raises
+    ------
+    InputError
+        Bad input; a rule set in which nothing ever fired; zero records.
+    """
+    rules = read_rule_files(edits)
+    source, params = _source(data, record)
+    domain: Domain | None = None
+    if original is not None:
+        with stage(reporter, f"Reading {original.name}"):
+            domain = Domain.from_dataset(_load(original, record), rules)
+    with contextlib.ExitStack() as stack:
+        stream = None
+        release = None
+        if svrl is not None:
+            release = stack.enter_context(Release({"svrl": svrl}, frozenset({"svrl"})))
+            stack.enter_context(writing(release.temporary("svrl")))
+            stream = stack.enter_context(release.temporary("svrl").open("wb"))
+        with stage(reporter, f"Validating {data.name}") as progress:
+            outcome = check_file(data, source, params, rules, domain=domain, svrl=stream, progress=progress)
+        if not any(edit.fired for edit in outcome.edits):
+            raise InputError(
+                Problem(
+                    f"no edit ever fired on the {outcome.records} records of {data.name}",
+                    hint="the rules are about another element than the records of this file: see --record and the "
+                    "rules' context",
+                )
+            )
+        if release is not None and stream is not None:
+            stream.close()
+            release.publish()
+    return outcome
+
+
+def measure_files(
+    original: Path,
+    masked: Path,
+    measures: Sequence[str],
+    overrides: Sequence[str],
+    *,
+    record: str | None,
+    edits: Sequence[Path],
+    key: str | None,
+    reporter: Reporter,
+) -> dict[str, dict[str, Any]]:
+    """Measure a masked file against its original; returns label to plain measurement."""
+    from maskwright.api import measure_requests, paired  # noqa: PLC0415 - heavy, and only needed here
+    from maskwright.measuring import compute_measures, measurement_json  # noqa: PLC0415
+
+    wanted: dict[str, dict[str, object]] = {name: {} for name in (measures or ("pil", "sse", "distance_record_linkage"))}
+    for name, parameter, value in (_override(text) for text in overrides):
+        if name not in wanted:
+            raise InputError(f"--set {name}.{parameter}: {unknown_name('chosen measure', name, wanted)}")
+        wanted[name][parameter] = value
+    requests = measure_requests([{name: params} for name, params in wanted.items()])
+    with stage(reporter, "Reading"):
+        before, after = _load(original, record), _load(masked, record)
+    if key is not None:
+        before, after = paired(before, after, key)
+    missing = [
+        column.name
+        for column in before
+        if column.variable.is_numeric and column.variable.role == "confidential" and column.name not in after
+    ]
+    for name in missing:
+        reporter.notice(f"{name} is not in the masked file and is not measured")
+    found = compute_measures(requests, before, after, read_rule_files(edits), {}, 0, reporter)
+    return {request.label: measurement_json(request, found[request.label]) for request in requests}
+
+
+def describe_edits(
+    files: Sequence[Path], *, data: Path | None, record: str | None, reporter: Reporter
+) -> dict[str, Any]:
+    """List edits with kind and text; with data, how many records satisfy each."""
+    rules = read_rule_files(files)
+    counts: Mapping[str, Any] = {}
+    records = None
+    if data is not None:
+        source, params = _source(data, record)
+        with stage(reporter, f"Checking {data.name}") as progress:
+            outcome = check_file(data, source, params, rules, domain=_own_domain(data, record, rules), progress=progress)
+        counts = {edit.name: edit for edit in outcome.edits}
+        records = outcome.records
+    return {
+        "records": records,
+        "edits": [
+            {
+                "name": edit.name,
+                "kind": edit.kind,
+                "severity": edit.severity,
+                "text": edit.text,
+                "variables": list(edit.variables),
+                "place": None if edit.place is None else str(edit.place),
+                "violations": counts[edit.name].violations if edit.name in counts else None,
+                "unknown": counts[edit.name].unknown if edit.name in counts else None,
+            }
+            for edit in rules
+        ],
+        "notes": list(rules.notes),
+    }
+
+
+def _own_domain(data: Path, record: str | None, rules: EditSet) -> Domain | None:
+    """Values-exist edits are about the original file: `data` is taken for it."""
+    if not any(edit.kind == "domain" for edit in rules):
+        return None
+    return Domain.from_dataset(_load(data, record), rules)
+
+
+def read_rule_files(files: Sequence[Path]) -> EditSet:
+    """Edits of several files, in order; edits without a name of their own are numbered through.
+
+    Raises
+    ------
+    InputError
+        With the mistakes of every file.
+    """
+    edits = EditSet()
+    problems: list[Problem] = []
+    for path in files:
+        try:
+            edits = _joined(edits, find_edit_reader(path).read(path))
+        except InputError as error:
+            problems.extend(error.problems)
+    if problems:
+        raise InputError(problems)
+    return edits
+
+
+def _joined(edits: EditSet, more: EditSet) -> EditSet:
+    """Both sets; a name that is taken gets ``.2``, ``.3``, ..."""
+    taken = {edit.name for edit in edits}
+    renamed = []
+    for edit in more:
+        name, number = edit.name, 1
+        while name in taken:
+            number += 1
+            name = f"{edit.name}.{number}"
+        taken.add(name)
+        renamed.append(replace(edit, name=name))
+    return EditSet(edits.edits + tuple(renamed), edits.notes + more.notes)
+
+
+def _source(path: Path, record: str | None) -> tuple[Source, Any]:
+    source = find_source(path)
+    if record is not None and "record" in source.params.model_fields:
+        return source, source.params.model_validate({"record": record})
+    return source, source.params()
+
+
+def _load(path: Path, record: str | None) -> Any:
+    source, params = _source(path, record)
+    reading = source.open(path, params, lambda _: None)
+    return read_dataset(reading.batches(), lambda: reading.layout, {})
+
+
+def _override(text: str) -> tuple[str, str, object]:
+    from maskwright.yaml_document import scalar  # noqa: PLC0415
+
+    target, equals, value = text.partition("=")
+    name, dot, parameter = target.partition(".")
+    if not (equals and dot and name and parameter):
+        raise InputError(f"--set {text}: expected name.parameter=value, for instance pil.bandwidth=last-column")
+    return name, parameter, scalar(value).to_python()
+
+
+STARTING_PIPELINE = """\
+# A Maskwright pipeline: which data, which edits, how to protect, what to measure, what to write.
+# Every path is relative to this file. See what it would do:  maskwright plan pipeline.yaml
+maskwright: 1
+
+data:
+  source: microdata.csv        # .xml, .csv or .parquet
+  # record: Record             # XML only: the element that holds one record
+  # variables:                 # only what differs: numbers are confidential and masked, text is left alone
+  #   id: {role: identifier}   # never released
+  #   weight: {role: weight}   # kept as it is
+  #   age: {role: quasi_identifier}
+
+edits:                         # what must hold in every released record
+  # - schematron: rules.sch
+  # - gross = net + tax
+  # - 0 <= age <= 120
+  # - if age < 16 then wages = 0
+
+protect:
+  - method: microaggregation
+    params: {k: 5}
+
+measure: [pil, distance_record_linkage, score]
+# thresholds: {score: 40}      # nothing is released on the wrong side
+
+output:
+  data: masked.csv
+  report: report.html
+  record: run.json             # holds the seed: confidential
+  public_record: about.json    # may be published with the data
+"""
+
+
+def write_starting_pipeline(folder: Path) -> Path:
+    """Write a commented ``pipeline.yaml``; an existing one is left alone.
+
+    Raises
+    ------
+    InputError
+        When the file exists or cannot be written.
+    """
+    path = folder / "pipeline.yaml"
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        with path.open("x", encoding="utf-8") as stream:
+            stream.write(STARTING_PIPELINE)
+    except FileExistsError:
+        raise InputError(f"{path} exists; it was left alone") from None
+    except OSError as error:
+        raise InputError(f"{path} cannot be written: {error.strerror}") from error
+    return path

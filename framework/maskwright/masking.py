@@ -1,0 +1,285 @@
+"""Protect, adjust, round: from a dataset and a plan to a masked dataset, all in memory."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from maskwright.adjustment.adjust import Adjustment, adjust
+from maskwright.adjustment.constraints import Membership
+from maskwright.adjustment.rows import Rows
+from maskwright.data.columns import Cells, column_cells
+from maskwright.data.dataset import Column, Dataset
+from maskwright.edits.domain import Domain
+from maskwright.edits.edit import DomainPart, EditSet
+from maskwright.errors import EditError
+from maskwright.execution.local import Execution, GroupResult, GroupWork, Observer, Standard, protect_group
+from maskwright.planning.plan import Group, Plan, Unit
+from maskwright.progress import Reporter, part, stage
+from maskwright.randomness import generator
+
+
+@dataclass(frozen=True, eq=False)
+class MaskingResult:
+    """A masked dataset and what was done to make it.
+
+    Attributes
+    ----------
+    masked : Dataset
+        Identifiers dropped; record order and missing cells as in the original.
+    adjusted : mapping of edit name to int
+        Records whose masked values were moved because of the edit.
+    infeasible : mapping of edit name to int
+        Records that violate the edit after adjustment.
+    adjustment : tuple of mappings
+        One for each unit with edits, as in `run.json`.
+    k : mapping
+        As in `run.json`.
+    notes : tuple of mappings
+        What methods said, by step and group.
+    """
+
+    masked: Dataset
+    adjusted: Mapping[str, int]
+    infeasible: Mapping[str, int]
+    adjustment: tuple[Mapping[str, Any], ...]
+    k: Mapping[str, Any]
+    notes: tuple[Mapping[str, Any], ...]
+
+
+def mask(
+    data: Dataset,
+    edits: EditSet,
+    plan: Plan,
+    seed: int,
+    execution: Execution,
+    reporter: Reporter,
+    observe: Observer | None = None,
+) -> MaskingResult:
+    """Run a plan.
+
+    Parameters
+    ----------
+    data : Dataset
+        The original.
+    edits : EditSet
+        That the masked data have to satisfy.
+    plan : Plan
+    seed : int
+    execution : Execution
+    reporter : Reporter
+    observe : callable, optional
+        Told of each block before and after a method masks it.
+
+    Raises
+    ------
+    EditError
+        When a domain edit has no value that may be republished.
+    PluginError
+        When a method breaks its contract.
+    """
+    standard = Standard.of(data, plan.masked)
+    current = data
+    results: list[GroupResult] = []
+    for number, step in enumerate(plan.steps, 1):
+        groups = [group for group in plan.groups if group.step == number]
+        with stage(reporter, f"Masking, step {number}: {step.method.name}") as progress:
+            source = current
+            for position, group in enumerate(groups):
+                share = part(progress, position / len(groups), (position + 1) / len(groups))
+                work = _work(group, plan, edits)
+                result = protect_group(source, work, standard, seed, execution, observe, share)
+                results.append(result)
+                current = _with_group(current, group, result)
+    domain = Domain.from_dataset(data, edits)
+    with stage(reporter, "Adjusting and rounding") as progress:
+        outcomes: list[tuple[Unit, Adjustment, NDArray[np.int64] | None]] = []
+        for position, unit in enumerate(plan.units):
+            adjustment, members = _adjust_unit(unit, plan, results, current, data, edits, domain, standard, seed)
+            current = _with_values(current, unit, adjustment, members)
+            outcomes.append((unit, adjustment, members))
+            progress((position + 1) / len(plan.units))
+    masked = current.without(plan.dropped)
+    return MaskingResult(
+        replace(masked, notes=()),
+        _records_by_edit(outcomes, edits, "touched"),
+        _records_by_edit(outcomes, edits, "failing"),
+        tuple(_unit_json(*outcome) for outcome in outcomes if outcome[0].edits),
+        _k_report(masked, plan),
+        tuple(
+            {"step": group.step, "variables": list(group.variables), **result.notes}
+            for group, result in zip(plan.groups, results, strict=True)
+        ),
+    )
+
+
+def _work(group: Group, plan: Plan, edits: EditSet) -> GroupWork:
+    step = plan.steps[group.step - 1]
+    assert group.strata is not None
+    inside = EditSet(tuple(edits[name] for name in group.edits))
+    return GroupWork(
+        group.step, step.method, step.params, group.variables, group.operators, inside, group.strata.codes
+    )
+
+
+def _with_group(data: Dataset, group: Group, result: GroupResult) -> Dataset:
+    changed: dict[str, Column] = {}
+    for position, variable in enumerate(result.variables):
+        missing = result.missing[:, position].copy()
+        values = result.values[:, position]
+        if variable.is_numeric:
+            changed[variable.name] = Column(variable, np.where(missing, np.nan, values), missing)
+        else:
+            codes = np.where(missing, -1, np.nan_to_num(values)).astype(np.int32)
+            changed[variable.name] = Column(variable, codes, missing)
+    return data.with_columns(changed)
+
+
+def _adjust_unit(
+    unit: Unit,
+    plan: Plan,
+    results: Sequence[GroupResult],
+    current: Dataset,
+    original: Dataset,
+    edits: EditSet,
+    domain: Domain,
+    standard: Standard,
+    seed: int,
+) -> tuple[Adjustment, NDArray[np.int64] | None]:
+    """Adjust one unit; returns the row of each record, or None when rows are records."""
+    rules = EditSet(tuple(edits[name] for name in unit.edits))
+    members: NDArray[np.int64] | None = None
+    values: NDArray[np.float64]
+    result = None if unit.group is None else results[unit.group]
+    if unit.group is not None and result is not None and result.labels is not None:
+        assert result.representatives is not None
+        places = [plan.groups[unit.group].variables.index(name) for name in unit.variables]
+        members, values = result.labels, result.representatives[:, places]
+    else:
+        values = current.matrix(unit.variables)
+    variables = tuple(current[name].variable for name in unit.variables)
+    companions: dict[str, Cells] = {
+        name: column_cells(current[name])
+        for name in rules.variables
+        if name not in unit.variables and name in current
+    }
+    scale = np.array([standard.scale[name] for name in unit.variables])
+    adjustment = adjust(
+        values, Rows(variables, companions, members, domain), rules, scale, generator(seed, "adjust", *unit.variables),
+        sets=_domain_sets(rules, unit, plan, original), computed=frozenset(unit.computed),
+    )  # fmt: skip
+    return adjustment, members
+
+
+def _domain_sets(
+    rules: EditSet, unit: Unit, plan: Plan, original: Dataset
+) -> dict[Membership, NDArray[np.float64]]:
+    """Values that a domain edit allows: those of the original, on continuous variables only if k records share them."""
+    found: dict[Membership, NDArray[np.float64]] = {}
+    steps = {group.step for group in plan.groups if set(group.variables) & set(unit.variables)}
+    requests = [plan.steps[number - 1] for number in sorted(steps)]
+    for edit in rules:
+        for rule in edit.parts:
+            if not isinstance(rule, DomainPart) or not set(rule.variables) <= set(unit.variables):
+                continue
+            values = original.matrix(rule.variables)
+            values = values[~np.isnan(values).any(axis=1)]
+            combinations, counts = np.unique(values, axis=0, return_counts=True)
+            continuous = any(original[name].variable.type == "continuous" for name in rule.variables)
+            least = max([request.k or 2 for request in requests], default=2)
+            if continuous and not any(request.planning.allow_original_values for request in requests):
+                combinations = combinations[counts >= least]
+            if len(combinations) == 0:
+                raise EditError(
+                    f"edit {edit.name!r} wants values that occur in the original file, but no value of "
+                    f"{', '.join(rule.variables)} is shared by {least} records, so each would republish a single "
+                    "record's true value; drop the edit, or set 'allow_original_values: true' in the step's params"
+                )
+            found[Membership(rule.variables, None)] = combinations
+    return found
+
+
+def _with_values(
+    data: Dataset, unit: Unit, adjustment: Adjustment, members: NDArray[np.int64] | None
+) -> Dataset:
+    changed: dict[str, Column] = {}
+    for position, name in enumerate(unit.variables):
+        column = data[name]
+        values = adjustment.values[:, position]
+        spread = values if members is None else values[members]
+        missing = column.missing | np.isnan(spread)
+        changed[name] = Column(column.variable, np.where(missing, np.nan, spread), missing)
+    return data.with_columns(changed)
+
+
+def _records_by_edit(
+    outcomes: Sequence[tuple[Unit, Adjustment, NDArray[np.int64] | None]], edits: EditSet, what: str
+) -> dict[str, int]:
+    counts = dict.fromkeys((edit.name for edit in edits), 0)
+    for unit, adjustment, members in outcomes:
+        for name in unit.edits:
+            if what == "failing":
+                counts[name] += adjustment.failing.get(name, 0)
+                continue
+            rows = adjustment.touched.get(name)
+            if rows is not None:
+                counts[name] += int(np.sum(rows if members is None else rows[members]))
+    return counts
+
+
+def _unit_json(unit: Unit, adjustment: Adjustment, members: NDArray[np.int64] | None) -> dict[str, Any]:
+    return {
+        "variables": list(unit.variables),
+        "edits": list(unit.edits),
+        "acting_on": "records" if members is None else "representatives",
+        "rows": len(adjustment.values),
+        "moved": int(adjustment.moved.sum()),
+        "fallback": int(adjustment.fallback.sum()),
+        "infeasible": int(adjustment.infeasible.sum()),
+        "dependents": list(adjustment.derivations.dependents),
+        "cost_sd": {name: float(cost) for name, cost in zip(unit.variables, adjustment.cost, strict=True)},
+    }
+
+
+def _k_report(masked: Dataset, plan: Plan) -> dict[str, Any]:
+    """Smallest classes of equal published values: per group, on quasi-identifiers, on whole records."""
+    groups: list[dict[str, Any]] = []
+    requested = [step.k for step in plan.steps if step.k is not None]
+    for group in plan.groups:
+        k = plan.steps[group.step - 1].k
+        if k is not None:
+            smallest, below = class_sizes(masked, group.variables, k)
+            groups.append(
+                {"step": group.step, "variables": list(group.variables), "requested": k,
+                 "smallest": smallest, "below": below}
+            )  # fmt: skip
+    k = max(requested) if requested else None
+    quasi = [column.name for column in masked if column.variable.role == "quasi_identifier"]
+    report: dict[str, Any] = {"requested": k, "groups": groups, "quasi_identifiers": None, "records": None}
+    if quasi:
+        smallest, below = class_sizes(masked, quasi, k or 2)
+        report["quasi_identifiers"] = {"variables": quasi, "smallest": smallest, "below": below}
+    smallest, below = class_sizes(masked, masked.names, k or 2)
+    report["records"] = {"smallest": smallest, "below": below}
+    return report
+
+
+def class_sizes(data: Dataset, names: Sequence[str], k: int) -> tuple[int, int]:
+    """Size of the smallest class of records equal in the named variables, and how many records are in classes below k.
+
+    Missing cells count as one value.
+    """
+    codes = np.zeros(len(data), dtype=np.int64)
+    for name in names:
+        column = data[name]
+        values = np.where(column.missing, 0, column.values).astype(np.float64)
+        code, found = pd.factorize(values)
+        code = np.where(column.missing, len(found), code)
+        codes, _ = pd.factorize(codes * (len(found) + 1) + code)
+    sizes = np.bincount(codes)
+    return int(sizes.min(initial=len(data))), int(sizes[sizes < k].sum())

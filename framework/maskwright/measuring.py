@@ -1,0 +1,114 @@
+"""Computing measures of loss and risk on two datasets."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from pydantic import BaseModel
+
+from maskwright.data.dataset import Dataset
+from maskwright.edits.edit import EditSet
+from maskwright.errors import InputError, PluginError
+from maskwright.plugins.measure import Comparison, Measure, Measurement
+from maskwright.progress import Reporter, stage
+from maskwright.randomness import generator
+
+
+@dataclass(frozen=True)
+class Request:
+    """One measure, its parameters, and the label it is reported under."""
+
+    label: str
+    measure: Measure
+    params: BaseModel
+
+
+def compared_variables(original: Dataset, masked: Dataset) -> tuple[str, ...]:
+    """Numeric quasi-identifiers and confidential variables of both files, in the original's order.
+
+    Raises
+    ------
+    InputError
+        When there is none.
+    """
+    names = tuple(
+        column.name
+        for column in original
+        if column.variable.is_numeric
+        and column.variable.role in ("quasi_identifier", "confidential")
+        and column.name in masked
+        and masked[column.name].variable.is_numeric
+    )
+    if not names:
+        raise InputError("the two files have no numeric variable with role quasi_identifier or confidential in common")
+    return names
+
+
+def compute_measures(
+    requests: Sequence[Request],
+    original: Dataset,
+    masked: Dataset,
+    edits: EditSet,
+    plan: Mapping[str, Any],
+    seed: int,
+    reporter: Reporter,
+    variables: Sequence[str] | None = None,
+) -> dict[str, Measurement]:
+    """Compute measures; each draws from a generator of its own label.
+
+    Raises
+    ------
+    InputError
+        When the files do not have the same number of records.
+    PluginError
+        When a measure breaks its contract.
+    """
+    if masked.origin is None and len(original) != len(masked):
+        raise InputError(
+            f"the original has {len(original)} records and the masked file {len(masked)}: records cannot be paired; "
+            "give the variable that identifies them with --key"
+        )
+    names = tuple(variables) if variables is not None else compared_variables(original, masked)
+    results: dict[str, Measurement] = {}
+    for request in requests:
+        with stage(reporter, f"Measuring {request.label}") as progress:
+            comparison = Comparison(original, masked, names, edits, masked.origin, plan, progress)
+            found = request.measure.compute(comparison, request.params, generator(seed, "measure", request.label))
+        if not isinstance(found, Measurement):
+            raise PluginError(f"measure {request.measure.name!r} returned a {type(found).__name__}, not a Measurement")
+        results[request.label] = found
+    return results
+
+
+def measurement_json(request: Request, found: Measurement, threshold: float | None = None) -> dict[str, Any]:
+    """Plain record of a measurement, without per-record values."""
+    return {
+        "value": _number(found.value),
+        "unit": request.measure.unit,
+        "direction": request.measure.direction,
+        "kind": request.measure.kind,
+        "measure": request.measure.name,
+        "params": request.params.model_dump(mode="json"),
+        "parts": {name: _number(value) for name, value in found.parts.items()},
+        "per_variable": {name: _number(value) for name, value in found.per_variable.items()},
+        "interval": None if found.interval is None else [_number(bound) for bound in found.interval],
+        "notes": list(found.notes),
+        "threshold": threshold,
+        "met": None if threshold is None else within(request.measure, found.value, threshold),
+    }
+
+
+def within(measure: Measure, value: float, threshold: float) -> bool:
+    """Whether a value is on the right side of its threshold; a value that is not defined never is."""
+    if math.isnan(value):
+        return False
+    return value <= threshold if measure.direction == "lower" else value >= threshold
+
+
+def _number(value: float) -> float | None:
+    """JSON has no NaN and no infinity."""
+    return float(value) if np.isfinite(value) else None

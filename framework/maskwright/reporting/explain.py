@@ -1,0 +1,103 @@
+"""What ``maskwright explain`` says of a plugin; all of it comes from the plugin's own record and parameter model."""
+
+from __future__ import annotations
+
+import inspect
+import textwrap
+from typing import Any
+
+from pydantic import BaseModel
+from pydantic_core import PydanticUndefined
+
+from maskwright.errors import PluginError
+from maskwright.plugins.method import Method
+from maskwright.plugins.registry import Registry, plugins
+
+_WIDTH = 100
+
+
+def explain(name: str) -> str:
+    """Text about the plugin or plugins of that name.
+
+    Raises
+    ------
+    PluginError
+        No plugin has it; with the nearest name.
+    """
+    registry = plugins()
+    found = [
+        (kind, offered[name])
+        for kind, offered in _offered(registry).items()
+        if name in offered
+    ]
+    if not found:
+        every = [info.name for info in registry.infos]
+        raise PluginError(registry.unknown("plugin", name, every))
+    return "\n\n".join(_text(registry, kind, plugin) for kind, plugin in found)
+
+
+def _offered(registry: Registry) -> dict[str, dict[str, Any]]:
+    return {
+        "method": dict(registry.methods),
+        "partition": dict(registry.partitions),
+        "measure": dict(registry.measures),
+        "source": dict(registry.sources),
+        "edit_reader": dict(registry.edit_readers),
+        "report": dict(registry.reports),
+    }
+
+
+def _text(registry: Registry, kind: str, plugin: Any) -> str:
+    info = registry.info(kind, plugin.name)
+    lines = [f"{plugin.name}: {kind.replace('_', ' ')} of {info.distribution} {info.version}", "", *_wrap(plugin.summary)]
+    params: type[BaseModel] | None = getattr(plugin, "params", None)
+    if params is not None and params.__doc__ and params is not BaseModel:
+        lines += ["", *_wrap(inspect.cleandoc(params.__doc__))]
+    facts = _facts(plugin)
+    if facts:
+        lines += ["", *(f"{what}: {value}" for what, value in facts)]
+    if params is not None and params.model_fields:
+        lines += ["", "Parameters"]
+        for name, field in params.model_fields.items():
+            default = "required" if field.is_required() else f"default {_shown(field.get_default())}"
+            lines.append(f"  {name} ({default})")
+            lines += textwrap.wrap(field.description or "", _WIDTH - 6, initial_indent="      ", subsequent_indent="      ")
+    if isinstance(plugin, Method):
+        lines += ["", "Parameters of the planner (group_size, grouping, k_guarantee, ...) are accepted too."]
+        if plugin.example:
+            lines += ["", "Example", *(f"  {line}" for line in inspect.cleandoc(plugin.example).splitlines())]
+    reference = getattr(plugin, "reference", "")
+    if reference:
+        lines += ["", *_wrap(f"Source: {reference}")]
+    return "\n".join(lines)
+
+
+def _facts(plugin: Any) -> list[tuple[str, str]]:
+    facts: list[tuple[str, str]] = []
+    if isinstance(plugin, Method):
+        facts.append(("Masks", ", ".join(sorted(plugin.accepts))))
+        facts.append(("Keeps by construction", ", ".join(sorted(plugin.preserves)) or "nothing; edits are kept by adjustment"))
+        facts.append(("Works on", {"variable": "one variable at a time", "group": "one variable group at a time"}.get(plugin.scope, "all variables at once")))
+    if hasattr(plugin, "direction"):
+        low, high = plugin.range
+        facts.append(("Unit", plugin.unit))
+        facts.append(("Better", plugin.direction))
+        facts.append(("Range", f"{'-inf' if low is None else f'{low:g}'} to {'inf' if high is None else f'{high:g}'}"))
+    if hasattr(plugin, "deterministic"):
+        facts.append(("Random", "no" if plugin.deterministic else "yes, from the run's seed"))
+    if hasattr(plugin, "suffixes"):
+        facts.append(("File endings", ", ".join(plugin.suffixes)))
+    return facts
+
+
+def _shown(value: object) -> str:
+    return "none" if value is None or value is PydanticUndefined else str(value)
+
+
+def _wrap(text: str) -> list[str]:
+    lines: list[str] = []
+    for paragraph in text.split("\n\n"):
+        formula = any(line.startswith("    ") for line in paragraph.splitlines())
+        lines += paragraph.splitlines() if formula else textwrap.wrap(paragraph, _WIDTH)
+        lines.append("")
+    return lines[:-1]

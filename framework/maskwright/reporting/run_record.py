@@ -1,0 +1,166 @@
+"""The record of a run: everything for the office, and the part of it that may be published."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from importlib.metadata import version
+from typing import TYPE_CHECKING, Any
+
+from maskwright.edits.check import Outcome
+from maskwright.plugins.registry import plugins
+from maskwright.release import file_facts
+
+if TYPE_CHECKING:
+    from maskwright.masking import MaskingResult
+    from maskwright.pipeline_run import Prepared
+
+
+def run_record(
+    prepared: Prepared,
+    result: MaskingResult,
+    outcome: Outcome,
+    measures: Mapping[str, Mapping[str, Any]],
+    seed: int,
+    seconds: Mapping[str, float],
+) -> dict[str, Any]:
+    """Plain record of a run, as `run.json` holds it: confidential, because it has the seed and hashes of the input."""
+    described, plan = prepared.pipeline, prepared.plan
+    masked_by = {name: group.step for group in plan.groups for name in group.variables}
+    planned = plan.to_json()
+    exact = described.execution.block_size is None
+    return {
+        "maskwright": version("maskwright"),
+        "ok": False,
+        "records": outcome.records,
+        "pipeline": {"file": described.path.name, "text": described.text, "settings": dict(described.settings)},
+        "inputs": _inputs(prepared),
+        "outputs": {key: {"file": str(path)} for key, path in described.output.paths.items()},
+        "plugins": _plugins(prepared),
+        "seed": seed,
+        "mode": "exact" if exact else f"blocks of at most {described.execution.block_size} records",
+        "variables": [
+            {
+                "name": variable.name,
+                "type": variable.type,
+                "role": variable.role,
+                "decimals": variable.decimals,
+                "masked_by": masked_by.get(variable.name),
+            }
+            for variable in prepared.original.variables
+        ],
+        "plan": planned,
+        "edits": _edits(prepared, result, outcome, planned),
+        "k": dict(result.k),
+        "measures": {label: dict(found) for label, found in measures.items()},
+        "adjustment": [dict(unit) for unit in result.adjustment],
+        "methods": [dict(notes) for notes in result.notes],
+        "notices": list(prepared.notices),
+        "seconds": dict(seconds),
+    }
+
+
+def _inputs(prepared: Prepared) -> list[dict[str, Any]]:
+    described = prepared.pipeline
+    files = [("data", described.data.path), ("pipeline", described.path)]
+    files.extend(("edits", each.path) for each in described.edits if hasattr(each, "path"))
+    return [{"role": role, "file": path.name, **file_facts(path)} for role, path in files]
+
+
+def _plugins(prepared: Prepared) -> dict[str, dict[str, str]]:
+    described, registry = prepared.pipeline, plugins()
+    used = {("source", described.data.source.name), ("source", described.output.source.name)}
+    used |= {("method", step.method.name) for step in described.steps}
+    used |= {("partition", step.partition.partition.name) for step in described.steps if step.partition is not None}
+    used |= {("measure", request.measure.name) for request in described.measures}
+    used |= {("report", report.name) for report, _ in described.output.reports}
+    infos = {f"{kind} {name}": registry.info(kind, name) for kind, name in sorted(used)}
+    return {key: {"distribution": info.distribution, "version": info.version} for key, info in infos.items()}
+
+
+def _edits(
+    prepared: Prepared, result: MaskingResult, outcome: Outcome, planned: Mapping[str, Any]
+) -> list[dict[str, Any]]:
+    arrival = {each.name: each for each in prepared.arrival.edits}
+    keepers = {each["name"]: each for each in planned["edits"]}
+    rows: list[dict[str, Any]] = []
+    for each in outcome.edits:
+        keeper = keepers[each.name]
+        moved = result.adjusted.get(each.name, 0)
+        # A promise is only reported as kept when it was: an edit that needed adjustment was kept by adjustment.
+        kept_by = "adjustment" if moved and keeper["kept_by"] == "construction" else keeper["kept_by"]
+        edit = prepared.edits[each.name]
+        rows.append(
+            {
+                "name": each.name,
+                "kind": each.kind,
+                "text": edit.text,
+                "message": edit.message,
+                "severity": edit.severity,
+                "kept_by": kept_by,
+                "how": keeper["how"],
+                "violations": each.violations,
+                "violations_on_arrival": arrival[each.name].violations,
+                "unknown": each.unknown,
+                "fired": each.fired,
+                "adjusted": moved,
+            }
+        )
+    return rows
+
+
+def run_json(record: Mapping[str, Any]) -> dict[str, Any]:
+    """Return what ``maskwright run --json`` prints."""
+    return {
+        "ok": record["ok"],
+        "records": record["records"],
+        "edits": [
+            {key: row[key] for key in ("name", "kind", "kept_by", "violations", "adjusted")} for row in record["edits"]
+        ],
+        "k": record["k"],
+        "measures": record["measures"],
+        "outputs": {key: facts["file"] for key, facts in record["outputs"].items()},
+        "seconds": record["seconds"],
+    }
+
+
+def public_record(record: Mapping[str, Any]) -> dict[str, Any]:
+    """Part of a run record that may be published with the data.
+
+    Methods and parameters, edits, smallest classes and loss. No seed, no hash, no file name of the input, no count that
+    only the original data could give, no risk measure.
+    """
+    steps = [
+        {
+            "method": step["method"],
+            "params": step["params"],
+            "groups": [{"variables": group["variables"], "operators": group["operators"]} for group in step["groups"]],
+        }
+        for step in record["plan"]["steps"]
+    ]
+    return {
+        "maskwright": record["maskwright"],
+        "records": record["records"],
+        "mode": record["mode"],
+        "plugins": record["plugins"],
+        "variables": [
+            {
+                "name": each["name"],
+                "type": each["type"],
+                "decimals": each["decimals"],
+                "masked": each["masked_by"] is not None,
+            }
+            for each in record["variables"]
+            if each["role"] != "identifier"
+        ],
+        "steps": steps,
+        "edits": [
+            {key: row[key] for key in ("name", "kind", "text", "severity", "kept_by", "violations")}
+            for row in record["edits"]
+        ],
+        "k": record["k"],
+        "loss": {
+            label: {key: found[key] for key in ("measure", "params", "value", "unit", "direction", "parts")}
+            for label, found in record["measures"].items()
+            if found["kind"] == "loss"
+        },
+    }

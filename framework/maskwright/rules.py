@@ -1,0 +1,95 @@
+"""Edits against the data at hand: which apply, which contradict each other, which records break them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+import numpy as np
+
+from maskwright.data.columns import Columns
+from maskwright.data.dataset import Column, Dataset
+from maskwright.data.variable import Variable
+from maskwright.edits.analysis import contradictions, reachable_on_grid
+from maskwright.edits.check import Outcome, evaluate
+from maskwright.edits.domain import Domain
+from maskwright.edits.edit import EditSet
+from maskwright.errors import EditError, InputError, Problem
+from maskwright.validation import chunks_of
+
+
+def applicable(stated: EditSet, arrival: Outcome, data: Dataset) -> tuple[EditSet, tuple[str, ...]]:
+    """Edits that fire on these data, and notices about those that do not.
+
+    Raises
+    ------
+    InputError
+        When there are edits and none ever fires, or when one reads an identifier, which is never published.
+    """
+    if len(stated) == 0:
+        return stated, ("no edits are declared: the masked data are checked against nothing",)
+    fired = {each.name: each.fired for each in arrival.edits}
+    if not any(fired.values()):
+        contexts = sorted({edit.context for edit in stated if edit.context is not None})
+        path = data.layout.details.get("record_path", ())
+        raise InputError(
+            Problem(
+                f"none of the {len(stated)} edits ever fired on {len(data)} records",
+                hint=f"the rules are about {', '.join(map(repr, contexts))}; a record of this file is {'/'.join(path)!r}",
+            )
+        )
+    identifiers = {column.name for column in data if column.variable.role == "identifier"}
+    problems = [
+        Problem(
+            f"edit {edit.name!r} reads {name!r}, which is an identifier and will not be published",
+            edit.place,
+            "give the variable another role, or remove the edit",
+        )
+        for edit in stated
+        for name in edit.variables
+        if name in identifiers
+    ]
+    if problems:
+        raise InputError(problems)
+    silent = [name for name, count in fired.items() if count == 0]
+    notices = tuple(f"edit {name!r} never fired: it is about no record of this file" for name in silent)
+    return EditSet(tuple(edit for edit in stated if fired[edit.name])), notices
+
+
+def refuse_contradictions(edits: EditSet, variables: Sequence[Variable]) -> None:
+    """Stop before anything runs when no record could satisfy all edits, or none on the published grid.
+
+    Raises
+    ------
+    EditError
+        Naming a smallest set of edits that exclude each other, or the edit that the grid cannot meet.
+    """
+    binding = EditSet(tuple(edit for edit in edits if edit.severity == "error"))
+    finding = contradictions(binding, variables)
+    if finding is None:
+        finding = reachable_on_grid(binding, {variable.name: variable.decimals for variable in variables})
+    if finding is not None:
+        place = binding[finding.edits[0]].place
+        raise EditError(Problem(finding.message, place, getattr(finding, "hint", None)))
+
+
+def without_violations(data: Dataset, edits: EditSet) -> tuple[Dataset, int]:
+    """Records that violate no edit of severity error, and how many were left out."""
+    domain = Domain.from_dataset(data, edits)
+    kept: list[np.ndarray[tuple[int], np.dtype[np.bool_]]] = []
+    for columns in chunks_of(data):
+        kept.append(_obeys(columns, edits, domain))
+    chosen = np.concatenate(kept)
+    smaller = tuple(
+        Column(column.variable, column.values[chosen], column.missing[chosen]) for column in data
+    )
+    return replace(data, columns=smaller), int(np.sum(~chosen))
+
+
+def _obeys(columns: Columns, edits: EditSet, domain: Domain) -> np.ndarray[tuple[int], np.dtype[np.bool_]]:
+    result = np.ones(columns.n, dtype=np.bool_)
+    for edit in edits:
+        if edit.severity == "error":
+            verdict = evaluate(edit, columns, domain)
+            result &= verdict.holds | (verdict.unknown & (edit.binding == "exact"))
+    return result

@@ -1,0 +1,105 @@
+"""Validating data against edits, record by record, in bounded memory; never trusting a claim."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import IO, Any
+
+from pydantic import BaseModel
+
+from maskwright.data.columns import Columns
+from maskwright.data.dataset import Dataset, Layout
+from maskwright.data.variable import Variable
+from maskwright.edits.check import Checker, Outcome
+from maskwright.edits.domain import Domain
+from maskwright.edits.edit import EditSet
+from maskwright.edits.svrl import SvrlWriter
+from maskwright.plugins.source import Source
+from maskwright.progress import Progress, silent
+
+CHUNK = 65536
+
+
+def record_path(layout: Layout) -> tuple[str, ...] | None:
+    """Element names down to a record, when the file is XML; None otherwise."""
+    path = layout.details.get("record_path")
+    return None if path is None else tuple(path)
+
+
+def chunks_of(data: Dataset) -> Iterator[Columns]:
+    """Chunks of a dataset, in record order."""
+    for start in range(0, len(data), CHUNK):
+        yield Columns.from_dataset(data, start, start + CHUNK)
+
+
+def check_dataset(data: Dataset, edits: EditSet, domain: Domain | None = None) -> Outcome:
+    """Verdict of every edit on every record of a dataset in memory."""
+    return check(chunks_of(data), edits, record_path(data.layout), domain)
+
+
+def check(
+    chunks: Iterable[Columns],
+    edits: EditSet,
+    path: Sequence[str] | None,
+    domain: Domain | None = None,
+    svrl: IO[bytes] | None = None,
+) -> Outcome:
+    """Verdict of every edit on every record.
+
+    Parameters
+    ----------
+    chunks : iterable of Columns
+        Consecutive records.
+    edits : EditSet
+    path : sequence of str or None
+        Element names down to a record (XML); a Schematron rule with another context does not fire.
+    domain : Domain, optional
+        Values of the original file, for domain edits.
+    svrl : binary stream, optional
+        Where to write the violations with their values.
+    """
+    where = None if path is None else tuple(path)
+    checker = Checker(edits, where, domain)
+    with contextlib.ExitStack() as stack:
+        location = "/" + "/".join(where or ("records", "record"))
+        writer = None if svrl is None else stack.enter_context(SvrlWriter(svrl, edits, location))
+        for columns in chunks:
+            verdicts = checker.add(columns)
+            if writer is not None:
+                writer.write(columns, verdicts)
+    return checker.outcome()
+
+
+def check_file(
+    path: Path,
+    source: Source,
+    params: BaseModel,
+    edits: EditSet,
+    *,
+    domain: Domain | None = None,
+    variables: Mapping[str, Variable] | None = None,
+    svrl: IO[bytes] | None = None,
+    progress: Progress = silent,
+) -> Outcome:
+    """Verdict of every edit on every record of a file, read as a stream."""
+    reading = source.open(path, params, progress)
+    batches = iter(reading.batches())
+    first = next(batches, None)
+
+    def chunks() -> Iterator[Columns]:
+        if first is not None:
+            yield Columns.from_batch(first, variables)
+        for batch in batches:
+            yield Columns.from_batch(batch, variables)
+
+    return check(chunks(), edits, record_path(reading.layout), domain, svrl)
+
+
+def declared_variables(declarations: Mapping[str, Any]) -> dict[str, Variable]:
+    """Variables as far as declarations tell: missing codes and decimals, for validating a file as a stream."""
+    return {
+        name: Variable(name, decimals=declared.decimals, missing_codes=tuple(declared.missing))
+        for name, declared in declarations.items()
+    }
