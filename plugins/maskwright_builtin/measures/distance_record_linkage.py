@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 from dataclasses import dataclass
 from itertools import combinations
 from typing import TYPE_CHECKING, Annotated, Literal
@@ -102,7 +101,7 @@ def distance_record_linkage(
         Unknown variables, more known variables than there are, too many subsets.
     """
     pairs = pair_records(comparison, MISSING_RULE)
-    scenarios = _scenarios(params, pairs.names)
+    scenarios = _scenarios(params, comparison)
     original, masked, weight = _comparable_values(comparison, pairs, own=params.standardise == "own")
     notes = list(pairs.notes)
     used = sorted({j for scenario in scenarios for j in scenario.columns})
@@ -137,13 +136,14 @@ class _Scenario:
     part: str
 
 
-def _scenarios(params: DistanceRecordLinkageParams, names: tuple[str, ...]) -> list[_Scenario]:
+def _scenarios(params: DistanceRecordLinkageParams, comparison: Comparison) -> list[_Scenario]:
+    names = comparison.variables
     if isinstance(params.scenarios, list):
         if params.known is not None:
             raise InputError("distance_record_linkage: give either `known` or a list of scenarios, not both")
-        return [_Scenario(_positions(chosen, names), "+".join(chosen)) for chosen in params.scenarios]
+        return [_Scenario(_positions(chosen, comparison), "+".join(chosen)) for chosen in params.scenarios]
     if isinstance(params.known, list):
-        known = _positions(params.known, names)
+        known = _positions(params.known, comparison)
     else:
         if params.known is not None and params.known > len(names):
             raise InputError(
@@ -163,12 +163,15 @@ def _scenarios(params: DistanceRecordLinkageParams, names: tuple[str, ...]) -> l
     return [_Scenario(known[:size], f"known_{size}") for size in range(1, len(known) + 1)]
 
 
-def _positions(chosen: list[str], names: tuple[str, ...]) -> tuple[int, ...]:
+def _positions(chosen: list[str], comparison: Comparison) -> tuple[int, ...]:
+    names = comparison.variables
     for name in chosen:
-        if name not in names:
-            nearest = difflib.get_close_matches(name, names, n=1)
-            hint = f"did you mean {nearest[0]!r}?" if nearest else f"there are: {listed(list(names))}"
-            raise InputError(f"distance_record_linkage: no compared variable is called {name!r}; {hint}")
+        # Looking up a variable that is not in the file raises the error that names the nearest one.
+        if comparison.original[name].name not in names:
+            raise InputError(
+                f"distance_record_linkage: variable {name!r} is not among the numeric variables compared: "
+                f"{listed(list(names))}"
+            )
     return tuple(names.index(name) for name in chosen)
 
 

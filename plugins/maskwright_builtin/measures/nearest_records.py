@@ -42,7 +42,8 @@ def squared_distances(
     total = np.zeros(len(queries))
     for j in range(queries.shape[1]):
         term = (queries[:, j] - targets[:, j]) * weight[j]
-        total += term * term
+        with np.errstate(over="ignore"):  # an infinite distance is farther than any other, which is right
+            total += term * term
     return total
 
 

@@ -13,6 +13,10 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 
+LARGEST = 1e100
+"""Squares and fourth powers of larger numbers overflow, and no survey has them: they are a mistake in the file."""
+
+
 @dataclass(frozen=True, eq=False)
 class Pairs:
     """Both files as numbers, checked.
@@ -59,7 +63,7 @@ def pair_records(comparison: Comparison, rule: str) -> Pairs:
     Raises
     ------
     InputError
-        No variables or records to compare, files that cannot be paired, infinite values.
+        No variables or records to compare, files that cannot be paired, infinite or absurd values.
     """
     names = tuple(comparison.variables)
     if not names:
@@ -69,9 +73,12 @@ def pair_records(comparison: Comparison, rule: str) -> Pairs:
         raise InputError(f"there is nothing to measure: {len(original)} original and {len(masked)} masked records")
     origin = _checked_origin(comparison, len(original), len(masked))
     for values, file in ((original, "original"), (masked, "masked")):
-        infinite = [name for j, name in enumerate(names) if np.isinf(values[:, j]).any()]
-        if infinite:
-            raise InputError(f"infinite values in the {file} file cannot be measured; variables: {listed(infinite)}")
+        huge = [name for j, name in enumerate(names) if (np.abs(values[:, j]) > LARGEST).any()]
+        if huge:
+            raise InputError(
+                f"infinite values, or values beyond {LARGEST:g}, in the {file} file cannot be measured; "
+                f"variables: {listed(huge)}"
+            )
     gone = int(np.isnan(original).sum()), int(np.isnan(masked).sum())
     notes = (
         (f"missing cells: {gone[0]} in the original file, {gone[1]} in the masked file; {rule}",) if any(gone) else ()

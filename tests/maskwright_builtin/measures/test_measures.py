@@ -1,0 +1,134 @@
+"""What every built-in measure promises in its record."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+from pydantic import ValidationError
+
+from maskwright import InputError
+from maskwright_builtin.measures import MEASURES
+
+ALL = pytest.mark.parametrize("measure", MEASURES, ids=lambda measure: measure.name)
+
+
+def files(seed=21, n=120, p=4):
+    generator = np.random.default_rng(seed)
+    original = np.round(np.exp(generator.normal(size=(n, p)) * 0.7) * 1000)
+    return original, original + generator.integers(-200, 200, (n, p))
+
+
+def test_names_are_those_of_the_contract():
+    assert {measure.name for measure in MEASURES} == {
+        "sse",
+        "pil",
+        "distance_record_linkage",
+        "interval_disclosure",
+        "score",
+    }
+
+
+@ALL
+def test_the_record_is_complete(measure):
+    assert measure.unit == "percent"
+    assert measure.direction == "lower"
+    assert measure.range[0] == 0
+    assert measure.reference
+    assert measure.summary
+    assert measure.deterministic
+    assert measure.compute.__doc__
+    for name, field in measure.params.model_fields.items():
+        assert field.description, name
+    with pytest.raises(ValidationError):
+        measure.params(no_such_parameter=1)
+
+
+@ALL
+def test_claimed_invariances_hold(measure, compare, rng):
+    original, masked = files()
+    expected = measure.compute(compare(original, masked), measure.params(), rng).value
+    generator = np.random.default_rng(22)
+    records, columns = generator.permutation(len(original)), generator.permutation(original.shape[1])
+    factor, offset = (
+        2.0 ** generator.integers(-3, 8, original.shape[1]),
+        generator.integers(-1000, 1000, original.shape[1]),
+    )
+    changed = {
+        "affine": (original * factor + offset, masked * factor + offset),
+        "records": (original[records], masked[records]),
+        "columns": (original[:, columns], masked[:, columns]),
+    }
+    assert measure.invariant_to <= set(changed)
+    for claim in measure.invariant_to:
+        found = measure.compute(compare(*changed[claim]), measure.params(), rng).value
+        assert found == pytest.approx(expected, rel=1e-9), claim
+
+
+@ALL
+def test_values_stay_in_range_and_inputs_and_generator_stay_as_they_are(measure, compare):
+    original, masked = files()
+    comparison, generator = compare(original, masked), np.random.default_rng(5)
+    found = measure.compute(comparison, measure.params(), generator)
+    low, high = measure.range
+    assert low <= found.value <= (high or np.inf)
+    assert generator.random() == np.random.default_rng(5).random()
+    np.testing.assert_array_equal(comparison.original.matrix(), original)
+    np.testing.assert_array_equal(comparison.masked.matrix(), masked)
+
+
+@ALL
+def test_files_of_different_length_need_an_origin(measure, compare, rng):
+    original, masked = files()
+    with pytest.raises(InputError, match="120 records and the masked file 100"):
+        measure.compute(compare(original, masked[:100]), measure.params(), rng)
+    origin = np.arange(100)
+    assert np.isfinite(measure.compute(compare(original, masked[:100], origin=origin), measure.params(), rng).value)
+
+
+@ALL
+def test_notes_never_hold_values_of_records(measure, compare, rng):
+    original, masked = files()
+    original[:, 0] = 987654.0
+    masked[:5, 1] = np.nan
+    masked[:, 2] = np.nan
+    found = measure.compute(compare(original, masked), measure.params(), rng)
+    assert found.notes
+    assert not any("987654" in note for note in found.notes)
+
+
+WITHOUT_COMPILER = """
+import json, sys
+import numpy as np
+from maskwright import Column, Comparison, Dataset, Variable
+from maskwright_builtin.measures import MEASURES
+
+files = [Dataset(tuple(Column(Variable(f"v{j + 1}"), np.array(c), np.zeros(len(c), bool)) for j, c in enumerate(f)))
+         for f in json.load(sys.stdin)]
+comparison = Comparison(*files, files[0].names)
+values = {m.name: m.compute(comparison, m.params(), np.random.default_rng(0)).value.hex() for m in MEASURES}
+print(json.dumps(values))
+"""
+
+
+def test_without_the_compiler_the_values_are_the_same_to_the_last_bit(compare, rng):
+    original, masked = files()
+    compiled = {m.name: m.compute(compare(original, masked), m.params(), rng).value.hex() for m in MEASURES}
+    done = subprocess.run(
+        [sys.executable, "-c", WITHOUT_COMPILER],
+        input=json.dumps([original.T.tolist(), masked.T.tolist()]),
+        env={**os.environ, "NUMBA_DISABLE_JIT": "1"},
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert json.loads(done.stdout) == compiled
+
+
+def test_listing_the_measures_does_not_import_numba_or_scipy():
+    code = "import sys, maskwright_builtin.measures; sys.exit(bool({'numba', 'scipy'} & set(sys.modules)))"
+    assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
