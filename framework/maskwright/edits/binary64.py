@@ -8,7 +8,7 @@ holds in plain floating-point arithmetic, so that published values pass at a thi
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol, cast
 
 import numpy as np
 import pyarrow as pa
@@ -181,7 +181,12 @@ class _XPath:
         self.columns = columns
         self._domain = domain
 
-    def value(self, node: Expression) -> _Value:  # noqa: C901, PLR0911 - one case for each kind of node
+    def value(self, node: Expression) -> _Value:
+        value = self._value(node)
+        # numpy turns arrays of shape () into scalars, which have another type.
+        return value if isinstance(value, (_Nodes, _Strings)) else cast("_Value", np.asarray(value))
+
+    def _value(self, node: Expression) -> _Value:  # noqa: C901, PLR0911 - one case for each kind of node
         match node:
             case Number(value):
                 return np.array(float(value))

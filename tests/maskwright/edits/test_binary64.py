@@ -149,6 +149,8 @@ def test_sums_of_decimals_round_as_libxml2_rounds_them(numbers: list[object]) ->
         ("round(2.5) = 3 and round(-2.5) = -2", None, True),
         ("round(0.49999999999999994) = 0", None, True),
         ("-7 mod 2 = -1", None, True),
+        ("7 = not(0)", None, True),
+        ("number(V1) = (1 < 2)", "7", True),
     ],
 )
 def test_traps_of_xpath(expression: str, cell: str | None, holds: bool) -> None:
