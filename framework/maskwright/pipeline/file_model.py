@@ -101,19 +101,27 @@ class ExecutionSection(BaseModel, extra="forbid", frozen=True):
     )
 
 
-class PipelineFile(BaseModel, extra="forbid", frozen=True):
-    """A Maskwright pipeline: which data, which edits, how to protect, what to measure, what to write."""
+class SingleSettings(BaseModel, extra="forbid", frozen=True):
+    """The settings of a pipeline that are one value."""
 
-    maskwright: Literal[1] = Field(description="Version of this file's format.")
-    data: DataSection
-    edits: tuple[str | RuleEntry | dict[str, str], ...] = Field(
-        default=(),
-        description="What must hold in every released record: a rule as text, a rule with its name, or a rule file.",
-    )
+    maskwright: Literal[1] = Field(description="Version of this file's format: 1.")
     on_input_violation: Literal["fail", "mask", "drop", "localize"] = Field(
         default="mask",
         description="Records that break an edit on arrival: 'fail' stops, 'mask' masks them with the rest, 'drop' "
         "leaves them out, 'localize' blanks the fewest cells that explain it.",
+    )
+    seed: int | None = Field(
+        default=None, ge=0, lt=2**63, description="The same seed gives the same bytes; left out, a fresh one is drawn."
+    )
+
+
+class PipelineFile(SingleSettings, extra="forbid", frozen=True):
+    """A Maskwright pipeline: which data, which edits, how to protect, what to measure, what to write."""
+
+    data: DataSection
+    edits: tuple[str | RuleEntry | dict[str, str], ...] = Field(
+        default=(),
+        description="What must hold in every released record: a rule as text, a rule with its name, or a rule file.",
     )
     protect: tuple[StepEntry, ...] = Field(min_length=1, description="Protection steps, in order.")
     measure: tuple[str | dict[str, Section | None], ...] = Field(
@@ -124,9 +132,6 @@ class PipelineFile(BaseModel, extra="forbid", frozen=True):
         description="Bounds by measure label; nothing is released on the wrong side (a measure's direction tells).",
     )
     output: OutputSection
-    seed: int | None = Field(
-        default=None, ge=0, lt=2**63, description="The same seed gives the same bytes; left out, a fresh one is drawn."
-    )
     execution: ExecutionSection = Field(default_factory=ExecutionSection, description="How the work is done.")
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import Annotated, Literal
 
 from pydantic import BaseModel, Field
 
@@ -10,10 +10,10 @@ from pydantic import BaseModel, Field
 class PlanningParams(BaseModel, extra="forbid", frozen=True):
     """How variables are grouped and what is promised; accepted in the ``params`` of every step."""
 
-    group_size: int | Literal["all"] = Field(
+    group_size: Annotated[int, Field(ge=1)] | Literal["all"] = Field(
         default=3,
-        description="Variables per group among those that no edit binds together: an integer >= 1 (the last group takes "
-        "the remainder), or 'all' for one group of all variables of the step.",
+        description="Variables per group among those that no edit binds together: an integer >= 1 (the last group "
+        "takes the remainder), or 'all' for one group of all variables of the step.",
     )
     grouping: Literal["all_edits", "equalities"] = Field(
         default="all_edits",

@@ -1,0 +1,127 @@
+"""File names in the pipeline file: relative to it, existing where read, apart from each other where written."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from maskwright.errors import PluginError, Problem
+from maskwright.pipeline.file_model import OutputSection
+from maskwright.pipeline.model_errors import read_model
+from maskwright.pipeline.resolved import Output
+from maskwright.pipeline.subtrees import only
+from maskwright.plugins.registry import find_source, plugins
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from maskwright.plugins.report import Report
+    from maskwright.yaml_document import Node
+
+_SUFFIXES: Mapping[str, tuple[str, ...]] = {
+    "svrl": (".svrl", ".xml"),
+    "record": (".json",),
+    "public_record": (".json",),
+}
+
+
+def existing_file(
+    node: Node, folder: Path, what: str, problems: list[Problem], *, must_exist: bool = True
+) -> Path | None:
+    """Absolute path of a file to read, or None when the node is no name of one (`problems` says why)."""
+    path = absolute_path(node, folder, problems)
+    if path is None or not must_exist:
+        return path
+    if path.is_dir():
+        problems.append(Problem(f"{node.raw!r} is a folder; expected a {what} file", node.place))
+        return None
+    if not path.exists():
+        hint = "File names are relative to the pipeline file."
+        problems.append(Problem(f"there is no {what} file {node.raw!r}", node.place, hint))
+        return None
+    return path
+
+
+def absolute_path(node: Node, folder: Path, problems: list[Problem]) -> Path | None:
+    """Absolute path of a file name, relative to `folder`; None when it is not one."""
+    if not node.is_scalar or not isinstance(node.value, str) or not node.value.strip() or "\0" in node.value:
+        problems.append(Problem(f"expected a file name, not {node.description}", node.place))
+        return None
+    return (folder / node.value).resolve()
+
+
+def resolve_output(section: Node, folder: Path, inputs: Mapping[str, Path], problems: list[Problem]) -> Output | None:
+    """Files of the ``output:`` section.
+
+    Parameters
+    ----------
+    section : Node
+    folder : Path
+        Names are relative to it.
+    inputs : mapping of description to Path
+        Files that are read, which no output may overwrite.
+    problems : list of Problem
+        Every mistake is added to it.
+    """
+    before = len(problems)
+    reports = plugins().reports
+    core = set(OutputSection.model_fields) - {"report"}
+    read_model(OutputSection, only(section, (*core, "report")), problems)
+    taken = {_identity(path): what for what, path in inputs.items()}
+    paths: dict[str, Path] = {}
+    for key, node in section.entries:
+        if key.raw not in core and key.raw not in reports:
+            valid = sorted({*core, *reports})
+            problems.append(Problem(plugins().unknown("report", key.raw, valid), key.place))
+            continue
+        if node.is_scalar and node.value is None:
+            continue
+        path = absolute_path(node, folder, problems)
+        if path is None:
+            continue
+        _check_place(key.raw, path, node, taken, problems)
+        _check_suffix(key.raw, path, node, reports, problems)
+        taken.setdefault(_identity(path), f"output.{key.raw}")
+        paths[key.raw] = path
+    if len(problems) > before or "data" not in paths:
+        return None
+    return Output(
+        data=paths["data"],
+        source=find_source(paths["data"]),
+        svrl=paths.get("svrl"),
+        record=paths.get("record"),
+        public_record=paths.get("public_record"),
+        reports=tuple((reports[key], path) for key, path in paths.items() if key not in core),
+    )
+
+
+def _check_place(key: str, path: Path, node: Node, taken: Mapping[object, str], problems: list[Problem]) -> None:
+    other = taken.get(_identity(path))
+    if other is not None:
+        problems.append(Problem(f"output.{key} would overwrite {other}", node.place, "Give it another file name."))
+    elif path.is_dir():
+        problems.append(Problem(f"output.{key}: {node.raw!r} is a folder; expected a file name", node.place))
+    elif not path.parent.is_dir():
+        hint = "Create it, or choose another: names are relative to the pipeline file."
+        problems.append(Problem(f"output.{key}: there is no folder {str(Path(node.raw).parent)!r}", node.place, hint))
+
+
+def _check_suffix(key: str, path: Path, node: Node, reports: Mapping[str, Report], problems: list[Problem]) -> None:
+    if key == "data":
+        try:
+            find_source(path)
+        except PluginError as error:
+            problems.extend(Problem(f"output.data: {problem.message}", node.place) for problem in error.problems)
+        return
+    suffixes = _SUFFIXES[key] if key in _SUFFIXES else reports[key].suffixes
+    if suffixes and not path.name.lower().endswith(suffixes):
+        problems.append(Problem(f"output.{key}: the file name must end in {' or '.join(suffixes)}", node.place))
+
+
+def _identity(path: Path) -> object:
+    """Identity of a file: two names of one file, hard links included, have the same."""
+    try:
+        status = path.stat()
+    except OSError:
+        return str(path)
+    return (status.st_dev, status.st_ino)

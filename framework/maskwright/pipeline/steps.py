@@ -1,0 +1,190 @@
+"""Steps, measures and thresholds of a pipeline file: names to plugins, parameters to their models."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from pydantic import BaseModel
+
+from maskwright.errors import Problem, unknown_name
+from maskwright.pipeline.file_model import StepEntry
+from maskwright.pipeline.model_errors import read_model
+from maskwright.pipeline.resolved import MeasureRequest, PartitionChoice, Step
+from maskwright.pipeline.subtrees import only, texts, without
+from maskwright.planning.params import PlanningParams
+from maskwright.yaml_document import Node, from_python
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from maskwright.plugins.method import Method
+    from maskwright.plugins.registry import Registry
+
+LABEL = "as"
+
+
+def resolve_steps(section: Node, registry: Registry, problems: list[Problem]) -> tuple[Step, ...]:
+    """Resolve the ``protect:`` section: mistakes are added to `problems`, and wrong steps are left out."""
+    if not section.is_sequence or not section.elements:
+        found = "an empty list" if section.is_sequence else section.description
+        hint = "Start each step with '- method: ...' on its own line."
+        problems.append(Problem(f"protect: expected a list of steps, not {found}", section.place, hint))
+        return ()
+    steps = [_step(index, node, registry, problems) for index, node in enumerate(section, start=1)]
+    return tuple(step for step in steps if step is not None)
+
+
+def _step(index: int, node: Node, registry: Registry, problems: list[Problem]) -> Step | None:
+    before = len(problems)
+    entry = read_model(StepEntry, _without_empty_params(texts(node, ("variables", "groups"))), problems)
+    name = node.get("method")
+    if name is None or not isinstance(name.value, str):
+        return None
+    method = registry.methods.get(name.value)
+    if method is None:
+        problems.append(Problem(registry.unknown("method", name.value, registry.methods), name.place))
+        return None
+    params = node.get("params") or Node("mapping", name.place)
+    if not params.is_mapping and params.value is not None:
+        return None
+    own, planning = split_params(params, method, problems)
+    partition = _partition(params, method, own, registry, problems)
+    if len(problems) > before or entry is None or own is None or planning is None:
+        return None
+    return Step(index, method, own, planning, entry.variables, entry.groups, partition, node.place)
+
+
+def _without_empty_params(node: Node) -> Node:
+    params = node.get("params")
+    empty = params is not None and params.is_scalar and params.value is None
+    return without(node, ("params",)) if empty else node
+
+
+def split_params(
+    params: Node, method: Method, problems: list[Problem]
+) -> tuple[BaseModel | None, PlanningParams | None]:
+    """Parameters of a step: those of its method, and those of the planner. A name that both have goes to both."""
+    own, planning = method.params.model_fields, PlanningParams.model_fields
+    for key, _ in params.entries:
+        if key.raw not in own and key.raw not in planning and method.params.model_config.get("extra") != "allow":
+            message = unknown_name(f"parameter of {method.name}", key.raw, {*own, *planning})
+            problems.append(Problem(message, key.place, f"`maskwright explain {method.name}` lists them."))
+    theirs = [key for key in params.keys if key in own or key not in planning]
+    if method.params.model_config.get("extra") != "allow":
+        theirs = [key for key in theirs if key in own]
+    return (
+        read_model(method.params, only(params, theirs), problems, "parameter"),
+        read_model(PlanningParams, only(params, tuple(planning)), problems, "parameter"),
+    )
+
+
+def _partition(
+    params: Node, method: Method, own: BaseModel | None, registry: Registry, problems: list[Problem]
+) -> PartitionChoice | None:
+    """Partition a step names, as ``mdav`` or ``{mdav: {parameters}}``."""
+    name = method.partition_parameter
+    if name is None or own is None:
+        return None
+    written = params.get(name)
+    node = written if written is not None else from_python(_plain(getattr(own, name)), params.place)
+    if node.is_scalar and node.value is None:
+        return None
+    if node.is_mapping and len(node.entries) == 1:
+        key, inner = node.entries[0]
+    elif node.is_scalar:
+        key, inner = node, Node("mapping", node.place)
+    else:
+        message = f"{name}: expected one name, or {{name: {{parameters}}}}, not {node.description}"
+        problems.append(Problem(message, node.place))
+        return None
+    partition = registry.partitions.get(key.raw)
+    if partition is None:
+        problems.append(Problem(registry.unknown("partition", key.raw, registry.partitions), key.place))
+        return None
+    its_params = read_model(partition.params, inner, problems, f"parameter of {partition.name}")
+    return PartitionChoice(partition, its_params) if its_params is not None else None
+
+
+def _plain(value: object) -> object:
+    return value.model_dump() if isinstance(value, BaseModel) else value
+
+
+def resolve_measures(section: Node, registry: Registry, problems: list[Problem]) -> tuple[MeasureRequest, ...]:
+    """Measures of the ``measure:`` section; mistakes are added to `problems`."""
+    if section.is_scalar and section.value is None:
+        return ()
+    if not section.is_sequence:
+        hint = "Start each measure with '- ' on its own line."
+        problems.append(
+            Problem(f"measure: expected a list of measures, not {section.description}", section.place, hint)
+        )
+        return ()
+    requests: dict[str, MeasureRequest] = {}
+    for node in section:
+        request = _measure(node, registry, problems)
+        if request is None:
+            continue
+        if request.label in requests:
+            hint = "Give one of them a label of its own: {name: {as: label}}."
+            problems.append(Problem(f"two measures are called {request.label!r}", request.place, hint))
+            continue
+        requests[request.label] = request
+    return tuple(requests.values())
+
+
+def _measure(node: Node, registry: Registry, problems: list[Problem]) -> MeasureRequest | None:
+    if node.is_scalar and isinstance(node.value, str):
+        key, params = node, Node("mapping", node.place)
+    elif node.is_mapping and len(node.entries) == 1:
+        key, params = node.entries[0]
+    else:
+        hint = None
+        if node.is_mapping:
+            hint = f"Parameters go inside: - {node.keys[0]}: {{...}}" if node.keys else None
+        message = f"expected the name of a measure, or {{name: {{parameters}}}}, not {node.description}"
+        problems.append(Problem(message, node.place, hint))
+        return None
+    measure = registry.measures.get(key.raw)
+    if measure is None:
+        problems.append(Problem(registry.unknown("measure", key.raw, registry.measures), key.place))
+        return None
+    label = params.get(LABEL)
+    if label is not None and (not isinstance(label.value, str) or not label.value):
+        problems.append(Problem(f"as: expected a label, not {label.description}", label.place))
+        return None
+    if params.is_mapping:
+        params = without(params, (LABEL,))
+    values = read_model(measure.params, params, problems, "parameter")
+    if values is None:
+        return None
+    return MeasureRequest(label.raw if label is not None else measure.name, measure, values, key.place)
+
+
+def resolve_thresholds(
+    section: Node, measures: Sequence[MeasureRequest], problems: list[Problem]
+) -> Mapping[str, float]:
+    """Bounds by measure label; mistakes are added to `problems`."""
+    if section.is_scalar and section.value is None:
+        return {}
+    if not section.is_mapping:
+        problems.append(Problem(f"thresholds: expected {{measure: bound}}, not {section.description}", section.place))
+        return {}
+    by_label = {request.label: request for request in measures}
+    found: dict[str, float] = {}
+    for key, node in section.entries:
+        request = by_label.get(key.raw)
+        if request is None:
+            hint = "A threshold is for a measure that the `measure:` list holds, by its label."
+            problems.append(Problem(unknown_name("measure in this pipeline", key.raw, by_label), key.place, hint))
+            continue
+        if isinstance(node.value, bool) or not isinstance(node.value, (int, float)):
+            problems.append(Problem(f"{key.raw}: expected a number, not {node.description}", node.place))
+            continue
+        low, high = request.measure.range
+        if (low is not None and node.value < low) or (high is not None and node.value > high):
+            span = f"{'-infinity' if low is None else f'{low:g}'} to {'infinity' if high is None else f'{high:g}'}"
+            message = f"{key.raw}: the bound {node.raw} is outside the measure's range, {span}"
+            problems.append(Problem(message, node.place))
+            continue
+        found[key.raw] = float(node.value)
+    return found
