@@ -104,10 +104,15 @@ def _grid(grid: Mapping[str, int | None]) -> str:
 
 
 def print_result(record: Mapping[str, Any]) -> None:
-    """Print a finished run on one screen: plan, edits before and after, k, measures, files, verdict."""
+    """Print a finished run on one screen: plan, edits before and after, k, measures, files, verdict.
+
+    Notices are not repeated: they were shown when they arose, and are in the report.
+    """
     out = console()
     plan = record["plan"]
-    _heading(out, f"Plan: {plural(plan['records'], 'record')}, {plural(len(plan['steps']), 'step')}")
+    mode = record.get("mode", "exact")
+    heading = f"Plan: {plural(plan['records'], 'record')}, {plural(len(plan['steps']), 'step')}"
+    _heading(out, heading if mode == "exact" else f"{heading}, in {mode}")
     for step in plan["steps"]:
         out.print(f"  {step['step']}. {step_line(step)}")
         for group in step["groups"]:
@@ -123,7 +128,6 @@ def print_result(record: Mapping[str, Any]) -> None:
     if record["measures"]:
         out.print()
         print_measures(record["measures"])
-    _print_notices(out, record.get("notices", []), "notice")
     _print_files(out, record)
     out.print()
     style = "bold green" if record["ok"] else "bold red"
@@ -210,6 +214,23 @@ def print_outcome(outcome: Mapping[str, Any]) -> None:
         out.print(Text(f"every edit holds ({where})", style="bold green"))
 
 
+def print_edits(found: Mapping[str, Any]) -> None:
+    """Print the edits of rule files: kind, rule and place; with data, how many records break each."""
+    out = console()
+    counted = found.get("records") is not None
+    table = _table("edit", "kind", "violations", "unknown", "rule", "place")
+    for column in (2, 3):
+        table.columns[column].justify = "right"
+    for edit in found["edits"]:
+        name = edit["name"] if edit["severity"] == "error" else f"{edit['name']} ({edit['severity']})"
+        numbers = ["" if edit.get(key) is None else count(edit[key]) for key in ("violations", "unknown")]
+        table.add_row(name, edit["kind"], *numbers, edit["text"], edit.get("place") or "")
+    _show(out, table if counted else _without(_without(table, 3), 2))
+    about = plural(len(found["edits"]), "edit") + (f" on {plural(found['records'], 'record')}" if counted else "")
+    _heading(out, about)
+    _print_notices(out, found.get("notes", []), "note")
+
+
 def print_measures(measures: Mapping[str, Mapping[str, Any]]) -> None:
     """Print measures: value with its unit, which direction is better, and the threshold if there is one."""
     out = console()
@@ -268,7 +289,7 @@ def _print_notices(out: Console, notices: Sequence[str], noun: str) -> None:
     for notice in notices[:MOST_NOTICES]:
         _item(out, f"{noun}: ", notice)
     if len(notices) > MOST_NOTICES:
-        out.print(f"and {plural(len(notices) - MOST_NOTICES, f'more {noun}')}; run.json and the report list them all")
+        out.print(f"and {plural(len(notices) - MOST_NOTICES, f'more {noun}')}")
 
 
 def _show(out: Console, table: Table) -> None:

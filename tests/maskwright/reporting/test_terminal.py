@@ -8,7 +8,14 @@ from typing import Any
 
 import pytest
 
-from maskwright.reporting.terminal import print_measures, print_outcome, print_plan, print_plugins, print_result
+from maskwright.reporting.terminal import (
+    print_edits,
+    print_measures,
+    print_outcome,
+    print_plan,
+    print_plugins,
+    print_result,
+)
 
 Record = dict[str, Any]
 
@@ -86,7 +93,7 @@ def test_long_names_wrap_inside_100_columns(record: Record, capsys: pytest.Captu
     long = "a_variable_with_quite_a_long_name_"
     record["plan"]["steps"][0]["groups"][0]["variables"] = [f"{long}{number}" for number in range(60)]
     record["edits"][0]["name"] = "edit-" * 40
-    record["notices"] = [f"notice {number} " + "word " * 40 for number in range(20)]
+    record["plan"]["warnings"] = [f"warning {number} " + "word " * 40 for number in range(20)]
     record["outputs"]["data"]["file"] = "/folder" * 20 + "/masked.xml"
     print_result(record)
     print_plan(record["plan"])
@@ -94,7 +101,7 @@ def test_long_names_wrap_inside_100_columns(record: Record, capsys: pytest.Captu
     assert max(len(line) for line in text.splitlines() if "/folder" not in line) <= 100
     assert f"{long}59" in text
     assert "/folder" * 20 + "/masked.xml" in text
-    assert "and 14 more notices" in text
+    assert "and 14 more warnings" in text
 
 
 def test_a_plan_shows_groups_operators_strata_and_grid(record: Record, capsys: pytest.CaptureFixture[str]) -> None:
@@ -178,3 +185,26 @@ def test_text_that_looks_like_markup_is_shown_as_it_is(record: Record, capsys: p
     record["edits"][0]["name"] = "[bold]x[/bold] :smile:"
     print_result(record)
     assert "[bold]x[/bold] :smile:" in capsys.readouterr().out
+
+
+def test_edits_are_listed_with_kind_rule_and_place(capsys: pytest.CaptureFixture[str]) -> None:
+    edit = {
+        "name": "sum", "kind": "linear", "severity": "error", "text": "a + b = c", "variables": ["a", "b", "c"],
+        "place": "rules.sch:7:12", "violations": None, "unknown": None,
+    }  # fmt: skip
+    print_edits({"records": None, "edits": [edit, edit | {"severity": "warning"}], "notes": ["a note"]})
+    text = capsys.readouterr().out
+    assert text.splitlines()[1].split() == ["sum", "linear", "a", "+", "b", "=", "c", "rules.sch:7:12"]
+    assert "sum (warning)" in text
+    assert "violations" not in text
+    assert "note: a note" in text
+    print_edits({"records": 1080, "edits": [edit | {"violations": 3, "unknown": 1}], "notes": []})
+    text = capsys.readouterr().out
+    assert text.splitlines()[1].split()[:4] == ["sum", "linear", "3", "1"]
+    assert "1 edit on 1,080 records" in text
+
+
+def test_blocks_are_named_because_they_change_the_result(record: Record, capsys: pytest.CaptureFixture[str]) -> None:
+    record["mode"] = "blocks of at most 50000 records"
+    print_result(record)
+    assert "Plan: 1,080 records, 1 step, in blocks of at most 50000 records" in capsys.readouterr().out
