@@ -12,13 +12,15 @@ from maskwright.edits.exact import evaluate_exact
 from maskwright.errors import EditError, Problem, unknown_name
 
 if TYPE_CHECKING:
-    from maskwright.data.columns import Columns
-    from maskwright.edits.edit import Edit, EditKind, EditSet, Severity
-    from maskwright.edits.domain import Domain
-    from numpy.typing import NDArray
-    from maskwright.edits.verdict import Verdict
     from collections.abc import Iterable, Mapping
+
     import pandas as pd
+    from numpy.typing import NDArray
+
+    from maskwright.data.columns import Columns
+    from maskwright.edits.domain import Domain
+    from maskwright.edits.edit import Edit, EditKind, EditSet, Severity
+    from maskwright.edits.verdict import Verdict
 
 FIRST_RECORDS = 10
 MOST_LISTED = 10_000

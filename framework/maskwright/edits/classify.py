@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import itertools
+from typing import TYPE_CHECKING
 
 from maskwright.edits.comparisons import comparison_parts, distances, variable_of, whole_number_part
 from maskwright.edits.conjunctions import Conjunction, merge, with_tolerances
@@ -26,8 +28,6 @@ from maskwright.edits.negation import all_of, interval_comparisons, negate
 from maskwright.edits.normal_form import NormalForm
 from maskwright.edits.polynomial import polynomial_of
 from maskwright.errors import EditError, Place, Problem
-from typing import TYPE_CHECKING
-import itertools
 
 if TYPE_CHECKING:
     from fractions import Fraction

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from fractions import Fraction
-from typing import cast, TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
 
 from maskwright.edits.edit import CheckedPart, LinearPart, Part, ProductPart, RangePart, Relation
 from maskwright.edits.expression import (
@@ -22,8 +22,9 @@ from maskwright.edits.expression import (
 from maskwright.edits.polynomial import Monomial, Polynomial, polynomial_of
 
 if TYPE_CHECKING:
-    from maskwright.edits.conjunctions import Conjunction
     from collections.abc import Sequence
+
+    from maskwright.edits.conjunctions import Conjunction
 
 _TRUE_SIGNS: dict[ComparisonOperator, tuple[int, ...]] = {
     "==": (0,), "!=": (-1, 1), "<": (-1,), "<=": (-1, 0), ">": (1,), ">=": (0, 1),

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import math
 from dataclasses import replace
-
-from maskwright.edits.edit import LinearPart, Part, RangePart
 from typing import TYPE_CHECKING
 
+from maskwright.edits.edit import LinearPart, Part, RangePart
+
 if TYPE_CHECKING:
-    from fractions import Fraction
     from collections.abc import Sequence
+    from fractions import Fraction
 
 # A conjunction of parts; None: it never holds.
 Conjunction = tuple[Part, ...] | None

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pyarrow as pa
@@ -14,10 +14,12 @@ from maskwright.edits.expression import Expression, InOriginal, children
 from maskwright.errors import EditError
 
 if TYPE_CHECKING:
-    from maskwright.edits.edit import Edit
-    from maskwright.data.dataset import Dataset
-    from numpy.typing import NDArray
     from collections.abc import Iterable, Sequence
+
+    from numpy.typing import NDArray
+
+    from maskwright.data.dataset import Dataset
+    from maskwright.edits.edit import Edit
 
 Names = tuple[str, ...]
 

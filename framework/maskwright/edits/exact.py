@@ -45,10 +45,11 @@ from maskwright.edits.verdict import Verdict
 from maskwright.errors import EditError
 
 if TYPE_CHECKING:
-    from maskwright.data.columns import Columns
-    from maskwright.edits.exact_numbers import Numbers
     from collections.abc import Iterable
+
+    from maskwright.data.columns import Columns
     from maskwright.edits.domain import Domain
+    from maskwright.edits.exact_numbers import Numbers
 
 Booleans = NDArray[np.bool_]
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 from importlib.resources import files
-from typing import cast, TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
 
 from lark import Lark, Token
 from lark.exceptions import UnexpectedCharacters, UnexpectedInput, UnexpectedToken
@@ -13,8 +13,9 @@ from maskwright.edits.typed_tree import KEYWORDS, Mistake, TreeBuilder, Typed
 from maskwright.errors import EditError, Place, Problem, line_of
 
 if TYPE_CHECKING:
-    from maskwright.edits.expression import Expression
     from collections.abc import Sequence
+
+    from maskwright.edits.expression import Expression
 
 LONGEST_RULE = 10_000
 

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
 
 from maskwright.edits.expression import And, Comparison, Expression, Function, InInterval, Not, Or
 from maskwright.edits.negation import all_of, interval_comparisons, negate
 from maskwright.edits.polynomial import polynomial_of
-from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from fractions import Fraction
     from collections.abc import Hashable
+    from fractions import Fraction
 
 
 class NormalForm:

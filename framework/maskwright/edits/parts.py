@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from fractions import Fraction
-
+from typing import TYPE_CHECKING
 
 from maskwright.data.columns import Columns
 from maskwright.edits.edit import DomainPart, GoverningPart, LinearPart, Part, ProductPart, RangePart
@@ -24,13 +24,14 @@ from maskwright.edits.expression import (
     Variable,
 )
 from maskwright.edits.negation import all_of
-from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from maskwright.edits.domain import Domain
-    from numpy.typing import NDArray
-    import numpy as np
     from collections.abc import Mapping, Sequence
+
+    import numpy as np
+    from numpy.typing import NDArray
+
+    from maskwright.edits.domain import Domain
 
 
 def parts_hold(

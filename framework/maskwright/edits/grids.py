@@ -1,0 +1,210 @@
+"""Whether equalities can hold between numbers with a limited number of decimals."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from fractions import Fraction
+from math import ceil, floor, gcd, lcm
+from typing import TYPE_CHECKING
+
+from maskwright.edits.edit import Edit, LinearPart, Part, RangePart
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Mapping, Sequence
+
+MOST_DECIMALS = 15
+
+# Coefficients by variable, and the constant: sum == constant.
+_Equation = tuple[dict[str, Fraction], Fraction]
+
+
+@dataclass(frozen=True)
+class Unreachable:
+    """Equalities that no numbers with the given decimals can satisfy together.
+
+    Attributes
+    ----------
+    edits : tuple of str
+        In file order; without any one of them the rest can be satisfied.
+    remedy : str
+        Decimals that would do, or a tolerance.
+    """
+
+    edits: tuple[str, ...]
+    remedy: str
+
+
+def reachable_on_grid(edits: Iterable[Edit], decimals: Mapping[str, int | None]) -> Unreachable | None:
+    """Look for linear equalities that have solutions, but none on the published grids.
+
+    Only equalities that hold for every record count. Each variable is a whole number of its last published digits, so
+    the question is whether a system of linear equations has a whole-number solution; it is answered exactly, by
+    column operations to Hermite normal form (H. Cohen, A Course in Computational Algebraic Number Theory, 1993,
+    section 2.4).
+
+    Parameters
+    ----------
+    edits : EditSet or iterable of Edit
+    decimals : mapping of name to int or None
+        Published decimals; None, or a name left out, is a variable without a grid.
+
+    Returns
+    -------
+    Unreachable or None
+        The smallest set of edits in question; None when they can be met.
+    """
+    equations: dict[str, list[_Equation]] = {}
+    for edit in edits:
+        if edit.shadowed:
+            continue
+        near = [
+            part for part in edit.parts if isinstance(part, LinearPart) and part.tolerance and part.relation == "=="
+        ]
+        if not all(_band_is_reachable(part, decimals) for part in near):
+            return Unreachable(
+                (edit.name,), _remedy([edit.name], {edit.name: [_equation(part) for part in near]}, decimals)
+            )
+        own = [equation for part in edit.parts if (equation := _equation_of(part)) is not None]
+        if own:
+            equations[edit.name] = own
+
+    def blocked(names: Sequence[str]) -> bool:
+        system = [equation for name in names for equation in equations[name]]
+        return not _is_solvable(system, decimals)
+
+    names = list(equations)
+    # Equations without any solution are a contradiction, which is another finding.
+    if not blocked(names) or not _is_solvable([one for name in names for one in equations[name]], {}):
+        return None
+    kept = list(names)
+    for name in names:
+        rest = [other for other in kept if other != name]
+        if blocked(rest):
+            kept = rest
+    return Unreachable(tuple(kept), _remedy(kept, equations, decimals))
+
+
+def _equation_of(part: Part) -> _Equation | None:
+    if isinstance(part, LinearPart) and part.relation == "==" and not part.tolerance:
+        return _equation(part)
+    if isinstance(part, RangePart) and part.numbers is not None and len(part.numbers) == 1:
+        return {part.variable: Fraction(1)}, part.numbers[0]
+    return None
+
+
+def _equation(part: LinearPart) -> _Equation:
+    return dict(part.coefficients), part.constant
+
+
+def _band_is_reachable(part: LinearPart, decimals: Mapping[str, int | None]) -> bool:
+    """Whether some multiple of the smallest step of the sum lies within the tolerance."""
+    steps = [_step(name, coefficient, decimals) for name, coefficient in part.coefficients]
+    if None in steps:
+        return True
+    step = _common_step([one for one in steps if one is not None])
+    return ceil((part.constant - part.tolerance) / step) <= floor((part.constant + part.tolerance) / step)
+
+
+def _step(name: str, coefficient: Fraction, decimals: Mapping[str, int | None]) -> Fraction | None:
+    places = decimals.get(name)
+    return None if places is None else coefficient / 10**places
+
+
+def _common_step(steps: Sequence[Fraction]) -> Fraction:
+    shared = lcm(*(step.denominator for step in steps))
+    return Fraction(gcd(*(int(step * shared) for step in steps)), shared)
+
+
+def _is_solvable(equations: Sequence[_Equation], decimals: Mapping[str, int | None]) -> bool:
+    names = list(dict.fromkeys(name for terms, _ in equations for name in terms))
+    free = [name for name in names if decimals.get(name) is None]
+    stepped = [name for name in names if name not in set(free)]
+    rows = [
+        [
+            *(terms.get(name, Fraction(0)) for name in free),
+            *(_scaled(terms, name, decimals) for name in stepped),
+            constant,
+        ]
+        for terms, constant in equations
+    ]
+    return _has_whole_solution(_without(rows, len(free)))
+
+
+def _scaled(terms: Mapping[str, Fraction], name: str, decimals: Mapping[str, int | None]) -> Fraction:
+    return terms.get(name, Fraction(0)) / 10 ** (decimals.get(name) or 0)
+
+
+def _without(rows: list[list[Fraction]], leading: int) -> list[list[Fraction]]:
+    """Eliminate the first columns: variables without a grid absorb one equation each."""
+    for column in range(leading):
+        pivot = next((row for row in rows if row[column]), None)
+        if pivot is None:
+            continue
+        rest = [row for row in rows if row is not pivot]
+        rows = [
+            [value - row[column] / pivot[column] * other for value, other in zip(row, pivot, strict=True)]
+            for row in rest
+        ]
+    return [row[leading:] for row in rows]
+
+
+def _has_whole_solution(rows: list[list[Fraction]]) -> bool:
+    """Whether ``A k = b`` has a solution in whole numbers; each row is a row of A with its b at the end."""
+    whole = []
+    for row in rows:
+        shared = lcm(*(value.denominator for value in row))
+        whole.append([int(value * shared) for value in row])
+    solved: list[int] = []
+    for row in whole:
+        known = len(solved)
+        size = len(row) - 1
+        _gather(whole, row, known, size)
+        rest = row[size] - sum(value * amount for value, amount in zip(row, solved, strict=False))
+        if known < size and row[known]:
+            if rest % row[known]:
+                return False
+            solved.append(rest // row[known])
+        elif rest:
+            return False
+    return True
+
+
+def _gather(rows: list[list[int]], row: list[int], first: int, size: int) -> None:
+    """Column operations that leave one non-zero entry in columns first..size of `row`: Euclid's algorithm."""
+    while True:
+        filled = [column for column in range(first, size) if row[column]]
+        if not filled:
+            return
+        smallest = min(filled, key=lambda column: abs(row[column]))
+        if len(filled) == 1:
+            for each in rows:
+                each[first], each[smallest] = each[smallest], each[first]
+            return
+        for column in filled:
+            if column != smallest:
+                times = row[column] // row[smallest]
+                for each in rows:
+                    each[column] -= times * each[smallest]
+
+
+def _remedy(
+    names: Sequence[str], equations: Mapping[str, Sequence[_Equation]], decimals: Mapping[str, int | None]
+) -> str:
+    system = [equation for name in names for equation in equations[name]]
+    involved = list(dict.fromkeys(name for terms, _ in system for name in terms))
+    enough = _decimals_that_do(involved, decimals, lambda finer: _is_solvable(system, finer))
+    tolerance = "write a tolerance into the rule, for instance abs(a + b - c) <= 0.5"
+    if enough is None:
+        return f"No number of decimals helps; {tolerance}."
+    return f"Publish {', '.join(involved)} with {enough} decimal{'s' if enough > 1 else ''}, or {tolerance}."
+
+
+def _decimals_that_do(
+    names: Sequence[str], decimals: Mapping[str, int | None], is_enough: Callable[[Mapping[str, int | None]], bool]
+) -> int | None:
+    present = [places for name in names if (places := decimals.get(name)) is not None]
+    for places in range(min(present, default=0) + 1, MOST_DECIMALS + 1):
+        finer = {name: max(own, places) if own is not None else None for name, own in decimals.items()}
+        if is_enough(finer):
+            return places
+    return None
