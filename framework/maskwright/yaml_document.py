@@ -206,9 +206,7 @@ def from_python(value: object, place: Place) -> Node:
     if value is None or isinstance(value, (str, bool, int, float)):
         raw = value if isinstance(value, str) else "null" if value is None else str(value)
         return Node("scalar", place, value, raw.lower() if isinstance(value, bool) else raw)
-    raise PipelineError(
-        Problem(f"a {type(value).__name__} cannot be a setting; expected text, numbers, lists, mappings", place)
-    )
+    raise PipelineError(Problem(f"a value of type {type(value).__name__} cannot be a setting", place))
 
 
 def _plain_value(text: str, place: Place, error: type[InputError]) -> Scalar:
@@ -278,6 +276,8 @@ class _Composer:
 
     def scalar(self, event: Any) -> Node:
         place = self.place(event.start_mark)
+        if any("\ud800" <= character <= "\udfff" for character in event.value):
+            raise self.error(Problem("half of a surrogate pair is no character", place, "Write the character itself."))
         plain = event.style is None
         return Node(
             "scalar", place, _plain_value(event.value, place, self.error) if plain else event.value, event.value
@@ -352,6 +352,9 @@ class _Composer:
             mark = problem.context_mark
         character = self.text[mark.index] if mark is not None and mark.index < len(self.text) else ""
         message, hint = _explained(problem.problem or "", problem.context or "", character)
+        opened = problem.context_mark
+        if "flow" in (problem.context or "") and opened is not None and mark is not None and opened.line != mark.line:
+            message += f" (it was opened in line {opened.line + 1}, column {opened.column + 1})"
         return (
             self.failure(message, mark, hint)
             if mark is not None
@@ -381,6 +384,7 @@ _EXPLANATIONS: tuple[tuple[str, str, str, str], ...] = (
         "a ':' stands where no key can be",
         "Text that holds ': ' must be in quotes; or this line, or the one above, is indented wrongly.",
     ),
+    ("", "expected the node content", "a value is missing here, or a [ or { is not closed", _CLOSE),
     ("flow sequence", "", "the list opened with [ is not read on here: expected ',' or ']'", _CLOSE),
     ("flow mapping", "", "the mapping opened with { is not read on here: expected ',' or '}'", _CLOSE),
     ("", "could not find expected ':'", "this is not a 'key: value'", f"Add the ':' with a space after it. {_QUOTE}"),

@@ -153,8 +153,14 @@ def _mismatch(node: Node, path: Path, details: Sequence[Mapping[str, Any]]) -> P
     if said:
         message = str(said[0]["msg"]).removeprefix("Value error, ").removeprefix("Assertion failed, ")
         return Problem(prefix + message, at.place)
-    wanted = list(dict.fromkeys(_EXPECTED[detail["type"]].format(**detail.get("ctx", {})) for detail in details))
+    wanted = list(dict.fromkeys(_expectation(detail) for detail in details))
     return Problem(f"{prefix}expected {' or '.join(wanted)}, not {_found(at)}", at.place, _suggestion(at, details))
+
+
+def _expectation(detail: Mapping[str, Any]) -> str:
+    bounds = detail.get("ctx", {})
+    shown = {name: f"{bound:g}" if isinstance(bound, float) else bound for name, bound in bounds.items()}
+    return _EXPECTED[detail["type"]].format(**shown)
 
 
 def _found(node: Node) -> str:

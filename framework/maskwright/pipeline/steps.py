@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING
 
 from pydantic import BaseModel
@@ -177,7 +178,7 @@ def resolve_thresholds(
             hint = "A threshold is for a measure that the `measure:` list holds, by its label."
             problems.append(Problem(unknown_name("measure in this pipeline", key.raw, by_label), key.place, hint))
             continue
-        if isinstance(node.value, bool) or not isinstance(node.value, (int, float)):
+        if isinstance(node.value, bool) or not isinstance(node.value, (int, float)) or not math.isfinite(node.value):
             problems.append(Problem(f"{key.raw}: expected a number, not {node.description}", node.place))
             continue
         low, high = request.measure.range
