@@ -197,10 +197,10 @@ def _search(
         return
     for move in neighbours(len(touching), _NEIGHBOURS, rng):
         units = grid.to_units(points[index])
-        for name, amount in zip(touching, move, strict=True):
-            if amount:
-                units[name] = units[name] + amount
-        candidate = grid.compute(units)
+        nudges = {name: int(amount) for name, amount in zip(touching, move, strict=True) if amount}
+        for name, amount in nudges.items():
+            units[name] = units[name] + amount
+        candidate = grid.compute(units, nudges)
         good = _satisfied(system.rows, edits, candidate, index)
         result[index[good]] = candidate[good]
         satisfied[index[good]] = True

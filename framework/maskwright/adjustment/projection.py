@@ -283,16 +283,23 @@ def _project(
     status = np.zeros(len(values), dtype=np.int8)
     points = target.copy()
     project_points(points, equal, equal_bound, own, own_bound, below, below_bound, status)
-    for _ in range(_TANGENTS if products else 0):
-        before = points.copy()
-        for number, product in enumerate(products):
-            fetch = _fetch(system, points * scale, index)
-            _tangent(product, fetch, system.position, own[:, number], own_bound[:, number])
-        own *= scale
-        points = target.copy()
-        project_points(points, equal, equal_bound, own, own_bound, below, below_bound, status)
-        if np.all(np.abs(points - before)[status == 0] <= 1e-13 * (1 + np.abs(before[status == 0]))):
+    moving = np.flatnonzero(status == 0) if products else np.zeros(0, dtype=np.int64)
+    for _ in range(_TANGENTS):
+        if not len(moving):
             break
+        before = points[moving]
+        fetch = _fetch(system, before * scale, index[moving])
+        normals, bounds = np.zeros((len(moving), len(products), len(scale))), np.zeros((len(moving), len(products)))
+        for number, product in enumerate(products):
+            _tangent(product, fetch, system.position, normals[:, number], bounds[:, number])
+        after = target[moving].copy()
+        reached = np.zeros(len(moving), dtype=np.int8)
+        project_points(
+            after, equal, equal_bound[moving], normals * scale, bounds, below, below_bound[moving], reached
+        )
+        points[moving], status[moving] = after, reached
+        settled = np.all(np.abs(after - before) <= 1e-13 * (1 + np.abs(before)), axis=1)
+        moving = moving[~settled & (reached == 0)]
     result = np.where(absent, np.nan, points * scale)
     solved = (status == 0) & allowed
     for product in products:

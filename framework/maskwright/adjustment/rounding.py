@@ -58,14 +58,19 @@ class Grid:
             units[name] = values[:, column].copy() if places is None else np.rint(values[:, column] * 10.0**places)
         return units
 
-    def compute(self, units: dict[str, NDArray[np.float64]]) -> NDArray[np.float64]:
-        """Dependents from free variables, then back to values of shape (r, q)."""
+    def compute(
+        self, units: dict[str, NDArray[np.float64]], nudges: Mapping[str, int] | None = None
+    ) -> NDArray[np.float64]:
+        """Dependents from free variables, then back to values of shape (r, q).
+
+        `nudges` are moves that a search has made in `units`: a factor that has to be coarse is moved by as many strides.
+        """
         for step in self.plan.steps:
             if isinstance(step, LinearDerivation):
                 units[step.variable] = self._linear(step, units)
             else:
                 if step.coarsen:
-                    self._coarsen(step, units)
+                    self._coarsen(step, units, nudges)
                 units[step.variable] = self._product(step, units)
         columns = [self._value(name, units[name]) for name in self.names]
         return np.stack(columns, axis=1) if columns else np.zeros((0, 0))
@@ -132,7 +137,9 @@ class Grid:
             ratio /= 10 ** ((self.decimals.get(name) or 0) * exponent)
         return ratio.numerator, ratio.denominator
 
-    def _coarsen(self, step: ProductDerivation, units: dict[str, NDArray[np.float64]]) -> None:
+    def _coarsen(
+        self, step: ProductDerivation, units: dict[str, NDArray[np.float64]], nudges: Mapping[str, int] | None
+    ) -> None:
         """Move two free factors to the nearest grid points whose product lies on the dependent's grid."""
         simple = [name for name, exponent in step.factors if exponent == 1 and name in self.plan.free]
         if not simple:
@@ -142,7 +149,9 @@ class Grid:
         other = next((name for name, _ in step.factors if name != last and name in self.plan.free), None)
         start, best_last, best_other = units[last], units[last].copy(), None if other is None else units[other].copy()
         best = np.full(len(start), np.inf)
-        reach = sorted(range(-_COARSENING_REACH, _COARSENING_REACH + 1), key=abs) if other is not None else [0]
+        alone = other is None or nudges is not None
+        reach = [0] if alone else sorted(range(-_COARSENING_REACH, _COARSENING_REACH + 1), key=abs)
+        nudge = 0 if nudges is None else nudges.get(last, 0)
         for move in reach:
             rest = np.full(len(start), float(up))
             for name, exponent in step.factors:
@@ -150,7 +159,7 @@ class Grid:
                     rest = rest * (units[name] + (move if name == other else 0)) ** float(exponent)
             usable = np.isfinite(rest) & np.isfinite(start) & (np.abs(rest) < _SAFE)
             stride = down / np.gcd(np.where(usable, rest, 0).astype(np.int64), down)
-            moved = np.rint(start / stride) * stride
+            moved = (np.rint((start - nudge) / stride) + nudge) * stride
             cost = (np.abs(moved - start) * self._unit(last)) ** 2
             if other is not None:
                 cost = cost + (move * self._unit(other)) ** 2
