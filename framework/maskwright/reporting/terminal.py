@@ -21,6 +21,7 @@ from maskwright.reporting.wording import (
     count,
     duration,
     figure,
+    operator_word,
     plural,
     step_line,
     verdict,
@@ -68,17 +69,16 @@ def print_plan(plan: Mapping[str, Any]) -> None:
 
 
 def _print_step(out: Console, step: Mapping[str, Any]) -> None:
-    out.print(f"Step {step['step']}: {step_line(step)}")
+    _item(out, f"Step {step['step']}: ", step_line(step))
     table = _table("group", "variables and operators", "edits inside", "strata (records)")
     for number, group in enumerate(step["groups"], 1):
-        operators = group.get("operators", {})
-        variables = ", ".join(_with_operator(name, operators.get(name)) for name in group["variables"])
+        variables = ", ".join(_with_operator(name, operator_word(group, name)) for name in group["variables"])
         table.add_row(str(number), variables, ", ".join(group.get("edits", [])), _strata(group.get("strata", [])))
     _show(out, table)
 
 
-def _with_operator(name: str, operator: str | None) -> str:
-    return name if operator in (None, "mean") else f"{name} ({operator.replace('_', ' ')})"
+def _with_operator(name: str, operator: str) -> str:
+    return name if operator in ("", "mean") else f"{name} ({operator})"
 
 
 def _strata(strata: Sequence[Mapping[str, Any]]) -> str:
@@ -114,7 +114,7 @@ def print_result(record: Mapping[str, Any]) -> None:
     heading = f"Plan: {plural(plan['records'], 'record')}, {plural(len(plan['steps']), 'step')}"
     _heading(out, heading if mode == "exact" else f"{heading}, in {mode}")
     for step in plan["steps"]:
-        out.print(f"  {step['step']}. {step_line(step)}")
+        _item(out, f"  {step['step']}. ", step_line(step, every_parameter=False))
         for group in step["groups"]:
             strata = group.get("strata", [])
             apart = f"  [{plural(len(strata), 'stratum').replace('stratums', 'strata')}]" if len(strata) > 1 else ""

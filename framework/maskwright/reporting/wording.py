@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from maskwright.planning.params import PlanningParams
+
 KEPT_BY = {
     "construction": "the method itself",
     "derivation": "derivation from masked values",
@@ -66,10 +68,38 @@ def duration(seconds: float) -> str:
     return f"{minutes} min {rest} s"
 
 
-def step_line(step: Mapping[str, Any]) -> str:
-    """``microaggregation (k 5, partition mdav)``: a step of the plan in a few words."""
-    shown = ", ".join(f"{name} {value}" for name, value in step.get("params", {}).items())
-    return f"{step['method']} ({shown})" if shown else str(step["method"])
+def step_line(step: Mapping[str, Any], every_parameter: bool = True) -> str:
+    """``microaggregation (k 5, partition mdav)``: a step of the plan in a few words.
+
+    Parameters
+    ----------
+    step : mapping
+        Of the plan's record.
+    every_parameter : bool, default True
+        False leaves out the planner's parameters that have their default value.
+    """
+    defaults = {} if every_parameter else PlanningParams().model_dump(mode="json")
+    shown = [
+        f"{name} {_setting(value)}"
+        for name, value in step["params"].items()
+        if value not in (None, {}) and not (name in defaults and value == defaults[name])
+    ]
+    return f"{step['method']} ({', '.join(shown)})" if shown else str(step["method"])
+
+
+def _setting(value: object) -> str:
+    if isinstance(value, bool):
+        return str(value).lower()
+    if isinstance(value, Mapping):
+        return "{" + ", ".join(f"{name}: {_setting(inner)}" for name, inner in value.items()) + "}"
+    return str(value)
+
+
+def operator_word(group: Mapping[str, Any], name: str) -> str:
+    """How a group's variable is aggregated, ``geometric mean``; or ``computed`` from the others."""
+    if name in group.get("computed", ()):
+        return "computed"
+    return str(group["operators"].get(name, "")).replace("_", " ")
 
 
 def verdict(record: Mapping[str, Any]) -> str:

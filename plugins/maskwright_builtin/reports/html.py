@@ -85,6 +85,7 @@ def _template() -> Template:
         "file_size": wording.file_size,
         "step_line": wording.step_line,
     }
+    environment.globals["operator_word"] = wording.operator_word
     environment.globals["kept_by_words"] = wording.KEPT_BY
     environment.globals["bar_width"] = BAR_WIDTH
     return environment.get_template("report.html.j2")
