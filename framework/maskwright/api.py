@@ -13,7 +13,7 @@ from maskwright.data.declaration import VariableDeclaration
 from maskwright.data.frames import dataset_from_frame, frame_from_dataset
 from maskwright.data.inference import read_dataset
 from maskwright.edits.check import Outcome
-from maskwright.edits.domain import Domain
+from maskwright.edits.domain import Domain, domain_tuples
 from maskwright.edits.edit import EditSet
 from maskwright.errors import EditViolation, InputError, Problem, unknown_name
 from maskwright.execution.local import Execution
@@ -25,7 +25,7 @@ from maskwright.plugins.measure import Measurement
 from maskwright.plugins.registry import find_edit_reader, find_measure, find_method, find_source
 from maskwright.progress import Quiet, Reporter, silent
 from maskwright.randomness import fresh_seed
-from maskwright.rules import applicable, refuse_contradictions
+from maskwright.rules import applicable, declared_bounds, refuse_contradictions
 from maskwright.validation import check_dataset
 
 if TYPE_CHECKING:
@@ -62,7 +62,7 @@ def read(
     source = find_source(format or Path(path))
     params = _params(source.params, options, f"options of {source.name}")
     reading = source.open(Path(path), params, silent)
-    return read_dataset(reading.batches(), lambda: reading.layout, _declared(variables))
+    return read_dataset(reading.batches(), lambda: reading.layout, _declared(variables), file=str(path))
 
 
 def read_edits(path: str | Path) -> EditSet:
@@ -127,8 +127,8 @@ def protect(
     """
     told = reporter or Quiet()
     original = _dataset(data, declared)
-    stated = _edits(edits)
-    domain = Domain.from_dataset(original, stated)
+    stated = _edits(edits) + declared_bounds(original.variables)
+    domain = Domain.from_dataset(original, domain_tuples(stated))
     arrival = check_dataset(original, stated, domain)
     rules, _ = applicable(stated, arrival, original)
     refuse_contradictions(rules, original.variables)
@@ -199,7 +199,7 @@ def validate(
         ``ok``, ``violations`` (DataFrame), ``counts`` (edit name to violations).
     """
     stated = _edits(edits)
-    domain = None if original is None else Domain.from_dataset(_dataset(original, declared), stated)
+    domain = None if original is None else Domain.from_dataset(_dataset(original, declared), domain_tuples(stated))
     return check_dataset(_dataset(data, declared), stated, domain)
 
 

@@ -10,7 +10,7 @@ from typing import Any
 
 from maskwright.data.inference import read_dataset
 from maskwright.edits.check import Outcome
-from maskwright.edits.domain import Domain
+from maskwright.edits.domain import Domain, domain_tuples
 from maskwright.edits.edit import EditSet
 from maskwright.errors import InputError, Problem, unknown_name
 from maskwright.plugins.registry import find_edit_reader, find_source
@@ -41,7 +41,7 @@ def validate_file(
     domain: Domain | None = None
     if original is not None:
         with stage(reporter, f"Reading {original.name}"):
-            domain = Domain.from_dataset(_load(original, record), rules)
+            domain = Domain.from_dataset(_load(original, record), domain_tuples(rules))
     with contextlib.ExitStack() as stack:
         stream = None
         release = None
@@ -137,7 +137,7 @@ def _own_domain(data: Path, record: str | None, rules: EditSet) -> Domain | None
     """Values-exist edits are about the original file: `data` is taken for it."""
     if not any(edit.kind == "domain" for edit in rules):
         return None
-    return Domain.from_dataset(_load(data, record), rules)
+    return Domain.from_dataset(_load(data, record), domain_tuples(rules))
 
 
 def read_rule_files(files: Sequence[Path]) -> EditSet:

@@ -15,7 +15,7 @@ from maskwright.adjustment.constraints import Membership
 from maskwright.adjustment.rows import Rows
 from maskwright.data.columns import Cells, column_cells
 from maskwright.data.dataset import Column, Dataset
-from maskwright.edits.domain import Domain
+from maskwright.edits.domain import Domain, domain_tuples
 from maskwright.edits.edit import DomainPart, EditSet
 from maskwright.errors import EditError
 from maskwright.execution.local import Execution, GroupResult, GroupWork, Observer, Standard, protect_group
@@ -96,7 +96,7 @@ def mask(
                 result = protect_group(source, work, standard, seed, execution, observe, share)
                 results.append(result)
                 current = _with_group(current, group, result)
-    domain = Domain.from_dataset(data, edits)
+    domain = Domain.from_dataset(data, domain_tuples(edits))
     with stage(reporter, "Adjusting and rounding") as progress:
         outcomes: list[tuple[Unit, Adjustment, NDArray[np.int64] | None]] = []
         for position, unit in enumerate(plan.units):

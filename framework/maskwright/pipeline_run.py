@@ -17,7 +17,7 @@ from maskwright.data.inference import read_dataset
 from maskwright.data.published import published_batches
 from maskwright.data.variable import Variable
 from maskwright.edits.check import Outcome
-from maskwright.edits.domain import Domain
+from maskwright.edits.domain import Domain, domain_tuples
 from maskwright.edits.edit import EditSet
 from maskwright.edits.yaml import parse_rules
 from maskwright.errors import EditViolation, InputError, Problem, ThresholdMissed
@@ -35,7 +35,7 @@ from maskwright.progress import Progress, Quiet, Reporter, silent, stage
 from maskwright.randomness import fresh_seed
 from maskwright.release import Release, file_facts, writing
 from maskwright.reporting.run_record import public_record, run_json, run_record
-from maskwright.rules import applicable, refuse_contradictions, without_violations
+from maskwright.rules import applicable, declared_bounds, refuse_contradictions, without_violations
 from maskwright.validation import check_dataset, check_file
 
 
@@ -235,9 +235,9 @@ def prepare(described: Pipeline, told: Reporter, clock: _Clock | None = None) ->
         original = load(
             described.data.path, described.data.source, described.data.params, described.data.variables, progress
         )
-    stated = read_rules(described)
+    stated = read_rules(described) + declared_bounds(original.variables)
     with timed("check"), stage(told, "Checking the original"):
-        domain = Domain.from_dataset(original, stated)
+        domain = Domain.from_dataset(original, domain_tuples(stated))
         arrival = check_dataset(original, stated, domain)
     edits, notices = applicable(stated, arrival, original)
     original, arrival, more = _on_violation(described, original, edits, arrival)
@@ -258,7 +258,7 @@ def load(
 ) -> Dataset:
     """Read a data file whole."""
     reading = source.open(path, params, progress)
-    return read_dataset(reading.batches(), lambda: reading.layout, declared or {})
+    return read_dataset(reading.batches(), lambda: reading.layout, declared or {}, file=path.name)
 
 
 def read_rules(described: Pipeline) -> EditSet:
@@ -311,7 +311,7 @@ def _validate(release: Release, prepared: Prepared, progress: Progress) -> Outco
     described = prepared.pipeline
     same = described.output.source.name == described.data.source.name
     params = described.data.params if same else described.output.source.params()
-    domain = Domain.from_dataset(prepared.original, prepared.edits)
+    domain = Domain.from_dataset(prepared.original, domain_tuples(prepared.edits))
     data_file = release.temporary("data")
     variables = {variable.name: variable for variable in prepared.original.variables}
     if described.output.svrl is None:
@@ -352,7 +352,7 @@ def _on_violation(
     kept, dropped = without_violations(original, edits)
     if len(kept) == 0:
         raise InputError(f"every record violates an edit ({shown}), so on_input_violation: drop leaves none")
-    return kept, check_dataset(kept, edits, Domain.from_dataset(kept, edits)), (
+    return kept, check_dataset(kept, edits, Domain.from_dataset(kept, domain_tuples(edits))), (
         f"{dropped} record(s) that violate an edit on arrival were dropped ({shown})",
     )  # fmt: skip
 

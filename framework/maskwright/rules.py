@@ -10,9 +10,10 @@ import numpy as np
 from maskwright.data.columns import Columns
 from maskwright.data.dataset import Column, Dataset
 from maskwright.data.variable import Variable
-from maskwright.edits.analysis import contradictions, reachable_on_grid
+from maskwright.data.number_text import plain_text
+from maskwright.edits.analysis import analyse
 from maskwright.edits.check import Outcome, evaluate
-from maskwright.edits.domain import Domain
+from maskwright.edits.domain import Domain, domain_tuples
 from maskwright.edits.edit import EditSet
 from maskwright.errors import EditError, InputError, Problem
 from maskwright.validation import chunks_of
@@ -64,18 +65,27 @@ def refuse_contradictions(edits: EditSet, variables: Sequence[Variable]) -> None
     EditError
         Naming a smallest set of edits that exclude each other, or the edit that the grid cannot meet.
     """
-    binding = EditSet(tuple(edit for edit in edits if edit.severity == "error"))
-    finding = contradictions(binding, variables)
-    if finding is None:
-        finding = reachable_on_grid(binding, {variable.name: variable.decimals for variable in variables})
-    if finding is not None:
-        place = binding[finding.edits[0]].place
-        raise EditError(Problem(finding.message, place, getattr(finding, "hint", None)))
+    binding = tuple(edit for edit in edits if edit.severity == "error")
+    findings = analyse(binding, variables)
+    if findings:
+        raise EditError([Problem(finding.message, finding.place, finding.hint) for finding in findings])
+
+
+def declared_bounds(variables: Sequence[Variable]) -> EditSet:
+    """Range edits from the bounds that are declared of variables."""
+    rules = []
+    for variable in variables:
+        if variable.lower is None and variable.upper is None:
+            continue
+        low = "" if variable.lower is None else f"{plain_text(variable.lower)} <= "
+        high = "" if variable.upper is None else f" <= {plain_text(variable.upper)}"
+        rules.append({"rule": f"{low}`{variable.name}`{high}", "name": f"bounds of {variable.name}"})
+    return EditSet.parse(rules)
 
 
 def without_violations(data: Dataset, edits: EditSet) -> tuple[Dataset, int]:
     """Records that violate no edit of severity error, and how many were left out."""
-    domain = Domain.from_dataset(data, edits)
+    domain = Domain.from_dataset(data, domain_tuples(edits))
     kept: list[np.ndarray[tuple[int], np.dtype[np.bool_]]] = []
     for columns in chunks_of(data):
         kept.append(_obeys(columns, edits, domain))

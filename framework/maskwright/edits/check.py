@@ -202,8 +202,13 @@ class Checker:
         self._domain = domain
         self._records = 0
 
-    def add(self, columns: Columns) -> None:
+    def add(self, columns: Columns) -> tuple[Verdict, ...]:
         """Check the next records of the file.
+
+        Returns
+        -------
+        tuple of Verdict
+            One for each edit, in order; an edit that does not fire holds for every record.
 
         Raises
         ------
@@ -214,9 +219,16 @@ class Checker:
         problems = [problem for tally in active for problem in _unknown_variables(tally.edit, columns.names)]
         if problems:
             raise EditError(problems)
-        for tally in active:
-            tally.add(evaluate(tally.edit, columns, self._domain), self._records)
+        verdicts: list[Verdict] = []
+        for tally in self._tallies:
+            if not tally.fires:
+                verdicts.append(Verdict(np.ones(columns.n, dtype=np.bool_), np.zeros(columns.n, dtype=np.bool_)))
+                continue
+            verdict = evaluate(tally.edit, columns, self._domain)
+            tally.add(verdict, self._records)
+            verdicts.append(verdict)
         self._records += columns.n
+        return tuple(verdicts)
 
     def outcome(self) -> Outcome:
         """What the edits said of all records so far."""
