@@ -94,7 +94,8 @@ def evaluate_exact(expression: Expression, columns: Columns, domain: Domain | No
     EditError
         The rule needs the original file and `domain` is None; or the expression is no condition.
     """
-    found = _Evaluation(columns, domain).truth(expression)
+    with np.errstate(all="ignore"):
+        found = _Evaluation(columns, domain).truth(expression)
     unknown = np.array(np.broadcast_to(found.unknown, (columns.n,)))
     return Verdict(np.array(np.broadcast_to(found.true, (columns.n,))) | unknown, unknown)
 

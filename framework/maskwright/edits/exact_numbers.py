@@ -1,4 +1,7 @@
-"""Vectors of exact numbers: scaled integers while the data are decimals, binary64 with an error bound otherwise."""
+"""Vectors of exact numbers: scaled integers while the data are decimals, binary64 with an error bound otherwise.
+
+Callers silence numpy's floating-point warnings: whatever has no value is marked unknown here.
+"""
 
 from __future__ import annotations
 
@@ -85,10 +88,9 @@ def from_cells(cells: Cells) -> Numbers:
         values = np.where(unknown, 0.0, cells.numbers)
         return Approximate(values, np.abs(values), unknown)
     scale = 10**cells.decimals
-    with np.errstate(over="ignore", invalid="ignore"):
-        scaled = np.where(unknown, 0.0, cells.numbers)
-        if cells.decimals:
-            scaled = scaled * float(scale) if cells.decimals <= 300 else np.where(scaled == 0, 0.0, np.inf)
+    scaled = np.where(unknown, 0.0, cells.numbers)
+    if cells.decimals:
+        scaled = scaled * float(scale) if cells.decimals <= 300 else np.where(scaled == 0, 0.0, np.inf)
     largest = float(np.max(np.abs(scaled), initial=0.0))
     # A whole number below 2**53 is exact in binary64 without any scaling.
     sure = SURE_SCALED if cells.decimals else 2.0**53
@@ -217,8 +219,7 @@ def multiply(a: Numbers, b: Numbers) -> Numbers:
         bounds = a.bound * b.bound, a.denominator_bound * b.denominator_bound
         return _limited(Exact(top, bottom, a.unknown | b.unknown, *bounds))
     x, y = approximate(a), approximate(b)
-    with np.errstate(all="ignore"):
-        return _checked(x.values * y.values, x.sizes * y.sizes, x.unknown | y.unknown)
+    return _checked(x.values * y.values, x.sizes * y.sizes, x.unknown | y.unknown)
 
 
 def divide(a: Numbers, b: Numbers) -> Numbers:
@@ -237,9 +238,8 @@ def divide(a: Numbers, b: Numbers) -> Numbers:
     x, y = approximate(a), approximate(b)
     zero = y.values == 0
     divisor = np.where(zero, 1.0, y.values)
-    with np.errstate(all="ignore"):
-        sizes = x.sizes / np.abs(divisor) * (y.sizes / np.abs(divisor))
-        return _checked(x.values / divisor, sizes, x.unknown | y.unknown | zero)
+    sizes = x.sizes / np.abs(divisor) * (y.sizes / np.abs(divisor))
+    return _checked(x.values / divisor, sizes, x.unknown | y.unknown | zero)
 
 
 def _as_array(values: int | NDArray[Any]) -> NDArray[Any]:
@@ -303,9 +303,8 @@ def order(a: Numbers, b: Numbers) -> tuple[NDArray[np.int8], Booleans]:
         above = np.asarray(left > right, dtype=np.int8)
         return above - np.asarray(left < right, dtype=np.int8), a.unknown | b.unknown
     x, y = approximate(a), approximate(b)
-    with np.errstate(invalid="ignore"):
-        difference = x.values - y.values
-        allowance = RELATIVE_ALLOWANCE * (x.sizes + y.sizes)
+    difference = x.values - y.values
+    allowance = RELATIVE_ALLOWANCE * (x.sizes + y.sizes)
     # Infinity has no relative error.
     allowance = np.where(np.isfinite(allowance), allowance, 0.0)
     above = np.asarray(difference > allowance, dtype=np.int8)
@@ -379,7 +378,6 @@ def power(base: Numbers, exponent: Numbers) -> Numbers:
                 result = replace(result, unknown=base.unknown)
             return divide(constant(Fraction(1)), result) if whole < 0 else result
     x, y = approximate(base), approximate(exponent)
-    with np.errstate(all="ignore"):
-        values = np.asarray(np.power(x.values, y.values), dtype=np.float64)
+    values = np.asarray(np.power(x.values, y.values), dtype=np.float64)
     undefined = x.unknown | y.unknown | ((x.values == 0) & (y.values < 0))
     return _checked(values, np.abs(values), undefined)

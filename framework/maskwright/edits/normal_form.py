@@ -62,13 +62,17 @@ class NormalForm:
     def absorbed(self, operands: list[Expression]) -> list[Expression]:
         """``A and B or not A`` is ``B or not A``: conjuncts whose complement is a disjunct are dropped."""
         alone = {self.key(operand) for operand in operands if not isinstance(operand, And)}
-        found: list[Expression] = []
+        untouched: list[Expression] = []
+        shortened: list[Expression] = []
         for operand in operands:
             if isinstance(operand, And):
                 kept = [inner for inner in operand.operands if self.key(negate(inner)) not in alone]
-                operand = operand if len(kept) == len(operand.operands) else all_of(kept)  # noqa: PLW2901
-            found.append(operand)
-        return found
+                if len(kept) < len(operand.operands):
+                    shortened.append(all_of(kept))
+                    continue
+            untouched.append(operand)
+        # What is left of them is what the rule demands, and the last disjunct is taken for that.
+        return untouched + shortened
 
 
 def _comparison_key(node: Comparison) -> Hashable:
