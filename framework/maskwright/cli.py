@@ -133,13 +133,12 @@ def _demo(chosen: argparse.Namespace) -> int:
     from maskwright.demo import write_demo  # noqa: PLC0415
     from maskwright.pipeline_run import run  # noqa: PLC0415
     from maskwright.progress import stage  # noqa: PLC0415
-    from maskwright.reporting.terminal import print_plan, print_result  # noqa: PLC0415
+    from maskwright.reporting.terminal import print_result  # noqa: PLC0415
 
     reporter = _reporter()
     with stage(reporter, "Writing the example") as progress:
         files = write_demo(chosen.folder, chosen.records, progress)
     result = run(files.pipeline, (), reporter)
-    print_plan(result.record["plan"])
     print_result(result.record)
     return EXIT_FINE
 
