@@ -12,6 +12,7 @@ import yaml
 from lxml import etree
 from lxml.isoschematron import Schematron
 
+import maskwright
 from maskwright.demo import write_demo
 from maskwright.demo.model import CHUNK, NAMES, REGIONS, survey
 from maskwright.errors import InputError
@@ -63,6 +64,23 @@ def test_an_independent_schematron_processor_finds_the_same_violations(folder: P
     failed = schema.validation_report.xpath("//*[local-name() = 'failed-assert']")
     assert len(failed) == 11
     assert len(schema.validation_report.xpath("//*[local-name() = 'active-pattern']")) == len(RULES)
+
+
+def test_the_edits_cover_every_kind_that_masking_can_keep(folder: Path) -> None:
+    edits = maskwright.read_edits(folder / "survey.sch") + maskwright.EditSet.parse(
+        yaml.safe_load((folder / "pipeline.yaml").read_text(encoding="utf-8"))["edits"][1:]
+    )
+    assert {edit.name: edit.kind for edit in edits} == {
+        "gross-sum": "linear",
+        "net-income": "linear",
+        "rent-product": "product",
+        "age-range": "range",
+        "employed-values": "range",
+        "no-work-no-wages": "governing",
+        "known-region": "domain",
+        "energy-cost": "range",
+    }
+    assert all(edit.message for edit in edits)
 
 
 def test_every_cell_is_canonical_text_in_a_fixed_order(folder: Path) -> None:
