@@ -16,6 +16,7 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from maskwright.data.dataset import Column, Dataset
+from maskwright.data.missing import is_code_number, is_code_text
 from maskwright.data.number_text import read_numbers, write_numbers
 from maskwright.data.variable import Variable
 from maskwright.errors import InputError, unknown_name
@@ -69,7 +70,9 @@ class Columns:
         return tuple(self._cells)
 
     @classmethod
-    def from_arrays(cls, values: Mapping[str, NDArray[np.float64]], decimals: Mapping[str, int | None] | None = None) -> Columns:
+    def from_arrays(
+        cls, values: Mapping[str, NDArray[np.float64]], decimals: Mapping[str, int | None] | None = None
+    ) -> Columns:
         """Chunk of plain numbers; NaN is a missing cell."""
         grids = decimals or {}
         n = len(next(iter(values.values()))) if values else 0
@@ -121,10 +124,12 @@ def _batch_cells(array: Any, variable: Variable | None) -> Cells:
     if not (pa.types.is_string(array.type) or pa.types.is_large_string(array.type)):
         numbers = np.array(pc.fill_null(pc.cast(array, pa.float64()), np.nan))
         decimals = 0 if pa.types.is_integer(array.type) else (variable.decimals if variable else None)
-        return Cells(numbers, absent, absent, decimals, lambda: write_numbers(numbers, absent, decimals))
+        missing = np.isnan(numbers)
+        if variable is not None:
+            missing = missing | is_code_number(numbers, variable.missing_codes)
+        return Cells(numbers, missing, absent, decimals, lambda: write_numbers(numbers, np.isnan(numbers), decimals))
     spoken = read_numbers(array)
     missing = spoken.is_blank
-    if variable is not None and variable.missing_codes:
-        codes = pa.array(list(variable.missing_codes), pa.string())
-        missing = missing | np.array(pc.fill_null(pc.is_in(array, value_set=codes), False), dtype=np.bool_)
+    if variable is not None:
+        missing = missing | is_code_text(array, variable.missing_codes)
     return Cells(spoken.values, missing, absent, spoken.decimals, lambda: array)

@@ -95,7 +95,10 @@ def write_numbers(values: NDArray[np.float64], missing: NDArray[np.bool_], decim
         scaled = np.where(missing, 0.0, values) * 10.0**decimals
         if not np.any(np.abs(scaled) >= 2.0**53):
             return _grid_text(np.rint(scaled).astype(np.int64), missing, decimals)
-        texts = [None if gone else plain_text(round(float(value), decimals)) for value, gone in zip(values, missing, strict=True)]
+        texts = [
+            None if gone else plain_text(round(float(value), decimals))
+            for value, gone in zip(values, missing, strict=True)
+        ]
         return pa.array(texts, pa.string())
     texts = [None if gone else plain_text(float(value)) for value, gone in zip(values, missing, strict=True)]
     return pa.array(texts, pa.string())

@@ -229,4 +229,3 @@ def _start_tag(raw: bytes, encoding: str, path: Path, name: Name) -> str:
 
 def _white(gap: str) -> str:
     return "" if gap.strip(WHITE_SPACE) or len(gap) >= LONGEST_GAP else gap
-

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 # Expat itself expands nothing here: any document type is refused before its first declaration is read.
-from xml.parsers import expat  # noqa: S407
+from xml.parsers import expat
 
 from pydantic import BaseModel, Field
 
@@ -39,7 +39,9 @@ class XmlParams(BaseModel, extra="forbid", frozen=True):
         "the root that is repeated.",
     )
     max_depth: int = Field(8, ge=2, le=200, description="Deepest nesting of elements accepted (default 8).")
-    max_text: int = Field(1_000_000, ge=1, description="Longest text of one cell accepted, in characters (default 1 MB).")
+    max_text: int = Field(
+        1_000_000, ge=1, description="Longest text of one cell accepted, in characters (default 1 MB)."
+    )
     max_file_size: int | None = Field(None, ge=1, description="Largest file accepted, in bytes. Left out: no limit.")
 
 

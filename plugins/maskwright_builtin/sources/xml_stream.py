@@ -14,7 +14,14 @@ import pyarrow as pa
 
 from maskwright import DataError
 from maskwright_builtin.sources.xml_opening import Opening
-from maskwright_builtin.sources.xml_parser import WHITE_SPACE, ByteProgress, GuardedParser, Name, XmlParams, element_name
+from maskwright_builtin.sources.xml_parser import (
+    WHITE_SPACE,
+    ByteProgress,
+    GuardedParser,
+    Name,
+    XmlParams,
+    element_name,
+)
 
 FLAT = "A record holds one element for each variable, and each of those holds text only."
 

@@ -11,6 +11,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -82,7 +83,7 @@ class Template:
         self._last = re.compile(end)
         self._between_cells = [
             re.compile(rb"</%b>" % re.escape(left) + WHITE + rb"<%b>" % re.escape(right))
-            for left, right in zip(tags, tags[1:], strict=False)
+            for left, right in pairwise(tags)
         ]
         closing = b"".join(WHITE + rb"</%b>" % re.escape(name.tag.encode()) for name in reversed(opening.path))
         self._tail = re.compile(closing + WHITE)

@@ -1,0 +1,98 @@
+"""Columns of categories: nominal ones, and ordinal ones in their declared order."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+from numpy.typing import NDArray
+
+from maskwright.data.dataset import Column
+from maskwright.data.declaration import VariableDeclaration
+from maskwright.data.missing import is_code_text
+from maskwright.data.number_columns import first_records
+from maskwright.data.number_text import read_numbers
+from maskwright.data.variable import Variable, VariableType
+from maskwright.errors import DataError, Problem
+
+
+def category_column(
+    name: str, text: Any, declared: VariableDeclaration, order: tuple[str, ...] | None = None
+) -> tuple[Column, list[str]]:
+    """Column of a nominal or ordinal variable.
+
+    Parameters
+    ----------
+    name : str
+    text : pyarrow.ChunkedArray of strings, shape (n,)
+        Null, blank and declared missing codes are missing.
+    declared : VariableDeclaration
+        With categories, those are the codes, in that order; otherwise the texts found, sorted.
+    order : tuple of str, optional
+        Categories in order, from a source that knows them (an ordered dictionary or a pandas categorical).
+
+    Returns
+    -------
+    Column, list of str
+
+    Raises
+    ------
+    DataError
+        A cell outside the declared categories, or an ordinal variable without an order.
+    """
+    encoded = text.dictionary_encode()
+    encoded = encoded.unify_dictionaries() if encoded.num_chunks > 1 else encoded
+    found = encoded.chunk(0).dictionary if encoded.num_chunks else pa.array([], pa.string())
+    blank = read_numbers(found).is_blank | is_code_text(found, declared.missing)
+    listed = order if order is not None and not declared.categories else declared.categories
+    kind: VariableType = "ordinal" if declared.type == "ordinal" or (order and declared.type is None) else "nominal"
+    categories = tuple(listed) or _categories(name, found.filter(pa.array(~blank)), kind)
+    # One more code than texts: the last stands for a null cell.
+    new_code = np.full(len(found) + 1, -1, dtype=np.int32)
+    new_code[:-1] = np.array(pc.fill_null(pc.index_in(found, value_set=pa.array(categories, found.type)), -1))
+    codes = np.empty(len(text), dtype=np.int32)
+    old = np.empty(len(text), dtype=np.int64)
+    start = 0
+    for chunk in encoded.chunks:
+        old[start : start + len(chunk)] = np.array(pc.fill_null(chunk.indices, len(found)))
+        start += len(chunk)
+    missing = np.append(blank, True)[old]
+    codes[:] = np.where(missing, -1, new_code[old])
+    outside = ~missing & (codes < 0)
+    if np.any(outside):
+        raise _outside(name, outside)
+    variable = Variable(
+        name=name,
+        type=kind,
+        role=declared.role or "other",
+        unit=declared.unit,
+        categories=categories,
+        missing_codes=declared.missing,
+    )
+    return Column(variable, codes, missing), []
+
+
+def _categories(name: str, found: Any, kind: VariableType) -> tuple[str, ...]:
+    texts: list[str] = found.to_pylist()
+    if kind == "nominal":
+        return tuple(sorted(texts))
+    spoken = read_numbers(found)
+    if not np.all(spoken.is_number):
+        hint = f"Declare it: `{name}: {{type: ordinal, categories: [lowest, ..., highest]}}`."
+        raise DataError(
+            Problem(f"variable {name!r} is ordinal, and the order of its categories is not known", hint=hint)
+        )
+    order = np.argsort(spoken.values, kind="stable")
+    return tuple(texts[position] for position in order.tolist())
+
+
+def _outside(name: str, outside: NDArray[np.bool_]) -> DataError:
+    return DataError(
+        Problem(
+            f"variable {name!r}: {np.count_nonzero(outside)} of {len(outside)} cells are none of the declared "
+            f"categories ({first_records(outside)})",
+            hint=f"Add what is missing to `categories` of {name}, or list it under `missing` if it means 'no value'.",
+        )
+    )

@@ -1,0 +1,109 @@
+"""From batches of cells to a dataset: gathered, then typed column by column."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from maskwright.data.dataset import Column, Dataset, Layout
+from maskwright.data.declaration import VariableDeclaration
+from maskwright.data.text_columns import text_column
+from maskwright.data.typed_columns import typed_column
+from maskwright.errors import DataError, Place, Problem, unknown_name
+from maskwright.progress import Progress, silent
+
+UNDECLARED = VariableDeclaration()
+
+
+def read_dataset(
+    batches: Iterable[Any],
+    layout: Layout | Callable[[], Layout],
+    declared: Mapping[str, VariableDeclaration] | None = None,
+    progress: Progress = silent,
+    file: str | None = None,
+) -> Dataset:
+    """Gather the batches of a source and decide what each variable is.
+
+    Parameters
+    ----------
+    batches : iterable of pyarrow.RecordBatch
+        As `Reading.batches` yields them: all of one schema. When every column is a string column the format is text,
+        and numbers are looked for in the text; in a typed format, strings are categories.
+    layout : Layout or callable returning one
+        Asked for once the batches are exhausted.
+    declared : mapping of name to VariableDeclaration, optional
+        What the pipeline says of the variables; the rest is inferred.
+    progress : callable
+        Told the share of the columns typed.
+    file : str, optional
+        Name of the file, for error messages.
+
+    Returns
+    -------
+    Dataset
+        `notes` say what was inferred that a person should know, and count missing cells.
+
+    Raises
+    ------
+    DataError
+        No records, a declared variable that is not there, cells that are not what is declared, or a column that is
+        nearly all numbers. Every such column is reported at once.
+    """
+    names, kinds, gathered = _gathered(batches)
+    place = Place(file) if file is not None else None
+    layout = layout() if callable(layout) else layout
+    declarations = declared or {}
+    if not names or sum(map(len, gathered[0])) == 0:
+        raise DataError(Problem("the file has no records", place))
+    unknown = [Problem(unknown_name("variable", name, names), place) for name in declarations if name not in names]
+    if unknown:
+        raise DataError(unknown)
+    make = text_column if all(_is_text(kind) for kind in kinds) else typed_column
+    columns: list[Column] = []
+    notes: list[str] = list(layout.details.get("notes", ()))
+    problems: list[Problem] = []
+    for position, (name, kind) in enumerate(zip(names, kinds, strict=True)):
+        # The chunks of a column are let go as soon as it is typed: text and numbers of the whole file never coexist.
+        chunks, gathered[position] = gathered[position], []
+        try:
+            column, said = make(name, pa.chunked_array(chunks, kind), declarations.get(name, UNDECLARED))
+            columns.append(column)
+            notes += said
+        except DataError as error:
+            problems += [replace(problem, place=problem.place or place) for problem in error.problems]
+        progress((position + 1) / len(names))
+    if problems:
+        raise DataError(problems)
+    return Dataset(tuple(columns), layout, notes=(*notes, *missing_note(columns)))
+
+
+def _gathered(batches: Iterable[Any]) -> tuple[list[str], list[Any], list[list[Any]]]:
+    names: list[str] = []
+    kinds: list[Any] = []
+    gathered: list[list[Any]] = []
+    for batch in batches:
+        if not names:
+            names, kinds = list(batch.schema.names), list(batch.schema.types)
+            gathered = [[] for _ in names]
+        for chunks, array in zip(gathered, batch.columns, strict=True):
+            chunks.append(array)
+    return names, kinds, gathered
+
+
+def _is_text(kind: Any) -> bool:
+    return bool(pa.types.is_string(kind) or pa.types.is_large_string(kind))
+
+
+def missing_note(columns: Iterable[Column]) -> list[str]:
+    """One sentence that counts the missing cells of each variable; none when there are none."""
+    counts = {column.name: (int(np.count_nonzero(column.missing)), len(column)) for column in columns}
+    shown = [f"{name} {missing}" for name, (missing, _) in counts.items() if missing]
+    if not shown:
+        return []
+    records = next(iter(counts.values()))[1]
+    listed = ", ".join(shown[:20]) + (f", and {len(shown) - 20} more variables" if len(shown) > 20 else "")
+    return [f"missing cells, of {records} records: {listed}"]

@@ -1,0 +1,142 @@
+"""Columns of numbers: the published grid they are on, and what a declaration says of them."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from maskwright.data.dataset import Column
+from maskwright.data.declaration import VariableDeclaration
+from maskwright.data.number_text import MOST_DECIMALS
+from maskwright.data.variable import Variable, VariableType
+from maskwright.errors import DataError, Problem
+
+EXACT = 2.0**53
+"""Every integer up to this is a binary64 number; beyond it, neighbours become equal."""
+
+MOST_STORED_DECIMALS = 6
+SHOWN_RECORDS = 5
+
+
+def first_records(where: NDArray[np.bool_]) -> str:
+    """Numbers of the first records where something holds, 1-based: ``record 3`` or ``records 3, 8, 9, ...``."""
+    positions = np.flatnonzero(where)[: SHOWN_RECORDS + 1] + 1
+    shown = ", ".join(str(position) for position in positions[:SHOWN_RECORDS].tolist())
+    more = ", ..." if len(positions) > SHOWN_RECORDS else ""
+    return f"record{'' if len(positions) == 1 else 's'} {shown}{more}"
+
+
+def stored_decimals(values: NDArray[np.float64]) -> int | None:
+    """Smallest number of decimals, at most 6, that every stored number has; None when they are not on such a grid.
+
+    Parameters
+    ----------
+    values : ndarray of shape (n,), float64
+        Without NaN.
+    """
+    largest = float(np.max(np.abs(values), initial=0.0))
+    for decimals in range(MOST_STORED_DECIMALS + 1):
+        if largest * 10.0**decimals >= EXACT:
+            return None
+        scale = 10.0**decimals
+        if np.array_equal(np.rint(values * scale) / scale, values):
+            return decimals
+    return None
+
+
+def number_column(
+    name: str,
+    values: NDArray[np.float64],
+    missing: NDArray[np.bool_],
+    seen: int | None,
+    declared: VariableDeclaration,
+) -> tuple[Column, list[str]]:
+    """Column of a numeric variable.
+
+    Parameters
+    ----------
+    name : str
+    values : ndarray of shape (n,), float64
+    missing : ndarray of shape (n,), bool
+    seen : int or None
+        Decimals that are needed to write every value; None when the values are plain binary64.
+    declared : VariableDeclaration
+
+    Returns
+    -------
+    Column, list of str
+        And what a person should know of it.
+
+    Raises
+    ------
+    DataError
+        Infinite values, or numbers that contradict the declaration.
+    """
+    present = values[~missing]
+    if not np.all(np.isfinite(present)):
+        infinite = ~missing & ~np.isfinite(values)
+        raise DataError(
+            Problem(
+                f"variable {name!r}: {np.count_nonzero(infinite)} of {len(values)} cells are infinite or too large "
+                f"({first_records(infinite)})",
+                hint="Correct them, or empty them if they mean 'no value'.",
+            )
+        )
+    notes: list[str] = []
+    decimals = declared.decimals
+    if decimals is None:
+        decimals = _grid(name, present, seen, notes)
+    elif seen is not None and seen > decimals:
+        notes.append(
+            f"{name}: cells have up to {seen} decimals, and masked values are rounded to the {decimals} declared"
+        )
+    variable = Variable(
+        name=name,
+        type=_numeric_type(name, values, missing, seen, declared),
+        role=declared.role or "confidential",
+        unit=declared.unit,
+        decimals=decimals,
+        lower=declared.min,
+        upper=declared.max,
+        missing_codes=declared.missing,
+    )
+    if variable.type == "integer" and decimals is None:
+        notes.append(f"{name}: integers beyond 2**53 are not exact")
+    held = np.where(missing, np.nan, values)
+    return Column(variable, held, missing), notes
+
+
+def _grid(name: str, present: NDArray[np.float64], seen: int | None, notes: list[str]) -> int | None:
+    if seen is None:
+        return None
+    if seen > MOST_DECIMALS or float(np.max(np.abs(present), initial=0.0)) * 10.0**seen >= EXACT:
+        notes.append(f"{name}: cells have more digits than a number can hold; masked values are not rounded to a grid")
+        return None
+    return seen
+
+
+def _numeric_type(
+    name: str,
+    values: NDArray[np.float64],
+    missing: NDArray[np.bool_],
+    seen: int | None,
+    declared: VariableDeclaration,
+) -> VariableType:
+    if declared.type == "integer":
+        broken = ~missing & (np.rint(values) != values)
+        if np.any(broken):
+            raise DataError(
+                Problem(
+                    f"variable {name!r} is declared integer, and {np.count_nonzero(broken)} of {len(values)} cells "
+                    f"are not ({first_records(broken)})",
+                    hint=f"Declare `{name}: {{type: continuous}}`, or correct the cells.",
+                )
+            )
+        if declared.decimals:
+            hint = f"Declare `{name}: {{type: continuous}}`, or leave out decimals."
+            message = f"variable {name!r} is declared integer and to have {declared.decimals} decimals"
+            raise DataError(Problem(message, hint=hint))
+        return "integer"
+    if declared.type == "continuous" or seen != 0 or np.all(missing):
+        return "continuous"
+    return "integer" if declared.decimals in (None, 0) else "continuous"

@@ -1,0 +1,148 @@
+"""Columns of cell texts: whether they are numbers, codes or categories.
+
+A column is numeric when every cell that has a value is a number by the XPath rule. Digits alone do not make a number:
+``012`` and integers beyond 2**53 would lose what they say, so they are codes. A column that is nearly all numbers is
+neither: a person must say what the other cells mean.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+from numpy.typing import NDArray
+
+from maskwright.data.category_columns import category_column
+from maskwright.data.dataset import Column
+from maskwright.data.declaration import VariableDeclaration
+from maskwright.data.missing import code_note, is_code_text
+from maskwright.data.number_columns import EXACT, first_records, number_column
+from maskwright.data.number_text import read_numbers
+from maskwright.errors import DataError, Problem
+
+LEADING_ZERO = r"^[ \t\r\n]*-?0[0-9]"
+DECIMAL_COMMA = r"^[ \t\r\n]*-?[0-9]+,[0-9]+[ \t\r\n]*$"
+NEARLY_ALL = 0.9
+
+
+@dataclass
+class _Numbers:
+    """What the cells of a column say as numbers."""
+
+    values: NDArray[np.float64]
+    missing: NDArray[np.bool_]
+    other: NDArray[np.bool_]
+    decimals: int
+    leading_zeros: int
+    coded: int
+
+
+def text_column(name: str, text: Any, declared: VariableDeclaration) -> tuple[Column, list[str]]:
+    """Column of a variable whose cells are text in the file.
+
+    Parameters
+    ----------
+    name : str
+    text : pyarrow.ChunkedArray of strings, shape (n,)
+        Null: no cell; blank: an empty one. Both are missing.
+    declared : VariableDeclaration
+
+    Returns
+    -------
+    Column, list of str
+        And what a person should know: coerced cells, codes.
+
+    Raises
+    ------
+    DataError
+        Cells that are not what is declared, or nearly all cells are numbers and some are not. Names the variable, how
+        many, and the first records; never a value.
+    """
+    if declared.categories or declared.type in ("nominal", "ordinal"):
+        return category_column(name, text, declared)
+    numbers = _numbers(text, declared)
+    must_be_numeric = _declares_number(declared)
+    present = len(numbers.missing) - int(np.count_nonzero(numbers.missing))
+    others = int(np.count_nonzero(numbers.other))
+    if others:
+        if must_be_numeric or present - others >= NEARLY_ALL * present:
+            raise _not_numbers(name, numbers.other, declared)
+        column, notes = category_column(name, text, declared)
+        return column, notes + _decimal_commas(name, text)
+    notes = []
+    if numbers.coded:
+        notes.append(code_note(name, numbers.coded))
+    if not must_be_numeric:
+        reason = _why_codes(numbers)
+        if reason is not None:
+            column, more = category_column(name, text, declared)
+            return column, [
+                *notes,
+                *more,
+                f"{name}: read as nominal codes, since {reason}; declare its type if it is a number",
+            ]
+    if present == 0:
+        notes.append(f"{name}: every cell is missing; read as continuous")
+    column, more = number_column(name, numbers.values, numbers.missing, numbers.decimals, declared)
+    return column, notes + more
+
+
+def _declares_number(declared: VariableDeclaration) -> bool:
+    numeric = declared.type in ("continuous", "integer")
+    return numeric or any(fact is not None for fact in (declared.decimals, declared.min, declared.max))
+
+
+def _numbers(text: Any, declared: VariableDeclaration) -> _Numbers:
+    n = len(text)
+    found = _Numbers(np.empty(n), np.empty(n, dtype=np.bool_), np.empty(n, dtype=np.bool_), 0, 0, 0)
+    start = 0
+    for chunk in text.chunks:
+        coded = is_code_text(chunk, declared.missing)
+        any_coded = bool(np.any(coded))
+        cells = pc.if_else(pa.array(coded), pa.scalar(None, chunk.type), chunk) if any_coded else chunk
+        spoken = read_numbers(cells)
+        part = slice(start, start + len(chunk))
+        found.values[part] = spoken.values
+        found.missing[part] = spoken.is_blank
+        found.other[part] = ~spoken.is_blank & ~spoken.is_number
+        found.decimals = max(found.decimals, spoken.decimals)
+        found.coded += int(np.count_nonzero(coded))
+        zeros = pc.sum(pc.match_substring_regex(cells, LEADING_ZERO)).as_py()
+        found.leading_zeros += zeros or 0
+        start += len(chunk)
+    return found
+
+
+def _why_codes(numbers: _Numbers) -> str | None:
+    if numbers.leading_zeros:
+        many = "1 cell has" if numbers.leading_zeros == 1 else f"{numbers.leading_zeros} cells have"
+        return f"{many} leading zeros"
+    present = np.abs(numbers.values[~numbers.missing])
+    if np.any(np.isinf(present)) or (numbers.decimals == 0 and np.any(present > EXACT)):
+        return "some have more digits than a number can hold"
+    return None
+
+
+def _not_numbers(name: str, other: NDArray[np.bool_], declared: VariableDeclaration) -> DataError:
+    why = "the variable is declared a number" if _declares_number(declared) else "nearly all cells are"
+    count = int(np.count_nonzero(other))
+    return DataError(
+        Problem(
+            f"variable {name!r}: {count} of {len(other)} cells {'is' if count == 1 else 'are'} not a number, and {why} "
+            f"({first_records(other)})",
+            hint=f"Correct them; or declare `{name}: {{missing: [...]}}` with the texts that mean 'no value', or "
+            f"`{name}: {{type: nominal}}` if it holds categories.",
+        )
+    )
+
+
+def _decimal_commas(name: str, text: Any) -> list[str]:
+    with_comma = pc.sum(pc.match_substring_regex(text, DECIMAL_COMMA)).as_py() or 0
+    if with_comma == 0:
+        return []
+    return [
+        f"{name}: read as nominal, and {with_comma} cells look like numbers with a decimal comma (CSV: `decimal: ','`)"
+    ]

@@ -1,0 +1,116 @@
+"""Columns that a typed format holds: integers, floats, decimals, truth values, dates, dictionaries, strings."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from maskwright.data.category_columns import category_column
+from maskwright.data.dataset import Column
+from maskwright.data.declaration import VariableDeclaration
+from maskwright.data.missing import code_note, is_code_number
+from maskwright.data.number_columns import EXACT, number_column, stored_decimals
+from maskwright.data.number_text import write_numbers
+from maskwright.data.text_columns import text_column
+from maskwright.errors import DataError, Problem
+
+
+def typed_column(name: str, array: Any, declared: VariableDeclaration) -> tuple[Column, list[str]]:
+    """Column of a variable that a typed format stores.
+
+    Parameters
+    ----------
+    name : str
+    array : pyarrow.ChunkedArray of shape (n,)
+        Null is a missing cell, and so is NaN.
+    declared : VariableDeclaration
+
+    Returns
+    -------
+    Column, list of str
+
+    Raises
+    ------
+    DataError
+        Values that are not what is declared, or a type that is no flat value.
+    """
+    kind = array.type
+    is_category = bool(declared.categories) or declared.type in ("nominal", "ordinal")
+    if pa.types.is_null(kind):
+        return text_column(name, array.cast(pa.string()), declared)
+    if pa.types.is_dictionary(kind):
+        return _dictionary_column(name, array, declared)
+    if pa.types.is_integer(kind) or pa.types.is_floating(kind) or pa.types.is_decimal(kind):
+        if is_category:
+            return category_column(name, _number_text(array), declared)
+        return _number_column(name, array, declared)
+    if pa.types.is_nested(kind) or pa.types.is_binary(kind):
+        raise DataError(
+            Problem(f"variable {name!r} holds {kind}, and one flat value was expected", hint="Drop the column.")
+        )
+    text = array.cast(pa.string())
+    # In a format that has numbers, text is meant as text.
+    if declared.type in ("continuous", "integer"):
+        return text_column(name, text, declared)
+    return category_column(name, text, declared)
+
+
+def _number_column(name: str, array: Any, declared: VariableDeclaration) -> tuple[Column, list[str]]:
+    notes: list[str] = []
+    is_integer = pa.types.is_integer(array.type)
+    missing = np.array(array.is_null(), dtype=np.bool_)
+    # Integers beyond 2**53 are looked for below, so the cast may round them.
+    floats = pc.cast(array, pa.float64(), safe=False)
+    values = np.array(pc.fill_null(floats, np.nan), dtype=np.float64)
+    if not is_integer:
+        no_number = np.isnan(values) & ~missing
+        if np.any(no_number):
+            notes.append(f"{name}: {np.count_nonzero(no_number)} cells are NaN; read as missing")
+            missing = missing | no_number
+    coded = is_code_number(values, declared.missing) & ~missing
+    if np.any(coded):
+        notes.append(code_note(name, int(np.count_nonzero(coded))))
+        missing = missing | coded
+    present = values[~missing]
+    if is_integer and declared.type is None and np.any(np.abs(present) >= EXACT):
+        column, more = category_column(name, array.cast(pa.string()), declared)
+        why = "some have more digits than a number can hold"
+        return column, [
+            *notes,
+            *more,
+            f"{name}: read as nominal codes, since {why}; declare its type if it is a number",
+        ]
+    if len(present) == 0:
+        notes.append(f"{name}: every cell is missing; read as continuous")
+    column, more = number_column(name, values, missing, _seen_decimals(array.type, present), declared)
+    return column, notes + more
+
+
+def _seen_decimals(kind: Any, present: Any) -> int | None:
+    if pa.types.is_integer(kind):
+        return 0
+    if pa.types.is_decimal(kind):
+        return max(int(kind.scale), 0)
+    return stored_decimals(present)
+
+
+def _number_text(array: Any) -> Any:
+    if pa.types.is_integer(array.type) or pa.types.is_decimal(array.type):
+        return array.cast(pa.string())
+    values = np.array(pc.fill_null(pc.cast(array, pa.float64()), np.nan), dtype=np.float64)
+    return pa.chunked_array([write_numbers(values, np.isnan(values), None)])
+
+
+def _dictionary_column(name: str, array: Any, declared: VariableDeclaration) -> tuple[Column, list[str]]:
+    values = array.type.value_type
+    text = array.cast(values).cast(pa.string())
+    order: tuple[str, ...] | None = None
+    if array.type.ordered and declared.type != "nominal" and not declared.categories and array.num_chunks:
+        dictionary = array.unify_dictionaries().chunk(0).dictionary
+        order = tuple(dictionary.cast(pa.string()).to_pylist())
+    if declared.type in ("continuous", "integer"):
+        return text_column(name, text, declared)
+    return category_column(name, text, declared, order)

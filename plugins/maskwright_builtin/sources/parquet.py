@@ -1,0 +1,149 @@
+"""Parquet microdata: typed columns, null for a missing cell."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.parquet as pq
+
+from maskwright import DataError, Layout, NoParams, Place, Problem, Progress, Source, Variable
+from maskwright_builtin.sources.files import disk_trouble, readable_size, reading
+
+ROWS = 65_536
+
+
+class ParquetReading:
+    """A Parquet file whose columns are all flat."""
+
+    def __init__(self, path: Path, progress: Progress) -> None:
+        readable_size(path)
+        self._path = path
+        self._progress = progress
+        place = Place(str(path))
+        try:
+            with reading(path) as file:
+                parquet = pq.ParquetFile(file)
+                self._schema, self._records = parquet.schema_arrow, parquet.metadata.num_rows
+        except pa.ArrowException:
+            hint = "It may have been cut short, or be another format under this name."
+            raise DataError(Problem("the file is not a Parquet file", place, hint)) from None
+        twice = sorted({name for name in self._schema.names if self._schema.names.count(name) > 1})
+        if twice:
+            raise DataError(Problem(f"the file names columns twice: {', '.join(twice[:5])}", place))
+        nested = [field.name for field in self._schema if not _is_flat(field.type)]
+        if nested:
+            hint = "Microdata are flat: drop these columns, or give each of their parts a column of its own."
+            names = ", ".join(nested[:5])
+            raise DataError(Problem(f"columns that are lists, structures or bytes: {names}", place, hint))
+
+    def batches(self) -> Iterator[pa.RecordBatch]:
+        """Yield the records, typed as in the file."""
+        done = 0
+        try:
+            with reading(self._path) as file:
+                for batch in pq.ParquetFile(file).iter_batches(batch_size=ROWS):
+                    yield batch
+                    done += batch.num_rows
+                    self._progress(done / self._records)
+        except pa.ArrowException:
+            hint = "Some of its pages cannot be decoded; copy it again."
+            raise DataError(Problem("the Parquet file is damaged", Place(str(self._path)), hint)) from None
+
+    @property
+    def layout(self) -> Layout:
+        """Column types, by name."""
+        return Layout("parquet", {"types": {field.name: field.type for field in self._schema}})
+
+
+def _is_flat(kind: Any) -> bool:
+    return not (pa.types.is_nested(kind) or pa.types.is_binary(kind) or pa.types.is_large_binary(kind)
+                or pa.types.is_fixed_size_binary(kind))  # fmt: skip
+
+
+def write_parquet(path: Path, batches: Iterable[Any], variables: tuple[Variable, ...], layout: Layout) -> None:
+    """Write typed batches as Parquet, each column in the original's type where it can hold the masked values.
+
+    Parameters
+    ----------
+    path : Path
+    batches : iterable of pyarrow.RecordBatch
+        Integers (int64), numbers (float64), texts (string); null is a missing cell.
+    variables : tuple of Variable
+        The columns, in order.
+    layout : Layout
+        Of the original file; one of another format gives the types of the batches.
+
+    Raises
+    ------
+    DataError
+        A masked value that the original column's type cannot hold, or trouble with the disk.
+    """
+    types = layout.details["types"] if layout.format == "parquet" else {}
+    wanted: pa.Schema | None = None
+    writer: pq.ParquetWriter | None = None
+    try:
+        with disk_trouble(path):
+            for batch in batches:
+                if wanted is None:
+                    pairs = zip(batch.schema, variables, strict=True)
+                    wanted = pa.schema([(field.name, _type(field, variable, types)) for field, variable in pairs])
+                    writer = pq.ParquetWriter(path, wanted)
+                if writer is not None:
+                    writer.write_batch(_cast(path, batch, wanted))
+    finally:
+        if writer is not None:
+            with disk_trouble(path):
+                writer.close()
+
+
+def _type(field: Any, variable: Variable, types: dict[str, Any]) -> Any:
+    original = types.get(field.name)
+    if original is None or pa.types.is_null(original):
+        return field.type
+    if pa.types.is_dictionary(original) or not variable.is_numeric:
+        # Recoding may have made categories that the original type (a date, a truth value) has no room for.
+        kept = pa.types.is_string(original) or pa.types.is_large_string(original)
+        return original if kept else pa.string()
+    if pa.types.is_integer(original) and pa.types.is_floating(field.type):
+        return field.type
+    return original
+
+
+def _cast(path: Path, batch: Any, wanted: Any) -> Any:
+    columns = []
+    for column, field in zip(batch.columns, wanted, strict=True):
+        try:
+            # Single precision rounds: that is what the original column held.
+            columns.append(pc.cast(column, field.type, safe=not pa.types.is_floating(field.type)))
+        except pa.ArrowInvalid:
+            message = f"variable {field.name!r} has masked values that do not fit the original column ({field.type})"
+            hint = f"Declare `decimals: 0` for it, or store the original as {column.type}."
+            raise DataError(Problem(message, Place(str(path)), hint)) from None
+    return pa.record_batch(columns, schema=wanted)
+
+
+def open_parquet(path: Path, params: Any, progress: Progress) -> ParquetReading:
+    """Open a Parquet file of microdata; it has no options.
+
+    Raises
+    ------
+    DataError
+        The file is no Parquet file, or has columns that are not flat.
+    """
+    del params
+    return ParquetReading(path, progress)
+
+
+PARQUET = Source(
+    name="parquet",
+    suffixes=(".parquet", ".pq"),
+    open=open_parquet,
+    write=write_parquet,
+    params=NoParams,
+    writes_text=False,
+    summary="Typed columns; null is a missing cell.",
+)
