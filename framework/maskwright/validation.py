@@ -63,8 +63,7 @@ def check(
     where = None if path is None else tuple(path)
     checker = Checker(edits, where, domain)
     with contextlib.ExitStack() as stack:
-        location = "/" + "/".join(where or ("records", "record"))
-        writer = None if svrl is None else stack.enter_context(SvrlWriter(svrl, edits, location))
+        writer = None if svrl is None else stack.enter_context(SvrlWriter(svrl, edits, where))
         for columns in chunks:
             verdicts = checker.add(columns)
             if writer is not None:

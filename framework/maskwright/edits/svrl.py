@@ -17,6 +17,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from maskwright.edits.binary64 import xpath_strings
+from maskwright.edits.check import fires
 from maskwright.edits.xpath import parse_xpath
 from maskwright.errors import EditError, InputError
 
@@ -34,6 +35,7 @@ SVRL_NAMESPACE = "http://purl.oclc.org/dsdl/svrl"
 _PLACEHOLDER = re.compile(r"\{([^{}]*)\}")
 _NOT_XML = "[\\x{00}-\\x{08}\\x{0B}\\x{0C}\\x{0E}-\\x{1F}\\x{FFFE}\\x{FFFF}]"
 _REPLACEMENT = "\ufffd"
+_NO_ELEMENTS = ("records", "record")
 _BLOCK = 2**16  # bytes copied at a time
 
 
@@ -79,21 +81,26 @@ class SvrlWriter:
         Where the report goes, as UTF-8; the caller opens and closes it.
     edits : iterable of Edit
         From any language. An edit without a Schematron rule is its own pattern.
-    record_path : str
-        Absolute path of the records: ``/Microdata/Record`` gives the locations ``/Microdata/Record[1]`` and so on.
-        Rules whose context is another element do not fire.
+    record_path : tuple of str or None
+        Element names from the root to the record: ``("Microdata", "Record")`` gives the locations
+        ``/Microdata/Record[1]`` and so on. Rules whose context is another element do not fire. None, for files without
+        elements: every rule fires, and locations are ``/records/record[1]`` and so on.
     fired : {"summary", "all"}, default "summary"
         One ``fired-rule`` for each rule, or one for each rule and record.
 
     Examples
     --------
-    >>> with open(path, "wb") as stream, SvrlWriter(stream, edits, "/Microdata/Record") as report:
+    >>> with open(path, "wb") as stream, SvrlWriter(stream, edits, ("Microdata", "Record")) as report:
     ...     for columns in chunks:
     ...         report.write(columns, [evaluate_xpath(edit.expression, columns) for edit in edits])
     """
 
     def __init__(
-        self, stream: IO[bytes], edits: Iterable[Edit], record_path: str, fired: Literal["summary", "all"] = "summary"
+        self,
+        stream: IO[bytes],
+        edits: Iterable[Edit],
+        record_path: tuple[str, ...] | None,
+        fired: Literal["summary", "all"] = "summary",
     ) -> None:
         if fired not in ("summary", "all"):
             raise InputError(f"fired must be 'summary' or 'all', not {fired!r}")
@@ -101,7 +108,8 @@ class SvrlWriter:
         self._edits = tuple(edits)
         self._each = fired == "all"
         self._rules = _rules(self._edits, record_path)
-        self._opening = [f"{_opening(edit)}{_quoted(record_path)[:-1]}[" for edit in self._edits]
+        location = "/" + "/".join(record_path or _NO_ELEMENTS)
+        self._opening = [f"{_opening(edit)}{_quoted(location)[:-1]}[" for edit in self._edits]
         self._closing = [f"</svrl:text></svrl:{_element(edit)}>\n" for edit in self._edits]
         self._messages = [_pieces(edit) for edit in self._edits]
         self._records = 0
@@ -205,7 +213,7 @@ class SvrlWriter:
         return pc.binary_join_element_wise(*pieces, "")
 
 
-def _rules(edits: Sequence[Edit], record_path: str) -> list[_Rule]:
+def _rules(edits: Sequence[Edit], record_path: tuple[str, ...] | None) -> list[_Rule]:
     grouped: dict[object, list[int]] = {}
     for position, edit in enumerate(edits):
         file = edit.place.file if edit.place is not None else None
@@ -219,14 +227,9 @@ def _rules(edits: Sequence[Edit], record_path: str) -> list[_Rule]:
         key = positions[0] if edit.assertion is None else (file, edit.assertion.pattern_number)
         number = patterns.setdefault(key, len(patterns))
         name = edit.name if edit.assertion is None else edit.assertion.pattern
-        rules.append(_Rule(name, number, edit.context or record_path, tuple(positions), _fires(edit, record_path)))
+        context = edit.context or (record_path or _NO_ELEMENTS)[-1]
+        rules.append(_Rule(name, number, context, tuple(positions), fires(edit, record_path)))
     return rules
-
-
-def _fires(edit: Edit, record_path: str) -> bool:
-    if edit.shadowed:
-        return False
-    return edit.context is None or edit.context in (record_path, record_path.rpartition("/")[2])
 
 
 def _fired(rule: _Rule) -> str:

@@ -58,7 +58,7 @@ def verdicts(edits: EditSet, columns: Columns) -> list[Verdict]:
 def report(
     edits: EditSet,
     *chunks: Columns,
-    path: str = "/Microdata/Record",
+    path: tuple[str, ...] | None = ("Microdata", "Record"),
     fired: Literal["summary", "all"] = "summary",
 ) -> tuple[bytes, SvrlTotals]:
     stream = io.BytesIO()
@@ -134,10 +134,16 @@ def test_chunks_leave_no_trace(edits: EditSet, fired: Literal["summary", "all"])
 
 
 def test_other_elements_do_not_fire(edits: EditSet) -> None:
-    content, totals = report(edits, chunk(CELLS), path="/Root/Row")
+    content, totals = report(edits, chunk(CELLS), path=("Root", "Row"))
     assert totals.fired == 0
     assert totals.failed == (0, 0, 0, 0, 0)
     assert "fired-rule" not in {name for name, *_ in outline(content)}
+
+
+def test_files_without_elements_fire_every_rule(edits: EditSet) -> None:
+    content, totals = report(edits, chunk(CELLS), path=None)
+    assert totals.failed == (3, 2, 1, 1, 1)
+    assert ("failed-assert", "/records/record[2]", "V1 = 1") in outline(content)
 
 
 def test_no_records(edits: EditSet) -> None:
@@ -158,7 +164,7 @@ def test_complaints_are_those_of_isoschematron() -> None:
             cells[name].append(cell)
             if cell is not None:
                 etree.SubElement(household, name).text = cell
-    content, _ = report(edits, chunk(cells, 0, 33), chunk(cells, 33), path="/Microdata/Household")
+    content, _ = report(edits, chunk(cells, 0, 33), chunk(cells, 33), path=("Microdata", "Household"))
     validator = isoschematron.Schematron(etree.parse(EXAMPLE), store_report=True)
     validator.validate(etree.ElementTree(root))
 
@@ -181,7 +187,7 @@ def test_edits_from_yaml_are_their_own_patterns() -> None:
     columns = chunk({"x": ["1", "3"], "y": ["a & b", "\x01c"]})
     holds = np.array([True, False])
     stream = io.BytesIO()
-    with SvrlWriter(stream, edits, "/Microdata/Record") as writer:
+    with SvrlWriter(stream, edits, ("Microdata", "Record")) as writer:
         writer.write(columns, [Verdict(holds, ~holds)] * 2)
     root = etree.fromstring(stream.getvalue())
     assert [element.get("id") for element in root.iter(f"{SVRL}active-pattern")] == ["small", "edit-2"]
@@ -205,19 +211,19 @@ def test_messages_with_braces_that_are_no_expression_stay() -> None:
 def test_a_failure_leaves_no_report_that_looks_complete(edits: EditSet) -> None:
     stream = io.BytesIO()
     columns = chunk(CELLS)
-    with pytest.raises(InputError), SvrlWriter(stream, edits, "/Microdata/Record") as writer:  # noqa: PT012
+    with pytest.raises(InputError), SvrlWriter(stream, edits, ("Microdata", "Record")) as writer:  # noqa: PT012
         writer.write(columns, verdicts(edits, columns))
         writer.write(columns, [])
     assert stream.getvalue() == b""
 
 
 def test_wrong_use_is_refused(edits: EditSet) -> None:
-    writer = SvrlWriter(io.BytesIO(), edits, "/Microdata/Record")
+    writer = SvrlWriter(io.BytesIO(), edits, ("Microdata", "Record"))
     with pytest.raises(InputError, match="5 verdicts"):
         writer.write(chunk(CELLS), [])
     writer.close()
     with pytest.raises(InputError, match="summary"):
-        SvrlWriter(io.BytesIO(), edits, "/Microdata/Record", "some")  # type: ignore[arg-type]
+        SvrlWriter(io.BytesIO(), edits, ("Microdata", "Record"), "some")  # type: ignore[arg-type]
 
 
 def test_memory_does_not_grow_with_the_number_of_failures(edits: EditSet, tmp_path: Path) -> None:
@@ -225,7 +231,7 @@ def test_memory_does_not_grow_with_the_number_of_failures(edits: EditSet, tmp_pa
     answers = verdicts(edits, columns)
 
     def peak(chunks: int) -> int:
-        with (tmp_path / "out.svrl").open("wb") as stream, SvrlWriter(stream, edits, "/Microdata/Record") as writer:
+        with (tmp_path / "out.svrl").open("wb") as stream, SvrlWriter(stream, edits, ("Microdata", "Record")) as writer:
             tracemalloc.start()
             for _ in range(chunks):
                 writer.write(columns, answers)
