@@ -65,7 +65,7 @@ def test_a_rule_can_be_appended(folder) -> None:
         ("protect.0.params.kk=1", "no parameter of microaggregation called 'kk'"),
         ("sead=1", "did you mean 'seed'?"),
         ("seed=1e999", "too large"),
-        ("thresholds={pil: [", "expected"),
+        ("thresholds={pil: [", "a value is missing here"),
         ("measure.0.sse.as=x", "no measure called 'sse'"),
     ],
 )

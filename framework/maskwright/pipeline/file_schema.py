@@ -1,0 +1,202 @@
+"""JSON Schema of the pipeline file, for editors that complete and check while one types."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from maskwright.pipeline.file_model import DataSection, OutputSection, PipelineFile, RuleEntry, StepEntry
+from maskwright.pipeline.steps import LABEL
+from maskwright.planning.params import PlanningParams
+from maskwright.plugins.registry import BUILT_IN, Registry, plugins
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
+    from pydantic import BaseModel
+
+    from maskwright.plugins.measure import Measure
+    from maskwright.plugins.method import Method
+    from maskwright.plugins.partition import Partition
+
+DIALECT = "https://json-schema.org/draft/2020-12/schema"
+
+Schema = dict[str, Any]
+
+
+def pipeline_schema(*, third_party: bool = False) -> dict[str, Any]:
+    """JSON Schema (draft 2020-12) of the pipeline file.
+
+    Parameters
+    ----------
+    third_party : bool, default False
+        Whether plugins of other packages that happen to be installed are in it too.
+
+    Returns
+    -------
+    dict
+        Plain JSON data, the same for the same plugins.
+    """
+    registry = plugins()
+    return _Builder(registry, third_party=third_party).pipeline()
+
+
+class _Builder:
+    """Definitions gathered while the sections are described."""
+
+    def __init__(self, registry: Registry, *, third_party: bool) -> None:
+        self.registry, self.third_party = registry, third_party
+        self.definitions: Schema = {}
+
+    def chosen(self, kind: str, offered: Mapping[str, Any]) -> list[Any]:
+        return [
+            plugin
+            for name, plugin in offered.items()
+            if self.third_party or self.registry.info(kind, name).distribution == BUILT_IN
+        ]
+
+    def pipeline(self) -> Schema:
+        whole = self.model(PipelineFile, "pipeline")
+        whole["properties"] |= {
+            "data": self.data(),
+            "edits": self.list_of(PipelineFile, "edits", self.edit()),
+            "protect": self.list_of(PipelineFile, "protect", self.step()) | {"minItems": 1},
+            "measure": self.list_of(PipelineFile, "measure", self.measure()),
+            "output": self.output(),
+        }
+        reached = _reached(whole, self.definitions)
+        used = {name: part for name, part in self.definitions.items() if name in reached}
+        return {"$schema": DIALECT, "title": "Maskwright pipeline", **whole, "$defs": dict(sorted(used.items()))}
+
+    def model(self, model: type[BaseModel], prefix: str) -> Schema:
+        """Describe one model; the models inside it become definitions of their own."""
+        schema = model.model_json_schema(ref_template=f"#/$defs/{prefix}.{{model}}")
+        for name, inner in schema.pop("$defs", {}).items():
+            self.definitions[f"{prefix}.{name}"] = _untitled(inner)
+        return _untitled(schema)
+
+    @staticmethod
+    def list_of(model: type[BaseModel], field: str, item: Schema) -> Schema:
+        return {"type": "array", "items": item, "description": model.model_fields[field].description}
+
+    def data(self) -> Schema:
+        section = self.model(DataSection, "data") | {"additionalProperties": False}
+        options: dict[str, list[Schema]] = {}
+        for source in self.chosen("source", self.registry.sources):
+            for name, option in self.model(source.params, f"source.{source.name}").get("properties", {}).items():
+                said = f"{source.name}: {option.get('description', name)}"
+                options.setdefault(name, []).append(option | {"description": said})
+        section["properties"] |= {name: _any_of(found) for name, found in options.items()}
+        return section
+
+    def edit(self) -> Schema:
+        files = [
+            _single_key(reader.name, {"type": "string", "minLength": 1, "description": "File name."}, reader.summary)
+            for reader in self.chosen("edit_reader", self.registry.edit_readers)
+        ]
+        text = {"type": "string", "minLength": 1, "description": "A rule, for instance: V9 + V10 == V14"}
+        return {"anyOf": [text, self.model(RuleEntry, "edits"), *files]}
+
+    def step(self) -> Schema:
+        methods = self.chosen("method", self.registry.methods)
+        step = self.model(StepEntry, "protect")
+        step["properties"]["method"] |= {"enum": [method.name for method in methods]}
+        step["properties"]["params"] = {"type": "object", "description": StepEntry.model_fields["params"].description}
+        conditions = [self.method(method) for method in methods]
+        return step | {"allOf": conditions} if conditions else step
+
+    def method(self, method: Method) -> Schema:
+        """Parameters of the steps that use `method`."""
+        name = f"method.{method.name}"
+        own, planning = self.model(method.params, name), self.model(PlanningParams, "planning")
+        params: Schema = {
+            "type": "object",
+            "description": method.summary,
+            "properties": {**planning["properties"], **own.get("properties", {})},
+            "additionalProperties": own.get("additionalProperties", True),
+        }
+        if own.get("required"):
+            params["required"] = own["required"]
+        if method.partition_parameter is not None:
+            choice = params["properties"][method.partition_parameter]
+            kept = {key: choice[key] for key in ("description", "default") if key in choice}
+            params["properties"][method.partition_parameter] = kept | self.partition()
+        self.definitions[name] = params
+        consequence: Schema = {"properties": {"params": {"$ref": f"#/$defs/{name}"}}}
+        if own.get("required"):
+            consequence["required"] = ["params"]
+        condition = {"properties": {"method": {"const": method.name}}, "required": ["method"]}
+        return {"if": condition, "then": consequence}
+
+    def partition(self) -> Schema:
+        partitions: list[Partition] = self.chosen("partition", self.registry.partitions)
+        choices = [
+            _single_key(partition.name, self.model(partition.params, f"partition.{partition.name}"), partition.summary)
+            for partition in partitions
+        ]
+        return {"anyOf": [{"enum": [partition.name for partition in partitions]}, *choices]}
+
+    def measure(self) -> Schema:
+        measures: list[Measure] = self.chosen("measure", self.registry.measures)
+        choices = [self.measure_choice(measure) for measure in measures]
+        return {"anyOf": [{"enum": [measure.name for measure in measures]}, *choices]}
+
+    def measure_choice(self, measure: Measure) -> Schema:
+        params = self.model(measure.params, f"measure.{measure.name}")
+        label = {"type": "string", "minLength": 1, "description": "Label in reports and thresholds."}
+        params["properties"] = params.get("properties", {}) | {LABEL: label}
+        return _single_key(measure.name, params, measure.summary)
+
+    def output(self) -> Schema:
+        section = self.model(OutputSection, "output") | {"additionalProperties": False}
+        for report in self.chosen("report", self.registry.reports):
+            file = {"type": "string", "minLength": 1, "description": report.summary}
+            section["properties"].setdefault(report.name, file)
+        return section
+
+
+def _single_key(key: str, value: Schema, description: str) -> Schema:
+    return {
+        "type": "object",
+        "description": description,
+        "properties": {key: value},
+        "required": [key],
+        "additionalProperties": False,
+    }
+
+
+def _any_of(found: list[Schema]) -> Schema:
+    return found[0] if len(found) == 1 else {"anyOf": found}
+
+
+def _untitled(schema: Any, *, names: bool = False) -> Any:
+    """Leave out the titles that pydantic makes of names; under ``properties`` a key is no keyword."""
+    if isinstance(schema, dict):
+        return {
+            key: _untitled(value, names=not names and key == "properties")
+            for key, value in schema.items()
+            if names or key != "title"
+        }
+    return [_untitled(item) for item in schema] if isinstance(schema, list) else schema
+
+
+def _reached(whole: Schema, definitions: Schema) -> set[str]:
+    """Names of the definitions that the schema uses, directly or not."""
+    reached: set[str] = set()
+    waiting = list(_references(whole))
+    while waiting:
+        name = waiting.pop().removeprefix("#/$defs/")
+        if name not in reached:
+            reached.add(name)
+            waiting.extend(_references(definitions[name]))
+    return reached
+
+
+def _references(schema: Any) -> Iterable[str]:
+    if isinstance(schema, dict):
+        if isinstance(schema.get("$ref"), str):
+            yield schema["$ref"]
+        for value in schema.values():
+            yield from _references(value)
+    elif isinstance(schema, list):
+        for item in schema:
+            yield from _references(item)
