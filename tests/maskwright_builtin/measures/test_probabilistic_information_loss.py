@@ -90,6 +90,12 @@ def moment(x, y, r, s):
     return float(np.mean((x - x.mean()) ** r * (y - y.mean()) ** s))
 
 
+def test_the_interval_around_a_quantile_is_open():
+    """With range 1000 the half width is 1: the neighbours at distance 1 do not count."""
+    found = quantiles_with_error(np.arange(1001.0), step=50)
+    assert found.sd == pytest.approx([np.sqrt(0.25 * 1001) * 2])
+
+
 def naive_variable(x, y):
     n, m2 = len(x), moment(x, x, 1, 1)
     h = (x.max() - x.min()) / 1000
@@ -249,6 +255,16 @@ def test_a_constant_variable_is_judged_by_whether_it_changed(pil, value):
     changed = pil(original, masked)
     assert changed.parts["means"] >= 100 / 3
     assert np.isfinite(changed.value)
+
+
+@pytest.mark.parametrize("n", range(3, 40, 3))
+def test_a_constant_masked_variable_has_no_correlations_however_its_mean_is_rounded(pil, n):
+    original, _ = noisy_file(n=n, p=3)
+    masked = original.copy()
+    masked[:, 2] = 0.1
+    found = pil(original, masked)
+    assert any("2 pairs" in note for note in found.notes)
+    assert found.parts["correlations"] == 0
 
 
 def test_one_record(pil):
