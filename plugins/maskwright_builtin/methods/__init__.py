@@ -1,1 +1,7 @@
 """Built-in methods."""
+
+from __future__ import annotations
+
+from maskwright_builtin.methods.microaggregation import MICROAGGREGATION
+
+METHODS = (MICROAGGREGATION,)

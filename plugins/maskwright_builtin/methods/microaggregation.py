@@ -1,0 +1,113 @@
+"""Microaggregation: records are replaced by the representative of their cluster of at least k records."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from pydantic import BaseModel, Field, field_validator
+from pydantic import ValidationError as InvalidParams
+
+from maskwright import Block, InputError, Masked, Method, Partition, aggregate, find_partition
+
+OPERATOR_OF_TYPE = {"continuous": "mean", "integer": "mean", "ordinal": "lower_median", "nominal": "mode"}
+
+
+class MicroaggregationParams(BaseModel, extra="forbid", frozen=True):
+    """Parameters of microaggregation."""
+
+    k: int = Field(
+        default=3,
+        ge=2,
+        strict=True,
+        description="Smallest number of records of a cluster. A larger k protects more and loses more; 3 to 10 are usual.",
+    )
+    partition: str | dict[str, dict[str, Any]] = Field(
+        default="mdav",
+        description="How records are cut into clusters: the name of a partition, or {name: {its parameters}}.",
+    )
+
+    @field_validator("partition")
+    @classmethod
+    def _one_partition(cls, partition: str | dict[str, dict[str, Any]]) -> str | dict[str, dict[str, Any]]:
+        if isinstance(partition, dict) and len(partition) != 1:
+            raise ValueError(f"name one partition, as in {{mdav: {{}}}}; there are {len(partition)}")
+        return partition
+
+
+def protect(block: Block, params: MicroaggregationParams, rng: np.random.Generator) -> Masked:
+    """Replace every record by the representative of its cluster.
+
+    Parameters
+    ----------
+    block : Block
+        Records are near each other by their standardised values; a missing cell counts as the mean of the file. The
+        plan's `operators` make the representatives; where there are none, a mean for numbers, a lower median for
+        ordinal and a mode for nominal variables.
+    params : MicroaggregationParams
+    rng : numpy.random.Generator
+        For partitions that are not deterministic.
+
+    Returns
+    -------
+    Masked
+        With labels and representatives. Missing cells stay missing. Fewer than 2k records are one cluster.
+
+    Raises
+    ------
+    InputError
+        When there are fewer than k records, or the partition is unknown or its parameters are wrong.
+
+    References
+    ----------
+    Domingo-Ferrer, J. and Mateo-Sanz, J. M. (2002): Practical data-oriented microaggregation for statistical
+    disclosure control. IEEE Transactions on Knowledge and Data Engineering 14(1), 189-201.
+    """
+    if block.n < params.k:
+        raise InputError(
+            f"k = {params.k} is larger than the number of records, {block.n}: no cluster of {params.k} records exists"
+        )
+    partition, partition_params = _partition(params.partition)
+    labels = np.asarray(partition.cluster(block, params.k, partition_params, rng), dtype=np.int64)
+    operators = block.operators or tuple(OPERATOR_OF_TYPE[variable.type] for variable in block.variables)
+    representatives = aggregate(block.values, block.missing, labels, operators)
+    values = representatives[labels]
+    values[block.missing] = np.nan
+    sizes = np.bincount(labels)
+    return Masked(
+        values=values,
+        missing=block.missing.copy(),
+        labels=labels,
+        representatives=representatives,
+        notes={"clusters": len(sizes), "smallest_cluster": int(sizes.min()), "largest_cluster": int(sizes.max())},
+    )
+
+
+def _partition(chosen: str | dict[str, dict[str, Any]]) -> tuple[Partition, BaseModel]:
+    name, given = (chosen, {}) if isinstance(chosen, str) else next(iter(chosen.items()))
+    partition = find_partition(name)
+    try:
+        return partition, partition.params.model_validate(given)
+    except InvalidParams as error:
+        said = "; ".join(
+            f"{'.'.join(str(part) for part in problem['loc'])}: {problem['msg']}" for problem in error.errors()
+        )
+        raise InputError(f"partition {name!r}: {said}") from error
+
+
+MICROAGGREGATION = Method(
+    name="microaggregation",
+    protect=protect,
+    params=MicroaggregationParams,
+    scope="group",
+    blockable=True,
+    accepts=frozenset({"continuous", "integer", "ordinal", "nominal", "missing"}),
+    # Each under the operator that the plan chooses for it; means under "mean".
+    preserves=frozenset({"linear", "product", "inequality", "range", "domain", "mean", "k"}),
+    deterministic=True,
+    k_parameter="k",
+    partition_parameter="partition",
+    reference="Domingo-Ferrer and Mateo-Sanz (2002), IEEE Trans. Knowl. Data Eng. 14(1), 189-201",
+    summary="Replaces records by the mean, median or mode of clusters of at least k similar records.",
+    example="method: microaggregation\nparams: {k: 5, partition: mdav}\n",
+)
