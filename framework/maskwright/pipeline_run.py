@@ -154,14 +154,17 @@ def run(
         record = run_record(prepared, result, outcome, measures, seed, clock.seconds)
         _refuse(outcome, result, requests, record)
         with clock("publish"):
+            # Reports are about the run as it will be when it is published.
+            record["ok"] = True
+            later = {"record", "public_record", *(report.name for report, _ in described.output.reports)}
+            record["outputs"] = {
+                key: {"file": str(path), **({} if key in later else file_facts(release.temporary(key)))}
+                for key, path in described.output.paths.items()
+            }
             for report, _ in described.output.reports:
                 with writing(release.temporary(report.name)):
                     report.write(release.temporary(report.name), record)
-            record["outputs"] = {
-                key: {"file": str(path), **({} if key in ("record", "public_record") else file_facts(release.temporary(key)))}
-                for key, path in described.output.paths.items()
-            }
-            record["ok"] = True
+                record["outputs"][report.name] |= file_facts(release.temporary(report.name))
             if described.output.record is not None:
                 _write_json(release.temporary("record"), record)
             if described.output.public_record is not None:

@@ -132,3 +132,23 @@ def test_the_folders_named_in_the_documents_exist() -> None:
         assert folders
         for folder in folders:
             assert (ROOT / base / folder).is_dir(), folder
+
+
+def test_the_tour_can_be_walked(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert main(["demo"]) == 0
+    screen = capsys.readouterr().out
+    assert len(screen.splitlines()) <= 45
+    assert max(map(len, screen.splitlines())) <= 100
+    assert "Released: all 8 edits hold in each of 1,080 masked records." in screen
+    assert "✓ Released" in Path("maskwright-demo/report.html").read_text(encoding="utf-8")
+    shown = [line for block in blocks("README.md", "console") for line in block.splitlines()]
+    for line in (line for line in shown if "maskwright-demo" in line):
+        assert main(shlex.split(line)[1:]) == 0, line
+    written = {path.name for path in (tmp_path / "maskwright-demo").iterdir()}
+    assert {f"`{name}`" for name in written} <= set(re.findall(r"`[^`]*`", README.read_text(encoding="utf-8")))
+    assert main(["validate", "maskwright-demo/survey.xml", "--record", "Household",
+                 "--edits", "maskwright-demo/survey.sch"]) == 1  # fmt: skip
+    assert "11 violations" in capsys.readouterr().out

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
 from typing import Any
 
 from rich.console import Console
@@ -179,14 +180,25 @@ def _print_moved(out: Console, adjustment: Iterable[Mapping[str, Any]]) -> None:
 
 
 def _print_files(out: Console, record: Mapping[str, Any]) -> None:
-    if not record.get("outputs"):
+    outputs = {key: Path(entry["file"]) for key, entry in record["outputs"].items()}
+    if not outputs:
         return
+    keys = [key for key in OUTPUT_TITLES if key in outputs] + [key for key in outputs if key not in OUTPUT_TITLES]
+    folders = {path.parent for path in outputs.values()}
+    together = len(folders) == 1 and folders != {Path()}
+    place = f" in {_from_here(folders.pop())}" if together else ""
     out.print()
-    _heading(out, "Files" if record["ok"] else "Files (the masked data was not released)")
-    width = max(len(str(entry["file"])) for entry in record["outputs"].values())
-    for key, entry in record["outputs"].items():
-        # A path is never broken, so that it can be copied.
-        out.print(f"  {entry['file']!s:<{min(width, 48)}}  {OUTPUT_TITLES.get(key, key)}", soft_wrap=True)
+    # A path is never broken, so that it can be copied.
+    _heading(out, f"Files{place}" if record["ok"] else f"Files{place} (the masked data was not released)")
+    names = {key: path.name if together else str(_from_here(path)) for key, path in outputs.items()}
+    width = min(max(map(len, names.values())), 48)
+    for key in keys:
+        out.print(f"  {names[key]:<{width}}  {OUTPUT_TITLES.get(key, key)}", soft_wrap=True)
+
+
+def _from_here(path: Path) -> Path:
+    here = Path.cwd()
+    return path.relative_to(here) if path.is_relative_to(here) else path
 
 
 def print_outcome(outcome: Mapping[str, Any]) -> None:

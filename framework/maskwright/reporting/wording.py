@@ -37,7 +37,7 @@ def figure(value: float | None) -> str:
     if abs(value) >= 10_000:
         return f"{value:,.0f}"
     if abs(value) < 0.001:
-        return f"{value:.2e}"
+        return "< 0.001" if value > 0 else "> -0.001"
     digits = 3 if abs(value) < 1 else 2 if abs(value) < 1_000 else 1
     return f"{value:,.{digits}f}"
 

@@ -78,6 +78,7 @@ def _template() -> Template:
         lstrip_blocks=True,
     )
     environment.filters |= {
+        "name": lambda path: Path(path).name,
         "count": wording.count,
         "plural": wording.plural,
         "figure": wording.figure,

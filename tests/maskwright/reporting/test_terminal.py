@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import math
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -154,7 +155,7 @@ def test_a_validation_that_is_fine_says_so(violations: int, sentence: str, capsy
         (math.nan, "percent", "undefined"),
         (12345.6, "count", "12,346"),
         (0.12345, "standard deviations", "0.123 standard deviations"),
-        (0.00001234, "", "1.23e-05"),
+        (0.00001234, "", "< 0.001"),
     ],
 )
 def test_measures_show_value_unit_and_direction(
@@ -187,6 +188,23 @@ def test_text_that_looks_like_markup_is_shown_as_it_is(record: Record, capsys: p
     record["edits"][0]["name"] = "[bold]x[/bold] :smile:"
     print_result(record)
     assert "[bold]x[/bold] :smile:" in capsys.readouterr().out
+
+
+def test_files_of_one_folder_are_listed_under_it(
+    record: Record, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    for entry in record["outputs"].values():
+        entry["file"] = str(tmp_path / "out" / entry["file"])
+    monkeypatch.chdir(tmp_path)
+    print_result(record)
+    lines = capsys.readouterr().out.splitlines()
+    start = lines.index("Files in out")
+    assert lines[start + 1].split() == ["masked.xml", "the", "masked", "data"]
+    record["outputs"]["data"]["file"] = str(tmp_path.parent / "masked.xml")
+    print_result(record)
+    text = capsys.readouterr().out
+    assert str(tmp_path.parent / "masked.xml") in text
+    assert f"  {Path('out') / 'run.json'} " in text
 
 
 def test_edits_are_listed_with_kind_rule_and_place(capsys: pytest.CaptureFixture[str]) -> None:

@@ -78,11 +78,14 @@ def test_it_says_what_the_run_found(written: str, record: Record) -> None:
     assert "cd" * 32 in text
 
 
-def test_it_shows_no_seed_no_input_hash_and_no_pipeline_text(record: Record, tmp_path: Path) -> None:
+def test_it_shows_no_seed_no_input_hash_and_no_folder(record: Record, tmp_path: Path) -> None:
     record["seed"] = 918273645
     record["pipeline"]["text"] = "seed: 918273645"
+    record["outputs"]["data"]["file"] = "/home/somebody/masked.xml"
     page = write(record, tmp_path)
     assert "918273645" not in page
+    assert "masked.xml" in page
+    assert "somebody" not in page
     assert record["inputs"][0]["sha256"] not in page
 
 
