@@ -1,4 +1,4 @@
-"""What can be said of rules before any record is seen: do they contradict each other?"""
+"""What can be said of rules before any record is seen: whether they contradict each other, or the grid."""
 
 from __future__ import annotations
 
@@ -117,7 +117,7 @@ def _bounds(variable: Variable) -> tuple[Part, ...]:
 
 
 def _smallest(names: Sequence[str], contradict: Callable[[Sequence[str]], bool]) -> tuple[str, ...]:
-    """Deletion filter: drop every name without which the rest still contradicts."""
+    """Drop every name without which the rest still contradicts (a deletion filter)."""
     kept = list(names)
     for name in names:
         rest = [other for other in kept if other != name]
@@ -215,7 +215,8 @@ def _suspects(rows: Sequence[Row]) -> list[Row]:
         found = linprog(**system.program(strict), method="highs", options={"primal_feasibility_tolerance": 1e-10})
         if found.status != 0:
             return list(rows)
-        if (found.fun > NEGLIGIBLE) if not strict else (-found.fun <= NEGLIGIBLE):
+        least = float(found.fun or 0.0)
+        if (-least <= NEGLIGIBLE) if strict else (least > NEGLIGIBLE):
             return [row for row, multiplier in zip(rows, system.multipliers(found), strict=True) if multiplier]
     return []
 
@@ -254,14 +255,16 @@ class _System:
         from scipy.sparse import csr_array, eye_array, hstack  # noqa: PLC0415
 
         n, p = self.matrix.shape
+        bounds: list[tuple[float | None, float | None]] = [(None, None)] * p
         if strict:
             extra = csr_array(self.strict.astype(np.float64)[:, None])
-            cost, bounds = np.array([-1.0]), [(None, 1.0)]
+            cost = np.array([-1.0])
+            bounds.append((None, 1.0))
         else:
             extra = hstack([-eye_array(n), eye_array(n)], format="csr")
             # Only equalities may give way in both directions.
             cost = np.ones(2 * n)
-            bounds = [(0.0, None)] * n + [(0.0, None) if both else (0.0, 0.0) for both in self.equal]
+            bounds += [(0.0, None)] * n + [(0.0, None) if both else (0.0, 0.0) for both in self.equal]
         whole = hstack([self.matrix, extra], format="csr")
         upper, equal = np.flatnonzero(~self.equal), np.flatnonzero(self.equal)
         return {
@@ -270,7 +273,7 @@ class _System:
             "b_ub": self.constants[upper] if len(upper) else None,
             "A_eq": whole[equal] if len(equal) else None,
             "b_eq": self.constants[equal] if len(equal) else None,
-            "bounds": [(None, None)] * p + bounds,
+            "bounds": bounds,
         }
 
     def multipliers(self, found: Any) -> NDArray[np.bool_]:

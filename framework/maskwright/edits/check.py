@@ -1,4 +1,4 @@
-"""Checking records against edits: columns and edits in, outcome out. An outcome never decides and never changes data."""
+"""Checking records against edits: columns and edits in, outcome out; it changes no data and decides nothing."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ import numpy as np
 
 from maskwright.edits.binary64 import evaluate_xpath
 from maskwright.edits.exact import evaluate_exact
+from maskwright.edits.verdict import Verdict
 from maskwright.errors import EditError, Problem, unknown_name
 
 if TYPE_CHECKING:
@@ -20,7 +21,6 @@ if TYPE_CHECKING:
     from maskwright.data.columns import Columns
     from maskwright.edits.domain import Domain
     from maskwright.edits.edit import Edit, EditKind, EditSet, Severity
-    from maskwright.edits.verdict import Verdict
 
 FIRST_RECORDS = 10
 MOST_LISTED = 10_000
@@ -231,7 +231,7 @@ class Checker:
         return tuple(verdicts)
 
     def outcome(self) -> Outcome:
-        """What the edits said of all records so far."""
+        """Say what the edits said of all records so far."""
         return Outcome(self._records, tuple(tally.outcome() for tally in self._tallies))
 
 

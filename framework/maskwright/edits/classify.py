@@ -1,4 +1,4 @@
-"""Finding the kind of an edit by algebra: a condition as a conjunction of linear, product, range, governing and other parts."""
+"""The kind of an edit, by algebra: a condition as a conjunction of linear, product, range and other parts."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from maskwright.edits.comparisons import comparison_parts, distances, variable_o
 from maskwright.edits.conjunctions import Conjunction, merge, with_tolerances
 from maskwright.edits.edit import CheckedPart, DomainPart, GoverningPart, Part, RangePart
 from maskwright.edits.expression import (
+    NEGATED,
     And,
     Comparison,
     Expression,
@@ -94,7 +95,7 @@ class _Classifier:
             self._negations[id(node)] = negate(node)
         return self._negations[id(node)]
 
-    def _conjunction(self, node: Expression) -> Conjunction:
+    def _conjunction(self, node: Expression) -> Conjunction:  # noqa: C901, PLR0911 - one case for each kind of node
         match node:
             case And(operands):
                 return self._all(list(operands))
@@ -155,7 +156,7 @@ class _Classifier:
             return () if value.constant.denominator == 1 else None
         return (CheckedPart(node),)
 
-    def _any(self, node: Or) -> Conjunction:
+    def _any(self, node: Or) -> Conjunction:  # noqa: PLR0911 - one return for each form
         operands: list[Expression] = []
         for operand in _flat(node):
             found = self.conjunction(operand)
@@ -202,7 +203,7 @@ class _Classifier:
         offered = [operand for operand in operands if not isinstance(operand, Not)]
         usable = [operand for operand in offered if self._is_usable(operand)]
         if usable:
-            consequent = usable[-1]
+            consequent: Expression = usable[-1]
         elif refused and offered:
             consequent = offered[-1]
         elif self._is_usable(operands[-1]):
@@ -216,7 +217,9 @@ class _Classifier:
         found = self.conjunction(node)
         return found is not None and not any(isinstance(part, CheckedPart) for part in found)
 
-    def _governing(self, condition: Expression, consequent: Expression, otherwise: Expression | None) -> Conjunction:
+    def _governing(  # noqa: PLR0911 - one return for each trivial branch
+        self, condition: Expression, consequent: Expression, otherwise: Expression | None
+    ) -> Conjunction:
         given, refused = self.cases(condition), self.cases(self.negated(condition))
         then = self.conjunction(consequent)
         other: Conjunction = () if otherwise is None else self.conjunction(otherwise)
@@ -251,7 +254,7 @@ class _Classifier:
             self._cases[id(node)] = self._split(node)
         return self._cases[id(node)]
 
-    def _split(self, node: Expression) -> Disjunction | None:
+    def _split(self, node: Expression) -> Disjunction | None:  # noqa: C901, PLR0911 - one case for each kind of node
         match node:
             case Or(operands):
                 return self._union([self.cases(operand) for operand in operands])
@@ -268,9 +271,11 @@ class _Classifier:
                 return None
             case Comparison("!=", left, right):
                 return self._union([self.cases(Comparison("<", left, right)), self.cases(Comparison(">", left, right))])
-            case Comparison() if distances(node) is None and distances(negate(node)) is not None:
+            case Comparison(operator, left, right) if (
+                pair := distances(Comparison(NEGATED[operator], left, right))
+            ) is not None:
                 # abs(f) > g: one bound or the other is broken.
-                return self._union([self.cases(negate(bound)) for bound in distances(negate(node)) or ()])
+                return self._union([self.cases(negate(bound)) for bound in pair])
             case _:
                 found = self.conjunction(node)
                 if found is None:

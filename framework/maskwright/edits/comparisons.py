@@ -31,7 +31,7 @@ _TRUE_SIGNS: dict[ComparisonOperator, tuple[int, ...]] = {
 }  # fmt: skip
 
 
-def comparison_parts(comparison: Comparison) -> Conjunction:
+def comparison_parts(comparison: Comparison) -> Conjunction:  # noqa: PLR0911 - one return for each form
     """Parts that a comparison stands for.
 
     Returns
@@ -56,7 +56,7 @@ def comparison_parts(comparison: Comparison) -> Conjunction:
         return () if sign in _TRUE_SIGNS[comparison.operator] else None
     if comparison.operator == "!=":
         return (CheckedPart(comparison),)
-    relation = cast("Relation", comparison.operator)
+    relation: Relation = comparison.operator
     if difference.is_affine:
         return (_affine_part(comparison, left, right, difference, relation),)
     product = _product_part(comparison, left, difference, relation)

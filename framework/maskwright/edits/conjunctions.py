@@ -29,7 +29,7 @@ def merge(parts: list[Part]) -> Conjunction:
         if isinstance(part, RangePart):
             partner = _range_of(found, part)
             if partner is not None:
-                both = _intersection(cast_range(found[partner]), part)
+                both = _intersection(_as_range(found[partner]), part)
                 if both is None:
                     return None
                 found[partner] = both
@@ -42,18 +42,19 @@ def merge(parts: list[Part]) -> Conjunction:
     return with_tolerances(found)
 
 
-def cast_range(part: Part) -> RangePart:
-    """Narrow the type of a part known to be a range."""
+def _as_range(part: Part) -> RangePart:
     assert isinstance(part, RangePart)
     return part
 
 
 def _range_of(found: list[Part], part: RangePart) -> int | None:
     for position, other in enumerate(found):
-        if isinstance(other, RangePart) and other.variable == part.variable:
-            # A text may be a number to one rule and a word to another; such ranges stay apart.
-            if (other.texts is None) == (part.texts is None):
-                return position
+        # A text may be a number to one rule and a word to another; such ranges stay apart.
+        if isinstance(other, RangePart) and (other.variable, other.texts is None) == (
+            part.variable,
+            part.texts is None,
+        ):
+            return position
     return None
 
 

@@ -81,7 +81,7 @@ class Domain:
         return cls.from_chunks(tuples, (Columns.from_dataset(data, start, start + SLICE) for start in starts))
 
     def combinations(self, names: Names) -> Combinations:
-        """The distinct combinations of `names` and how many records have each."""
+        """Return the distinct combinations of `names` and how many records have each."""
         table = self._table(names)
         numbers = np.empty((table.num_rows, len(names)), dtype=np.float64)
         texts = []
@@ -138,7 +138,7 @@ class DomainCollector:
                 tables.append(_distinct(pa.concat_tables([before, last]), len(names)))
 
     def domain(self) -> Domain:
-        """The combinations so far."""
+        """Return the combinations so far."""
         finished: dict[Names, Any] = {}
         for names, tables in self._pending.items():
             if not tables:

@@ -105,7 +105,7 @@ class _Evaluation:
         self.columns, self.domain = columns, domain
         self._numbers: dict[str, Numbers] = {}
 
-    def truth(self, node: Expression) -> _Three:
+    def truth(self, node: Expression) -> _Three:  # noqa: C901, PLR0911, PLR0912 - one case for each kind of node
         match node:
             case Comparison(operator, left, right):
                 return self._comparison(operator, left, right)
@@ -273,7 +273,7 @@ class _Evaluation:
 
 
 def _as_text(node: Expression) -> Expression:
-    """Calls of string() are texts; other functions are numbers."""
+    """Leave texts and calls of string() as they are; other functions are numbers."""
     return Truth(False) if isinstance(node, Function) and node.name != "string" else node
 
 

@@ -75,7 +75,7 @@ Numbers = Exact | Approximate
 
 
 def constant(value: Fraction) -> Exact:
-    """The same number in every record."""
+    """Return the same number for every record."""
     large = abs(value.numerator) >= INT64_BOUND
     numerators = np.array([value.numerator], dtype=object if large else np.int64)
     return Exact(numerators, value.denominator, _NOWHERE, abs(value.numerator), value.denominator)

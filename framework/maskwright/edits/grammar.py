@@ -9,13 +9,14 @@ from typing import TYPE_CHECKING, cast
 from lark import Lark, Token
 from lark.exceptions import UnexpectedCharacters, UnexpectedInput, UnexpectedToken
 
-from maskwright.edits.typed_tree import KEYWORDS, Mistake, TreeBuilder, Typed
+from maskwright.edits.typed_tree import KEYWORDS, Mistake, TreeBuilder, checked_condition
 from maskwright.errors import EditError, Place, Problem, line_of
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from maskwright.edits.expression import Expression
+    from maskwright.edits.typed_tree import Typed
 
 LONGEST_RULE = 10_000
 
@@ -99,16 +100,11 @@ def parse_expression(text: str, place: Place | None = None) -> Expression:
     if not text.strip():
         raise EditError(Problem("the rule is empty", place, "Write a condition, for instance 'V9 + V10 == V14'."))
     try:
-        typed = cast("Typed", _parser().parse(text))
-        if typed.kind != "truth":
-            raise Mistake(
-                typed.start, f"expected a condition, found {typed.described}", "A rule compares: write 'V1 <= V2'."
-            )
+        return checked_condition(cast("Typed", _parser().parse(text)))
     except Mistake as mistake:
         raise EditError(Problem(mistake.message, _position(text, mistake.start, place), mistake.hint)) from None
     except UnexpectedInput as error:
         raise EditError(_syntax_problem(text, error, place)) from None
-    return typed.expression
 
 
 def _position(text: str, offset: int, place: Place | None) -> Place:

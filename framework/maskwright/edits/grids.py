@@ -107,7 +107,7 @@ def _band_is_reachable(part: LinearPart, decimals: Mapping[str, int | None]) -> 
 
 def _step(name: str, coefficient: Fraction, decimals: Mapping[str, int | None]) -> Fraction | None:
     places = decimals.get(name)
-    return None if places is None else coefficient / 10**places
+    return None if places is None else coefficient / Fraction(10) ** places
 
 
 def _common_step(steps: Sequence[Fraction]) -> Fraction:
@@ -131,7 +131,7 @@ def _is_solvable(equations: Sequence[_Equation], decimals: Mapping[str, int | No
 
 
 def _scaled(terms: Mapping[str, Fraction], name: str, decimals: Mapping[str, int | None]) -> Fraction:
-    return terms.get(name, Fraction(0)) / 10 ** (decimals.get(name) or 0)
+    return terms.get(name, Fraction(0)) / Fraction(10) ** (decimals.get(name) or 0)
 
 
 def _without(rows: list[list[Fraction]], leading: int) -> list[list[Fraction]]:
@@ -150,20 +150,20 @@ def _without(rows: list[list[Fraction]], leading: int) -> list[list[Fraction]]:
 
 def _has_whole_solution(rows: list[list[Fraction]]) -> bool:
     """Whether ``A k = b`` has a solution in whole numbers; each row is a row of A with its b at the end."""
-    whole = []
+    whole: list[list[int]] = []
     for row in rows:
         shared = lcm(*(value.denominator for value in row))
         whole.append([int(value * shared) for value in row])
     solved: list[int] = []
-    for row in whole:
+    for equation in whole:
         known = len(solved)
-        size = len(row) - 1
-        _gather(whole, row, known, size)
-        rest = row[size] - sum(value * amount for value, amount in zip(row, solved, strict=False))
-        if known < size and row[known]:
-            if rest % row[known]:
+        size = len(equation) - 1
+        _gather(whole, equation, known, size)
+        rest = equation[size] - sum(value * amount for value, amount in zip(equation, solved, strict=False))
+        if known < size and equation[known]:
+            if rest % equation[known]:
                 return False
-            solved.append(rest // row[known])
+            solved.append(rest // equation[known])
         elif rest:
             return False
     return True

@@ -1,4 +1,4 @@
-"""Negation pushed down to the comparisons: the complement of a condition as a condition without ``not`` where it can be."""
+"""Negation pushed down to the comparisons: the complement of a condition, without ``not`` where that can be."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from maskwright.edits.expression import (
 )
 
 
-def negate(expression: Expression) -> Expression:
+def negate(expression: Expression) -> Expression:  # noqa: PLR0911 - one case for each kind of node
     """Condition that is true where `expression` is false, false where it is true, unknown where it is unknown."""
     match expression:
         case Comparison(operator, left, right):
@@ -43,7 +43,7 @@ def negate(expression: Expression) -> Expression:
 
 
 def interval_comparisons(interval: InInterval) -> tuple[Comparison, ...]:
-    """The comparisons an interval stands for; none when it has no bounds."""
+    """Return the comparisons an interval stands for; none when it has no bounds."""
     found: list[Comparison] = []
     if interval.low is not None:
         found.append(Comparison(">=" if interval.low_closed else ">", interval.operand, interval.low))

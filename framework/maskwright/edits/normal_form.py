@@ -27,7 +27,7 @@ class NormalForm:
             self._keys[id(node)] = self._key(node)
         return self._keys[id(node)]
 
-    def _key(self, node: Expression) -> Hashable:
+    def _key(self, node: Expression) -> Hashable:  # noqa: PLR0911 - one case for each kind of node
         match node:
             case Comparison():
                 return _comparison_key(node)
@@ -47,7 +47,7 @@ class NormalForm:
                 return node
 
     def two_branches(self, operands: list[Expression]) -> tuple[Expression, Expression, Expression] | None:
-        """``A and B or not A and C`` as (A, B, C)."""
+        """Recognise ``A and B or not A and C`` as (A, B, C)."""
         if len(operands) != 2 or not all(isinstance(operand, And) for operand in operands):
             return None
         first, second = (list(operand.operands) for operand in operands if isinstance(operand, And))
@@ -60,7 +60,7 @@ class NormalForm:
         return None
 
     def absorbed(self, operands: list[Expression]) -> list[Expression]:
-        """``A and B or not A`` is ``B or not A``: conjuncts whose complement is a disjunct are dropped."""
+        """Drop conjuncts whose complement is a disjunct: ``A and B or not A`` is ``B or not A``."""
         alone = {self.key(operand) for operand in operands if not isinstance(operand, And)}
         untouched: list[Expression] = []
         shortened: list[Expression] = []

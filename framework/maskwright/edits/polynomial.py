@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from maskwright.edits.expression import Arithmetic, Expression, Function, Negative, Number, Variable
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Mapping
 
 # (variable, exponent) pairs sorted by variable, exponents not zero; () is the constant monomial.
 Monomial = tuple[tuple[str, int], ...]
@@ -94,7 +94,7 @@ def constant_polynomial(value: Fraction) -> Polynomial:
     return Polynomial({(): value} if value else {})
 
 
-def polynomial_of(expression: Expression) -> Polynomial | None:
+def polynomial_of(expression: Expression) -> Polynomial | None:  # noqa: PLR0911 - one case for each kind of node
     """Expand an arithmetic expression.
 
     Returns
@@ -192,14 +192,3 @@ def _power(base: Polynomial, exponent: Polynomial) -> Polynomial | None:
     for _ in range(power):
         result = _limited(_product(result, base)) if result is not None else None
     return result
-
-
-def variables_in_order(*sides: Polynomial) -> Iterator[str]:
-    """Variables of polynomials in order of first use, each once."""
-    seen: set[str] = set()
-    for side in sides:
-        for monomial in side.terms:
-            for name, _ in monomial:
-                if name not in seen:
-                    seen.add(name)
-                    yield name

@@ -34,6 +34,7 @@ from maskwright.errors import unknown_name
 DEEPEST_NESTING = 200
 MOST_DIGITS = 400
 LONGEST_LEFT_SUM = 16
+EQUAL_SIGN = "="
 
 KEYWORDS = frozenset({"if", "then", "else", "and", "or", "not", "in", "is", "missing", "integer", "original", "inf"})
 
@@ -50,7 +51,7 @@ _DESCRIBED: dict[Kind, str] = {
 }  # fmt: skip
 
 
-class Mistake(Exception):
+class Mistake(Exception):  # noqa: N818 - never leaves the parser
     """A rule that the grammar accepts and that means nothing; `start` is the 0-based offset in its text."""
 
     def __init__(self, start: int, message: str, hint: str | None = None) -> None:
@@ -85,6 +86,13 @@ class Interval:
     high_closed: bool
 
 
+def checked_condition(whole: Typed) -> Expression:
+    """Return the expression of a whole rule, which must be a condition."""
+    if whole.kind == "truth":
+        return whole.expression
+    raise Mistake(whole.start, f"expected a condition, found {whole.described}", "A rule compares: write 'V1 <= V2'.")
+
+
 @v_args(inline=True)
 class TreeBuilder(Transformer[Token, Typed]):
     """One method for each rule of the grammar."""
@@ -114,7 +122,7 @@ class TreeBuilder(Transformer[Token, Typed]):
         return Typed(Variable(str(token)[1:-1]), "value", 1, _start(token))
 
     def call(self, name: Token, *arguments: Typed | None) -> Typed:
-        """Function of numbers."""
+        """Call of a function."""
         known = str(name)
         if known not in FUNCTIONS:
             raise Mistake(_start(name), unknown_name("function", known, FUNCTIONS))
@@ -146,7 +154,7 @@ class TreeBuilder(Transformer[Token, Typed]):
         return result
 
     def addition(self, first: Typed, *rest: Typed | Token) -> Typed:
-        """Sums and differences."""
+        """Addition and subtraction."""
         terms = [(_numeric(first, "arithmetic"), 1)]
         for operator, operand in zip(rest[::2], rest[1::2], strict=True):
             terms.append((_numeric(cast("Typed", operand), "arithmetic"), 1 if operator == "+" else -1))
@@ -296,7 +304,7 @@ def _condition(operand: Typed, taker: str) -> Typed:
 
 
 def _compared(token: Token, left: Typed, right: Typed) -> Typed:
-    operator = cast("ComparisonOperator", "==" if token == "=" else str(token))
+    operator = cast("ComparisonOperator", "==" if token == EQUAL_SIGN else str(token))
     kinds = {left.kind, right.kind}
     for operand in (left, right):
         if operand.kind == "truth":

@@ -91,17 +91,29 @@ def test_one_part(rule, expected):
 
 @pytest.mark.parametrize(
     "rule",
-    ["a != 1", "a * b + c == d", "abs(a) >= 1", "x is missing", "x not in {M, F}", "a / a == 1", "x != 1 or y != 2", "a^b == c", "a * b / b == c"],
+    [
+        "a != 1",
+        "a * b + c == d",
+        "abs(a) >= 1",
+        "x is missing",
+        "x not in {M, F}",
+        "a / a == 1",
+        "x != 1 or y != 2",
+        "a^b == c",
+        "a * b / b == c",
+    ],
 )
 def test_what_algebra_cannot_use_is_checked(rule):
     assert parts(rule) == (CheckedPart(parse_expression(rule)),)
 
 
 def test_a_conjunction_has_several_parts():
-    assert [type(part) for part in parts("a + b == c and a * b <= 9 and a >= 0")] == [LinearPart, ProductPart, RangePart]
-    assert parts("max(a, b) <= min(c, d)") == tuple(
-        linear(f"{x}:1 {y}:-1", "<=") for x in "ab" for y in "cd"
-    )
+    assert [type(part) for part in parts("a + b == c and a * b <= 9 and a >= 0")] == [
+        LinearPart,
+        ProductPart,
+        RangePart,
+    ]
+    assert parts("max(a, b) <= min(c, d)") == tuple(linear(f"{x}:1 {y}:-1", "<=") for x in "ab" for y in "cd")
 
 
 GOVERNING = parts("if V8 < 1115 then V13 <= V12")
@@ -136,7 +148,10 @@ def test_two_branches():
         assert isinstance(found, GoverningPart)
         assert found.consequent == (linear("a:1 b:-1", "<="),)
         assert found.otherwise == (linear("b:1 a:-1", "<="),)
-        assert found.refusal_parts == ((RangePart("s", high=F(1), high_closed=False),), (RangePart("s", low=F(1), low_closed=False),))
+        assert found.refusal_parts == (
+            (RangePart("s", high=F(1), high_closed=False),),
+            (RangePart("s", low=F(1), low_closed=False),),
+        )
 
 
 def test_refusal_of_a_conjunction_is_a_disjunction():
@@ -162,7 +177,15 @@ def test_what_always_holds_vanishes(rule):
 
 @pytest.mark.parametrize(
     "rule",
-    ["1 == 2", "x < 1 and x > 2", "x in {1} and x in {2}", "x in (1, 2) and x is integer", "abs(a - b) <= -1", "a - b <= 1 and a - b >= 2", "s == 'M' and s == 'F'"],
+    [
+        "1 == 2",
+        "x < 1 and x > 2",
+        "x in {1} and x in {2}",
+        "x in (1, 2) and x is integer",
+        "abs(a - b) <= -1",
+        "a - b <= 1 and a - b >= 2",
+        "s == 'M' and s == 'F'",
+    ],
 )
 def test_what_never_holds_is_an_error(rule):
     with pytest.raises(EditError, match="never hold"):
@@ -175,8 +198,12 @@ def test_xpath_forms():
 
     assert classify(Comparison("<=", number("a"), number("b"))) == (linear("a:1 b:-1", "<="),)
     assert classify(Comparison("==", Variable("s"), Text("M"))) == (RangePart("s", texts=("M",)),)
-    assert classify(Comparison("==", Function("string", (Variable("s"),)), Text("M"))) == (RangePart("s", texts=("M",)),)
-    assert classify(Function("boolean", (Comparison(">", number("a"), Number(F(1))),))) == (RangePart("a", low=F(1), low_closed=False),)
+    assert classify(Comparison("==", Function("string", (Variable("s"),)), Text("M"))) == (
+        RangePart("s", texts=("M",)),
+    )
+    assert classify(Function("boolean", (Comparison(">", number("a"), Number(F(1))),))) == (
+        RangePart("a", low=F(1), low_closed=False),
+    )
     assert classify(Truth(True)) == ()
     assert classify(Function("number", (Variable("a"),))) == (CheckedPart(Function("number", (Variable("a"),))),)
 
@@ -208,10 +235,18 @@ relations = st.sampled_from(["==", "!=", "<", "<=", ">", ">="])
 simple = st.one_of(
     st.builds("{} {} {}".format, numbers, relations, numbers),
     st.builds("{} {} {}".format, st.sampled_from(NAMES), relations, st.sampled_from(["0", "1", "-2"])),
-    st.builds("{} in {}".format, st.sampled_from(NAMES), st.sampled_from(["[0, 2)", "{1, 2, -1}", "(-inf, 1]", "(0, b]"])),
+    st.builds(
+        "{} in {}".format, st.sampled_from(NAMES), st.sampled_from(["[0, 2)", "{1, 2, -1}", "(-inf, 1]", "(0, b]"])
+    ),
     st.builds("{} not in {}".format, st.sampled_from(NAMES), st.sampled_from(["[0, 2)", "{1, 2, -1}"])),
     st.builds("{} is integer".format, st.sampled_from(NAMES)),
-    st.builds("abs({} - {}) {} {}".format, st.sampled_from(NAMES), st.sampled_from(NAMES), st.sampled_from(["<=", "<", ">"]), st.sampled_from("01")),
+    st.builds(
+        "abs({} - {}) {} {}".format,
+        st.sampled_from(NAMES),
+        st.sampled_from(NAMES),
+        st.sampled_from(["<=", "<", ">"]),
+        st.sampled_from("01"),
+    ),
 )
 rules = st.recursive(
     simple,

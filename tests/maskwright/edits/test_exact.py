@@ -38,7 +38,9 @@ NAMES = ("a", "b", "c")
 
 
 def columns(**texts: list[str | None]) -> Columns:
-    return Columns.from_batch(pa.RecordBatch.from_pydict({name: pa.array(own, pa.string()) for name, own in texts.items()}))
+    return Columns.from_batch(
+        pa.RecordBatch.from_pydict({name: pa.array(own, pa.string()) for name, own in texts.items()})
+    )
 
 
 def verdict(rule: str, data: Columns) -> str:
@@ -50,7 +52,7 @@ def verdict(rule: str, data: Columns) -> str:
 # --- an oracle that knows nothing of vectors -------------------------------------------------------------------------
 
 
-def value_of(node: Expression, row: dict[str, Fraction | None]) -> Fraction | None:
+def value_of(node: Expression, row: dict[str, Fraction | None]) -> Fraction | None:  # noqa: C901, PLR0911
     match node:
         case Number(value):
             return value
@@ -68,7 +70,9 @@ def value_of(node: Expression, row: dict[str, Fraction | None]) -> Fraction | No
             if operator == "^":
                 return None if x == 0 and y < 0 else x ** int(y)
             whole = 0 if operator != "mod" else abs(x) // abs(y) * (1 if x * y >= 0 else -1)
-            return {"+": x + y, "-": x - y, "*": x * y, "/": x / y if operator == "/" else x, "mod": x - y * whole}[operator]
+            return {"+": x + y, "-": x - y, "*": x * y, "/": x / y if operator == "/" else x, "mod": x - y * whole}[
+                operator
+            ]
         case Function(name, arguments):
             values = [value_of(argument, row) for argument in arguments]
             if any(value is None for value in values):
@@ -85,7 +89,7 @@ def value_of(node: Expression, row: dict[str, Fraction | None]) -> Fraction | No
             raise AssertionError(node)
 
 
-def truth_of(node: Expression, row: dict[str, Fraction | None]) -> bool | None:
+def truth_of(node: Expression, row: dict[str, Fraction | None]) -> bool | None:  # noqa: C901, PLR0911, PLR0912
     match node:
         case Truth(value):
             return value
