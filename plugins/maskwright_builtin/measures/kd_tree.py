@@ -106,30 +106,6 @@ def _put_median(keys: NDArray[np.float64], order: NDArray[np.int64], begin: int,
 
 
 @compiled
-def fill_leaves(
-    points: NDArray[np.float64], order: NDArray[np.int64], bounds: NDArray[np.int64]
-) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]:
-    """Coordinates of the leaves side by side, and their bounding boxes.
-
-    Returns
-    -------
-    leaves : ndarray of shape (leaves, d, WIDTH), float64
-        NaN where a leaf has fewer points: neither nearer nor tied.
-    low, high : ndarray of shape (leaves, d), float64
-    """
-    count, d = len(bounds) - 1, points.shape[1]
-    leaves = np.full((count, d, WIDTH), np.nan)
-    low, high = np.full((count, d), np.inf), np.full((count, d), -np.inf)
-    for leaf in range(count):
-        for i in range(bounds[leaf], bounds[leaf + 1]):
-            for j in range(d):
-                value = points[order[i], j]
-                leaves[leaf, j, i - bounds[leaf]] = value
-                low[leaf, j], high[leaf, j] = min(low[leaf, j], value), max(high[leaf, j], value)
-    return leaves, low, high
-
-
-@compiled
 def count_ties(  # noqa: C901, PLR0912 - calls and small arrays inside a kernel cost more than its branches
     queries: NDArray[np.float64],
     limits: NDArray[np.float64],
@@ -153,7 +129,7 @@ def count_ties(  # noqa: C901, PLR0912 - calls and small arrays inside a kernel 
         Squared distances ``sum(((query - point) * weight) ** 2)`` summed in column order.
     weight : ndarray of shape (d,), positive
     leaves : ndarray of shape (leaves, d, WIDTH)
-        See `fill_leaves`.
+        Coordinates of each leaf's points side by side; NaN, neither nearer nor tied, where it has fewer than WIDTH.
     bounds : ndarray of shape (leaves + 1,), int64
     copies, lowest : ndarray of shape (c,), int64
         How many records have this row, and the lowest of their positions; in the order of the leaves.

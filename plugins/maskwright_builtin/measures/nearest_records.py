@@ -107,12 +107,16 @@ class _Tree:
 
 def _build(targets: NDArray[np.float64], weight: NDArray[np.float64]) -> tuple[_Tree, NDArray[np.int64]]:
     """Tree of the distinct rows, and the row of each target."""
-    from maskwright_builtin.measures.kd_tree import WIDTH, fill_leaves, order_by_leaf  # noqa: PLC0415
+    from maskwright_builtin.measures.kd_tree import WIDTH, order_by_leaf  # noqa: PLC0415
 
     rows, copies, lowest, row_of = _distinct_rows(targets)
     depth = max(0, math.ceil(math.log2(len(rows) / WIDTH)))
     order, bounds = order_by_leaf(rows, weight, depth)
-    leaves, low, high = fill_leaves(rows, order, bounds)
+    points = rows[order]
+    leaf = np.repeat(np.arange(len(bounds) - 1), np.diff(bounds))
+    leaves = np.full((len(bounds) - 1, rows.shape[1], WIDTH), np.nan)
+    leaves[leaf, :, np.arange(len(rows)) - bounds[leaf]] = points
+    low, high = np.minimum.reduceat(points, bounds[:-1]), np.maximum.reduceat(points, bounds[:-1])
     lows, highs, levels = [], [], [0]
     while len(low) > 1:
         grouped_low, grouped_high = _grouped(low, np.inf, WIDTH), _grouped(high, -np.inf, WIDTH)
