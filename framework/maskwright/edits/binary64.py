@@ -8,7 +8,7 @@ holds in plain floating-point arithmetic, so that published values pass at a thi
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Protocol, cast
+from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 import pyarrow as pa
@@ -181,12 +181,9 @@ class _XPath:
         self.columns = columns
         self._domain = domain
 
-    def value(self, node: Expression) -> _Value:
-        value = self._value(node)
-        # numpy turns arrays of shape () into scalars, which have another type.
-        return value if isinstance(value, (_Nodes, _Strings)) else cast("_Value", np.asarray(value))
-
-    def _value(self, node: Expression) -> _Value:  # noqa: C901, PLR0911 - one case for each kind of node
+    # numpy makes scalars of arrays of shape (), hence np.asarray throughout: a scalar's type is no array's. One frame
+    # for each level of the tree, so that the deepest tree stays far from the interpreter's recursion limit.
+    def value(self, node: Expression) -> _Value:  # noqa: C901, PLR0911 - one case for each kind of node
         match node:
             case Number(value):
                 return np.array(float(value))
@@ -203,7 +200,7 @@ class _XPath:
             case Comparison(operator, left, right):
                 return self.compare(operator, self.value(left), self.value(right))
             case Not(operand):
-                return np.logical_not(self.truth(operand))
+                return np.asarray(np.logical_not(self.truth(operand)))
             case And(operands):
                 return self._join(np.logical_and, operands)
             case Or(operands):
@@ -237,12 +234,12 @@ class _XPath:
             compared = _same_text(left, right) if operator == "==" else np.logical_not(_same_text(left, right))
         else:
             compared = np.asarray(_COMPARE[operator](_numbers(left), _numbers(right)))
-        return np.logical_and(present, compared)
+        return np.asarray(np.logical_and(present, compared))
 
     def _join(self, junction: Callable[[Any, Any], Any], operands: Sequence[Expression]) -> Booleans:
         joined = self.truth(operands[0])
         for operand in operands[1:]:
-            joined = junction(joined, self.truth(operand))
+            joined = np.asarray(junction(joined, self.truth(operand)))
         return joined
 
     def _call(self, name: str, arguments: Sequence[Expression]) -> _Value:  # noqa: PLR0911 - one case for each function
@@ -255,7 +252,7 @@ class _XPath:
                 choose = np.minimum if name == "min" else np.maximum
                 extreme = self.number(arguments[0])
                 for argument in arguments[1:]:
-                    extreme = choose(extreme, self.number(argument))
+                    extreme = np.asarray(choose(extreme, self.number(argument)))
                 return extreme
         operand = self.number(arguments[0])
         match name:
@@ -284,12 +281,13 @@ class _XPath:
                     inside = self.compare("<=" if low_closed else "<", self.value(low), self.value(operand))
                 if high is not None:
                     below = self.compare("<=" if high_closed else "<", self.value(operand), self.value(high))
-                    inside = np.logical_and(inside, below)
+                    inside = np.asarray(np.logical_and(inside, below))
                 return inside
             case InSet(operand, members):
                 member: Booleans = np.array(False)
                 for possible in members:
-                    member = np.logical_or(member, self.compare("==", self.value(operand), self.value(possible)))
+                    same = self.compare("==", self.value(operand), self.value(possible))
+                    member = np.asarray(np.logical_or(member, same))
                 return member
             case IsMissing(Variable(name)):
                 return (self.columns[name] if name in self.columns else _absent(self.columns.n)).missing
@@ -309,7 +307,7 @@ class _Plain(_XPath):
     def compare(self, operator: ComparisonOperator, left: _Value, right: _Value) -> Booleans:
         if operator in ("==", "!=") and isinstance(left, _Nodes) and isinstance(right, _Nodes):
             equal = self._equal_cells(left, right)
-            return equal if operator == "==" else np.logical_not(equal)
+            return equal if operator == "==" else np.asarray(np.logical_not(equal))
         if not (isinstance(left, _Strings) or isinstance(right, _Strings)):
             left, right = (_numbers(side) if isinstance(side, _Nodes) else side for side in (left, right))
         return super().compare(operator, left, right)

@@ -305,11 +305,9 @@ def _read_rule(reading: _Reading, element: Element, rule: _Rule) -> None:
             continue
         name = _name(reading, child, rule.pattern)
         try:
-            tree = _test(reading, child, rule.scope)
+            reading.edits.append(_edit(reading, child, rule, name, _test(reading, child, rule.scope)))
         except EditError as error:
             reading.problems.extend(error.problems)
-            continue
-        reading.edits.append(_edit(reading, child, rule, name, tree))
     if element.attributes.keys() & {"role", "flag", "severity"}:
         reading.note(element, "role, flag and severity count on an assert, not on its rule")
 

@@ -394,6 +394,25 @@ def test_every_mistake_is_reported_with_its_line(tmp_path: Path) -> None:
     assert "sum(V1)" in str(caught.value)
 
 
+def test_rules_that_can_never_hold_are_reported_with_the_other_mistakes(tmp_path: Path) -> None:
+    body = rule('<assert test="1 = 2">m</assert><assert test="sum(V1)">m</assert>')
+    with pytest.raises(EditError) as caught:
+        read_schematron(written(tmp_path, schema_of(body)))
+    assert len(caught.value.problems) == 2
+
+
+@pytest.mark.parametrize(
+    "wrap", ["floor({})", "not({})", "-{}", "({} + 0)", "({} = 1)", "boolean({})", "string({})", "({} and V1)"]
+)
+def test_the_deepest_test_is_read_classified_and_evaluated(tmp_path: Path, wrap: str) -> None:
+    text = "V1"
+    for _ in range(198):
+        text = wrap.format(text)
+    schema = schema_of(rule(f'<assert test="{text}">m</assert>'))
+    edits = read_schematron(written(tmp_path, schema))
+    assert evaluate_xpath(edits["p"].expression, columns_of(records({"V1": "1"}))).holds.shape == (1,)
+
+
 # Hostile and damaged files
 
 DOCTYPES = {
