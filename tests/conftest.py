@@ -6,6 +6,9 @@ from pathlib import Path
 
 import pytest
 
+# A package of its own: its tests run where it is installed, from test_example_plugin.py.
+collect_ignore = ["example_plugin"]
+
 SHARED = Path(__file__).resolve().parents[2] / "shared"
 
 

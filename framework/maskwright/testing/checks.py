@@ -1,0 +1,130 @@
+"""What the checks of all kinds of plugins share: parameters to run with, excuses, documentation."""
+
+from __future__ import annotations
+
+import pickle
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, Protocol
+
+import numpy as np
+from pydantic import BaseModel, ValidationError
+
+from maskwright.yaml_document import load_yaml
+
+if TYPE_CHECKING:
+    from _pytest.mark.structures import ParameterSet
+
+    from maskwright.plugins.measure import Measure
+    from maskwright.plugins.method import Method
+    from maskwright.plugins.partition import Partition
+
+Check = Callable[[], object]
+Params = Mapping[str, BaseModel | Mapping[str, Any]]
+Excuses = Mapping[str, str]
+
+
+class Checked(Protocol):
+    """What the kit needs of a plugin, whatever its kind."""
+
+    @property
+    def name(self) -> str:
+        """The plugin's name."""
+        ...
+
+    @property
+    def params(self) -> type[BaseModel]:
+        """Its parameter model."""
+        ...
+
+
+def require(holds: bool | np.bool_, message: str) -> None:
+    """Fail the check with `message` unless `holds`; unlike a statement, it also works under ``python -O``."""
+    if not holds:
+        raise AssertionError(message)
+
+
+def collected(checks: Iterable[tuple[str, str, Check]], excuses: Excuses) -> list[ParameterSet]:
+    """Pytest parameters of checks named by plugin and check.
+
+    An excuse is a strict xfail: when the check starts to pass, the excuse must go.
+    """
+    import pytest
+
+    found = list(checks)
+    names = {f"{plugin}-{check}" for plugin, check, _ in found}
+    unknown = sorted(set(excuses) - names - {check for _, check, _ in found})
+    if unknown:
+        raise ValueError(f"excuses for no check: {', '.join(unknown)}; the checks are: {', '.join(sorted(names))}")
+    parameters = []
+    for plugin, check, function in found:
+        name = f"{plugin}-{check}"
+        reason = excuses.get(name, excuses.get(check))
+        marks = () if reason is None else (pytest.mark.xfail(strict=True, reason=reason),)
+        parameters.append(pytest.param(function, id=name, marks=marks))
+    return parameters
+
+
+def params_of(plugin: Checked, given: Params) -> BaseModel:
+    """Parameters to run a plugin with: those given, else its defaults, else those of its example."""
+    chosen = given.get(plugin.name)
+    if isinstance(chosen, BaseModel):
+        return chosen
+    if chosen is None and plugin.params.model_config.get("extra") != "allow":
+        try:
+            return plugin.params.model_validate({})
+        except ValidationError:
+            chosen = example_params(plugin)
+    require(
+        chosen is not None,
+        f"{plugin.name}: no defaults for every parameter: give an example, or the kit params={{{plugin.name!r}: ...}}",
+    )
+    return plugin.params.model_validate(chosen)
+
+
+def example_params(plugin: Checked) -> dict[str, Any] | None:
+    """Parameters in a method's example (a YAML step), without those that the planner reads; None without example."""
+    example = getattr(plugin, "example", "")
+    if not example:
+        return None
+    step = load_yaml(example, f"example of {plugin.name}").to_python()
+    if isinstance(step, list) and len(step) == 1:
+        step = step[0]
+    require(
+        isinstance(step, dict) and step.get("method") == plugin.name,
+        f"the example must be a step: method: {plugin.name}, params: ...",
+    )
+    fields = plugin.params.model_fields
+    return {name: value for name, value in (step.get("params") or {}).items() if name in fields}
+
+
+def generator(seed: int = 20230) -> np.random.Generator:
+    """Randomness for one call of a plugin."""
+    return np.random.default_rng(seed)
+
+
+def leaves_alone(rng: np.random.Generator, work: Callable[[np.random.Generator], object]) -> bool:
+    """Whether `work` takes nothing from the generator."""
+    before = pickle.dumps(rng.bit_generator.state)
+    work(rng)
+    return pickle.dumps(rng.bit_generator.state) == before
+
+
+def check_picklable(plugin: Method | Measure | Partition, function: Callable[..., Any]) -> None:
+    """Work is sent to other processes, so its function must be importable by name."""
+    try:
+        pickle.loads(pickle.dumps(function))  # noqa: S301 - what was pickled in this line
+    except (pickle.PicklingError, AttributeError, TypeError) as error:
+        raise AssertionError(f"{plugin.name}: define its function at the top of a module ({error})") from None
+
+
+def check_documented(plugin: Method | Measure | Partition) -> None:
+    """Summary, reference, and a description of every parameter."""
+    require(bool(plugin.summary.strip()), f"{plugin.name}: summary is empty; it is what `maskwright plugins` shows")
+    require(bool(plugin.reference.strip()), f"{plugin.name}: reference is empty; name the paper, or say 'none'")
+    silent = [name for name, field in plugin.params.model_fields.items() if not field.description]
+    require(not silent, f"{plugin.name}: parameters without description: {', '.join(silent)}")
+
+
+def named(prefix: str, checks: Sequence[tuple[str, Check]]) -> list[tuple[str, str, Check]]:
+    """Add a plugin's name to its checks."""
+    return [(prefix, name, check) for name, check in checks]

@@ -1,0 +1,113 @@
+"""Whether what a method claims to preserve does hold in what it makes."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from pydantic import BaseModel
+
+from maskwright.plugins.method import Method
+from maskwright.testing.blocks import block_of, numbers
+from maskwright.testing.checks import generator, require
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from maskwright.plugins.block import Block
+
+RELATIVE = 1e-9
+"""Rounding in binary64, far above the error of a sum of a hundred terms, far below any effect of masking."""
+
+ParamsOf = Callable[[Method, Any], BaseModel]
+Claim = Callable[[Method, ParamsOf, Any], None]
+
+
+def _masked(method: Method, params_of: ParamsOf, given: Any, block: Block) -> NDArray[np.float64]:
+    return method.protect(block, params_of(method, given), generator()).values
+
+
+def _several_variables(method: Method, claim: str) -> None:
+    require(method.scope != "variable", f"a method that sees one variable at a time cannot claim {claim!r}")
+
+
+def linear(method: Method, params_of: ParamsOf, given: Any) -> None:
+    """Require that a sum that holds in every record holds in every masked record."""
+    _several_variables(method, "linear")
+    parts = numbers(60, 2)
+    values = np.column_stack([parts, parts.sum(axis=1)])
+    masked = _masked(method, params_of, given, block_of(values, rules=["x1 + x2 == x3"]))
+    gap = np.abs(masked[:, 0] + masked[:, 1] - masked[:, 2])
+    require(gap.max() <= RELATIVE * np.abs(values).max(), "x1 + x2 == x3 holds in the input, not in the output")
+
+
+def product(method: Method, params_of: ParamsOf, given: Any) -> None:
+    """Require that a product of positive factors that holds in every record holds in every masked record."""
+    _several_variables(method, "product")
+    factors = numbers(60, 2)
+    values = np.column_stack([factors, factors.prod(axis=1)])
+    block = block_of(values, rules=["x1 * x2 == x3"], operator="geometric_mean")
+    masked = _masked(method, params_of, given, block)
+    gap = np.abs(masked[:, 0] * masked[:, 1] / masked[:, 2] - 1.0)
+    require(gap.max() <= RELATIVE, "x1 * x2 == x3 holds in the input, not in the output")
+
+
+def inequality(method: Method, params_of: ParamsOf, given: Any) -> None:
+    """Require that an inequality that holds in every record holds in every masked record."""
+    _several_variables(method, "inequality")
+    parts = numbers(60, 2)
+    values = np.column_stack([parts[:, 0], parts.sum(axis=1)])
+    masked = _masked(method, params_of, given, block_of(values, rules=["x1 <= x2"]))
+    excess = masked[:, 0] - masked[:, 1]
+    require(excess.max() <= RELATIVE * np.abs(values).max(), "x1 <= x2 holds in the input, not in the output")
+
+
+def in_range(method: Method, params_of: ParamsOf, given: Any) -> None:
+    """Require that masked values stay between the smallest and the largest original value."""
+    values = numbers(60, 1 if method.scope == "variable" else 3)
+    masked = _masked(method, params_of, given, block_of(values))
+    slack = RELATIVE * np.abs(values).max()
+    inside = (masked >= values.min(axis=0) - slack) & (masked <= values.max(axis=0) + slack)
+    require(inside.all(), "masked values leave the range of the original ones")
+
+
+def domain(method: Method, params_of: ParamsOf, given: Any) -> None:
+    """Require that every masked value is one that occurs in the original column."""
+    variable_type = (
+        "ordinal" if "ordinal" in method.accepts else "integer" if "integer" in method.accepts else "continuous"
+    )
+    values = numbers(60, 1 if method.scope == "variable" else 3, variable_type)
+    masked = _masked(method, params_of, given, block_of(values, variable_type, operator="lower_median"))
+    for position in range(values.shape[1]):
+        known = np.isin(masked[:, position], values[:, position])
+        require(known.all(), "a masked value occurs nowhere in the original column")
+
+
+def mean(method: Method, params_of: ParamsOf, given: Any) -> None:
+    """Require that means of the masked variables are those of the original ones."""
+    values = numbers(60, 1 if method.scope == "variable" else 3)
+    masked = _masked(method, params_of, given, block_of(values))
+    gap = np.abs(masked.mean(axis=0) - values.mean(axis=0)) / values.std(axis=0)
+    require(gap.max() <= RELATIVE, "the means of the masked variables are not those of the original ones")
+
+
+def covariance(method: Method, params_of: ParamsOf, given: Any) -> None:
+    """Require that covariances of the masked variables are those of the original ones."""
+    values = numbers(60, 1 if method.scope == "variable" else 3)
+    masked = _masked(method, params_of, given, block_of(values))
+    scale = np.outer(values.std(axis=0, ddof=1), values.std(axis=0, ddof=1))
+    gap = np.abs(np.cov(masked, rowvar=False) - np.cov(values, rowvar=False)) / scale
+    require(gap.max() <= 1e3 * RELATIVE, "the covariances of the masked variables are not those of the original ones")
+
+
+# The claim "k" is a check of its own, with the k that the parameters promise.
+CLAIMS: Mapping[str, Claim] = {
+    "linear": linear,
+    "product": product,
+    "inequality": inequality,
+    "range": in_range,
+    "domain": domain,
+    "mean": mean,
+    "covariance": covariance,
+}

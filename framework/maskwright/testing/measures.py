@@ -1,0 +1,196 @@
+"""Checks of measures."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from functools import partial
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from maskwright.errors import MaskwrightError
+from maskwright.plugins.measure import Comparison, Measure, Measurement
+from maskwright.testing.blocks import dataset_of, numbers, with_holes
+from maskwright.testing.checks import (
+    Check,
+    Excuses,
+    Params,
+    check_documented,
+    check_picklable,
+    collected,
+    generator,
+    leaves_alone,
+    named,
+    params_of,
+    require,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from _pytest.mark.structures import ParameterSet
+    from numpy.typing import NDArray
+
+_NONE: Excuses = {}
+_DEFAULTS: Params = {}
+RELATIVE = 1e-9
+
+
+def measure_checks(
+    measures: Sequence[Measure], *, params: Params = _DEFAULTS, excuses: Excuses = _NONE
+) -> list[ParameterSet]:
+    """Collect checks that measures keep their contract, for ``@pytest.mark.parametrize("check", ...)``.
+
+    Parameters
+    ----------
+    measures : sequence of Measure
+    params : mapping of measure name to parameters
+        Needed only where the parameter model has no defaults.
+    excuses : mapping of check name, or "measure-check", to reason
+        Checks that are known to fail; strict: an excuse that is no longer needed fails.
+
+    Returns
+    -------
+    list of pytest.param
+        Each holds a function without arguments.
+    """
+    return collected((check for one in measures for check in named(one.name, list(_checks(one, params)))), excuses)
+
+
+@dataclass(frozen=True)
+class _Files:
+    """Original and masked values, and what is done to both."""
+
+    original: NDArray[np.float64]
+    masked: NDArray[np.float64]
+    names: tuple[str, ...] = ("x1", "x2", "x3", "x4")
+    origin: NDArray[np.int64] | None = None
+
+    def comparison(self) -> Comparison:
+        return Comparison(
+            dataset_of(self.original, self.names), dataset_of(self.masked, self.names), self.names, origin=self.origin
+        )
+
+
+def _usual(n: int = 60) -> _Files:
+    original = numbers(n, 4)
+    noise = np.random.default_rng(3).normal(size=original.shape) * 0.3 * original.std(axis=0)
+    return _Files(original, original + noise)
+
+
+def _checks(measure: Measure, given: Params) -> Iterator[tuple[str, Check]]:
+    yield "parameters", partial(params_of, measure, given)
+    yield "documented", partial(check_documented, measure)
+    yield "picklable", partial(check_picklable, measure, measure.compute)
+    usual = _usual()
+    constant = _Files(usual.original.copy(), usual.masked.copy())
+    constant.original[:, 1] = constant.masked[:, 1] = 7.0
+    holes = _Files(with_holes(usual.original), with_holes(usual.masked))
+    yield "measurement", partial(_measurement, measure, given, usual)
+    yield "missing_cells", partial(_answers_or_says_why, measure, given, holes)
+    yield "constant_column", partial(_answers_or_says_why, measure, given, constant)
+    yield "one_record", partial(_answers_or_says_why, measure, given, _Files(usual.original[:1], usual.masked[:1]))
+    rows = np.arange(0, 60, 2)
+    sampled = _Files(usual.original, usual.masked[rows], origin=rows.astype(np.int64))
+    yield "sampled_records", partial(_answers_or_says_why, measure, given, sampled)
+    yield "identity", partial(_identity, measure, given)
+    yield "input_unmodified", partial(_input_unmodified, measure, given)
+    yield "same_seed_same_result", partial(_same_seed, measure, given)
+    if measure.deterministic:
+        yield "deterministic", partial(_deterministic, measure, given)
+    for claim in sorted(measure.invariant_to):
+        yield f"invariant_to_{claim}", partial(_invariant, measure, given, claim)
+
+
+def _compute(measure: Measure, given: Params, files: _Files, seed: int = 20230) -> Measurement:
+    return measure.compute(files.comparison(), params_of(measure, given), generator(seed))
+
+
+def _measurement(measure: Measure, given: Params, files: _Files) -> None:
+    found = _compute(measure, given, files)
+    _check_measurement(measure, files, found)
+    require(math.isfinite(found.value), "the value must be finite for two usual files")
+
+
+def _check_measurement(measure: Measure, files: _Files, found: Measurement) -> None:
+    require(isinstance(found, Measurement), "compute must return a maskwright.Measurement")
+    require(isinstance(found.value, float), f"value must be a float, not {type(found.value).__name__}")
+    require(not math.isnan(found.value) or bool(found.notes), "a value that is not defined needs a note that says why")
+    low, high = measure.range
+    slack = RELATIVE * max(1.0, abs(found.value)) if math.isfinite(found.value) else 0.0
+    require(math.isnan(found.value) or low is None or found.value >= low - slack, f"value is below the range's {low}")
+    require(
+        math.isnan(found.value) or high is None or found.value <= high + slack, f"value is above the range's {high}"
+    )
+    unknown = set(found.per_variable) - set(files.names)
+    require(not unknown, "per_variable holds names that are no variables of the comparison")
+    for name, part in {**found.parts, **found.per_variable}.items():
+        require(isinstance(name, str) and isinstance(part, float), "parts and per_variable map text to float")
+    if found.per_record is not None:
+        shape = (len(files.masked),)
+        require(found.per_record.shape == shape, f"per_record must have shape {shape}, one for each masked record")
+    if found.interval is not None:
+        require(found.interval[0] <= found.value <= found.interval[1], "the interval must hold the value")
+
+
+def _answers_or_says_why(measure: Measure, given: Params, files: _Files) -> None:
+    """Degenerate files are measured, or refused with a sentence for people."""
+    try:
+        found = _compute(measure, given, files)
+    except MaskwrightError as error:
+        require(bool(str(error).strip()), "a refusal must say why")
+        return
+    _check_measurement(measure, files, found)
+
+
+def _identity(measure: Measure, given: Params) -> None:
+    """Require that a file compared with itself has the best loss, and no better a risk than a masked one."""
+    usual = _usual()
+    same = _compute(measure, given, _Files(usual.original, usual.original)).value
+    masked = _compute(measure, given, usual).value
+    gain = masked - same if measure.direction == "lower" else same - masked
+    slack = RELATIVE * max(1.0, abs(same), abs(masked))
+    if measure.kind == "loss":
+        require(gain >= -slack, "an unchanged file must not have a worse loss than a masked one")
+        best = measure.range[0] if measure.direction == "lower" else measure.range[1]
+        require(best is None or abs(same - best) <= 1e-6, f"an unchanged file must have the best value, {best}")
+    elif measure.kind == "risk":
+        require(gain <= slack, "an unchanged file must not have a better risk than a masked one")
+
+
+def _input_unmodified(measure: Measure, given: Params) -> None:
+    comparison = _usual().comparison()
+    before = [column.values.copy() for data in (comparison.original, comparison.masked) for column in data]
+    measure.compute(comparison, params_of(measure, given), generator())
+    after = [column.values for data in (comparison.original, comparison.masked) for column in data]
+    require(all(map(np.array_equal, before, after)), "compute changed the data it was given")
+
+
+def _same_seed(measure: Measure, given: Params) -> None:
+    one, other = (_compute(measure, given, _usual()).value for _ in range(2))
+    require(one == other, "two calls with the same seed gave different values: take all randomness from rng")
+
+
+def _deterministic(measure: Measure, given: Params) -> None:
+    params, comparison = params_of(measure, given), _usual().comparison()
+    untouched = leaves_alone(generator(), lambda rng: measure.compute(comparison, params, rng))
+    require(untouched, "deterministic is claimed, and compute takes numbers from rng")
+
+
+def _invariant(measure: Measure, given: Params, claim: str) -> None:
+    usual = _usual()
+    if claim == "affine":
+        # Powers of two keep the numbers exact, so only the measure itself can make a difference.
+        factors, shifts = np.array([4.0, 0.5, 1.0, 8.0]), np.array([0.0, 16.0, -32.0, 64.0])
+        changed = _Files(usual.original * factors + shifts, usual.masked * factors + shifts)
+    elif claim == "records":
+        order = np.random.default_rng(4).permutation(len(usual.original))
+        changed = _Files(usual.original[order], usual.masked[order])
+    else:
+        order = np.array([2, 0, 3, 1])
+        names = tuple(usual.names[position] for position in order)
+        changed = _Files(usual.original[:, order], usual.masked[:, order], names)
+    one, other = (_compute(measure, given, files).value for files in (usual, changed))
+    same = math.isclose(one, other, rel_tol=1e-6, abs_tol=1e-9)
+    require(same, f"invariance to {claim} is claimed, and the value changes")

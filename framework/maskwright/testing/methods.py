@@ -1,0 +1,192 @@
+"""Checks of protection methods."""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from maskwright.errors import MaskwrightError
+from maskwright.plugins.method import Masked, Method
+from maskwright.testing.blocks import TYPES, block_of, numbers, with_holes
+from maskwright.testing.checks import (
+    Check,
+    Excuses,
+    Params,
+    check_documented,
+    check_picklable,
+    collected,
+    example_params,
+    generator,
+    leaves_alone,
+    named,
+    params_of,
+    require,
+)
+from maskwright.testing.claims import CLAIMS
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from _pytest.mark.structures import ParameterSet
+
+    from maskwright.plugins.block import Block
+
+_NONE: Excuses = {}
+_DEFAULTS: Params = {}
+
+
+def method_checks(
+    methods: Sequence[Method], *, params: Params = _DEFAULTS, excuses: Excuses = _NONE
+) -> list[ParameterSet]:
+    """Collect checks that methods keep their contract, for ``@pytest.mark.parametrize("check", ...)``.
+
+    Parameters
+    ----------
+    methods : sequence of Method
+    params : mapping of method name to parameters
+        Left out: the parameter model's defaults, else those of the method's example.
+    excuses : mapping of check name, or "method-check", to reason
+        Checks that are known to fail; strict: an excuse that is no longer needed fails.
+
+    Returns
+    -------
+    list of pytest.param
+        Each holds a function without arguments.
+    """
+    return collected((check for one in methods for check in named(one.name, list(_checks(one, params)))), excuses)
+
+
+def _checks(method: Method, given: Params) -> Iterator[tuple[str, Check]]:
+    yield "parameters", partial(params_of, method, given)
+    yield "documented", partial(check_documented, method)
+    yield "example", partial(_example, method)
+    yield "picklable", partial(check_picklable, method, method.protect)
+    p = 1 if method.scope == "variable" else 3
+    accepted = [name for name in TYPES if name in method.accepts]
+    for name in accepted:
+        yield f"shapes_{name}", partial(_shapes, method, given, block_of(numbers(60, p, name), name))
+        if "missing" in method.accepts:
+            block = block_of(with_holes(numbers(60, p, name)), name)
+            yield f"missing_cells_{name}", partial(_shapes, method, given, block)
+        yield f"one_record_{name}", partial(_answers_or_says_why, method, given, block_of(numbers(1, p, name), name))
+        same = block_of(np.repeat(numbers(1, p, name), 30, axis=0), name)
+        yield f"identical_records_{name}", partial(_answers_or_says_why, method, given, same)
+    if not accepted:
+        return
+    first = accepted[0]
+    usual = block_of(numbers(60, p, first), first)
+    if p > 1:
+        constant = numbers(60, p, first)
+        constant[:, 1] = 2.0
+        yield "constant_column", partial(_answers_or_says_why, method, given, block_of(constant, first))
+    if first == "continuous":
+        yield "large_numbers", partial(_shapes, method, given, block_of(numbers(60, p) * 1e9 + 1e12))
+    yield "input_unmodified", partial(_input_unmodified, method, given, usual)
+    yield "same_seed_same_result", partial(_same_seed, method, given, usual)
+    yield "progress_is_a_share", partial(_progress, method, given, usual)
+    yield "clusters_and_representatives", partial(_clusters, method, given, usual)
+    if method.deterministic:
+        yield "deterministic", partial(_deterministic, method, given, usual)
+    if method.k_parameter is not None:
+        yield "k_respected", partial(_k_respected, method, given, usual)
+    for claim in sorted(method.preserves & set(CLAIMS)):
+        yield f"preserves_{claim}", partial(CLAIMS[claim], method, params_of, given)
+
+
+def _protected(method: Method, given: Params, block: Block, seed: int = 20230) -> Masked:
+    return method.protect(block, params_of(method, given), generator(seed))
+
+
+def _example(method: Method) -> None:
+    params = example_params(method)
+    require(params is not None, f"{method.name}: example is empty; write a YAML step that runs")
+    method.params.model_validate(params)
+
+
+def _shapes(method: Method, given: Params, block: Block) -> None:
+    _check_shapes(block, _protected(method, given, block))
+
+
+def _check_shapes(block: Block, masked: Masked) -> None:
+    require(isinstance(masked, Masked), "protect must return a maskwright.Masked")
+    m = block.n if masked.origin is None else len(masked.origin)
+    p = block.p if masked.variables is None else len(masked.variables)
+    require(masked.values.shape == (m, p), f"values must have shape {(m, p)}, not {masked.values.shape}")
+    require(masked.values.dtype == np.float64, f"values must be float64, not {masked.values.dtype}")
+    require(masked.missing.shape == (m, p), f"missing must have shape {(m, p)}, not {masked.missing.shape}")
+    require(masked.missing.dtype == np.bool_, f"missing must be bool, not {masked.missing.dtype}")
+    require(np.array_equal(np.isnan(masked.values), masked.missing), "values must be NaN exactly where missing")
+    require(not np.isinf(masked.values).any(), "values must be finite")
+    if masked.origin is not None:
+        rows = masked.origin
+        require(len(np.unique(rows)) == m and rows.min() >= 0 and rows.max() < block.n, "origin must hold rows, once")
+    for position, variable in enumerate(masked.variables or block.variables):
+        if variable.categories:
+            codes = masked.values[~masked.missing[:, position], position]
+            known = np.isin(codes, np.arange(len(variable.categories)))
+            require(known.all(), f"{variable.name} is {variable.type}: its values must be codes of its categories")
+
+
+def _answers_or_says_why(method: Method, given: Params, block: Block) -> None:
+    """Degenerate blocks are masked, or refused with a sentence for people."""
+    try:
+        masked = _protected(method, given, block)
+    except MaskwrightError as error:
+        require(bool(str(error).strip()), "a refusal must say why")
+        return
+    _check_shapes(block, masked)
+
+
+def _input_unmodified(method: Method, given: Params, block: Block) -> None:
+    values, missing = block.values.copy(), block.missing.copy()
+    _protected(method, given, block)
+    same = np.array_equal(values, block.values, equal_nan=True) and np.array_equal(missing, block.missing)
+    require(same, "protect changed the block it was given")
+
+
+def _same_seed(method: Method, given: Params, block: Block) -> None:
+    one, other = (_protected(method, given, block) for _ in range(2))
+    same = np.array_equal(one.values, other.values, equal_nan=True)
+    require(same, "two calls with the same seed gave different values: take all randomness from rng")
+
+
+def _deterministic(method: Method, given: Params, block: Block) -> None:
+    params = params_of(method, given)
+    untouched = leaves_alone(generator(), lambda rng: method.protect(block, params, rng))
+    require(untouched, "deterministic is claimed, and protect takes numbers from rng")
+    one, other = (_protected(method, given, block, seed).values for seed in (1, 2))
+    require(np.array_equal(one, other, equal_nan=True), "deterministic is claimed, and two calls differ")
+
+
+def _progress(method: Method, given: Params, block: Block) -> None:
+    from dataclasses import replace
+
+    told: list[float] = []
+    _protected(method, given, replace(block, progress=told.append))
+    require(all(0.0 <= share <= 1.0 for share in told), "progress must be told a share between 0 and 1")
+    require(told == sorted(told), "the share told to progress must not fall")
+
+
+def _clusters(method: Method, given: Params, block: Block) -> None:
+    masked = _protected(method, given, block)
+    require((masked.labels is None) == (masked.representatives is None), "give labels and representatives, or neither")
+    if masked.labels is None or masked.representatives is None:
+        return
+    labels, representatives = masked.labels, masked.representatives
+    require(labels.dtype == np.int64 and labels.shape == (len(masked.values),), "labels: one int64 for each record")
+    present = np.unique(labels)
+    whole = np.array_equal(present, np.arange(len(representatives)))
+    require(whole, "labels must be 0..c-1, each used, one row of representatives for each")
+    equal = (masked.values == representatives[labels]) | masked.missing
+    require(equal.all(), "values must be representatives[labels] where not missing")
+
+
+def _k_respected(method: Method, given: Params, block: Block) -> None:
+    k = int(getattr(params_of(method, given), str(method.k_parameter)))
+    masked = _protected(method, given, block)
+    if masked.labels is not None:
+        require(np.bincount(masked.labels).min() >= k, f"a cluster has fewer than k = {k} records")
+    _, sizes = np.unique(masked.values, axis=0, return_counts=True)
+    require(sizes.min() >= k, f"fewer than k = {k} records share one combination of masked values")
