@@ -30,7 +30,7 @@ def plural(number: int, noun: str) -> str:
 
 def figure(value: float | None) -> str:
     """Format a measured number with about four significant digits; ``undefined`` when there is none."""
-    if value is None or value != value:  # noqa: PLR0124 - NaN is the number that differs from itself
+    if value is None or value != value:
         return "undefined"
     if value == 0:
         return "0"
@@ -112,13 +112,15 @@ def verdict(record: Mapping[str, Any]) -> str:
         reasons = [f"{plural(len(errors), 'edit')} violated ({', '.join(errors)})"] if errors else []
         reasons += [f"{plural(len(missed), 'threshold')} missed ({', '.join(missed)})"] if missed else []
         return "Not released: " + ("; ".join(reasons) or "see the notices") + "."
-    said = f"Released: {_what_holds(len(record['edits']), len(warnings))} in each of "
-    said += f"{plural(record['records'], 'masked record')}."
+    said = (
+        f"Released: {_what_holds(len(record['edits']), len(warnings))} in {plural(record['records'], 'masked record')}"
+    )
+    arrived = sum(edit["violations_on_arrival"] or 0 for edit in record["edits"])
+    said += f" ({plural(arrived, 'violation')} in the original)." if arrived else "."
     if warnings:
         are = "warning is" if len(warnings) == 1 else "warnings are"
         said += f" {len(warnings)} {are} violated ({', '.join(warnings)})."
-    arrived = sum(edit["violations_on_arrival"] or 0 for edit in record["edits"])
-    return said + (f" The original had {plural(arrived, 'violation')}." if arrived else "")
+    return said
 
 
 def _what_holds(edits: int, warnings: int) -> str:
@@ -132,7 +134,7 @@ def _what_holds(edits: int, warnings: int) -> str:
 def classes_of_equal_records(k: Mapping[str, Any]) -> list[tuple[str, dict[str, Any]]]:
     """Titles and ``{"smallest", "below"}`` of the classes of records that share masked values, widest promise first.
 
-    On the variables of each group (what the method promises), on all quasi-identifiers, and on all masked variables.
+    On the variables of each group (what the method promises), on all quasi-identifiers, and on every published variable.
     """
     groups = [group for group in k.get("groups", []) if group.get("smallest") is not None]
     rows: list[tuple[str, dict[str, Any]]] = []
@@ -145,5 +147,5 @@ def classes_of_equal_records(k: Mapping[str, Any]) -> list[tuple[str, dict[str, 
         found = k["quasi_identifiers"]
         rows.append((f"on all quasi-identifiers ({', '.join(found['variables'])})", found))
     if k.get("records"):
-        rows.append(("on whole records", k["records"]))
+        rows.append(("on whole records, with unmasked variables", k["records"]))
     return rows

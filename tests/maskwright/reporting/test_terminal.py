@@ -48,7 +48,7 @@ def test_a_run_shows_each_edit_before_and_after_and_who_kept_it(
     assert line_with(text, "on whole records").split()[-2:] == ["1", "1,080"]
     for entry in record["outputs"].values():
         assert entry["file"] in text
-    assert "Released: all 8 edits hold in each of 1,080 masked records. The original had 11 violations." in text
+    assert "Released: all 8 edits hold in 1,080 masked records (11 violations in the original)." in text
 
 
 def test_a_refused_run_says_what_was_wrong(record: Record, capsys: pytest.CaptureFixture[str]) -> None:
