@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -122,7 +123,7 @@ def write_csv(path: Path, batches: Iterable[Any], variables: tuple[Variable, ...
     DataError
         A text that the dialect or its encoding cannot hold, or trouble with the disk.
     """
-    dialect = Dialect(**layout.details) if layout.format == "csv" else DEFAULT
+    dialect = replace(DEFAULT, **layout.details) if layout.format == "csv" else DEFAULT
     names = [variable.name for variable in variables]
     numeric = [variable.is_numeric for variable in variables]
     with writing(path) as file:

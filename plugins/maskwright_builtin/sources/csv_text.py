@@ -28,6 +28,7 @@ class Utf8Text(io.RawIOBase):
         self._decoder = codecs.getincrementaldecoder(dialect.encoding)()
         self._done = len(dialect.bom)
         self._lines = 1
+        self._last = ""
         self._file.seek(self._done)
 
     def readable(self) -> bool:
@@ -56,7 +57,12 @@ class Utf8Text(io.RawIOBase):
             if self._dialect.quote is not None:
                 self.quotes += text.count(self._dialect.quote)
             self._progress(self._done)
+            last = text[-1:] or self._last
+            if 0 <= len(raw) < size and last not in ("", "\n"):
+                # Arrow takes a header without a line end for no header at all.
+                text += "\n"
             if text or not raw:
+                self._last = text[-1:] or self._last
                 return text.encode()
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -43,15 +43,24 @@ class ParquetReading:
     def batches(self) -> Iterator[pa.RecordBatch]:
         """Yield the records, typed as in the file."""
         done = 0
+        with reading(self._path) as file:
+            for batch in self._decoded(file):
+                yield batch
+                done += batch.num_rows
+                self._progress(done / self._records)
+
+    def _decoded(self, file: BinaryIO) -> Iterator[pa.RecordBatch]:
+        hint = "Some of its pages cannot be decoded; copy it again."
+        damaged = DataError(Problem("the Parquet file is damaged", Place(str(self._path)), hint))
         try:
-            with reading(self._path) as file:
-                for batch in pq.ParquetFile(file).iter_batches(batch_size=ROWS):
-                    yield batch
-                    done += batch.num_rows
-                    self._progress(done / self._records)
+            yield from pq.ParquetFile(file).iter_batches(batch_size=ROWS)
         except pa.ArrowException:
-            hint = "Some of its pages cannot be decoded; copy it again."
-            raise DataError(Problem("the Parquet file is damaged", Place(str(self._path)), hint)) from None
+            raise damaged from None
+        except OSError as error:
+            # Arrow reports pages it cannot decode as trouble with the disk, without an error number.
+            if error.errno is not None:
+                raise
+            raise damaged from None
 
     @property
     def layout(self) -> Layout:

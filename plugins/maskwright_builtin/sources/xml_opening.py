@@ -143,6 +143,8 @@ class _Search:
             self.within = None
 
     def text(self, data: str) -> None:
+        if self.within is None and data.strip(WHITE_SPACE):
+            self.left_something = True
         self.gap += data[: max(0, LONGEST_GAP - len(self.gap))]
 
 

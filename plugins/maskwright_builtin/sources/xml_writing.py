@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
+from xml.parsers import expat
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -13,7 +13,6 @@ import pyarrow.compute as pc
 from maskwright import DataError, Layout, Place, Problem, Variable
 from maskwright_builtin.sources.files import writing
 
-ELEMENT_NAME = re.compile(r"[A-Za-z_\u00c0-\U000effff][\w.\-\u00b7]*(:[A-Za-z_\u00c0-\U000effff][\w.\-\u00b7]*)?")
 NOT_XML = "[\x00-\x08\x0b\x0c\x0e-\x1f\ufffe\uffff]"
 # What is escaped, what XML forbids, and the first byte of U+FFFE and U+FFFF: a column without any is written as it is.
 SPECIAL_BYTES = b"&<>\xef" + bytes(byte for byte in range(0x20) if byte not in b"\t\n")
@@ -52,10 +51,7 @@ def write_xml(path: Path, batches: Iterable[Any], variables: tuple[Variable, ...
         A name that no XML element can have, a character that XML cannot hold, or trouble with the disk.
     """
     form = DEFAULTS | dict(layout.details) if layout.format == "xml" else DEFAULTS
-    tags = [form["tags"].get(variable.name, variable.name) for variable in variables]
-    for tag in tags:
-        if not ELEMENT_NAME.fullmatch(tag):
-            raise DataError(Problem(f"{tag!r} cannot be the name of an XML element", Place(str(path)), "Rename it."))
+    tags = [form["tags"].get(variable.name) or _tag(path, variable.name) for variable in variables]
     absent = {variable.name for variable in variables if form["missing"].get(variable.name) == "absent"}
     markup = sum(2 * len(tag) + len(form["before_cell"]) + 5 for tag in tags)
     with writing(path) as file:
@@ -67,6 +63,21 @@ def write_xml(path: Path, batches: Iterable[Any], variables: tuple[Variable, ...
                 start, stop = memoryview(offsets).cast("i")[0], memoryview(offsets).cast("i")[len(text)]
                 file.write(memoryview(text.buffers()[2])[start:stop])
         file.write(_tail(form).encode())
+
+
+def _tag(path: Path, name: str) -> str:
+    """Name of a variable as an element's name, if the parser that reads it back takes it for one."""
+    started: list[str] = []
+    parser = expat.ParserCreate()
+    parser.StartElementHandler = lambda tag, _: started.append(tag)
+    try:
+        parser.Parse(f"<{name}/>".encode(), True)
+    except expat.ExpatError:
+        started.clear()
+    if started != [name] or ":" in name:
+        hint = "Rename the variable: a letter or underscore first, then letters, digits, '.', '-' and '_'."
+        raise DataError(Problem(f"{name!r} cannot be the name of an XML element", Place(str(path)), hint))
+    return name
 
 
 def _head(form: Mapping[str, Any]) -> str:

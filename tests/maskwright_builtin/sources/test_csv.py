@@ -1,0 +1,221 @@
+"""CSV files: dialects found and written back, wrong rows and texts refused with a line."""
+
+from __future__ import annotations
+
+import csv
+import io
+import re
+from pathlib import Path
+
+import pyarrow as pa
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from pydantic import ValidationError
+
+from maskwright import DataError, Layout, Variable
+from maskwright_builtin.sources.csv import CSV, CsvReading
+
+
+def opened(path: Path, **params: object) -> CsvReading:
+    reading = CSV.open(path, CSV.params(**params), lambda _: None)
+    assert isinstance(reading, CsvReading)
+    return reading
+
+
+def table(path: Path, **params: object) -> pa.Table:
+    reading = opened(path, **params)
+    return pa.Table.from_batches(list(reading.batches()))
+
+
+def saved(folder: Path, text: str | bytes) -> Path:
+    path = folder / "data.csv"
+    path.write_bytes(text if isinstance(text, bytes) else text.encode())
+    return path
+
+
+def rewritten(path: Path, target: Path, numeric: tuple[str, ...] = (), **params: object) -> bytes:
+    reading = opened(path, **params)
+    batches = list(reading.batches())
+    names = batches[0].schema.names
+    variables = tuple(Variable(name, "continuous" if name in numeric else "nominal") for name in names)
+    CSV.write(target, batches, variables, reading.layout)
+    return target.read_bytes()
+
+
+@pytest.mark.parametrize("name", ["census.csv", "eia.csv", "tarragona.csv"])
+def test_reference_files_are_written_as_they_were_read(name: str, shared: Path, tmp_path: Path) -> None:
+    path = shared / "data" / name
+    with path.open(newline="") as file:
+        expected = list(csv.DictReader(file))
+    assert table(path).to_pylist() == expected
+    assert rewritten(path, tmp_path / name) == path.read_bytes()
+
+
+FORMS = {
+    "comma": (b"a,b\n1,x\n2,\n", {}),
+    "semicolon": (b"a;b\n1;x\n2;\n", {}),
+    "tab": (b"a\tb\n1\tx\n2\t\n", {}),
+    "bar": (b"a|b\n1|x\n2|\n", {}),
+    "declared": (b"a:b\n1:x\n2:\n", {"delimiter": ":"}),
+    "windows": (b"a,b\r\n1,x\r\n2,\r\n", {}),
+    "byte order mark": (b"\xef\xbb\xbfa,b\n1,x\n2,\n", {}),
+    "UTF-16": ("a,b\n1,x\n2,\n".encode("utf-16"), {"encoding": "utf-16"}),
+}
+
+
+@pytest.mark.parametrize("name", FORMS)
+def test_dialects_are_found_and_written_back(name: str, tmp_path: Path) -> None:
+    raw, params = FORMS[name]
+    path = saved(tmp_path, raw)
+    assert table(path, **params).to_pylist() == [{"a": "1", "b": "x"}, {"a": "2", "b": ""}]
+    assert rewritten(path, tmp_path / "out.csv", **params) == raw
+
+
+def test_other_delimiters_inside_cells_do_not_mislead(tmp_path: Path) -> None:
+    text = 'a;b\n"1;5";x,y\n2,5;"q""u, o"\n'
+    path = saved(tmp_path, text)
+    assert table(path).to_pylist() == [{"a": "1;5", "b": "x,y"}, {"a": "2,5", "b": 'q"u, o'}]
+    assert rewritten(path, tmp_path / "out.csv") == text.encode()
+
+
+def test_decimal_commas_become_points_and_commas_again(tmp_path: Path) -> None:
+    text = "a;b\n1,50;x,5y\n-,5;1,2,3\n7;\n"
+    path = saved(tmp_path, text)
+    assert table(path, decimal=",").column("a").to_pylist() == ["1.50", "-.5", "7"]
+    assert table(path, decimal=",").column("b").to_pylist() == ["x,5y", "1,2,3", ""]
+    assert rewritten(path, tmp_path / "out.csv", ("a",), decimal=",") == text.encode()
+
+
+def test_points_in_a_file_of_decimal_commas_are_not_guessed_at(tmp_path: Path) -> None:
+    path = saved(tmp_path, "a;b\n1,5;x\n1.500;y\n")
+    with pytest.raises(DataError, match=r"'a' has a number with a point \(record 2\)"):
+        table(path, decimal=",")
+    with pytest.raises(DataError, match="both ','"):
+        table(path, decimal=",", delimiter=",")
+
+
+def test_one_column_keeps_its_empty_cells(tmp_path: Path) -> None:
+    path = saved(tmp_path, 'a\n1\n""\n3\n')
+    assert table(path).to_pylist() == [{"a": "1"}, {"a": ""}, {"a": "3"}]
+    assert rewritten(path, tmp_path / "out.csv") == b'a\n1\n""\n3\n'
+    assert table(saved(tmp_path, "a\n1\n\n3\n")).num_rows == 3
+
+
+def test_file_without_header_or_without_last_line_end(tmp_path: Path) -> None:
+    path = saved(tmp_path, "1,x\n2,y")
+    assert table(path, header=False).to_pylist() == [{"V1": "1", "V2": "x"}, {"V1": "2", "V2": "y"}]
+    assert rewritten(path, tmp_path / "out.csv", header=False) == b"1,x\n2,y\n"
+
+
+def test_blank_lines_between_rows_are_not_records(tmp_path: Path) -> None:
+    assert table(saved(tmp_path, "a,b\n\n1,2\n\n\n3,4\n\n")).num_rows == 2
+
+
+def test_header_alone_has_no_records(tmp_path: Path) -> None:
+    assert list(opened(saved(tmp_path, "a,b\n")).batches()) == []
+    assert list(opened(saved(tmp_path, "a,b")).batches()) == []
+
+
+def test_cells_are_not_interpreted(tmp_path: Path) -> None:
+    path = saved(tmp_path, "a,b\nNA,nan\nnull, 7 \n1e3,\n")
+    assert table(path).to_pylist() == [{"a": "NA", "b": "nan"}, {"a": "null", "b": " 7 "}, {"a": "1e3", "b": ""}]
+
+
+LONG = "a,b\n" + "1,2\n" * 400_000
+# bytes, options, message, line
+REFUSED = {
+    "too few": (b"a,b\n1,2\nsecret\n", {}, "record 2 has 1 cell, and 2 were expected", 3),
+    "too many": (b"a,b\n1,2\n1,secret,3\n", {}, "record 2 has 3 cells", 3),
+    "after a quoted line end": (b'a,b\n"1\n\n",2\nsecret\n', {}, "record 2 has 1 cell", 5),
+    "far down": ((LONG + "secret\n").encode(), {}, "record 400001 has 1 cell", 400_002),
+    "open quote": (b'a,b\n1,2\n3,"secret\n5,6\n', {}, "row that starts here", 3),
+    "open quote at the end": (b'a,b\n1,2\n3,"secret', {}, "row that starts here", 3),
+    "text after a quote": (b'a,b\n1,"2"secret"\n', {}, "row that starts here", 2),
+    "not UTF-8": (b"a,b\n1,2\n1,secret\xe9\n", {}, "byte 17 of the file is not utf-8", 3),
+    "not UTF-8, far down": (LONG.encode() + b"1,secret\xff\n", {}, f"byte {len(LONG) + 9} ", 400_002),
+    "not UTF-8 in the header": (b"\xe9,b\n1,2\n", {}, "byte 1 of the file", 1),
+    "cut in a character": (b"a,b\n1,\xc3", {}, "byte 7 of the file", 2),
+    "not ASCII": ("a,b\n1,é\n".encode(), {"encoding": "ascii"}, "is not ascii", 2),
+    "NUL": (b"a,b\n1,2\n1,\x00\n", {}, "NUL", 3),
+    "UTF-16 undeclared": ("a,b\n1,2\n".encode("utf-16-le"), {}, "NUL", 1),
+    "two names": (b"a,b,a\n1,2,3\n", {}, "names columns twice: a", 1),
+    "no name": (b"a,,c\n1,2,3\n", {}, "column 2 has no name", 1),
+    "no rows": (b"\n\n", {}, "no rows", 1),
+    "empty": (b"", {}, "empty", None),
+    "one mark": (b"\xef\xbb\xbf", {}, "no rows", 1),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", REFUSED)
+def test_wrong_files_are_refused_with_a_line_and_no_values(name: str, tmp_path: Path) -> None:
+    raw, params, message, line = REFUSED[name]
+    path = saved(tmp_path, raw)
+    with pytest.raises(DataError, match=re.escape(message)) as caught:
+        table(path, **params)
+    place = caught.value.problems[0].place
+    assert place is not None
+    assert (place.file, place.line) == (str(path), line)
+    assert "secret" not in str(caught.value)
+
+
+def test_a_lone_quote_inside_a_cell_is_text(tmp_path: Path) -> None:
+    assert table(saved(tmp_path, 'a,b\n5" pipe,2\n')).to_pylist() == [{"a": '5" pipe', "b": "2"}]
+
+
+def test_without_quotes_a_cell_cannot_hold_the_delimiter(tmp_path: Path) -> None:
+    reading = opened(saved(tmp_path, 'a,b\n"1,2"\n'), quote=None)
+    batches = list(reading.batches())
+    assert batches[0].to_pylist() == [{"a": '"1', "b": '2"'}]
+    wrong = pa.record_batch([pa.array(["x,y"]), pa.array(["1"])], names=["a", "b"])
+    with pytest.raises(DataError, match="hold the delimiter"):
+        CSV.write(tmp_path / "o.csv", [wrong], (Variable("a", "nominal"), Variable("b")), reading.layout)
+
+
+def test_encodings_write_what_they_can(tmp_path: Path) -> None:
+    path = saved(tmp_path, "a,b\né,1\n".encode("latin-1"))
+    assert table(path, encoding="latin-1").to_pylist() == [{"a": "é", "b": "1"}]
+    assert rewritten(path, tmp_path / "o.csv", encoding="latin-1") == path.read_bytes()
+    batch = pa.record_batch([pa.array(["€"])], names=["a"])
+    layout = opened(path, encoding="latin-1").layout
+    with pytest.raises(DataError, match="iso8859-1 cannot write"):
+        CSV.write(tmp_path / "o.csv", [batch], (Variable("a", "nominal"),), layout)
+    with pytest.raises(ValidationError, match="no encoding called 'utf-9'"):
+        CSV.params(encoding="utf-9")
+
+
+def test_full_disk_is_reported() -> None:
+    full = Path("/dev/full")
+    if not full.exists():
+        pytest.skip("no /dev/full on this system")
+    with pytest.raises(DataError, match="No space left"):
+        CSV.write(full, [pa.record_batch([pa.array(["1"])], names=["a"])], (Variable("a"),), Layout("csv"))
+
+
+CELLS = st.text(
+    st.characters(codec="utf-8", exclude_characters="\0\r", exclude_categories=("Cs",)) | st.sampled_from(',;"\n\t| '),
+    max_size=5,
+)
+
+
+@settings(max_examples=100, deadline=None)
+@given(
+    rows=st.integers(1, 4).flatmap(
+        lambda width: st.lists(st.lists(CELLS, min_size=width, max_size=width), min_size=1, max_size=8)
+    ),
+    delimiter=st.sampled_from(",;\t|"),
+    terminator=st.sampled_from(["\n", "\r\n"]),
+)
+def test_any_table_survives_a_round_trip(
+    tmp_path_factory: pytest.TempPathFactory, rows: list[list[str]], delimiter: str, terminator: str
+) -> None:
+    """Written by the standard library, read and written by us, read by the standard library."""
+    folder = tmp_path_factory.mktemp("csv")
+    names = [f"name {position}" for position in range(len(rows[0]))]
+    text = io.StringIO()
+    csv.writer(text, delimiter=delimiter, lineterminator=terminator).writerows([names, *rows])
+    path = saved(folder, text.getvalue())
+    expected = [dict(zip(names, row, strict=True)) for row in rows]
+    assert table(path, delimiter=delimiter).to_pylist() == expected
+    again = rewritten(path, folder / "out.csv", delimiter=delimiter).decode()
+    assert list(csv.reader(io.StringIO(again, newline=""), delimiter=delimiter)) == [names, *rows]
