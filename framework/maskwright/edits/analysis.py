@@ -103,6 +103,63 @@ def contradictions(edits: Iterable[Edit], variables: Sequence[Variable] = ()) ->
     return _empty_range(parts) or _linear_conflict(parts)
 
 
+def redundancies(edits: Iterable[Edit], variables: Sequence[Variable] = ()) -> tuple[Finding, ...]:
+    """Rules that follow from others, so that leaving them out changes nothing.
+
+    Looked at are rules made of linear parts and bounds alone, in sets of up to 60 inequalities, in exact arithmetic.
+
+    Parameters
+    ----------
+    edits : EditSet or iterable of Edit
+    variables : sequence of Variable, optional
+        Gives declared bounds.
+
+    Returns
+    -------
+    tuple of Finding
+        For each such rule its name, then the names of the rules it follows from. Of rules that follow from each other
+        the last is reported; rules already reported are not used to show that another follows.
+    """
+    listed = [edit for edit in edits if not edit.shadowed and edit.parts and all(map(_is_linear, edit.parts))]
+    places = {edit.name: edit.place for edit in listed}
+    rows = {edit.name: [row for part in edit.parts for row in _rows(edit.name, part)] for edit in listed}
+    rows.update(
+        {
+            f"bounds of {one.name}": [r for p in _bounds(one) for r in _rows(f"bounds of {one.name}", p)]
+            for one in variables
+        }
+    )
+    found: list[Finding] = []
+    for name in reversed(places):
+        others = [row for other, own in rows.items() if other != name for row in own]
+        if len(others) >= MOST_EXACT_ROWS:
+            break
+        shown = [conflict([*others, broken]) for row in rows[name] for broken in _broken(row)]
+        if any(one is None for one in shown):
+            continue
+        sources = {row.source for one in shown if one is not None for row in one} - {name}
+        because = tuple(other for other in rows if other in sources)
+        if because and conflict(others) is None:
+            del rows[name]
+            found.append(
+                Finding((name, *because), f"{name} follows from {_and(because)}", places[name], "It can be left out.")
+            )
+    return tuple(reversed(found))
+
+
+def _is_linear(part: Part) -> bool:
+    if isinstance(part, RangePart):
+        listed_one = part.numbers is not None and len(part.numbers) == 1
+        return part.texts is None and not part.integer and (part.numbers is None or listed_one)
+    return isinstance(part, LinearPart)
+
+
+def _broken(row: Row) -> list[Row]:
+    """Rows of which one holds where `row` does not."""
+    above = Row(row.source, _negative(row.coefficients), "<=" if row.relation == "<" else "<", -row.constant)
+    return [above, Row(row.source, row.coefficients, "<", row.constant)] if row.relation == "==" else [above]
+
+
 def _and(names: Sequence[str]) -> str:
     return names[0] if len(names) == 1 else ", ".join(names[:-1]) + " and " + names[-1]
 
@@ -206,7 +263,7 @@ def _suspects(rows: Sequence[Row]) -> list[Row]:
     First the smallest total amount by which rows must give way; if it is 0, the largest margin that all strict rows
     can have. Rows with a multiplier in the solution that shows a contradiction are the suspects.
     """
-    from scipy.optimize import linprog  # noqa: PLC0415 - slow to import, and only large rule sets need it
+    from scipy.optimize import linprog
 
     system = _System.of(rows)
     for strict in (False, True):
@@ -232,7 +289,7 @@ class _System:
 
     @classmethod
     def of(cls, rows: Sequence[Row]) -> _System:
-        from scipy.sparse import csr_array  # noqa: PLC0415
+        from scipy.sparse import csr_array
 
         names = dict.fromkeys(name for row in rows for name in row.coefficients)
         columns = {name: position for position, name in enumerate(names)}
@@ -252,7 +309,7 @@ class _System:
 
     def program(self, strict: bool) -> dict[str, Any]:
         """Arguments of the linear program: least give (not strict), or largest margin."""
-        from scipy.sparse import csr_array, eye_array, hstack  # noqa: PLC0415
+        from scipy.sparse import csr_array, eye_array, hstack
 
         n, p = self.matrix.shape
         bounds: list[tuple[float | None, float | None]] = [(None, None)] * p

@@ -252,9 +252,7 @@ class _Evaluation:
         texts = sorted({member.value for member in members if isinstance(member, Text)})
         found: list[_Three] = []
         if listed:
-            value = self.number(operand)
-            equal = [self._ordered("==", value, numbers.constant(number)) for number in listed]
-            among = _any(equal)
+            among = _known(*numbers.among(self.number(operand), listed))
             if isinstance(operand, Variable):
                 missing = self.columns[operand.name].missing
                 among = _known(among.true, missing)

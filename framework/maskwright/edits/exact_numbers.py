@@ -14,6 +14,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from maskwright.data.columns import Cells
 
 # int64 holds less than 2**63; sums of two products below 2**62 stay inside.
@@ -311,6 +313,37 @@ def order(a: Numbers, b: Numbers) -> tuple[NDArray[np.int8], Booleans]:
     return above - np.asarray(difference < -allowance, dtype=np.int8), x.unknown | y.unknown | np.isnan(difference)
 
 
+def among(a: Numbers, listed: Sequence[Fraction]) -> tuple[Booleans, Booleans]:
+    """Whether each number is one of a list (sorted, not empty), and where that is unknown; work grows with its log."""
+    if isinstance(a, Exact) and isinstance(a.denominators, int):
+        scaled = [value * a.denominators for value in listed]
+        whole = [int(value) for value in scaled if value.denominator == 1]
+        members = set(whole)
+        wide = a.numerators.dtype == object or any(abs(value) >= INT64_BOUND for value in whole)
+        # numpy has no isin for Python integers.
+        found = (
+            np.array([int(value) in members for value in a.numerators], dtype=np.bool_)
+            if wide
+            else np.isin(a.numerators, np.array(whole, dtype=np.int64))
+        )
+        return found, a.unknown
+    if isinstance(a, Exact):
+        # Quotients: no common denominator to look up.
+        equal = [order(a, constant(value))[0] == 0 for value in listed]
+        return np.logical_or.reduce(equal), a.unknown
+    x = approximate(a)
+    values = np.array([_quotient(value.numerator, value.denominator) for value in listed])
+    values = values[np.isfinite(values)]
+    if not len(values):
+        return np.zeros(len(x.values), dtype=np.bool_), x.unknown
+    after = np.searchsorted(values, x.values)
+    found = np.zeros(len(x.values), dtype=np.bool_)
+    for neighbour in (np.maximum(after - 1, 0), np.minimum(after, len(values) - 1)):
+        near = values[neighbour]
+        found |= np.abs(x.values - near) <= RELATIVE_ALLOWANCE * (x.sizes + np.abs(near))
+    return found, x.unknown
+
+
 def extreme(a: Numbers, b: Numbers, sign: int) -> Numbers:
     """Return the larger of a and b for sign 1, the smaller for sign -1."""
     direction, unknown = order(a, b)
@@ -372,8 +405,13 @@ def power(base: Numbers, exponent: Numbers) -> Numbers:
         whole, rest = divmod(int(exponent.numerators[0]), int(_as_array(exponent.denominators)[0]))
         if rest == 0 and abs(whole) <= HIGHEST_EXACT_POWER:
             result: Numbers = constant(Fraction(1))
-            for _ in range(abs(whole)):
-                result = multiply(result, base)
+            square, left = base, abs(whole)
+            while left:
+                if left % 2:
+                    result = multiply(result, square)
+                left //= 2
+                if left:
+                    square = multiply(square, square)
             if whole == 0:
                 result = replace(result, unknown=base.unknown)
             return divide(constant(Fraction(1)), result) if whole < 0 else result

@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from maskwright.data.variable import Variable
-from maskwright.edits.analysis import analyse, contradictions
+from maskwright.edits.analysis import analyse, contradictions, redundancies
 from maskwright.edits.edit import EditSet
 from maskwright.edits.exact_feasibility import Row, conflict
 from maskwright.edits.grids import reachable_on_grid
@@ -155,3 +155,20 @@ def test_findings_say_what_to_do():
     assert "published decimals" in found.message
     assert "Publish a with 1 decimal" in str(found.hint)
     assert analyse(EditSet.parse(["a < b"]), [Variable("a", decimals=0)]) == ()
+
+
+@pytest.mark.parametrize(
+    ("rules", "expected"),
+    [
+        (["a <= b", "b <= c", "a <= c"], [("edit-3", "edit-1", "edit-2")]),
+        (["a <= c", "a <= b", "b <= c"], [("edit-1", "edit-2", "edit-3")]),
+        (["a <= b", "2 * a <= 2 * b"], [("edit-2", "edit-1")]),
+        (["a + b == c", "c - b == a", "a >= 0"], [("edit-2", "edit-1")]),
+        (["a + b == c", "a + b <= c", "x in [0, 5]", "x <= 6"], [("edit-2", "edit-1"), ("edit-4", "edit-3")]),
+        (["x < 5", "x <= 5"], [("edit-2", "edit-1")]),
+        (["a <= b", "b <= c", "x is integer", "if a > 1 then a <= c"], []),
+        (["x < 1", "x > 2", "x > 0"], []),
+    ],
+)
+def test_redundancies(rules, expected):
+    assert [one.edits for one in redundancies(EditSet.parse(rules))] == expected

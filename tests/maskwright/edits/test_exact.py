@@ -264,6 +264,16 @@ def test_infinite_binary64_is_out_of_every_bound():
     assert verdict("a - a == 0", data) == "uut"
 
 
+def test_large_sets():
+    listed = ", ".join(str(value) for value in range(0, 3000, 3))
+    data = columns(a=["3", "4", "2997.0", "-3", "", "x", "99999999999999999999", "0.3"])
+    assert verdict(f"a in {{{listed}}}", data) == "tftfufff"
+    assert verdict(f"a * 10 in {{{listed}}}", data) == "tfffuuft"
+    assert verdict(f"a / a * 3 in {{{listed}}}", data) == "tttt" + "uu" + "tt"
+    plain = Columns.from_arrays({"a": np.array([3.0, 4.0, 0.1 * 30, np.nan, np.inf])})
+    assert verdict(f"a in {{{listed}, 1e399}}", plain) == "tftuf"
+
+
 def test_no_records():
     data = Columns.from_arrays({"a": np.zeros(0)}, {"a": 0})
     assert verdict("a * a / a <= 5 and a in {1, 2} or floor(a) == 1", data) == ""
