@@ -11,10 +11,17 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from maskwright.adjustment.projection import project as project
     from maskwright.aggregation import aggregate as aggregate
+    from maskwright.api import measure as measure
+    from maskwright.api import protect as protect
+    from maskwright.api import read as read
+    from maskwright.api import read_edits as read_edits
+    from maskwright.api import validate as validate
     from maskwright.data.columns import Columns as Columns
     from maskwright.data.dataset import Column as Column
     from maskwright.data.dataset import Dataset as Dataset
     from maskwright.data.dataset import Layout as Layout
+    from maskwright.data.number_text import read_numbers as read_numbers
+    from maskwright.data.number_text import write_numbers as write_numbers
     from maskwright.data.variable import Variable as Variable
     from maskwright.edits.check import Outcome as Outcome
     from maskwright.edits.check import evaluate as evaluate
@@ -31,6 +38,8 @@ if TYPE_CHECKING:
     from maskwright.errors import Problem as Problem
     from maskwright.errors import ReleaseRefused as ReleaseRefused
     from maskwright.errors import ThresholdMissed as ThresholdMissed
+    from maskwright.pipeline_run import RunResult as RunResult
+    from maskwright.pipeline_run import run as run
     from maskwright.plugins.block import Block as Block
     from maskwright.plugins.edit_reader import EditReader as EditReader
     from maskwright.plugins.hooks import hookimpl as hookimpl
@@ -44,15 +53,6 @@ if TYPE_CHECKING:
     from maskwright.plugins.registry import find_partition as find_partition
     from maskwright.plugins.report import Report as Report
     from maskwright.plugins.source import Source as Source
-    from maskwright.api import measure as measure
-    from maskwright.api import protect as protect
-    from maskwright.api import read as read
-    from maskwright.api import read_edits as read_edits
-    from maskwright.pipeline_run import RunResult as RunResult
-    from maskwright.pipeline_run import run as run
-    from maskwright.api import validate as validate
-    from maskwright.data.number_text import read_numbers as read_numbers
-    from maskwright.data.number_text import write_numbers as write_numbers
     from maskwright.progress import Progress as Progress
 
 __version__ = "0.1.0"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
 from pydantic import BaseModel, ValidationError
 
@@ -12,16 +12,15 @@ from maskwright.data.dataset import Dataset
 from maskwright.data.declaration import VariableDeclaration
 from maskwright.data.frames import dataset_from_frame, frame_from_dataset
 from maskwright.data.inference import read_dataset
-from maskwright.edits.check import Outcome
 from maskwright.edits.domain import Domain, domain_tuples
 from maskwright.edits.edit import EditSet
 from maskwright.errors import EditViolation, InputError, Problem, unknown_name
 from maskwright.execution.local import Execution
 from maskwright.masking import mask
 from maskwright.measuring import Request, compute_measures
+from maskwright.planning.model import StepRequest
 from maskwright.planning.params import PlanningParams
-from maskwright.planning.plan import StepRequest, make_plan
-from maskwright.plugins.measure import Measurement
+from maskwright.planning.plan import make_plan
 from maskwright.plugins.registry import find_edit_reader, find_measure, find_method, find_source
 from maskwright.progress import Quiet, Reporter, silent
 from maskwright.randomness import fresh_seed
@@ -31,6 +30,9 @@ from maskwright.validation import check_dataset
 if TYPE_CHECKING:
     import pandas as pd
 
+    from maskwright.edits.check import Outcome
+    from maskwright.plugins.measure import Measurement
+
     Data = Dataset | pd.DataFrame
     AnyData = TypeVar("AnyData", Dataset, pd.DataFrame)
 
@@ -39,7 +41,11 @@ MeasureNames = Sequence[str | Mapping[str, Mapping[str, object]]]
 
 
 def read(
-    path: str | Path, *, variables: Declarations | None = None, format: str | None = None, **options: object  # noqa: A002
+    path: str | Path,
+    *,
+    variables: Declarations | None = None,
+    format: str | None = None,
+    **options: object,
 ) -> Dataset:
     """Read a file of microdata.
 
@@ -49,7 +55,7 @@ def read(
         XML, CSV or Parquet, told by its ending.
     variables : mapping of name to declaration, optional
         ``{"V1": {"role": "weight"}}``; the rest is inferred.
-    format : str, optional
+    file_format : str, optional
         Name of the source plugin, when the ending does not tell.
     **options
         Of the format: ``record="Record"`` (XML), ``delimiter=";"``, ``encoding="latin-1"`` (CSV).
@@ -59,7 +65,7 @@ def read(
     DataError
         The file is missing, damaged or hostile, or a column is part numbers, part text.
     """
-    source = find_source(format or Path(path))
+    source = find_source(file_format or Path(path))
     params = _params(source.params, options, f"options of {source.name}")
     reading = source.open(Path(path), params, silent)
     return read_dataset(reading.batches(), lambda: reading.layout, _declared(variables), file=str(path))
@@ -137,9 +143,7 @@ def protect(
     plan = make_plan([step], original.variables, rules, original, broken)
     for warning in plan.warnings:
         told.notice(warning)
-    result = mask(
-        original, rules, plan, fresh_seed() if seed is None else seed, Execution(workers, block_size), told
-    )
+    result = mask(original, rules, plan, fresh_seed() if seed is None else seed, Execution(workers, block_size), told)
     outcome = check_dataset(result.masked, rules, domain)
     failing = [each for each in outcome.edits if each.violations and each.severity == "error"]
     if failing:
@@ -239,8 +243,7 @@ def measure(
     if key is not None:
         before, after = paired(before, after, key)
     requests = measure_requests(measures)
-    results = compute_measures(requests, before, after, _edits(edits), {}, seed, reporter or Quiet(), variables)
-    return results
+    return compute_measures(requests, before, after, _edits(edits), {}, seed, reporter or Quiet(), variables)
 
 
 def measure_requests(measures: MeasureNames) -> list[Request]:
@@ -274,15 +277,20 @@ def paired(original: Dataset, masked: Dataset, key: str) -> tuple[Dataset, Datas
     InputError
         When the key is missing, occurs twice, or a masked record has no original.
     """
-    import pandas as pd  # noqa: PLC0415 - only for pairing
-    from dataclasses import replace  # noqa: PLC0415
+    from dataclasses import replace
+
+    import pandas as pd
 
     keys = []
     for what, data in (("original", original), ("masked file", masked)):
         column = data[key]
         if column.missing.any():
             raise InputError(f"key {key!r} is missing in {int(column.missing.sum())} record(s) of the {what}")
-        texts = column.values if column.variable.is_numeric else [column.variable.categories[code] for code in column.values]
+        texts = (
+            column.values
+            if column.variable.is_numeric
+            else [column.variable.categories[code] for code in column.values]
+        )
         index = pd.Index(texts)
         if not index.is_unique:
             raise InputError(f"key {key!r} is not unique: {int(index.duplicated().sum())} repeats in the {what}")

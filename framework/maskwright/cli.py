@@ -8,13 +8,14 @@ import os
 import sys
 import tempfile
 import traceback
-from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from maskwright.errors import EXIT_BUG, EXIT_FINE, EXIT_INPUT, EXIT_REFUSED, MaskwrightError, ReleaseRefused
 
 if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
     from maskwright.progress import Reporter
 
 INTERRUPTED = 130
@@ -34,31 +35,31 @@ def main(arguments: Sequence[str] | None = None) -> int:
         if chosen.traceback:
             traceback.print_exc()
         for problem in error.problems:
-            print(problem, file=sys.stderr)  # noqa: T201
+            print(problem, file=sys.stderr)
         if isinstance(error, ReleaseRefused) and getattr(chosen, "json", False) and error.record is not None:
-            from maskwright.reporting.run_record import run_json  # noqa: PLC0415
+            from maskwright.reporting.run_record import run_json
 
             _print_json(run_json(error.record))
         return error.exit_code
     except KeyboardInterrupt:
-        print("interrupted; nothing was released", file=sys.stderr)  # noqa: T201
+        print("interrupted; nothing was released", file=sys.stderr)
         return INTERRUPTED
     except BrokenPipeError:
         # Whoever read our output has gone (`maskwright plan ... | head`); that is no fault.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return EXIT_FINE
-    except Exception as error:  # noqa: BLE001 - the last resort: a bug is reported, not shown as a traceback
+    except Exception as error:
         if chosen.traceback:
             traceback.print_exc()
         log = _write_log(error)
-        print(f"This is a bug in Maskwright or in a plugin ({type(error).__name__}).", file=sys.stderr)  # noqa: T201
-        print(f"A log without any value of your data is in {log}; please report it.", file=sys.stderr)  # noqa: T201
+        print(f"This is a bug in Maskwright or in a plugin ({type(error).__name__}).", file=sys.stderr)
+        print(f"A log without any value of your data is in {log}; please report it.", file=sys.stderr)
         return EXIT_BUG
 
 
 def build_parser() -> argparse.ArgumentParser:
     """Parser of the whole command line; imports nothing heavy."""
-    from maskwright import __version__  # noqa: PLC0415
+    from maskwright import __version__
 
     parser = argparse.ArgumentParser(
         prog="maskwright", description="Mask microdata so that nobody can be re-identified and every edit still holds."
@@ -121,19 +122,19 @@ def build_parser() -> argparse.ArgumentParser:
 
 def _reporter(quiet: bool = False) -> Reporter:
     if quiet:
-        from maskwright.progress import Quiet  # noqa: PLC0415
+        from maskwright.progress import Quiet
 
         return Quiet()
-    from maskwright.reporting.progress_bar import Terminal  # noqa: PLC0415
+    from maskwright.reporting.progress_bar import Terminal
 
     return Terminal()
 
 
 def _demo(chosen: argparse.Namespace) -> int:
-    from maskwright.demo import write_demo  # noqa: PLC0415
-    from maskwright.pipeline_run import run  # noqa: PLC0415
-    from maskwright.progress import stage  # noqa: PLC0415
-    from maskwright.reporting.terminal import print_result  # noqa: PLC0415
+    from maskwright.demo import write_demo
+    from maskwright.pipeline_run import run
+    from maskwright.progress import stage
+    from maskwright.reporting.terminal import print_result
 
     reporter = _reporter()
     with stage(reporter, "Writing the example") as progress:
@@ -144,8 +145,8 @@ def _demo(chosen: argparse.Namespace) -> int:
 
 
 def _run(chosen: argparse.Namespace) -> int:
-    from maskwright.pipeline_run import run  # noqa: PLC0415
-    from maskwright.reporting.terminal import print_result  # noqa: PLC0415
+    from maskwright.pipeline_run import run
+    from maskwright.reporting.terminal import print_result
 
     result = run(chosen.pipeline, chosen.overrides, _reporter(chosen.quiet or chosen.json))
     if chosen.json:
@@ -156,10 +157,12 @@ def _run(chosen: argparse.Namespace) -> int:
 
 
 def _plan(chosen: argparse.Namespace) -> int:
-    from maskwright.pipeline_run import plan_pipeline  # noqa: PLC0415
-    from maskwright.reporting.terminal import print_plan  # noqa: PLC0415
+    from maskwright.preparing import plan_pipeline
+    from maskwright.reporting.terminal import print_plan
 
-    plan = plan_pipeline(chosen.pipeline, chosen.overrides, with_data=not chosen.no_data, reporter=_reporter(chosen.json))
+    plan = plan_pipeline(
+        chosen.pipeline, chosen.overrides, with_data=not chosen.no_data, reporter=_reporter(chosen.json)
+    )
     if chosen.json:
         _print_json(plan)
     else:
@@ -168,8 +171,8 @@ def _plan(chosen: argparse.Namespace) -> int:
 
 
 def _validate(chosen: argparse.Namespace) -> int:
-    from maskwright.file_commands import validate_file  # noqa: PLC0415
-    from maskwright.reporting.terminal import print_outcome  # noqa: PLC0415
+    from maskwright.file_commands import validate_file
+    from maskwright.reporting.terminal import print_outcome
 
     outcome = validate_file(
         chosen.data, chosen.edits, record=chosen.record, original=chosen.original, svrl=chosen.svrl,
@@ -185,8 +188,8 @@ def _validate(chosen: argparse.Namespace) -> int:
 
 
 def _measure(chosen: argparse.Namespace) -> int:
-    from maskwright.file_commands import measure_files  # noqa: PLC0415
-    from maskwright.reporting.terminal import print_measures  # noqa: PLC0415
+    from maskwright.file_commands import measure_files
+    from maskwright.reporting.terminal import print_measures
 
     found = measure_files(
         chosen.original, chosen.masked, chosen.measures, chosen.overrides, record=chosen.record, edits=chosen.edits,
@@ -200,8 +203,8 @@ def _measure(chosen: argparse.Namespace) -> int:
 
 
 def _edits(chosen: argparse.Namespace) -> int:
-    from maskwright.file_commands import describe_edits  # noqa: PLC0415
-    from maskwright.reporting.terminal import print_edits  # noqa: PLC0415
+    from maskwright.file_commands import describe_edits
+    from maskwright.reporting.terminal import print_edits
 
     found = describe_edits(chosen.files, data=chosen.data, record=chosen.record, reporter=_reporter(chosen.json))
     if chosen.json:
@@ -212,10 +215,10 @@ def _edits(chosen: argparse.Namespace) -> int:
 
 
 def _plugins(chosen: argparse.Namespace) -> int:
-    from dataclasses import asdict  # noqa: PLC0415
+    from dataclasses import asdict
 
-    from maskwright.plugins.registry import plugins  # noqa: PLC0415
-    from maskwright.reporting.terminal import print_plugins  # noqa: PLC0415
+    from maskwright.plugins.registry import plugins
+    from maskwright.reporting.terminal import print_plugins
 
     infos = [asdict(info) for info in plugins().infos]
     if chosen.json:
@@ -226,34 +229,34 @@ def _plugins(chosen: argparse.Namespace) -> int:
 
 
 def _explain(chosen: argparse.Namespace) -> int:
-    from maskwright.reporting.explain import explain  # noqa: PLC0415
+    from maskwright.reporting.explain import explain
 
-    print(explain(chosen.name))  # noqa: T201
+    print(explain(chosen.name))
     return EXIT_FINE
 
 
 def _schema(_: argparse.Namespace) -> int:
-    from maskwright.pipeline.file_schema import pipeline_schema  # noqa: PLC0415
+    from maskwright.pipeline.file_schema import pipeline_schema
 
     _print_json(pipeline_schema())
     return EXIT_FINE
 
 
 def _init(chosen: argparse.Namespace) -> int:
-    from maskwright.file_commands import write_starting_pipeline  # noqa: PLC0415
+    from maskwright.file_commands import write_starting_pipeline
 
     path = write_starting_pipeline(chosen.folder)
-    print(f"Wrote {path}. Name your data and edits in it, then: maskwright plan {path}")  # noqa: T201
+    print(f"Wrote {path}. Name your data and edits in it, then: maskwright plan {path}")
     return EXIT_FINE
 
 
 def _print_json(content: Any) -> None:
-    print(json.dumps(content, indent=2, ensure_ascii=False, allow_nan=False))  # noqa: T201
+    print(json.dumps(content, indent=2, ensure_ascii=False, allow_nan=False))
 
 
 def _write_log(error: BaseException) -> Path:
     """Where the bug happened, without messages: those may hold values of records."""
-    from maskwright import __version__  # noqa: PLC0415
+    from maskwright import __version__
 
     descriptor, name = tempfile.mkstemp(prefix="maskwright-", suffix=".log")
     with os.fdopen(descriptor, "w", encoding="utf-8") as stream:
@@ -265,4 +268,3 @@ def _write_log(error: BaseException) -> Path:
 
 if __name__ == "__main__":
     sys.exit(main())
-

@@ -13,10 +13,12 @@ record number and counts.
 from __future__ import annotations
 
 import difflib
-from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping, Sequence
+    from pathlib import Path
 
 EXIT_FINE = 0
 EXIT_REFUSED = 1
@@ -110,9 +112,7 @@ class ReleaseRefused(MaskwrightError):
 
     exit_code = EXIT_REFUSED
 
-    def __init__(
-        self, problems: str | Problem | Sequence[Problem], record: Mapping[str, Any] | None = None
-    ) -> None:
+    def __init__(self, problems: str | Problem | Sequence[Problem], record: Mapping[str, Any] | None = None) -> None:
         super().__init__(problems)
         self.record = record
 

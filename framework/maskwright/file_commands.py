@@ -3,21 +3,24 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from maskwright.data.inference import read_dataset
-from maskwright.edits.check import Outcome
 from maskwright.edits.domain import Domain, domain_tuples
 from maskwright.edits.edit import EditSet
 from maskwright.errors import InputError, Problem, unknown_name
 from maskwright.plugins.registry import find_edit_reader, find_source
-from maskwright.plugins.source import Source
 from maskwright.progress import Reporter, stage
 from maskwright.release import Release, writing
 from maskwright.validation import check_file
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+    from pathlib import Path
+
+    from maskwright.edits.check import Outcome
+    from maskwright.plugins.source import Source
 
 
 def validate_file(
@@ -77,10 +80,12 @@ def measure_files(
     reporter: Reporter,
 ) -> dict[str, dict[str, Any]]:
     """Measure a masked file against its original; returns label to plain measurement."""
-    from maskwright.api import measure_requests, paired  # noqa: PLC0415 - heavy, and only needed here
-    from maskwright.measuring import compute_measures, measurement_json  # noqa: PLC0415
+    from maskwright.api import measure_requests, paired
+    from maskwright.measuring import compute_measures, measurement_json
 
-    wanted: dict[str, dict[str, object]] = {name: {} for name in (measures or ("pil", "sse", "distance_record_linkage"))}
+    wanted: dict[str, dict[str, object]] = {
+        name: {} for name in (measures or ("pil", "sse", "distance_record_linkage"))
+    }
     for name, parameter, value in (_override(text) for text in overrides):
         if name not in wanted:
             raise InputError(f"--set {name}.{parameter}: {unknown_name('chosen measure', name, wanted)}")
@@ -111,7 +116,9 @@ def describe_edits(
     if data is not None:
         source, params = _source(data, record)
         with stage(reporter, f"Checking {data.name}") as progress:
-            outcome = check_file(data, source, params, rules, domain=_own_domain(data, record, rules), progress=progress)
+            outcome = check_file(
+                data, source, params, rules, domain=_own_domain(data, record, rules), progress=progress
+            )
         counts = {edit.name: edit for edit in outcome.edits}
         records = outcome.records
     return {
@@ -188,7 +195,7 @@ def _load(path: Path, record: str | None) -> Any:
 
 
 def _override(text: str) -> tuple[str, str, object]:
-    from maskwright.yaml_document import scalar  # noqa: PLC0415
+    from maskwright.yaml_document import scalar
 
     target, equals, value = text.partition("=")
     name, dot, parameter = target.partition(".")

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pandas as pd
-from numpy.typing import NDArray
 
 from maskwright.adjustment.adjust import Adjustment, adjust
 from maskwright.adjustment.constraints import Membership
@@ -19,9 +17,16 @@ from maskwright.edits.domain import Domain, domain_tuples
 from maskwright.edits.edit import DomainPart, EditSet
 from maskwright.errors import EditError
 from maskwright.execution.local import Execution, GroupResult, GroupWork, Observer, Standard, protect_group
-from maskwright.planning.plan import Group, Plan, Unit
 from maskwright.progress import Reporter, part, stage
 from maskwright.randomness import generator
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from numpy.typing import NDArray
+
+    from maskwright.planning.model import Group, Unit
+    from maskwright.planning.plan import Plan
 
 
 @dataclass(frozen=True, eq=False)
@@ -95,7 +100,7 @@ def mask(
                 work = _work(group, plan, edits)
                 result = protect_group(source, work, standard, seed, execution, observe, share)
                 results.append(result)
-                current = _with_group(current, group, result)
+                current = _with_group(current, result)
     domain = Domain.from_dataset(data, domain_tuples(edits))
     with stage(reporter, "Adjusting and rounding") as progress:
         outcomes: list[tuple[Unit, Adjustment, NDArray[np.int64] | None]] = []
@@ -122,12 +127,10 @@ def _work(group: Group, plan: Plan, edits: EditSet) -> GroupWork:
     step = plan.steps[group.step - 1]
     assert group.strata is not None
     inside = EditSet(tuple(edits[name] for name in group.edits))
-    return GroupWork(
-        group.step, step.method, step.params, group.variables, group.operators, inside, group.strata.codes
-    )
+    return GroupWork(group.step, step.method, step.params, group.variables, group.operators, inside, group.strata.codes)
 
 
-def _with_group(data: Dataset, group: Group, result: GroupResult) -> Dataset:
+def _with_group(data: Dataset, result: GroupResult) -> Dataset:
     changed: dict[str, Column] = {}
     for position, variable in enumerate(result.variables):
         missing = result.missing[:, position].copy()
@@ -164,9 +167,7 @@ def _adjust_unit(
         values = current.matrix(unit.variables)
     variables = tuple(current[name].variable for name in unit.variables)
     companions: dict[str, Cells] = {
-        name: column_cells(current[name])
-        for name in rules.variables
-        if name not in unit.variables and name in current
+        name: column_cells(current[name]) for name in rules.variables if name not in unit.variables and name in current
     }
     scale = np.array([standard.scale[name] for name in unit.variables])
     adjustment = adjust(
@@ -176,9 +177,7 @@ def _adjust_unit(
     return adjustment, members
 
 
-def _domain_sets(
-    rules: EditSet, unit: Unit, plan: Plan, original: Dataset
-) -> dict[Membership, NDArray[np.float64]]:
+def _domain_sets(rules: EditSet, unit: Unit, plan: Plan, original: Dataset) -> dict[Membership, NDArray[np.float64]]:
     """Values that a domain edit allows: those of the original, on continuous variables only if k records share them."""
     found: dict[Membership, NDArray[np.float64]] = {}
     steps = {group.step for group in plan.groups if set(group.variables) & set(unit.variables)}
@@ -204,9 +203,7 @@ def _domain_sets(
     return found
 
 
-def _with_values(
-    data: Dataset, unit: Unit, adjustment: Adjustment, members: NDArray[np.int64] | None
-) -> Dataset:
+def _with_values(data: Dataset, unit: Unit, adjustment: Adjustment, members: NDArray[np.int64] | None) -> Dataset:
     changed: dict[str, Column] = {}
     for position, name in enumerate(unit.variables):
         column = data[name]

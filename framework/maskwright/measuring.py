@@ -3,19 +3,23 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from pydantic import BaseModel
 
-from maskwright.data.dataset import Dataset
-from maskwright.edits.edit import EditSet
 from maskwright.errors import InputError, PluginError
 from maskwright.plugins.measure import Comparison, Measure, Measurement
 from maskwright.progress import Reporter, stage
 from maskwright.randomness import generator
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from pydantic import BaseModel
+
+    from maskwright.data.dataset import Dataset
+    from maskwright.edits.edit import EditSet
 
 
 @dataclass(frozen=True)

@@ -14,7 +14,7 @@ Progress = Callable[[float], None]
 """Called with the share of the work done, 0 to 1."""
 
 
-def silent(share: float) -> None:  # noqa: ARG001 - the signature is the contract
+def silent(share: float) -> None:
     """Progress that is shown to nobody."""
 
 
@@ -33,7 +33,7 @@ class Reporter(Protocol):
 class Quiet:
     """Reporter that shows nothing."""
 
-    def stage(self, title: str) -> Progress:  # noqa: ARG002
+    def stage(self, title: str) -> Progress:
         """Return a progress callable that does nothing."""
         return silent
 

@@ -6,12 +6,14 @@ import contextlib
 import hashlib
 import os
 import secrets
-from collections.abc import Iterator, Mapping
-from pathlib import Path
-from types import TracebackType
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Self
 
 from maskwright.errors import InputError, Problem
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+    from pathlib import Path
+    from types import TracebackType
 
 
 class Release:
@@ -65,7 +67,7 @@ class Release:
         InputError
             When the disk refuses; files published before stay, the masked data are not among them.
         """
-        for key, target in self._targets.items():
+        for key in self._targets:
             temporary = self.temporary(key)
             with self._explained(key):
                 descriptor = os.open(temporary, os.O_RDONLY)
@@ -75,7 +77,7 @@ class Release:
                     os.close(descriptor)
         for key, target in self._targets.items():
             with self._explained(key):
-                os.replace(self.temporary(key), target)
+                self.temporary(key).replace(target)
 
     def _remove(self) -> None:
         for temporary in self._made:

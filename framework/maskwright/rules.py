@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import replace
+from typing import TYPE_CHECKING
 
 import numpy as np
 
-from maskwright.data.columns import Columns
 from maskwright.data.dataset import Column, Dataset
-from maskwright.data.variable import Variable
 from maskwright.data.number_text import plain_text
 from maskwright.edits.analysis import analyse
 from maskwright.edits.check import Outcome, evaluate
@@ -17,6 +15,14 @@ from maskwright.edits.domain import Domain, domain_tuples
 from maskwright.edits.edit import EditSet
 from maskwright.errors import EditError, InputError, Problem
 from maskwright.validation import chunks_of
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from numpy.typing import NDArray
+
+    from maskwright.data.columns import Columns
+    from maskwright.data.variable import Variable
 
 
 def applicable(stated: EditSet, arrival: Outcome, data: Dataset) -> tuple[EditSet, tuple[str, ...]]:
@@ -36,7 +42,7 @@ def applicable(stated: EditSet, arrival: Outcome, data: Dataset) -> tuple[EditSe
         raise InputError(
             Problem(
                 f"none of the {len(stated)} edits ever fired on {len(data)} records",
-                hint=f"the rules are about {', '.join(map(repr, contexts))}; a record of this file is {'/'.join(path)!r}",
+                hint=f"they are about {', '.join(map(repr, contexts))}; a record of this file is {'/'.join(path)!r}",
             )
         )
     identifiers = {column.name for column in data if column.variable.role == "identifier"}
@@ -86,17 +92,12 @@ def declared_bounds(variables: Sequence[Variable]) -> EditSet:
 def without_violations(data: Dataset, edits: EditSet) -> tuple[Dataset, int]:
     """Records that violate no edit of severity error, and how many were left out."""
     domain = Domain.from_dataset(data, domain_tuples(edits))
-    kept: list[np.ndarray[tuple[int], np.dtype[np.bool_]]] = []
-    for columns in chunks_of(data):
-        kept.append(_obeys(columns, edits, domain))
-    chosen = np.concatenate(kept)
-    smaller = tuple(
-        Column(column.variable, column.values[chosen], column.missing[chosen]) for column in data
-    )
+    chosen = np.concatenate([_obeys(columns, edits, domain) for columns in chunks_of(data)])
+    smaller = tuple(Column(column.variable, column.values[chosen], column.missing[chosen]) for column in data)
     return replace(data, columns=smaller), int(np.sum(~chosen))
 
 
-def _obeys(columns: Columns, edits: EditSet, domain: Domain) -> np.ndarray[tuple[int], np.dtype[np.bool_]]:
+def _obeys(columns: Columns, edits: EditSet, domain: Domain) -> NDArray[np.bool_]:
     result = np.ones(columns.n, dtype=np.bool_)
     for edit in edits:
         if edit.severity == "error":

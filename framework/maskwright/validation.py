@@ -3,21 +3,24 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from pathlib import Path
-from typing import IO, Any
-
-from pydantic import BaseModel
+from typing import IO, TYPE_CHECKING, Any
 
 from maskwright.data.columns import Columns
-from maskwright.data.dataset import Dataset, Layout
 from maskwright.data.variable import Variable
 from maskwright.edits.check import Checker, Outcome
-from maskwright.edits.domain import Domain
-from maskwright.edits.edit import EditSet
 from maskwright.edits.svrl import SvrlWriter
-from maskwright.plugins.source import Source
 from maskwright.progress import Progress, silent
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
+    from pathlib import Path
+
+    from pydantic import BaseModel
+
+    from maskwright.data.dataset import Dataset, Layout
+    from maskwright.edits.domain import Domain
+    from maskwright.edits.edit import EditSet
+    from maskwright.plugins.source import Source
 
 CHUNK = 65536
 

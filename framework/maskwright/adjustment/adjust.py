@@ -12,20 +12,26 @@ Only masked values and edits are read, never an original record.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.spatial import cKDTree
 
-from maskwright.adjustment.constraints import Membership
 from maskwright.adjustment.derivation import Derivations, Equality, derivations
-from maskwright.adjustment.projection import System, nearest_feasible, system_of, violated
+from maskwright.adjustment.projection import nearest_feasible
 from maskwright.adjustment.rounding import Grid, neighbours
-from maskwright.adjustment.rows import Rows
-from maskwright.edits.edit import EditSet, LinearPart, Part, ProductPart
+from maskwright.adjustment.system import System, system_of, violated
+from maskwright.edits.edit import EditSet, LinearPart, ProductPart
 from maskwright.progress import Progress, silent
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from numpy.typing import NDArray
+
+    from maskwright.adjustment.constraints import Membership
+    from maskwright.adjustment.rows import Rows
 
 _NEIGHBOURS = 600
 _MARGINS = (0.75, 2.0, 6.0)
@@ -67,15 +73,17 @@ def equalities_of(edits: EditSet) -> tuple[Equality, ...]:
     """Equalities that hold unconditionally, by edit."""
     found: list[Equality] = []
     for edit in edits:
-        found.extend(Equality(edit.name, part) for part in edit.parts if is_equality(part))
+        found.extend(
+            Equality(edit.name, part)
+            for part in edit.parts
+            if isinstance(part, LinearPart | ProductPart) and is_equality(part)
+        )
     return tuple(found)
 
 
-def is_equality(part: Part) -> bool:
+def is_equality(part: LinearPart | ProductPart) -> bool:
     """Whether a part is an equality without tolerance."""
-    return (isinstance(part, LinearPart) and part.relation == "==" and part.tolerance == 0) or (
-        isinstance(part, ProductPart) and part.relation == "=="
-    )
+    return part.relation == "==" and not (isinstance(part, LinearPart) and part.tolerance)
 
 
 def adjust(
@@ -110,9 +118,7 @@ def adjust(
     system = system_of(rows, edits, scale, sets or {})
     names = rows.names
     inside = frozenset(names)
-    own_equalities = tuple(
-        equality for equality in equalities_of(edits) if set(_names(equality)) <= inside
-    )
+    own_equalities = tuple(equality for equality in equalities_of(edits) if set(_names(equality)) <= inside)
     plan = derivations(names, own_equalities, system.decimals)
     grid = Grid(names, system.decimals, scale, plan)
     # Without a grid the dependents are computed too, in the order in which the rule is written.
@@ -171,9 +177,7 @@ def _compute(
     return Grid(names, ungridded, np.ones(len(names)), chosen).round(values)
 
 
-def _satisfied(
-    rows: Rows, edits: EditSet, values: NDArray[np.float64], index: NDArray[np.int64]
-) -> NDArray[np.bool_]:
+def _satisfied(rows: Rows, edits: EditSet, values: NDArray[np.float64], index: NDArray[np.int64]) -> NDArray[np.bool_]:
     result = np.ones(len(index), dtype=np.bool_)
     for edit in edits:
         result &= rows.satisfied(edit, values, index)
@@ -233,7 +237,7 @@ def _take_nearest(
     count = min(32, len(donors))
     _, nearest = tree.query(np.nan_to_num(start[index] / scale), k=list(range(1, count + 1)))
     for choice in range(count):
-        candidate = result[donors[nearest[:, choice]]].copy()
+        candidate = result[donors[np.asarray(nearest)[:, choice]]].copy()
         candidate[np.isnan(start[index])] = np.nan
         good = _satisfied(rows, edits, candidate, index) & ~helped[index]
         result[index[good]] = candidate[good]
@@ -241,4 +245,3 @@ def _take_nearest(
         if helped[index].all():
             break
     return helped
-

@@ -8,10 +8,9 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 from maskwright.edits.edit import (
     CheckedPart,
@@ -23,8 +22,12 @@ from maskwright.edits.edit import (
     ProductPart,
     RangePart,
 )
-from maskwright.edits.expression import Expression
 from maskwright.errors import EditError, Problem
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from maskwright.edits.expression import Expression
 
 MOST_ALTERNATIVES = 64
 

@@ -7,12 +7,16 @@ published grid. The natural dependents are the totals: the variable that stands 
 from __future__ import annotations
 
 import itertools
-from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from typing import TYPE_CHECKING
 
-from maskwright.adjustment.constraints import LinearConstraint
 from maskwright.edits.edit import LinearPart, ProductPart
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from maskwright.adjustment.constraints import LinearConstraint
 
 _MOST_CHOICES = 3000
 
@@ -158,7 +162,9 @@ def _product_derivation(
         choices.append(ProductDerivation(name, coefficient, factors, _too_coarse(name, coefficient, factors, decimals)))
     if not choices:
         return None
-    return min(choices, key=lambda choice: (choice.variable != part.total, choice.coarsen, choice.variable in in_linear))
+    return min(
+        choices, key=lambda choice: (choice.variable != part.total, choice.coarsen, choice.variable in in_linear)
+    )
 
 
 def _too_coarse(
@@ -294,4 +300,3 @@ def inputs_of(step: Derivation) -> tuple[str, ...]:
     if isinstance(step, LinearDerivation):
         return tuple(name for name, _ in step.coefficients)
     return tuple(name for name, _ in step.factors)
-

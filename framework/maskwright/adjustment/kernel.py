@@ -81,10 +81,7 @@ def _project_one(point, equal, equal_bound, own, own_bound, below, below_bound, 
             gap += normal[column] * point[column]
             size = max(size, abs(normal[column] * point[column]))
             length += normal[column] * normal[column]
-        if active == dimension:
-            squared = 0.0
-        else:
-            squared = _append(normal, basis, triangle, active)
+        squared = 0.0 if active == dimension else _append(normal, basis, triangle, active)
         if squared <= _DEPENDENT * length or active == dimension:
             if abs(gap) > 1e-9 * (1.0 + size):
                 return INFEASIBLE
@@ -186,8 +183,9 @@ def _drop(leaving, active, basis, triangle, chosen, dual):  # type: ignore[no-un
 
 @njit(cache=True, nogil=True, parallel=True, error_model="numpy")
 def project_points(points, equal, equal_bound, own, own_bound, below, below_bound, status):  # type: ignore[no-untyped-def]
-    """Project every point in place: the nearest x with ``equal @ x == equal_bound``, ``own @ x == own_bound`` and
-    ``below @ x <= below_bound``.
+    """Project every point in place onto its own polyhedron.
+
+    The nearest x with ``equal @ x == equal_bound``, ``own @ x == own_bound`` and ``below @ x <= below_bound``.
 
     Parameters
     ----------

@@ -7,167 +7,33 @@ by repeating it with their tangents (sequential quadratic programming); finite s
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.spatial import cKDTree
 
 from maskwright.adjustment.constraints import (
     Alternative,
     Constraint,
-    LinearConstraint,
     Membership,
     closed_on_grid,
-    constraint_of,
 )
 from maskwright.adjustment.rows import Rows
-from maskwright.data.variable import Variable
+from maskwright.adjustment.system import Fetch, System, beyond, fetcher, product_sides, system_of, violated
 from maskwright.edits.edit import EditSet, ProductPart
 from maskwright.errors import InputError
 
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+
+    from numpy.typing import NDArray
+
+    from maskwright.data.variable import Variable
+
 MOST_COMBINATIONS = 64
 NEAREST_MEMBERS = 3
-RELATIVE = 1e-9
-Fetch = Callable[[str], NDArray[np.float64]]
 _TANGENTS = 60
-
-
-@dataclass(frozen=True, eq=False)
-class System:
-    """The edits of one adjustment unit as numeric constraints.
-
-    Attributes
-    ----------
-    rows : Rows
-    constraints : tuple of Constraint
-    scale : ndarray of shape (q,)
-        Standard deviations; distances are measured in them.
-    decimals : mapping of name to int or None
-    sets : mapping of Membership to ndarray of shape (m, v)
-        Allowed combinations of values.
-    """
-
-    rows: Rows
-    constraints: tuple[Constraint, ...]
-    scale: NDArray[np.float64]
-    decimals: Mapping[str, int | None]
-    sets: Mapping[Membership, NDArray[np.float64]]
-
-    @property
-    def position(self) -> dict[str, int]:
-        """Column of each variable that may move."""
-        return {name: column for column, name in enumerate(self.rows.names)}
-
-
-def system_of(
-    rows: Rows, edits: EditSet, scale: NDArray[np.float64], sets: Mapping[Membership, NDArray[np.float64]]
-) -> System:
-    """Constraints of `edits` on `rows`; `sets` gives the members of domain edits."""
-    movable = frozenset(rows.names)
-    constraints = tuple(constraint_of(edit, movable) for edit in edits)
-    listed = dict(sets)
-    for constraint in constraints:
-        for alternative in constraint.alternatives:
-            for membership in alternative.memberships:
-                if membership.numbers is not None:
-                    listed[membership] = np.array([[float(number)] for number in membership.numbers])
-    decimals = {variable.name: variable.decimals for variable in rows.variables}
-    return System(rows, constraints, scale, decimals, listed)
-
-
-def violated(system: System, values: NDArray[np.float64]) -> dict[str, NDArray[np.bool_]]:
-    """Rows that violate each constraint by more than rounding in binary64 (relative 1e-9); edit name to shape (r,)."""
-    index = np.arange(len(values))
-    return {
-        constraint.name: ~np.logical_or.reduce(
-            [_holds(system, alternative, values, index) for alternative in constraint.alternatives]
-        )
-        for constraint in system.constraints
-    }
-
-
-def _holds(
-    system: System, alternative: Alternative, values: NDArray[np.float64], index: NDArray[np.int64]
-) -> NDArray[np.bool_]:
-    result = np.ones(len(values), dtype=np.bool_)
-    for linear in alternative.linear:
-        total, size = _linear_value(system, linear, values, index)
-        gap = total - float(linear.bound)
-        allowed = RELATIVE * np.maximum(size, abs(float(linear.bound)))
-        if linear.relation == "==":
-            result &= ~(np.abs(gap) > allowed)
-        elif linear.strict:
-            result &= ~(gap >= 0)
-        else:
-            result &= ~(gap > allowed)
-    for product in alternative.products:
-        left, right = product_sides(product, _fetch(system, values, index))
-        gap, allowed = left - right, RELATIVE * np.maximum(np.abs(left), np.abs(right))
-        result &= ~_beyond(product, gap, allowed)
-    for membership in alternative.memberships:
-        columns = [system.position[name] for name in membership.variables]
-        chosen = values[:, columns]
-        known = ~np.isnan(chosen).any(axis=1)
-        tree = cKDTree(system.sets[membership] / system.scale[columns])
-        distance, _ = tree.query(np.where(known[:, None], chosen, 0.0) / system.scale[columns])
-        result &= ~known | (distance <= RELATIVE)
-    for requirement in alternative.requirements:
-        result &= system.rows.known(requirement.expression, requirement.wanted, values, index)
-    return result
-
-
-def _beyond(product: ProductPart, gap: NDArray[np.float64], allowed: NDArray[np.float64]) -> NDArray[np.bool_]:
-    match product.relation:
-        case "==":
-            return np.abs(gap) > allowed
-        case "<=":
-            return gap > allowed
-        case "<":
-            return gap >= 0
-        case ">=":
-            return gap < -allowed
-        case ">":
-            return gap <= 0
-
-
-def _linear_value(
-    system: System, linear: LinearConstraint, values: NDArray[np.float64], index: NDArray[np.int64]
-) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    total = np.zeros(len(values))
-    size = np.zeros(len(values))
-    for name, coefficient in linear.coefficients:
-        column = system.position.get(name)
-        term = values[:, column] if column is not None else system.rows.companion_numbers(name, index)
-        term = float(coefficient) * term
-        total = total + term
-        size = np.maximum(size, np.abs(term))
-    return total, size
-
-
-def _fetch(system: System, values: NDArray[np.float64], index: NDArray[np.int64]) -> Fetch:
-    """Numbers of a variable, whether it moves or not."""
-    position = system.position
-
-    def fetch(name: str) -> NDArray[np.float64]:
-        column = position.get(name)
-        return values[:, column] if column is not None else system.rows.companion_numbers(name, index)
-
-    return fetch
-
-
-def product_sides(product: ProductPart, fetch: Fetch) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Both sides of a product edit; `fetch` gives a variable's numbers, shape (r,)."""
-    with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
-        left = np.asarray(float(product.coefficient))
-        for name, exponent in product.left:
-            left = left * fetch(name) ** float(exponent)
-        right = np.asarray(float(product.constant))
-        for name, exponent in product.right:
-            right = right * fetch(name) ** float(exponent)
-    left, right = np.broadcast_arrays(left, right)
-    return left, right
 
 
 def nearest_feasible(
@@ -254,7 +120,7 @@ def _nearest_alternative(
         points, solved = _project(system, _Combination(alternative, (0,) * len(alternative.memberships)), values, index)
         moved = np.nansum(((points - values) / system.scale) ** 2, axis=1)
         distances.append(np.where(solved, moved, np.inf))
-    return np.argmin(np.stack(distances), axis=0)
+    return np.asarray(np.argmin(np.stack(distances), axis=0), dtype=np.int64)
 
 
 def _project(
@@ -265,7 +131,7 @@ def _project(
     margin: float = 0.0,
 ) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
     """Project onto one conjunction of constraints."""
-    from maskwright.adjustment.kernel import project_points  # noqa: PLC0415 - numba is loaded when first needed
+    from maskwright.adjustment.kernel import project_points
 
     alternative = combination.alternative
     allowed = np.ones(len(values), dtype=np.bool_)
@@ -288,23 +154,21 @@ def _project(
         if not len(moving):
             break
         before = points[moving]
-        fetch = _fetch(system, before * scale, index[moving])
+        fetch = fetcher(system, before * scale, index[moving])
         normals, bounds = np.zeros((len(moving), len(products), len(scale))), np.zeros((len(moving), len(products)))
         for number, product in enumerate(products):
             _tangent(product, fetch, system.position, normals[:, number], bounds[:, number])
         after = target[moving].copy()
         reached = np.zeros(len(moving), dtype=np.int8)
-        project_points(
-            after, equal, equal_bound[moving], normals * scale, bounds, below, below_bound[moving], reached
-        )
+        project_points(after, equal, equal_bound[moving], normals * scale, bounds, below, below_bound[moving], reached)
         points[moving], status[moving] = after, reached
         settled = np.all(np.abs(after - before) <= 1e-13 * (1 + np.abs(before)), axis=1)
         moving = moving[~settled & (reached == 0)]
     result = np.where(absent, np.nan, points * scale)
     solved = (status == 0) & allowed
     for product in products:
-        left, right = product_sides(product, _fetch(system, result, index))
-        solved &= ~_beyond(product, left - right, 1e-6 * np.maximum(np.abs(left), np.abs(right)))
+        left, right = product_sides(product, fetcher(system, result, index))
+        solved &= ~beyond(product, left - right, 1e-6 * np.maximum(np.abs(left), np.abs(right)))
     return result, solved
 
 
@@ -351,7 +215,7 @@ def _member_equalities(
     absent = np.isnan(chosen)
     tree = cKDTree(system.sets[membership] / scale)
     _, nearest = tree.query(np.where(absent, 0.0, chosen) / scale, k=[member + 1])
-    bounds = system.sets[membership][nearest[:, 0]] / scale
+    bounds = system.sets[membership][np.asarray(nearest)[:, 0]] / scale
     bounds[absent.any(axis=1)] = np.nan
     normals = np.zeros((len(columns), len(system.scale)))
     normals[np.arange(len(columns)), columns] = 1.0
@@ -386,7 +250,7 @@ def _tangent(
     length = np.sqrt(np.sum(normal**2, axis=1))
     binding = (length > 0) & np.isfinite(length) & np.isfinite(bound)
     if product.relation != "==":
-        binding &= _beyond(product, left - right, np.zeros(len(bound)))
+        binding &= beyond(product, left - right, np.zeros(len(bound)))
     normal[binding] /= length[binding, None]
     bound[binding] /= length[binding]
     normal[~binding] = 0.0
@@ -431,7 +295,9 @@ def project(
         scale = np.where((spread > 0) & np.isfinite(spread), spread, 1.0)
     rules = EditSet(tuple(edit for edit in edits if set(edit.variables) <= names))
     system = system_of(Rows(tuple(variables), {}), rules, scale, {})
-    failing = np.logical_or.reduce(list(violated(system, values).values())) if len(rules) else np.zeros(len(values), bool)
+    failing = (
+        np.logical_or.reduce(list(violated(system, values).values())) if len(rules) else np.zeros(len(values), bool)
+    )
     index = np.flatnonzero(failing)
     points, found = values.copy(), ~failing
     if len(index):

@@ -6,12 +6,16 @@ a grid of d decimals are held as whole multiples of ``10 ** -d``.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING
 
 import numpy as np
-from numpy.typing import NDArray
 
 from maskwright.adjustment.derivation import Derivations, LinearDerivation, ProductDerivation
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from numpy.typing import NDArray
 
 _SAFE = 2.0**62
 _COARSENING_REACH = 60
@@ -63,7 +67,7 @@ class Grid:
     ) -> NDArray[np.float64]:
         """Dependents from free variables, then back to values of shape (r, q).
 
-        `nudges` are moves that a search has made in `units`: a factor that has to be coarse is moved by as many strides.
+        `nudges` are moves that a search has made in `units`: a factor that has to be coarse moves by as many strides.
         """
         for step in self.plan.steps:
             if isinstance(step, LinearDerivation):
@@ -183,31 +187,18 @@ def _whole(units: NDArray[np.float64]) -> NDArray[np.object_]:
 def neighbours(count: int, limit: int, rng: np.random.Generator) -> NDArray[np.int64]:
     """Moves of `count` free variables in grid units, the smallest first; shape (m, count), m <= `limit`.
 
-    All single and double moves of one unit, then random ones of growing size.
+    All single moves of one unit, all double ones, single moves of two and three, then random ones of growing size.
     """
-    moves: dict[tuple[int, ...], None] = {}
-
-    def add(*pairs: tuple[int, int]) -> None:
-        move = [0] * count
-        for position, amount in pairs:
-            move[position] += amount
-        if any(move):
-            moves.setdefault(tuple(move))
-
-    for size in (1, 2, 3):
-        for position in range(count):
-            add((position, size))
-            add((position, -size))
-        if size == 1:
-            for first in range(count):
-                for second in range(first + 1, count):
-                    for one, two in ((1, 1), (1, -1), (-1, 1), (-1, -1)):
-                        add((first, one), (second, two))
-    reach = 2
-    for _ in range(4 * limit):
-        if len(moves) >= limit or count == 0:
-            break
-        add(*((position, int(rng.integers(-reach, reach + 1))) for position in range(count)))
-        reach = 2 + len(moves) // 100
-    result = np.array(list(moves)[:limit], dtype=np.int64).reshape(-1, count)
-    return result
+    if count == 0:
+        return np.zeros((0, 0), dtype=np.int64)
+    one = np.eye(count, dtype=np.int64)
+    single = np.stack([one, -one], axis=1).reshape(-1, count)
+    first, second = np.triu_indices(count, 1)
+    pairs = [a * one[first] + b * one[second] for a in (1, -1) for b in (1, -1)]
+    double = np.stack(pairs, axis=1).reshape(-1, count) if len(first) else np.zeros((0, count), dtype=np.int64)
+    reach = 2 + np.arange(4 * limit) // 400
+    drawn = rng.integers(-reach[:, None], reach[:, None] + 1, size=(4 * limit, count))
+    moves = np.concatenate([single, double, 2 * single, 3 * single, drawn])
+    _, seen = np.unique(moves, axis=0, return_index=True)
+    moves = moves[np.sort(seen)]
+    return moves[moves.any(axis=1)][:limit]

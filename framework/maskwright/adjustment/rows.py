@@ -6,22 +6,26 @@ published as they are. A row that stands for a whole cluster satisfies an edit o
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
 
 import numpy as np
 import pyarrow as pa
-from numpy.typing import NDArray
 
-from maskwright.data.columns import Cells, Columns
-from maskwright.data.number_text import write_numbers
-from maskwright.data.variable import Variable
+from maskwright.data.columns import Cells, Columns, number_cells
 from maskwright.edits.binary64 import evaluate_binary64
 from maskwright.edits.check import evaluate
-from maskwright.edits.domain import Domain
-from maskwright.edits.edit import Edit
 from maskwright.edits.exact import evaluate_exact
 from maskwright.edits.expression import Expression, variable_names
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+
+    from numpy.typing import NDArray
+
+    from maskwright.data.variable import Variable
+    from maskwright.edits.domain import Domain
+    from maskwright.edits.edit import Edit
 
 
 @dataclass(frozen=True, eq=False)
@@ -57,9 +61,7 @@ class Rows:
         A rule of the YAML language has to hold in decimal arithmetic and in binary64. An edit that is unknown because
         a cell is missing is not violated.
         """
-        on_grid = all(
-            variable.decimals is not None for variable in self.variables if variable.name in edit.variables
-        )
+        on_grid = all(variable.decimals is not None for variable in self.variables if variable.name in edit.variables)
 
         def judge(columns: Columns) -> NDArray[np.bool_]:
             verdict = evaluate(edit, columns, self.domain)
@@ -114,16 +116,7 @@ class Rows:
         for position, variable in enumerate(self.variables):
             if variable.name in names:
                 numbers = values[owner, position]
-                missing = np.isnan(numbers)
-                cells[variable.name] = Cells(
-                    numbers,
-                    missing,
-                    missing,
-                    variable.decimals,
-                    lambda numbers=numbers, missing=missing, places=variable.decimals: write_numbers(
-                        numbers, missing, places
-                    ),
-                )
+                cells[variable.name] = number_cells(numbers, np.isnan(numbers), variable.decimals)
         return cells
 
     def _records_of(self, index: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:

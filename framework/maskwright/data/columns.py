@@ -6,20 +6,24 @@ clusters); an edit cannot tell which.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
-from numpy.typing import NDArray
 
-from maskwright.data.dataset import Column, Dataset
 from maskwright.data.missing import is_code_number, is_code_text
 from maskwright.data.number_text import read_numbers, write_numbers
-from maskwright.data.variable import Variable
 from maskwright.errors import InputError, unknown_name
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+    from numpy.typing import NDArray
+
+    from maskwright.data.dataset import Column, Dataset
+    from maskwright.data.variable import Variable
 
 
 @dataclass(frozen=True, eq=False)
@@ -76,7 +80,7 @@ class Columns:
         """Chunk of plain numbers; NaN is a missing cell."""
         grids = decimals or {}
         n = len(next(iter(values.values()))) if values else 0
-        return cls(n, {name: _number_cells(array, np.isnan(array), grids.get(name)) for name, array in values.items()})
+        return cls(n, {name: number_cells(array, np.isnan(array), grids.get(name)) for name, array in values.items()})
 
     @classmethod
     def from_dataset(cls, data: Dataset, start: int = 0, stop: int | None = None) -> Columns:
@@ -104,7 +108,7 @@ def column_cells(column: Column, start: int = 0, stop: int | None = None) -> Cel
     """Cells of a dataset's column, records start..stop."""
     values, missing = column.values[start:stop], column.missing[start:stop]
     if column.variable.is_numeric:
-        return _number_cells(values, missing, column.variable.decimals)
+        return number_cells(values, missing, column.variable.decimals)
     categories = pa.array(list(column.variable.categories), pa.string())
     codes = pa.array(values, pa.int32(), mask=np.asarray(missing))
     spoken = read_numbers(categories)
@@ -112,7 +116,8 @@ def column_cells(column: Column, start: int = 0, stop: int | None = None) -> Cel
     return Cells(numbers, missing, missing, spoken.decimals, lambda: categories.take(codes))
 
 
-def _number_cells(values: NDArray[np.float64], missing: NDArray[np.bool_], decimals: int | None) -> Cells:
+def number_cells(values: NDArray[np.float64], missing: NDArray[np.bool_], decimals: int | None) -> Cells:
+    """Cells that hold plain numbers; `missing` ones are absent too."""
     numbers = np.where(missing, np.nan, values)
     return Cells(numbers, missing, missing, decimals, lambda: write_numbers(numbers, missing, decimals))
 

@@ -109,7 +109,7 @@ def number_column(
 def _grid(name: str, present: NDArray[np.float64], seen: int | None, notes: list[str]) -> int | None:
     if seen is None:
         return None
-    if seen > MOST_DECIMALS or float(np.max(np.abs(present), initial=0.0)) * 10.0**seen >= EXACT:
+    if seen > MOST_DECIMALS or float(np.max(np.abs(present), initial=0.0)) * 10.0**seen > EXACT:
         notes.append(f"{name}: cells have more digits than a number can hold; masked values are not rounded to a grid")
         return None
     return seen

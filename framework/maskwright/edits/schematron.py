@@ -19,6 +19,7 @@ from maskwright.edits.schematron_binding import LATER_BINDINGS, XPATH_1_BINDINGS
 from maskwright.edits.schematron_document import Element, read_document
 from maskwright.edits.schematron_message import message_of
 from maskwright.edits.xpath import NCNAME, parse_xpath
+from maskwright.edits.xpath_conversions import as_condition
 from maskwright.errors import EditError, Place, Problem, nearest_name, unknown_name
 
 if TYPE_CHECKING:
@@ -367,7 +368,7 @@ def _edit(reading: _Reading, element: Element, rule: _Rule, name: str, tree: Exp
     return Edit(
         name=name,
         expression=expression,
-        parts=classify(expression, place),
+        parts=classify(as_condition(expression), place),
         variables=variable_names(expression),
         text=f"not({test})" if is_report else test,
         binding="xpath1",

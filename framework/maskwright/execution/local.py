@@ -5,25 +5,29 @@ A task is self-contained and draws from a generator of its own name, so results 
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from threading import Lock
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import NDArray
-from pydantic import BaseModel
 
-from maskwright.data.dataset import Dataset
-from maskwright.data.variable import Variable
-from maskwright.edits.edit import EditSet
 from maskwright.errors import InputError, MaskwrightError, PluginError
 from maskwright.execution.blocks import kd_blocks
 from maskwright.plugins.block import Block
 from maskwright.plugins.method import Masked, Method
 from maskwright.progress import Progress, silent
 from maskwright.randomness import generator
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+    from pydantic import BaseModel
+
+    from maskwright.data.dataset import Dataset
+    from maskwright.data.variable import Variable
+    from maskwright.edits.edit import EditSet
 
 
 @dataclass(frozen=True)
@@ -147,7 +151,9 @@ def protect_group(
     missing = np.stack([data[name].missing for name in work.variables], axis=1)
     if missing.any() and "missing" not in work.method.accepts:
         holes = ", ".join(name for name, gone in zip(work.variables, missing.T, strict=True) if gone.any())
-        raise InputError(f"step {work.step}: method {work.method.name!r} takes no missing cells; there are some in {holes}")
+        raise InputError(
+            f"step {work.step}: method {work.method.name!r} takes no missing cells; there are some in {holes}"
+        )
     center = np.array([standard.center[name] for name in work.variables])
     scale = np.array([standard.scale[name] for name in work.variables])
     weights = _weights(data)
@@ -196,7 +202,7 @@ def _pieces(
     """Records of each stratum and block, in order."""
     order = np.argsort(work.strata, kind="stable")
     bounds = np.searchsorted(work.strata[order], np.arange(int(work.strata.max(initial=0)) + 2))
-    strata = [order[start:stop] for start, stop in zip(bounds[:-1], bounds[1:], strict=True) if stop > start]
+    strata = [order[start:stop] for start, stop in itertools.pairwise(bounds) if stop > start]
     size = execution.block_size
     if size is None or not work.method.blockable:
         return strata

@@ -72,7 +72,8 @@ class _Builder:
         schema = model.model_json_schema(ref_template=f"#/$defs/{prefix}.{{model}}")
         for name, inner in schema.pop("$defs", {}).items():
             self.definitions[f"{prefix}.{name}"] = _untitled(inner)
-        return _untitled(schema)
+        untitled: Schema = _untitled(schema)
+        return untitled
 
     @staticmethod
     def list_of(model: type[BaseModel], field: str, item: Schema) -> Schema:

@@ -6,12 +6,16 @@ therefore share a group (Torra, Constrained microaggregation, 2008, and design o
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
-from maskwright.data.variable import Variable
 from maskwright.edits.edit import DomainPart, Edit, EditSet, GoverningPart, LinearPart, Part, ProductPart, RangePart
-from maskwright.planning.params import PlanningParams
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping, Sequence
+
+    from maskwright.data.variable import Variable
+    from maskwright.planning.params import PlanningParams
 
 
 class Components:
@@ -123,9 +127,7 @@ def choose_operators(group: Sequence[str], variables: Mapping[str, Variable], ed
     Arithmetic means keep linear equalities; geometric means keep products; a lower median is a value of the file. A
     variable under edits of several kinds takes the arithmetic mean, and the product's total is computed.
     """
-    inside = [
-        part for edit in edits if set(edit.variables) <= set(group) for part in edit.parts
-    ]
+    inside = [part for edit in edits if set(edit.variables) <= set(group) for part in edit.parts]
     linear = {name for part in inside if isinstance(part, LinearPart) for name, _ in part.coefficients}
     equal = {
         name

@@ -7,18 +7,23 @@ representatives of its clusters are then adjusted.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import numpy as np
-from numpy.typing import NDArray
 
 from maskwright.data.columns import Columns
-from maskwright.data.dataset import Dataset
 from maskwright.edits.edit import EditSet, GoverningPart
 from maskwright.edits.exact import evaluate_exact
 from maskwright.edits.expression import variable_names
 from maskwright.errors import InputError
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from numpy.typing import NDArray
+
+    from maskwright.data.dataset import Dataset
 
 
 @dataclass(frozen=True)
@@ -109,8 +114,9 @@ def stratify(
         code = np.sign(values).astype(np.int64) + 1
         criteria.append((None, code, [f"{name} {what}" for what in ("< 0", "= 0", "> 0")]))
     if by_missing:
-        for name in group:
-            criteria.append((None, data[name].missing.astype(np.int64), [f"{name} present", f"{name} missing"]))
+        criteria.extend(
+            (None, data[name].missing.astype(np.int64), [f"{name} present", f"{name} missing"]) for name in group
+        )
     return _merge(_cross(criteria, n), data, group, k, criteria)
 
 
@@ -177,7 +183,9 @@ def _centres(data: Dataset, group: Sequence[str], codes: NDArray[np.int64], coun
     """Standardised mean of each stratum; missing cells left out."""
     values = data.matrix(group)
     known = ~np.isnan(values)
-    spread = np.array([np.std(column[here]) if here.any() else 1.0 for column, here in zip(values.T, known.T, strict=True)])
+    spread = np.array(
+        [np.std(column[here]) if here.any() else 1.0 for column, here in zip(values.T, known.T, strict=True)]
+    )
     spread[spread == 0] = 1.0
     centres = np.zeros((count, len(group)))
     for position in range(len(group)):

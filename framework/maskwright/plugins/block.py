@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
 
 import numpy as np
-from numpy.typing import NDArray
 
-from maskwright.data.variable import Variable
 from maskwright.edits.edit import EditSet
 from maskwright.progress import Progress, silent
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from numpy.typing import NDArray
+
+    from maskwright.data.variable import Variable
 
 
 @dataclass(frozen=True, eq=False)

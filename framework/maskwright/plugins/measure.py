@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
-import numpy as np
-from numpy.typing import NDArray
-from pydantic import BaseModel
-
-from maskwright.data.dataset import Dataset
 from maskwright.edits.edit import EditSet
 from maskwright.plugins.partition import NoParams
 from maskwright.progress import Progress, silent
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+    import numpy as np
+    from numpy.typing import NDArray
+    from pydantic import BaseModel
+
+    from maskwright.data.dataset import Dataset
 
 
 @dataclass(frozen=True, eq=False)

@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
-import numpy as np
-from numpy.typing import NDArray
-from pydantic import BaseModel
-
-from maskwright.data.variable import Variable
-from maskwright.plugins.block import Block
 from maskwright.plugins.partition import NoParams
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+    import numpy as np
+    from numpy.typing import NDArray
+    from pydantic import BaseModel
+
+    from maskwright.data.variable import Variable
+    from maskwright.plugins.block import Block
 
 Scope = Literal["variable", "group", "all"]
 Preserves = Literal["linear", "product", "inequality", "range", "domain", "mean", "covariance", "k"]

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import functools
 from dataclasses import dataclass, field
-from importlib.metadata import EntryPoint, entry_points
+from importlib.metadata import EntryPoint, entry_points, version
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, Protocol, TypeVar
 
@@ -143,14 +143,12 @@ def discover(found: Iterable[EntryPoint]) -> Registry:
         Of two plugins of one kind and name the built-in one counts, else the first by package name; the other is
         listed as broken.
     """
-    from maskwright import __version__  # noqa: PLC0415 - the package imports this module on first use
-
     collection = _Collection()
     for reader in (
         EditReader("schematron", (".sch",), _read_schematron, "ISO Schematron: each assert or report is an edit."),
         EditReader("yaml", (".yaml", ".yml"), _read_edits_yaml, "Rules as text, one to a line of a YAML list."),
     ):
-        collection.add("edit_reader", reader, BUILT_IN, __version__)
+        collection.add("edit_reader", reader, BUILT_IN, version(BUILT_IN))
     for entry_point in sorted(found, key=_order):
         collection.add_entry_point(entry_point)
     return collection.registry()
@@ -259,7 +257,7 @@ class _Collection:
             module = entry_point.load()
             _verify_hooks(module)
             self.manager.register(module, name=f"{distribution}:{entry_point.name}")
-        except (Exception, SystemExit) as error:  # noqa: BLE001 - a plugin may fail in any way, and is then listed
+        except (Exception, SystemExit) as error:
             self.broken(entry_point.name, UNKNOWN_KIND, distribution, version, _one_line(error))
             return
         for kind, hook in _HOOKS.items():
@@ -268,7 +266,7 @@ class _Collection:
                 continue
             try:
                 offered = list(function())
-            except (Exception, SystemExit) as error:  # noqa: BLE001 - as above
+            except (Exception, SystemExit) as error:
                 self.broken(entry_point.name, kind, distribution, version, f"{hook}: {_one_line(error)}")
                 continue
             for plugin in offered:
@@ -329,12 +327,12 @@ def _one_line(error: BaseException) -> str:
 
 
 def _read_schematron(path: Path) -> EditSet:
-    from maskwright.edits.schematron import read_schematron  # noqa: PLC0415 - only when such a file is read
+    from maskwright.edits.schematron import read_schematron
 
     return read_schematron(path)
 
 
 def _read_edits_yaml(path: Path) -> EditSet:
-    from maskwright.edits.yaml import read_edits_yaml  # noqa: PLC0415 - only when such a file is read
+    from maskwright.edits.yaml import read_edits_yaml
 
     return read_edits_yaml(path)

@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
-from pathlib import Path
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
-from pydantic import BaseModel
-
-from maskwright.data.dataset import Layout
-from maskwright.data.variable import Variable
 from maskwright.plugins.partition import NoParams
-from maskwright.progress import Progress
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator
+    from pathlib import Path
+
+    from pydantic import BaseModel
+
+    from maskwright.data.dataset import Layout
+    from maskwright.data.variable import Variable
+    from maskwright.progress import Progress
 
 
 class Reading(Protocol):

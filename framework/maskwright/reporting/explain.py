@@ -25,11 +25,7 @@ def explain(name: str) -> str:
         No plugin has it; with the nearest name.
     """
     registry = plugins()
-    found = [
-        (kind, offered[name])
-        for kind, offered in _offered(registry).items()
-        if name in offered
-    ]
+    found = [(kind, offered[name]) for kind, offered in _offered(registry).items() if name in offered]
     if not found:
         every = [info.name for info in registry.infos]
         raise PluginError(registry.unknown("plugin", name, every))
@@ -49,7 +45,11 @@ def _offered(registry: Registry) -> dict[str, dict[str, Any]]:
 
 def _text(registry: Registry, kind: str, plugin: Any) -> str:
     info = registry.info(kind, plugin.name)
-    lines = [f"{plugin.name}: {kind.replace('_', ' ')} of {info.distribution} {info.version}", "", *_wrap(plugin.summary)]
+    lines = [
+        f"{plugin.name}: {kind.replace('_', ' ')} of {info.distribution} {info.version}",
+        "",
+        *_wrap(plugin.summary),
+    ]
     params: type[BaseModel] | None = getattr(plugin, "params", None)
     if params is not None and params.__doc__ and params is not BaseModel:
         lines += ["", *_wrap(inspect.cleandoc(params.__doc__))]
@@ -61,7 +61,9 @@ def _text(registry: Registry, kind: str, plugin: Any) -> str:
         for name, field in params.model_fields.items():
             default = "required" if field.is_required() else f"default {_shown(field.get_default())}"
             lines.append(f"  {name} ({default})")
-            lines += textwrap.wrap(field.description or "", _WIDTH - 6, initial_indent="      ", subsequent_indent="      ")
+            lines += textwrap.wrap(
+                field.description or "", _WIDTH - 6, initial_indent="      ", subsequent_indent="      "
+            )
     if isinstance(plugin, Method):
         lines += ["", "Parameters of the planner (group_size, grouping, k_guarantee, ...) are accepted too."]
         if plugin.example:
@@ -76,8 +78,17 @@ def _facts(plugin: Any) -> list[tuple[str, str]]:
     facts: list[tuple[str, str]] = []
     if isinstance(plugin, Method):
         facts.append(("Masks", ", ".join(sorted(plugin.accepts))))
-        facts.append(("Keeps by construction", ", ".join(sorted(plugin.preserves)) or "nothing; edits are kept by adjustment"))
-        facts.append(("Works on", {"variable": "one variable at a time", "group": "one variable group at a time"}.get(plugin.scope, "all variables at once")))
+        facts.append(
+            ("Keeps by construction", ", ".join(sorted(plugin.preserves)) or "nothing; edits are kept by adjustment")
+        )
+        facts.append(
+            (
+                "Works on",
+                {"variable": "one variable at a time", "group": "one variable group at a time"}.get(
+                    plugin.scope, "all variables at once"
+                ),
+            )
+        )
     if hasattr(plugin, "direction"):
         low, high = plugin.range
         facts.append(("Unit", plugin.unit))

@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Callable
+from typing import TYPE_CHECKING
 
 from rich.progress import BarColumn, Progress, TaskID, TaskProgressColumn, TextColumn, TimeRemainingColumn
 
 from maskwright.progress import Progress as Report
 from maskwright.progress import silent
 from maskwright.reporting.terminal import console
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
 QUIET_SECONDS = 2.0
 STEPS = 1000

@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from importlib.metadata import version
 from typing import TYPE_CHECKING, Any
 
-from maskwright.edits.check import Outcome
 from maskwright.plugins.registry import plugins
 from maskwright.release import file_facts
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from maskwright.edits.check import Outcome
     from maskwright.masking import MaskingResult
-    from maskwright.pipeline_run import Prepared
+    from maskwright.preparing import Prepared
 
 
 def run_record(

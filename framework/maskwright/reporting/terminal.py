@@ -7,9 +7,8 @@ terminal. Nothing here shows a value of a data record: the records these functio
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from rich.console import Console
 from rich.table import Table
@@ -28,6 +27,9 @@ from maskwright.reporting.wording import (
     verdict,
     with_unit,
 )
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping, Sequence
 
 WIDTH = 100
 MOST_NOTICES = 6

@@ -15,17 +15,22 @@ from maskwright.testing.checks import generator, require
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+    from maskwright.data.variable import VariableType
     from maskwright.plugins.block import Block
 
 RELATIVE = 1e-9
 """Rounding in binary64, far above the error of a sum of a hundred terms, far below any effect of masking."""
+
+_DOMAIN_TYPES: tuple[VariableType, ...] = ("ordinal", "integer", "continuous", "nominal")
 
 ParamsOf = Callable[[Method, Any], BaseModel]
 Claim = Callable[[Method, ParamsOf, Any], None]
 
 
 def _masked(method: Method, params_of: ParamsOf, given: Any, block: Block) -> NDArray[np.float64]:
-    return method.protect(block, params_of(method, given), generator()).values
+    values = method.protect(block, params_of(method, given), generator()).values
+    require(np.isfinite(values).all(), "values must be finite where nothing is missing")
+    return values
 
 
 def _several_variables(method: Method, claim: str) -> None:
@@ -72,11 +77,16 @@ def in_range(method: Method, params_of: ParamsOf, given: Any) -> None:
     require(inside.all(), "masked values leave the range of the original ones")
 
 
+def _domain_type(method: Method) -> VariableType:
+    for variable_type in _DOMAIN_TYPES:
+        if variable_type in set(method.accepts):
+            return variable_type
+    raise AssertionError("accepts names no type of variable")
+
+
 def domain(method: Method, params_of: ParamsOf, given: Any) -> None:
     """Require that every masked value is one that occurs in the original column."""
-    variable_type = (
-        "ordinal" if "ordinal" in method.accepts else "integer" if "integer" in method.accepts else "continuous"
-    )
+    variable_type = _domain_type(method)
     values = numbers(60, 1 if method.scope == "variable" else 3, variable_type)
     masked = _masked(method, params_of, given, block_of(values, variable_type, operator="lower_median"))
     for position in range(values.shape[1]):

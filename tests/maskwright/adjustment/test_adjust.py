@@ -75,7 +75,7 @@ def test_a_product_on_a_coarse_grid_is_met() -> None:
 
 
 def test_a_factor_that_is_a_total_is_derived_in_order() -> None:
-    """net = gross - tax, tax = rate * gross, gross = a + b: three kinds of dependence on one record."""
+    """Net = gross - tax, tax = rate * gross, gross = a + b: three kinds of dependence on one record."""
     rng = np.random.default_rng(4)
     grid: dict[str, int | None] = {"a": 0, "b": 0, "gross": 0, "rate": 2, "tax": 2, "net": 2}
     values = np.abs(rng.normal(1000, 400, size=(200, 6)))

@@ -45,7 +45,9 @@ def test_projection_is_as_near_as_a_general_optimiser_finds(seed: int, p: int, e
         slack = 0 if number < equal else int(rng.integers(0, 4))
         bound = int(coefficients @ witness) + slack
         sign = "==" if number < equal else "<="
-        rules.append(" + ".join(f"{c} * {name}" for c, name in zip(coefficients, names, strict=True)) + f" {sign} {bound}")
+        rules.append(
+            " + ".join(f"{c} * {name}" for c, name in zip(coefficients, names, strict=True)) + f" {sign} {bound}"
+        )
         rows.append((coefficients, bound, sign))
     edits = mw.EditSet.parse(rules)
     start = rng.normal(size=(3, p)) * 6

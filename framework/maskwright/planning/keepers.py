@@ -1,0 +1,94 @@
+"""For every edit, who keeps it: the method by construction, a derivation, adjustment, or nobody but the validation."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from maskwright.edits.edit import Edit, GoverningPart, LinearPart, ProductPart, RangePart
+from maskwright.planning.model import Group, Keeper, StepRequest, Unit
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+
+def keeper_of(
+    edit: Edit,
+    groups: Sequence[Group],
+    units: Sequence[Unit],
+    steps: Sequence[StepRequest],
+    masked: frozenset[str],
+    arrival: Mapping[str, int],
+) -> Keeper:
+    """Say who keeps an edit.
+
+    Parameters
+    ----------
+    edit : Edit
+    groups, units, steps
+        Of the plan.
+    masked : frozenset of str
+        All masked variables.
+    arrival : mapping of edit name to int
+        Records of the original that violate each edit.
+    """
+    touched = set(edit.variables) & masked
+    unit = max(units, key=lambda unit: len(touched & set(unit.variables)), default=None)
+    if not touched:
+        return Keeper(edit.name, "checked", "its variables are published as they are")
+    if edit.kind == "checked":
+        return Keeper(edit.name, "checked", "outside the analysable language: adjusted where neighbours allow")
+    if unit is None or not touched & set(unit.variables):
+        return Keeper(edit.name, "checked", "its masked variables are not numeric")
+    if unit.group is None:
+        return Keeper(edit.name, "adjustment", "each record is moved to the nearest point that satisfies it")
+    group = groups[unit.group]
+    return _keeper_in_group(edit, group, steps[group.step - 1], arrival.get(edit.name, 0))
+
+
+def _keeper_in_group(edit: Edit, group: Group, step: StepRequest, broken: int) -> Keeper:
+    """Keeper of an edit whose variables one group masks."""
+    computed = any(isinstance(part, ProductPart) and part.total in group.computed for part in edit.parts)
+    how = _how(edit, dict(zip(group.variables, group.operators, strict=True)))
+    claim = "linear" if edit.kind == "governing" else edit.kind
+    if broken:
+        reason = f"{broken} original record(s) violate it"
+    elif computed:
+        return Keeper(edit.name, "derivation", "its total is computed from the masked factors")
+    elif claim not in step.method.preserves:
+        reason = f"{step.method.name} does not keep it"
+    elif group.strata is not None and edit.name in group.strata.mixed:
+        reason = "a stratum smaller than k was merged"
+    elif how is None:
+        reason = "no operator keeps all its kinds"
+    else:
+        return Keeper(edit.name, "construction", how)
+    acting_on = "records" if step.k is None else "representatives"
+    return Keeper(edit.name, "adjustment", f"{reason}: {acting_on} are moved onto it")
+
+
+def _how(edit: Edit, operators: Mapping[str, str]) -> str | None:
+    """Sentence on how aggregation keeps the edit; None when it does not."""
+    used = {operators.get(name) for name in edit.variables} - {None}
+    how: str | None = None
+    match edit.kind:
+        case "linear" if used <= {"mean"}:
+            equal = any(isinstance(part, LinearPart) and part.relation == "==" for part in edit.parts)
+            how = "arithmetic means of the same clusters" + (", totals computed after rounding" if equal else "")
+        case "product" if used <= {"geometric_mean"}:
+            how = "geometric means of the same clusters, total computed after rounding"
+        case "range" if all(isinstance(part, RangePart) and part.numbers is None for part in edit.parts):
+            how = "averages stay inside the interval"
+        case "governing" if used <= {"mean"} and _is_convex(edit):
+            how = "records on either side of the condition are clustered apart"
+        case "domain" if used <= {"lower_median", "mode"}:
+            how = "lower medians are values of the file"
+    return how
+
+
+def _is_convex(edit: Edit) -> bool:
+    return all(
+        isinstance(each, LinearPart | RangePart) and not (isinstance(each, RangePart) and each.numbers is not None)
+        for part in edit.parts
+        if isinstance(part, GoverningPart)
+        for each in (*part.consequent, *part.otherwise)
+    )

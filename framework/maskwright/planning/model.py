@@ -1,0 +1,98 @@
+"""What the planner speaks of: steps, variable groups, adjustment units, keepers of edits."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Literal
+
+from maskwright.planning.params import PlanningParams
+
+if TYPE_CHECKING:
+    from pydantic import BaseModel
+
+    from maskwright.planning.strata import Strata
+    from maskwright.plugins.method import Method
+
+KeptBy = Literal["construction", "derivation", "adjustment", "checked"]
+
+
+@dataclass(frozen=True)
+class StepRequest:
+    """One step of a pipeline, as the planner needs it.
+
+    Attributes
+    ----------
+    method : Method
+    params : pydantic.BaseModel
+        Of the method.
+    planning : PlanningParams
+    variables : tuple of str or None
+        None: the numeric variables with role quasi_identifier or confidential.
+    groups : tuple of tuples of str
+        Groups the user listed.
+    """
+
+    method: Method
+    params: BaseModel
+    planning: PlanningParams = field(default_factory=PlanningParams)
+    variables: tuple[str, ...] | None = None
+    groups: tuple[tuple[str, ...], ...] = ()
+
+    @property
+    def k(self) -> int | None:
+        """Smallest cluster that the step promises; None when its method promises none."""
+        return None if self.method.k_parameter is None else int(getattr(self.params, self.method.k_parameter))
+
+
+@dataclass(frozen=True, eq=False)
+class Group:
+    """Variables that one step masks together.
+
+    Attributes
+    ----------
+    step : int
+        1-based.
+    variables, operators : tuple of str
+    computed : tuple of str
+        Variables computed from masked ones, for product edits.
+    edits : tuple of str
+        Names of the edits inside the group.
+    strata : Strata or None
+        None when planned without data.
+    """
+
+    step: int
+    variables: tuple[str, ...]
+    operators: tuple[str, ...]
+    computed: tuple[str, ...]
+    edits: tuple[str, ...]
+    strata: Strata | None
+
+
+@dataclass(frozen=True)
+class Unit:
+    """Variables that are adjusted together: those that edits join.
+
+    Attributes
+    ----------
+    variables : tuple of str
+        Masked numeric variables, in file order.
+    edits : tuple of str
+    computed : tuple of str
+    group : int or None
+        Position of the group whose representatives are adjusted; None: records are adjusted, k may be lost.
+    """
+
+    variables: tuple[str, ...]
+    edits: tuple[str, ...]
+    computed: tuple[str, ...]
+    group: int | None
+
+
+@dataclass(frozen=True)
+class Keeper:
+    """Who keeps an edit, and how."""
+
+    edit: str
+    kept_by: KeptBy
+    how: str

@@ -1,0 +1,104 @@
+"""Adjustment units: which variables are brought onto their edits together, and whether that keeps k."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from maskwright.edits.edit import CheckedPart, Edit, EditSet, GoverningPart, LinearPart, ProductPart, RangePart
+from maskwright.edits.expression import variable_names
+from maskwright.errors import InputError, Problem
+from maskwright.planning.grouping import Components, product_names
+from maskwright.planning.model import Group, StepRequest, Unit
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from maskwright.data.variable import Variable
+
+
+def adjustment_units(
+    groups: Sequence[Group], known: Mapping[str, Variable], edits: EditSet, masked: frozenset[str]
+) -> list[Unit]:
+    """Cut the masked numeric variables into units; a unit inside one group is adjusted on its representatives."""
+    movable = [name for name in known if name in masked and known[name].is_numeric]
+    joined = Components(movable)
+    for edit in edits:
+        joined.join(edit.variables)
+    units: list[Unit] = []
+    for names in joined.sets():
+        touching = EditSet(tuple(edit for edit in edits if set(edit.variables) & set(names)))
+        homes = [position for position, group in enumerate(groups) if set(group.variables) & set(names)]
+        home: int | None = None
+        if len(homes) == 1 and set(names) <= set(groups[homes[0]].variables):
+            home = homes[0]
+            group = groups[home]
+            if any(_reads_outside(edit, group, masked) for edit in touching):
+                home = None
+        computed = tuple(name for group in groups for name in group.computed if name in names)
+        units.append(Unit(names, tuple(edit.name for edit in touching), computed, home))
+    return units
+
+
+def _reads_outside(edit: Edit, group: Group, masked: frozenset[str]) -> bool:
+    """Whether an edit compares masked variables of the group with numbers that differ within its clusters."""
+    other_masked = set(edit.variables) & masked - set(group.variables)
+    if other_masked:
+        return True
+    return any(
+        isinstance(part, LinearPart | ProductPart | CheckedPart)
+        and (set(_names(part)) & set(group.variables))
+        and (set(_names(part)) - set(group.variables))
+        for part in _flat(edit.parts)
+    )
+
+
+def _flat(parts: Sequence[Any]) -> list[Any]:
+    found: list[Any] = []
+    for part in parts:
+        if isinstance(part, GoverningPart):
+            found.extend(_flat(part.consequent))
+            found.extend(_flat(part.otherwise))
+        else:
+            found.append(part)
+    return found
+
+
+def _names(part: Any) -> tuple[str, ...]:
+    match part:
+        case LinearPart(coefficients):
+            return tuple(name for name, _ in coefficients)
+        case ProductPart():
+            return product_names(part)
+        case CheckedPart(expression):
+            return variable_names(expression)
+        case RangePart(variable):
+            return (variable,)
+        case _:
+            return ()
+
+
+def require_k(units: Sequence[Unit], steps: Sequence[StepRequest], groups: Sequence[Group], edits: EditSet) -> None:
+    """Refuse plans in which adjustment has to move records apart that a step promised to keep equal."""
+    problems: list[Problem] = []
+    for unit in units:
+        if unit.group is not None or not unit.edits:
+            continue
+        involved = sorted({group.step for group in groups if set(group.variables) & set(unit.variables)})
+        strict = [number for number in involved if steps[number - 1].k is not None]
+        if not strict or any(steps[number - 1].planning.k_guarantee == "report" for number in strict):
+            continue
+        homes = [group for group in groups if set(group.variables) & set(unit.variables)]
+        crossing = [
+            name for name in unit.edits
+            if not any(set(edits[name].variables) <= set(group.variables) for group in homes)
+        ]  # fmt: skip
+        shown = ", ".join(repr(name) for name in crossing[:5])
+        problems.append(
+            Problem(
+                f"step {strict[0]} promises k = {steps[strict[0] - 1].k}, but edit {shown} reads variables outside one "
+                "variable group: keeping it means moving single records, which breaks k",
+                hint="mask all variables of the edit in one group, or set 'k_guarantee: report' in the step's params",
+            )
+        )
+    if problems:
+        raise InputError(problems)

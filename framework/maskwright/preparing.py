@@ -1,0 +1,221 @@
+"""Before anything is masked: data and edits read, the original checked, the plan made."""
+
+from __future__ import annotations
+
+import itertools
+import time
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from maskwright.data.inference import read_dataset
+from maskwright.data.variable import Variable
+from maskwright.edits.domain import Domain, domain_tuples
+from maskwright.edits.edit import EditSet
+from maskwright.edits.yaml import parse_rules
+from maskwright.errors import EditViolation, InputError, Problem
+from maskwright.pipeline.resolve import read_pipeline
+from maskwright.pipeline.resolved import Pipeline, RuleFile
+from maskwright.planning.model import StepRequest
+from maskwright.planning.plan import Plan, make_plan
+from maskwright.progress import Progress, Quiet, Reporter, silent, stage
+from maskwright.rules import applicable, declared_bounds, refuse_contradictions, without_violations
+from maskwright.validation import check_dataset
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+    from pathlib import Path
+
+    from maskwright.data.dataset import Dataset
+    from maskwright.data.declaration import VariableDeclaration
+    from maskwright.edits.check import Outcome
+    from maskwright.plugins.source import Source
+
+
+@dataclass(eq=False)
+class Clock:
+    """Seconds spent in each stage."""
+
+    seconds: dict[str, float] = field(default_factory=dict)
+
+    @contextmanager
+    def __call__(self, name: str) -> Iterator[None]:
+        """Add the time that the work inside takes to the stage `name`."""
+        start = time.perf_counter()
+        try:
+            yield
+        finally:
+            self.seconds[name] = round(self.seconds.get(name, 0.0) + time.perf_counter() - start, 4)
+
+
+@dataclass(frozen=True, eq=False)
+class Prepared:
+    """A pipeline with its data and edits read, and the plan made.
+
+    Attributes
+    ----------
+    pipeline : Pipeline
+    original : Dataset
+    edits : EditSet
+        That fire on these data.
+    arrival : Outcome
+        Verdicts on the original.
+    plan : Plan
+    notices : tuple of str
+    """
+
+    pipeline: Pipeline
+    original: Dataset
+    edits: EditSet
+    arrival: Outcome
+    plan: Plan
+    notices: tuple[str, ...]
+
+
+def plan_pipeline(
+    pipeline: str | Path,
+    overrides: Mapping[str, object] | Sequence[str] = (),
+    *,
+    with_data: bool = True,
+    reporter: Reporter | None = None,
+) -> dict[str, Any]:
+    """Plan of a pipeline, as ``maskwright plan --json`` prints it; nothing is masked or written.
+
+    Without data, the variables are those that are declared, masked or used by an edit, all numeric unless declared.
+    """
+    told = reporter or Quiet()
+    described = read_pipeline(pipeline, overrides, check_data=with_data)
+    if with_data:
+        prepared = prepare(described, told)
+        return prepared.plan.to_json() | {"notices": list(prepared.notices)}
+    edits = read_rules(described)
+    named = [
+        name for step in described.steps for name in (*(step.variables or ()), *itertools.chain(*(step.groups or ())))
+    ]
+    variables = [
+        _declared_variable(name, described.data.variables.get(name))
+        for name in dict.fromkeys([*described.data.variables, *edits.variables, *named])
+    ]
+    refuse_contradictions(edits, variables)
+    return make_plan(_step_requests(described), variables, edits).to_json() | {"notices": list(edits.notes)}
+
+
+def _step_requests(described: Pipeline) -> list[StepRequest]:
+    return [
+        StepRequest(step.method, step.params, step.planning, step.variables, step.groups or ())
+        for step in described.steps
+    ]
+
+
+def _declared_variable(name: str, declared: VariableDeclaration | None) -> Variable:
+    if declared is None:
+        return Variable(name)
+    kind = declared.type or "continuous"
+    role = declared.role or ("confidential" if kind in ("continuous", "integer") else "other")
+    return Variable(name, kind, role, decimals=declared.decimals)
+
+
+def prepare(described: Pipeline, told: Reporter, clock: Clock | None = None) -> Prepared:
+    """Read data and edits, validate the original, make the plan.
+
+    Raises
+    ------
+    InputError
+        Anything wrong with data, edits or plan.
+    EditViolation
+        Under ``on_input_violation: fail``.
+    """
+    timed = clock or Clock()
+    if described.data.cluster is not None:
+        raise InputError(
+            Problem(
+                "data.cluster is declared, but no method of this version counts k in clusters of records",
+                described.data.place,
+                "remove 'cluster', knowing that k then counts single records",
+            )
+        )
+    with timed("read"), stage(told, f"Reading {described.data.path.name}") as progress:
+        original = load(
+            described.data.path, described.data.source, described.data.params, described.data.variables, progress
+        )
+    stated = read_rules(described) + declared_bounds(original.variables)
+    with timed("check"), stage(told, "Checking the original"):
+        domain = Domain.from_dataset(original, domain_tuples(stated))
+        arrival = check_dataset(original, stated, domain)
+    edits, notices = applicable(stated, arrival, original)
+    original, arrival, more = _on_violation(described, original, edits, arrival)
+    with timed("plan"), stage(told, "Planning"):
+        refuse_contradictions(edits, original.variables)
+        broken = {each.name: each.violations for each in arrival.edits}
+        plan = make_plan(_step_requests(described), original.variables, edits, original, broken)
+    said = (*original.notes, *stated.notes, *notices, *more, *plan.warnings)
+    return Prepared(described, original, edits, arrival, plan, said)
+
+
+def load(
+    path: Path,
+    source: Source,
+    params: Any,
+    declared: Mapping[str, VariableDeclaration] | None = None,
+    progress: Progress = silent,
+) -> Dataset:
+    """Read a data file whole."""
+    reading = source.open(path, params, progress)
+    return read_dataset(reading.batches(), lambda: reading.layout, declared or {}, file=path.name)
+
+
+def read_rules(described: Pipeline) -> EditSet:
+    """Edits of a pipeline: rules in the file and rule files, in order; every mistake at once."""
+    texts = [each for each in described.edits if not isinstance(each, RuleFile)]
+    positions = {id(each): position for position, each in enumerate(described.edits)}
+    problems: list[Problem] = []
+    read: dict[int, EditSet] = {}
+    for each in described.edits:
+        try:
+            if isinstance(each, RuleFile):
+                read[positions[id(each)]] = each.reader.read(each.path)
+        except InputError as error:
+            problems.extend(error.problems)
+    try:
+        own = parse_rules([each.rule for each in texts], lambda number: texts[number].place)
+        for each, edit in zip(texts, own, strict=True):
+            read[positions[id(each)]] = EditSet((edit,))
+    except InputError as error:
+        problems.extend(error.problems)
+    if problems:
+        raise InputError(problems)
+    edits = EditSet()
+    for position in sorted(read):
+        edits = edits + read[position]
+    return edits
+
+
+def _on_violation(
+    described: Pipeline, original: Dataset, edits: EditSet, arrival: Outcome
+) -> tuple[Dataset, Outcome, tuple[str, ...]]:
+    """Do what the pipeline says with records that violate an edit on arrival."""
+    broken = [each for each in arrival.edits if each.violations and each.severity == "error"]
+    if not broken or described.on_input_violation == "mask":
+        return original, arrival, ()
+    shown = ", ".join(f"{each.name}: {each.violations}" for each in broken)
+    if described.on_input_violation == "fail":
+        raise EditViolation(
+            Problem(
+                f"records of the original violate edits ({shown})",
+                hint="on_input_violation is 'fail'; 'mask' masks and mends them, 'drop' leaves them out",
+            )
+        )
+    if described.on_input_violation == "localize":
+        raise InputError(
+            Problem(
+                "on_input_violation: localize is not available in this version",
+                described.data.place,
+                "use 'mask', 'drop' or 'fail'",
+            )
+        )
+    kept, dropped = without_violations(original, edits)
+    if len(kept) == 0:
+        raise InputError(f"every record violates an edit ({shown}), so on_input_violation: drop leaves none")
+    return kept, check_dataset(kept, edits, Domain.from_dataset(kept, domain_tuples(edits))), (
+        f"{dropped} record(s) that violate an edit on arrival were dropped ({shown})",
+    )  # fmt: skip
