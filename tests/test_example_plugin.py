@@ -13,12 +13,7 @@ import pytest
 
 EXAMPLE = Path(__file__).parent / "example_plugin"
 
-LIST = """
-import json
-from dataclasses import asdict
-from maskwright.plugins.registry import plugins
-print(json.dumps({"plugins": [asdict(info) for info in plugins().infos]}))
-"""
+LIST = "import sys; from maskwright.cli import main; sys.exit(main(['plugins', '--json']))"
 
 USE = """
 import json, sys
@@ -85,7 +80,7 @@ def register_reports():
     return ["report"]
 """,
         "brokenhook": "from maskwright import hookimpl\n\n@hookimpl\ndef register_method():\n    return []\n",
-        "brokenarguments": "from maskwright import hookimpl\n\n@hookimpl\ndef register_methods(config):\n    return []\n",
+        "brokenarguments": "from maskwright import hookimpl\n\n@hookimpl\ndef register_methods(x):\n    return []\n",
         "brokenexit": "raise SystemExit(3)\n",
         "nohooks": "x = 1\n",
     }.items():
@@ -150,7 +145,7 @@ def test_broken_plugins_are_listed_and_do_no_harm(installed: Path, broken: Path)
         ("unkeptpromises", "measure", "unkeptpromises"): "register_measures: ValueError: not today",
         ("unkeptpromises", "report", "unkeptpromises"): "offered a str where a maskwright.Report is expected",
         ("brokenhook", "plugin", "brokenhook"): "register_method",
-        ("brokenarguments", "plugin", "brokenarguments"): "config",
+        ("brokenarguments", "plugin", "brokenarguments"): "register_methods",
         ("brokenexit", "plugin", "brokenexit"): "SystemExit: 3",
         ("nohooks", "plugin", "nohooks"): "no function marked with @maskwright.hookimpl",
     }.items():

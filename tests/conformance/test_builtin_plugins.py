@@ -1,0 +1,34 @@
+"""Every built-in plugin keeps the contract that third parties are asked to keep."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+
+from maskwright.plugins.registry import BUILT_IN, Registry, plugins
+from maskwright.testing import measure_checks, method_checks, partition_checks
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+
+def built_in(registry: Registry, kind: str, offered: dict) -> list:
+    return [plugin for name, plugin in offered.items() if registry.info(kind, name).distribution == BUILT_IN]
+
+
+REGISTRY = plugins()
+CHECKS = [
+    *method_checks(built_in(REGISTRY, "method", REGISTRY.methods)),
+    *partition_checks(built_in(REGISTRY, "partition", REGISTRY.partitions)),
+    *measure_checks(built_in(REGISTRY, "measure", REGISTRY.measures)),
+]
+
+
+def test_no_built_in_plugin_is_broken() -> None:
+    assert [info for info in REGISTRY.infos if info.distribution == BUILT_IN and info.status == "broken"] == []
+
+
+@pytest.mark.parametrize("check", CHECKS)
+def test_built_in_plugins_keep_the_contract(check: Callable[[], object]) -> None:
+    check()

@@ -1,0 +1,220 @@
+"""Finding plugins: order does not matter, a broken one harms nobody, names have near ones."""
+
+from __future__ import annotations
+
+import itertools
+import subprocess
+import sys
+import types
+from importlib.metadata import EntryPoint
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from pydantic import BaseModel
+
+from maskwright import EditReader, Measure, Measurement, Method, Partition, PluginError, Report, Source, hookimpl
+from maskwright.plugins import registry
+from maskwright.plugins.registry import discover, find_edit_reader, find_measure, find_method, find_source, plugins
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+
+def protect(block, params, rng):
+    raise AssertionError("not called here")
+
+
+def compute(comparison, params, rng):
+    return Measurement(0.0)
+
+
+def _open(path, params, progress):
+    raise AssertionError("not called here")
+
+
+def _write(path, batches, variables, layout):
+    raise AssertionError("not called here")
+
+
+class Distribution:
+    """As much of an installed distribution as the registry reads."""
+
+    def __init__(self, name: str) -> None:
+        self.name, self.version, self.metadata = name, "1.0", {"Name": name}
+
+
+class Loaded(EntryPoint):
+    """Entry point of something in memory."""
+
+    def load(self) -> Any:
+        offered = MODULES[self.value]
+        if isinstance(offered, BaseException):
+            raise offered
+        return offered
+
+
+MODULES: dict[str, Any] = {}
+
+
+def entry(distribution: str, **hooks: Any) -> EntryPoint:
+    """Entry point of a module with the given hooks: a list is returned, an exception raised, a function called."""
+    module = types.ModuleType(distribution)
+    for name, offered in hooks.items():
+
+        def hook(offered=offered):
+            if isinstance(offered, BaseException):
+                raise offered
+            return offered
+
+        setattr(module, name, hookimpl(types.FunctionType(hook.__code__, hook.__globals__, name, hook.__defaults__)))
+    return of_module(distribution, module)
+
+
+def of_module(distribution: str, module: Any) -> EntryPoint:
+    MODULES[distribution] = module
+    point = Loaded(distribution, distribution, "maskwright")
+    vars(point)["dist"] = Distribution(distribution)
+    return point
+
+
+def broken(found) -> dict[tuple[str, str], str]:
+    return {(info.kind, info.name): info.error for info in found.infos if info.status == "broken"}
+
+
+def test_the_order_of_installation_does_not_matter() -> None:
+    points = [
+        entry("zeta", register_methods=[Method("noise", protect), Method("swap", protect)]),
+        entry("alpha", register_methods=[Method("swap", protect)], register_measures=[Measure("m", compute)]),
+        entry("maskwright", register_methods=[Method("noise", protect)]),
+        entry("beta", register_methods=ValueError("no")),
+    ]
+    results = {discover(order).infos for order in itertools.permutations(points)}
+    assert len(results) == 1
+    found = discover(points)
+    assert list(found.methods) == ["noise", "swap"]
+    assert found.info("method", "noise").distribution == "maskwright"
+    assert found.info("method", "swap").distribution == "alpha"
+    assert broken(found) == {
+        ("method", "noise"): "the method 'noise' is already built in; choose another name",
+        ("method", "swap"): "the method 'swap' is already offered by alpha; choose another name",
+        ("method", "beta"): "register_methods: ValueError: no",
+    }
+
+
+def test_built_in_rule_languages_are_listed_and_cannot_be_replaced() -> None:
+    found = discover([entry("other", register_edit_readers=[EditReader("yaml", (".y",), lambda path: None)])])
+    assert list(found.edit_readers) == ["schematron", "yaml"]
+    assert found.info("edit_reader", "yaml").distribution == "maskwright"
+
+
+class NotAModel:
+    """No pydantic model."""
+
+
+class AsParams(BaseModel):
+    """A reserved name."""
+
+    model_config = {"populate_by_name": True}
+
+
+AsParams.model_fields["as"] = next(iter(()), None) or __import__("pydantic").Field(default=1)
+
+WRONG = [
+    ("register_methods", ["noise"], "offered a str where a maskwright.Method is expected"),
+    ("register_methods", [Measure("m", compute)], "offered a Measure where a maskwright.Method is expected"),
+    ("register_methods", [Method("", protect)], "the name must be"),
+    ("register_methods", [Method("two words", protect)], "the name must be"),
+    ("register_methods", [Method("m", lambda block: None)], "cannot be called as protect(block, params, rng)"),
+    ("register_methods", [Method("m", 5)], "protect must be a function protect(block, params, rng)"),
+    ("register_methods", [Method("m", protect, NotAModel)], "params must be a class derived from pydantic.BaseModel"),
+    ("register_methods", [Method("m", protect, scope="block")], "scope: 'block' unknown"),
+    ("register_methods", [Method("m", protect, preserves=frozenset({"truth"}))], "preserves: 'truth' unknown"),
+    ("register_methods", [Method("m", protect, accepts=frozenset({"text"}))], "accepts: 'text' unknown"),
+    ("register_methods", [Method("m", protect, k_parameter="k")], "k_parameter is 'k', which is not a field"),
+    ("register_methods", [Method("m", protect, preserves=frozenset({"k"}))], "k_parameter must name"),
+    ("register_methods", [Method("m", protect, partition_parameter="p")], "partition_parameter is 'p'"),
+    ("register_methods", 5, "TypeError"),
+    ("register_methods", None, "TypeError"),
+    ("register_methods", SystemExit("bye"), "SystemExit: bye"),
+    ("register_measures", [Measure("m", compute, kind="gain")], "kind must be loss, risk or score"),
+    ("register_measures", [Measure("m", compute, direction="up")], "direction must be lower or higher"),
+    ("register_measures", [Measure("m", compute, range=(1.0, 0.0))], "range must be"),
+    ("register_measures", [Measure("m", compute, invariant_to=frozenset({"x"}))], "invariant_to may hold"),
+    ("register_measures", [Measure("m", compute, params=AsParams)], "cannot be called 'as'"),
+    ("register_partitions", [Partition("p", lambda block, k: None)], "cannot be called as cluster("),
+    ("register_sources", [Source("s", (".S",), _open, _write)], "suffixes must be a tuple of lower case"),
+    ("register_sources", [Source("s", (".s",), _open, lambda path: None)], "cannot be called as write("),
+    ("register_reports", [Report("r", lambda: None)], "cannot be called as write(path, record)"),
+]
+
+
+@pytest.mark.parametrize(("hook", "offered", "error"), WRONG, ids=[error for *_, error in WRONG])
+def test_a_wrong_plugin_is_listed_as_broken_and_the_rest_works(hook: str, offered: Any, error: str) -> None:
+    right = entry("right", register_methods=[Method("fine", protect)])
+    found = discover([entry("wrong", **{hook: offered}), right])
+    assert list(found.methods) == ["fine"]
+    (said,) = broken(found).values()
+    assert error in said
+    assert "\n" not in said
+
+
+def test_a_long_error_of_many_lines_is_one_line() -> None:
+    (said,) = broken(discover([of_module("wordy", RuntimeError("word\n" * 1000))])).values()
+    assert said.startswith("RuntimeError: word word")
+    assert len(said) <= 300
+    assert "\n" not in said
+
+
+@pytest.fixture
+def installed(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    point = entry(
+        "maskwright",
+        register_methods=[Method("noise", protect)],
+        register_measures=[Measure("pil", compute), "nonsense"],
+        register_sources=[
+            Source("csv", (".csv",), _open, _write),
+            Source("gzip", (".csv.gz",), _open, _write),
+            Source("any", (".gz",), _open, _write),
+        ],
+    )
+    monkeypatch.setattr(registry, "entry_points", lambda group: [point, of_module("bad", ImportError("gone"))])
+    plugins.cache_clear()
+    yield
+    plugins.cache_clear()
+
+
+@pytest.mark.usefixtures("installed")
+def test_names_are_found_or_the_nearest_is_told() -> None:
+    assert find_method("noise").name == "noise"
+    with pytest.raises(PluginError, match="no method called 'noize'; did you mean 'noise'"):
+        find_method("noize")
+    with pytest.raises(PluginError, match="no measure called 'sse'; there are: pil"):
+        find_measure("sse")
+    assert find_source("csv").name == "csv"
+    assert find_source(Path("data.CSV")).name == "csv"
+    assert find_source("a/data.csv.gz").name == "gzip"
+    assert find_edit_reader("rules.SCH").name == "schematron"
+    with pytest.raises(PluginError, match=r"no file format is known for 'x.sav'; endings that are: .csv, .csv.gz, .gz"):
+        find_source("x.sav")
+    with pytest.raises(PluginError, match="did you mean 'csv'"):
+        find_source("cvs")
+    with pytest.raises(PluginError, match="no rule language is known"):
+        find_edit_reader("rules.txt")
+
+
+@pytest.mark.usefixtures("installed")
+def test_a_broken_plugin_says_so_when_it_is_asked_for() -> None:
+    with pytest.raises(PluginError, match=r"the measure 'maskwright' \(package maskwright\) is broken: offered a str"):
+        find_measure("maskwright")
+    with pytest.raises(PluginError, match="no method called"):
+        plugins().info("method", "bad")
+
+
+def test_importing_the_registry_is_light() -> None:
+    code = (
+        "import sys, maskwright.plugins.registry\n"
+        "print([name for name in ('numba', 'pandas', 'scipy', 'pyarrow', 'lxml') if name in sys.modules])"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, timeout=60)
+    assert done.stdout.strip() == "[]"
