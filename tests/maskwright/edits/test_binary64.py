@@ -9,7 +9,7 @@ from fractions import Fraction
 import numpy as np
 import pyarrow as pa
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from lxml import etree
 
@@ -32,6 +32,7 @@ from maskwright.edits.expression import (
     Variable,
 )
 from maskwright.edits.xpath import parse_xpath
+from maskwright.edits.xpath_conversions import as_condition
 from maskwright.errors import EditError
 
 # Left out on purpose, declared differences: exponents (libxml2 reads 1e3, XPath 1.0 does not) and integers of 19
@@ -110,6 +111,19 @@ def test_agrees_with_libxml2_on_dirty_records(expression: str) -> None:
     oracle = etree.XPath(f"boolean({expression})")
     expected = [bool(oracle(record)) for record in ELEMENTS]
     assert evaluate_xpath(tree, COLUMNS).holds.tolist() == expected
+
+
+FULL = [tuple(cell if cell and cell.strip() else "3" for cell in cells) for cells in RECORDS]
+
+
+@given(expression=st.one_of(*grow(2)))
+@example(expression="'5.' < V1")
+@example(expression="(V1 = true()) != (V3 = 7)")
+@settings(max_examples=200, deadline=None)
+def test_conversions_written_out_mean_the_same_where_no_element_is_empty(expression: str) -> None:
+    tree, columns = parse_xpath(expression), chunk(FULL)
+    expected = evaluate_xpath(tree, columns).holds.tolist()
+    assert evaluate_xpath(as_condition(tree), columns).holds.tolist() == expected
 
 
 @given(

@@ -413,6 +413,22 @@ def test_the_deepest_test_is_read_classified_and_evaluated(tmp_path: Path, wrap:
     assert evaluate_xpath(edits["p"].expression, columns_of(records({"V1": "1"}))).holds.shape == (1,)
 
 
+@pytest.mark.parametrize(
+    ("test", "kind"),
+    [
+        ("not(V1) or number(V2) &gt;= 0", "governing"),
+        ("V1 and V2", "checked"),
+        ("(V1 &lt; V2) = true()", "linear"),
+        ("number('3') &lt; V1", "range"),
+        ("V1 &lt; '5'", "range"),
+        ("not(V1 &lt; 2) = false()", "range"),
+    ],
+)
+def test_implicit_conversions_are_seen_through(tmp_path: Path, test: str, kind: str) -> None:
+    edits = read_schematron(written(tmp_path, schema_of(rule(f'<assert test="{test}">m</assert>'))))
+    assert edits["p"].kind == kind
+
+
 # Hostile and damaged files
 
 DOCTYPES = {
