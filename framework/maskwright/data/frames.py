@@ -101,7 +101,7 @@ def _order(series: Any, declared: VariableDeclaration) -> tuple[str, ...] | None
 
 
 def _holds_numbers(series: Any) -> bool:
-    from pandas.api.types import infer_dtype, is_bool_dtype, is_numeric_dtype  # noqa: PLC0415 - slow to import
+    from pandas.api.types import infer_dtype, is_bool_dtype, is_numeric_dtype
 
     if is_bool_dtype(series.dtype):
         return False
@@ -141,7 +141,7 @@ def frame_from_dataset(data: Dataset, like: pd.DataFrame | None = None) -> pd.Da
     InputError
         The dataset's records cannot be those of `like`.
     """
-    import pandas as pd  # noqa: PLC0415 - slow to import, and not every command needs it
+    import pandas as pd
 
     if like is None:
         return pd.DataFrame({column.name: pd.Series(_plain(column)) for column in data})
@@ -165,18 +165,18 @@ def _plain(column: Column) -> Any:
     return _objects(column, list(column.variable.categories))
 
 
-def _objects(column: Column, values: list[Any]) -> NDArray[np.object_]:
+def _objects(column: Column, values: list[Any], nothing: object = None) -> NDArray[np.object_]:
     held = np.empty(len(values) + 1, dtype=object)
     for code, value in enumerate(values):
         held[code] = value
     # Code -1, a missing cell, takes the last entry.
-    held[-1] = None
+    held[-1] = nothing
     taken: NDArray[np.object_] = held[column.values]
     return taken
 
 
 def _restored(column: Column, like: Any, index: Any) -> Any:
-    import pandas as pd  # noqa: PLC0415
+    import pandas as pd
 
     if like is None:
         return pd.Series(_plain(column), index=index)
@@ -185,7 +185,11 @@ def _restored(column: Column, like: Any, index: Any) -> Any:
     known = like.cat.categories if isinstance(like.dtype, pd.CategoricalDtype) else _distinct(like)[1]
     original = {str(value): value for value in known}
     categories = column.variable.categories
-    restored = pd.Series(_objects(column, [original.get(each, each) for each in categories]), index=index, dtype=object)
+    gaps = like[like.isna()]
+    nothing = gaps.iloc[0] if len(gaps) else None
+    restored = pd.Series(
+        _objects(column, [original.get(each, each) for each in categories], nothing), index=index, dtype=object
+    )
     used = np.unique(column.values[~column.missing])
     if any(categories[code] not in original for code in used.tolist()):
         return restored.map(str, na_action="ignore")
@@ -195,7 +199,7 @@ def _restored(column: Column, like: Any, index: Any) -> Any:
 
 
 def _numbers(column: Column, dtype: Any) -> Any:
-    import pandas as pd  # noqa: PLC0415
+    import pandas as pd
 
     values, missing = column.values, np.array(column.missing)
     if not pd.api.types.is_numeric_dtype(dtype) or dtype.kind not in "iuf":

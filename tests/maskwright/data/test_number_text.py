@@ -1,0 +1,104 @@
+"""Numbers as text follow XPath 1.0, and canonical text reads back as the same number."""
+
+from __future__ import annotations
+
+import math
+import re
+
+import numpy as np
+import pyarrow as pa
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from lxml import etree
+
+from maskwright.data.number_text import plain_text, read_numbers, write_numbers
+
+EXPONENT = re.compile(r"[0-9.][eE]")
+
+
+PLAIN = "7 -0 5. .5 -.5 1e3 +5 inf NaN 1_000 0x10 1,5 １２ . - --1 1.2.3 5- 007"
+SPACED = (" 7 ", "- 5", "\u00a05", "", " ", "1 2", "\t\r\n3\n", "\x0b4")
+
+
+@pytest.mark.parametrize("text", [*PLAIN.split(), *SPACED])
+def test_number_of_a_text_is_xpath_number(text: str) -> None:
+    """The oracle is libxml2, whose one deviation (it reads exponents) is left out."""
+    spoken = read_numbers(pa.array([text]))
+    root = etree.Element("r")
+    try:
+        root.text = text
+    except ValueError:
+        assert not spoken.is_number[0]
+        return
+    expected = root.xpath("number(.)")
+    if EXPONENT.search(text):
+        expected = math.nan
+    assert np.array_equal(spoken.values, [expected], equal_nan=True)
+    assert spoken.is_number[0] == (not math.isnan(expected))
+    assert spoken.is_blank[0] == (text.strip(" \t\r\n") == "")
+
+
+@settings(max_examples=200, deadline=None)
+@given(
+    texts=st.lists(st.none() | st.from_regex(r"-?[0-9]{0,25}\.?[0-9]{0,25}", fullmatch=True), min_size=1, max_size=6)
+)
+def test_numbers_are_correctly_rounded(texts: list[str | None]) -> None:
+    spoken = read_numbers(pa.chunked_array([pa.array(texts, pa.string())]))
+    for text, value, is_number in zip(texts, spoken.values, spoken.is_number, strict=True):
+        assert is_number == bool(text and re.search("[0-9]", text))
+        assert not is_number or value == float(text or "")
+    fractions = [(text or "").partition(".")[2].rstrip("0") for text in texts]
+    assert spoken.decimals == max(map(len, fractions))
+
+
+def test_columns_without_cells_or_numbers() -> None:
+    for cells in ([], [None, None], ["", "x"]):
+        spoken = read_numbers(pa.array(cells, pa.string()))
+        assert spoken.decimals == 0
+        assert not spoken.is_number.any()
+    assert read_numbers(pa.chunked_array([], pa.string())).values.shape == (0,)
+
+
+@settings(max_examples=200, deadline=None)
+@given(values=st.lists(st.floats(allow_nan=False, allow_infinity=False), min_size=1, max_size=6))
+def test_text_without_a_grid_reads_back_as_the_same_number(values: list[float]) -> None:
+    array = np.array(values)
+    texts = write_numbers(array, np.zeros(len(array), dtype=bool), None)
+    assert np.array_equal(read_numbers(texts).values, array)
+    for text in texts.to_pylist():
+        assert re.fullmatch(r"-?(0|[1-9][0-9]*)(\.[0-9]*[1-9])?", text)
+        assert text != "-0"
+
+
+@settings(max_examples=200, deadline=None)
+@given(
+    scaled=st.lists(st.integers(-(10**17), 10**17), min_size=1, max_size=6),
+    decimals=st.integers(0, 8),
+    missing=st.integers(0, 5),
+)
+def test_text_on_a_grid_has_no_more_decimals_and_is_nearest(scaled: list[int], decimals: int, missing: int) -> None:
+    array = np.array([float(f"{number}e-{decimals}") for number in scaled])
+    gone = np.arange(len(array)) == missing
+    texts = write_numbers(array, gone, decimals)
+    for value, is_gone, text in zip(array, gone, texts.to_pylist(), strict=True):
+        if is_gone:
+            assert text is None
+            continue
+        assert re.fullmatch(r"-?(0|[1-9][0-9]*)(\.[0-9]*[1-9])?", text)
+        assert text != "-0"
+        assert len(text.partition(".")[2]) <= decimals
+        assert float(text) == value
+
+
+def test_values_off_the_grid_are_rounded_to_it() -> None:
+    values = np.array([0.126, -0.004, 2.5, 1e17, -7.0])
+    texts = write_numbers(values, np.zeros(5, dtype=bool), 2)
+    assert texts.to_pylist() == ["0.13", "0", "2.5", "100000000000000000", "-7"]
+    assert write_numbers(values[:3], np.zeros(3, dtype=bool), 2).to_pylist() == ["0.13", "0", "2.5"]
+
+
+def test_plain_text_has_no_exponent() -> None:
+    assert plain_text(1e22) == "1" + "0" * 22
+    assert plain_text(-1.5e-7) == "-0.00000015"
+    assert plain_text(-0.0) == "0"
