@@ -106,7 +106,7 @@ _HOME = {
     "write_numbers": "maskwright.data.number_text",
 }
 
-__all__ = ["__version__", *sorted(_HOME)]
+__all__ = ["__version__", *sorted(_HOME)]  # noqa: PLE0604 - a test compares it with the imports above
 
 
 def __getattr__(name: str) -> Any:

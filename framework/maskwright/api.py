@@ -44,7 +44,7 @@ def read(
     path: str | Path,
     *,
     variables: Declarations | None = None,
-    format: str | None = None,
+    file_format: str | None = None,
     **options: object,
 ) -> Dataset:
     """Read a file of microdata.

@@ -48,7 +48,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         # Whoever read our output has gone (`maskwright plan ... | head`); that is no fault.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return EXIT_FINE
-    except Exception as error:
+    except Exception as error:  # noqa: BLE001 - the last resort: a bug is reported, not shown as a traceback
         if chosen.traceback:
             traceback.print_exc()
         log = _write_log(error)

@@ -104,7 +104,7 @@ class PluginError(InputError):
     """A plugin is unknown, broken, or broke a promise of its contract."""
 
 
-class ReleaseRefused(MaskwrightError):
+class ReleaseRefused(MaskwrightError):  # noqa: N818 - the outcome by its name
     """The result may not be released: nothing was published (exit code 1).
 
     `record` is the run record as far as the run came, for programs that ask for JSON.

@@ -33,7 +33,7 @@ class Reporter(Protocol):
 class Quiet:
     """Reporter that shows nothing."""
 
-    def stage(self, title: str) -> Progress:
+    def stage(self, title: str) -> Progress:  # noqa: ARG002 - the signature is the contract
         """Return a progress callable that does nothing."""
         return silent
 

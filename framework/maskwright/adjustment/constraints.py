@@ -119,7 +119,9 @@ def _conjunction(parts: Sequence[Part], edit: Edit, movable: frozenset[str]) -> 
     return result
 
 
-def _alternatives(part: Part, edit: Edit, movable: frozenset[str]) -> tuple[Alternative, ...]:
+def _alternatives(  # noqa: PLR0911 - one return for each kind
+    part: Part, edit: Edit, movable: frozenset[str]
+) -> tuple[Alternative, ...]:
     match part:
         case LinearPart():
             return (Alternative(linear=linear_constraints(part)),)

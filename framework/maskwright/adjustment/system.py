@@ -22,7 +22,6 @@ if TYPE_CHECKING:
     from maskwright.adjustment.rows import Rows
     from maskwright.edits.edit import EditSet, ProductPart
 
-    pass
 
 RELATIVE = 1e-9
 

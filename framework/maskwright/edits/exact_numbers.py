@@ -172,7 +172,8 @@ def _times(values: NDArray[Any] | int, bound: int, factor: NDArray[Any] | int, f
         return values
     if isinstance(values, int) and values == 1:
         return factor
-    if bound * factor_bound >= INT64_BOUND:
+    # A product with 0 is small, but its other factor must fit as well.
+    if max(bound, 1) * max(factor_bound, 1) >= INT64_BOUND:
         wide = values.astype(object) if isinstance(values, np.ndarray) else values
         other = factor.astype(object) if isinstance(factor, np.ndarray) else factor
         return wide * other
@@ -340,7 +341,8 @@ def among(a: Numbers, listed: Sequence[Fraction]) -> tuple[Booleans, Booleans]:
     found = np.zeros(len(x.values), dtype=np.bool_)
     for neighbour in (np.maximum(after - 1, 0), np.minimum(after, len(values) - 1)):
         near = values[neighbour]
-        found |= np.abs(x.values - near) <= RELATIVE_ALLOWANCE * (x.sizes + np.abs(near))
+        allowance = RELATIVE_ALLOWANCE * (x.sizes + np.abs(near))
+        found |= np.isfinite(allowance) & (np.abs(x.values - near) <= allowance)
     return found, x.unknown
 
 

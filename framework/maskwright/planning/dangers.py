@@ -29,7 +29,7 @@ def dangers(
                 hidden = [name for name, _ in part.coefficients if name in masked]
                 if len(hidden) == 1 and len(part.coefficients) > 1:
                     said.append(
-                        f"edit {edit.name!r} determines {hidden[0]}: all its other variables are published unmasked, so "
+                        f"edit {edit.name!r} determines {hidden[0]}: its other variables are published unmasked, so "
                         "anyone can compute the original value"
                     )
     small = [one for group in groups if group.strata is not None for one in group.strata.strata if one.merged]
