@@ -266,7 +266,7 @@ GRID = dict.fromkeys(NAMES, 1)
 
 
 @given(rules, st.lists(st.tuples(cells, cells, cells), min_size=1, max_size=25))
-@settings(max_examples=400, deadline=None)
+@settings(max_examples=200, deadline=None)
 def test_parts_hold_where_the_edit_holds(rule, records):
     tree = parse_expression(rule)
     arrays = {name: np.array([record[i] for record in records]) for i, name in enumerate(NAMES)}

@@ -172,7 +172,7 @@ cells = st.one_of(st.none(), st.integers(-5, 5), st.integers(-2000, 2000), st.sa
 
 
 @given(rules, st.lists(st.tuples(cells, cells, cells), min_size=1, max_size=8), st.tuples(decimals, decimals, decimals))
-@settings(max_examples=250, deadline=None)
+@settings(max_examples=150, deadline=None)
 def test_exact_evaluation_agrees_with_fractions(rule, records, places):
     arrays, rows = {}, [{} for _ in records]
     for position, name in enumerate(NAMES):
