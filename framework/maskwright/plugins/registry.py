@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 BUILT_IN = "maskwright"
 UNKNOWN_KIND = "plugin"
 
-_HOOKS = {
+HOOKS = {
     "source": "register_sources",
     "edit_reader": "register_edit_readers",
     "partition": "register_partitions",
@@ -257,16 +257,16 @@ class _Collection:
             module = entry_point.load()
             _verify_hooks(module)
             self.manager.register(module, name=f"{distribution}:{entry_point.name}")
-        except (Exception, SystemExit) as error:
+        except (Exception, SystemExit) as error:  # noqa: BLE001 - a plugin may fail in any way
             self.broken(entry_point.name, UNKNOWN_KIND, distribution, version, _one_line(error))
             return
-        for kind, hook in _HOOKS.items():
+        for kind, hook in HOOKS.items():
             function = getattr(module, hook, None)
             if function is None or getattr(function, f"{PROJECT}_impl", None) is None:
                 continue
             try:
                 offered = list(function())
-            except (Exception, SystemExit) as error:
+            except (Exception, SystemExit) as error:  # noqa: BLE001 - a plugin may fail in any way
                 self.broken(entry_point.name, kind, distribution, version, f"{hook}: {_one_line(error)}")
                 continue
             for plugin in offered:
@@ -304,7 +304,7 @@ def _verify_hooks(module: Any) -> None:
     if not any(trial.get_hookcallers(module) or ()):
         raise PluginError(
             f"{getattr(module, '__name__', module)!s} has no function marked with @maskwright.hookimpl; "
-            f"the hooks are: {', '.join(_HOOKS.values())}, before_step, after_step"
+            f"the hooks are: {', '.join(HOOKS.values())}, before_step, after_step"
         )
 
 
