@@ -134,6 +134,8 @@ def test_the_folders_named_in_the_documents_exist() -> None:
             assert (ROOT / base / folder).is_dir(), folder
 
 
+# A fresh installation compiles every kernel here.
+@pytest.mark.timeout(400)
 def test_the_tour_can_be_walked(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
