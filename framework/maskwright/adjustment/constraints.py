@@ -13,6 +13,7 @@ from fractions import Fraction
 from typing import TYPE_CHECKING, Literal
 
 from maskwright.edits.edit import (
+    Binding,
     CheckedPart,
     DomainPart,
     Edit,
@@ -56,6 +57,7 @@ class Requirement:
 
     expression: Expression
     wanted: bool
+    binding: Binding
 
 
 @dataclass(frozen=True)
@@ -132,9 +134,9 @@ def _alternatives(  # noqa: PLR0911 - one return for each kind
         case DomainPart(variables):
             if set(variables) <= movable:
                 return (Alternative(memberships=(Membership(variables, None),)),)
-            return (Alternative(requirements=(Requirement(edit.expression, True),)),)
+            return (Alternative(requirements=(Requirement(edit.expression, True, edit.binding),)),)
         case CheckedPart(expression):
-            return (Alternative(requirements=(Requirement(expression, True),)),)
+            return (Alternative(requirements=(Requirement(expression, True, edit.binding),)),)
         case GoverningPart():
             return _governing(part, edit, movable)
 
@@ -148,7 +150,7 @@ def _governing(part: GoverningPart, edit: Edit, movable: frozenset[str]) -> tupl
     if part.condition_parts is not None and _numeric(part.condition_parts, movable):
         agreement = _conjunction(part.condition_parts, edit, movable)
     else:
-        agreement = (Alternative(requirements=(Requirement(part.condition, True),)),)
+        agreement = (Alternative(requirements=(Requirement(part.condition, True, edit.binding),)),)
     branches = itertools.chain(itertools.product(agreement, consequent), itertools.product(refusal, otherwise))
     return tuple(one & other for one, other in branches)
 
@@ -158,7 +160,7 @@ def _refusals(part: GoverningPart, edit: Edit, movable: frozenset[str]) -> tuple
     conjunctions = part.refusal_parts or ()
     found = [way for each in conjunctions if _numeric(each, movable) for way in _conjunction(each, edit, movable)]
     if not conjunctions or not all(_numeric(each, movable) for each in conjunctions):
-        found.append(Alternative(requirements=(Requirement(part.condition, False),)))
+        found.append(Alternative(requirements=(Requirement(part.condition, False, edit.binding),)))
     return tuple(found)
 
 
@@ -173,7 +175,7 @@ def _numeric(parts: Sequence[Part] | None, movable: frozenset[str]) -> bool:
 
 def _range(part: RangePart, edit: Edit, movable: frozenset[str]) -> Alternative:
     if part.texts is not None or part.variable not in movable:
-        return Alternative(requirements=(Requirement(edit.expression, True),))
+        return Alternative(requirements=(Requirement(edit.expression, True, edit.binding),))
     one = Fraction(1)
     linear: list[LinearConstraint] = []
     if part.low is not None and part.low == part.high:

@@ -136,7 +136,7 @@ def _project(
     alternative = combination.alternative
     allowed = np.ones(len(values), dtype=np.bool_)
     for requirement in alternative.requirements:
-        allowed &= system.rows.known(requirement.expression, requirement.wanted, values, index)
+        allowed &= system.rows.known(requirement, values, index)
     scale, absent = system.scale, np.isnan(values)
     target = np.where(absent, 0.0, values) / scale
     equal, equal_bound, below, below_bound = _matrices(system, alternative, values, index, margin)

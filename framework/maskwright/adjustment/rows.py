@@ -13,16 +13,17 @@ import numpy as np
 import pyarrow as pa
 
 from maskwright.data.columns import Cells, Columns, number_cells
-from maskwright.edits.binary64 import evaluate_binary64
+from maskwright.edits.binary64 import evaluate_binary64, evaluate_xpath
 from maskwright.edits.check import evaluate
 from maskwright.edits.exact import evaluate_exact
-from maskwright.edits.expression import Expression, variable_names
+from maskwright.edits.expression import variable_names
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
     from numpy.typing import NDArray
 
+    from maskwright.adjustment.constraints import Requirement
     from maskwright.data.variable import Variable
     from maskwright.edits.domain import Domain
     from maskwright.edits.edit import Edit
@@ -74,16 +75,19 @@ class Rows:
         return self._judge(edit.variables, judge, values, index)
 
     def known(
-        self, expression: Expression, wanted: bool, values: NDArray[np.float64], index: NDArray[np.int64]
+        self, requirement: Requirement, values: NDArray[np.float64], index: NDArray[np.int64]
     ) -> NDArray[np.bool_]:
-        """Whether `expression` is `wanted` for every record of rows `index`."""
+        """Whether a requirement is met by every record of rows `index` as they stand."""
 
         def judge(columns: Columns) -> NDArray[np.bool_]:
-            verdict = evaluate_exact(expression, columns, self.domain)
-            truth = verdict.holds if wanted else ~verdict.holds
+            if requirement.binding == "xpath1":
+                holds = evaluate_xpath(requirement.expression, columns, self.domain).holds
+                return holds if requirement.wanted else ~holds
+            verdict = evaluate_exact(requirement.expression, columns, self.domain)
+            truth = verdict.holds if requirement.wanted else ~verdict.holds
             return truth & ~verdict.unknown
 
-        return self._judge(variable_names(expression), judge, values, index)
+        return self._judge(variable_names(requirement.expression), judge, values, index)
 
     def companion_numbers(self, name: str, index: NDArray[np.int64]) -> NDArray[np.float64]:
         """Numbers of a companion for rows that are records."""

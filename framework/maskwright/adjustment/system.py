@@ -108,7 +108,7 @@ def _holds(
         distance, _ = tree.query(np.where(known[:, None], chosen, 0.0) / system.scale[columns])
         result &= ~known | (np.asarray(distance) <= RELATIVE)
     for requirement in alternative.requirements:
-        result &= system.rows.known(requirement.expression, requirement.wanted, values, index)
+        result &= system.rows.known(requirement, values, index)
     return result
 
 

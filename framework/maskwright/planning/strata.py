@@ -13,6 +13,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from maskwright.data.columns import Columns
+from maskwright.edits.binary64 import evaluate_xpath
+from maskwright.edits.domain import Domain, domain_tuples
 from maskwright.edits.edit import EditSet, GoverningPart
 from maskwright.edits.exact import evaluate_exact
 from maskwright.edits.expression import variable_names
@@ -97,6 +99,7 @@ def stratify(
         raise InputError(f"k = {k} is larger than the number of records, {n}: no group of {k} records exists")
     criteria: list[tuple[str | None, NDArray[np.int64], list[str]]] = []
     columns: Columns | None = None
+    domain: Domain | None = None
     for edit in edits:
         for part in edit.parts:
             if not isinstance(part, GoverningPart):
@@ -104,9 +107,13 @@ def stratify(
             used = set(variable_names(part.condition))
             if used & masked - set(group):
                 continue
-            columns = columns or Columns.from_dataset(data)
-            verdict = evaluate_exact(part.condition, columns)
-            code = np.where(verdict.unknown, 2, verdict.holds.astype(np.int64))
+            if columns is None:
+                columns = Columns.from_dataset(data)
+                domain = Domain.from_dataset(data, domain_tuples(edits))
+            judge = evaluate_xpath if edit.binding == "xpath1" else evaluate_exact
+            verdict = judge(part.condition, columns, domain)
+            unknown = verdict.unknown & (edit.binding == "exact")
+            code = np.where(unknown, 2, verdict.holds.astype(np.int64))
             said = [f"condition of {edit.name} {what}" for what in ("does not hold", "holds", "is unknown")]
             criteria.append((edit.name, code, said))
     for name in geometric:
