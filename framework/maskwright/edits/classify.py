@@ -42,8 +42,8 @@ MOST_CASES = 64
 def classify(expression: Expression, place: Place | None = None) -> tuple[Part, ...]:
     """Parts of an edit: a conjunction that holds for the same records as the edit itself.
 
-    Same records means those without missing cells; where a part divides, those whose divisor is not 0 (negative
-    exponents are kept, nothing is multiplied out).
+    Same records means those where nothing inside the edit is unknown: no cell missing, no divisor 0 (negative exponents
+    are kept, nothing is multiplied out).
 
     Parameters
     ----------

@@ -30,7 +30,8 @@ def negate(expression: Expression) -> Expression:  # noqa: PLR0911 - one case fo
         case IfThen(condition, consequent, None):
             return And((condition, negate(consequent)))
         case IfThen(condition, consequent, otherwise) if otherwise is not None:
-            return IfThen(condition, negate(consequent), negate(otherwise))
+            # Not an IfThen of the negations: where the condition is unknown and both branches agree, it would be too.
+            return Or((And((condition, negate(consequent))), And((negate(condition), negate(otherwise)))))
         case InInterval():
             outside = tuple(negate(bound) for bound in interval_comparisons(expression))
             return Not(expression) if not outside else outside[0] if len(outside) == 1 else Or(outside)
