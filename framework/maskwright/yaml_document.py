@@ -203,6 +203,8 @@ def from_python(value: object, place: Place) -> Node:
         return Node("mapping", place, entries=entries)
     if isinstance(value, (list, tuple)):
         return Node("sequence", place, elements=tuple(from_python(item, place) for item in value))
+    if isinstance(value, int) and abs(value) >= 10**MAX_DIGITS:
+        raise PipelineError(Problem(f"a number with more than {MAX_DIGITS} digits", place))
     if value is None or isinstance(value, (str, bool, int, float)):
         raw = value if isinstance(value, str) else "null" if value is None else str(value)
         return Node("scalar", place, value, raw.lower() if isinstance(value, bool) else raw)

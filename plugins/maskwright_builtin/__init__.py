@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 @hookimpl
 def register_sources() -> Sequence[Source]:
     """Offer the built-in file formats."""
-    from maskwright_builtin.sources import SOURCES  # noqa: PLC0415
+    from maskwright_builtin.sources import SOURCES
 
     return SOURCES
 
@@ -27,7 +27,7 @@ def register_sources() -> Sequence[Source]:
 @hookimpl
 def register_partitions() -> Sequence[Partition]:
     """Offer the built-in partitions."""
-    from maskwright_builtin.partitions import PARTITIONS  # noqa: PLC0415
+    from maskwright_builtin.partitions import PARTITIONS
 
     return PARTITIONS
 
@@ -35,7 +35,7 @@ def register_partitions() -> Sequence[Partition]:
 @hookimpl
 def register_methods() -> Sequence[Method]:
     """Offer the built-in protection methods."""
-    from maskwright_builtin.methods import METHODS  # noqa: PLC0415
+    from maskwright_builtin.methods import METHODS
 
     return METHODS
 
@@ -43,7 +43,7 @@ def register_methods() -> Sequence[Method]:
 @hookimpl
 def register_measures() -> Sequence[Measure]:
     """Offer the built-in loss and risk measures."""
-    from maskwright_builtin.measures import MEASURES  # noqa: PLC0415
+    from maskwright_builtin.measures import MEASURES
 
     return MEASURES
 
@@ -51,6 +51,6 @@ def register_measures() -> Sequence[Measure]:
 @hookimpl
 def register_reports() -> Sequence[Report]:
     """Offer the built-in reports."""
-    from maskwright_builtin.reports import REPORTS  # noqa: PLC0415
+    from maskwright_builtin.reports import REPORTS
 
     return REPORTS

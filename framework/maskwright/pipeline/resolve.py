@@ -231,7 +231,7 @@ class _Reading:
 
     def checked_rule(self, rule: RuleText, node: Node) -> RuleText | None:
         """Parse the rule now, so that its mistakes are told with those of the rest of the file."""
-        from maskwright.edits.yaml import parse_rules  # noqa: PLC0415 - the expression grammar is large
+        from maskwright.edits.yaml import parse_rules
 
         try:
             parse_rules([rule.rule], lambda _: node.place)

@@ -80,7 +80,8 @@ class Method:
     k_parameter : str or None
         Name of the parameter that promises a smallest cluster size.
     partition_parameter : str or None
-        Name of the parameter that names a partition plugin. `resolve_partition` gives the plugin.
+        Name of the parameter that names a partition plugin. The pipeline checks the name
+        and its parameters; `maskwright.find_partition` gives the plugin.
     reference : str
     summary : str
     example : str

@@ -8,6 +8,7 @@ nor that of registration can change a result. A broken plugin is listed with its
 from __future__ import annotations
 
 import functools
+import re
 from dataclasses import dataclass, field
 from importlib.metadata import EntryPoint, entry_points, version
 from pathlib import Path
@@ -314,10 +315,13 @@ def _order(entry_point: EntryPoint) -> tuple[bool, str, str, str]:
 
 
 def _origin(entry_point: EntryPoint) -> tuple[str, str]:
-    """Name and version of the distribution of an entry point."""
-    if entry_point.dist is None:
+    """Name and version of the distribution of an entry point; damaged metadata must not stop the others."""
+    try:
+        metadata: Any = entry_point.dist.metadata if entry_point.dist is not None else {}
+        name, version = metadata["Name"], metadata["Version"]
+    except Exception:  # noqa: BLE001 - metadata on disk may be broken in any way
         return "unknown", "unknown"
-    return entry_point.dist.metadata["Name"].lower().replace("_", "-"), entry_point.dist.version
+    return re.sub(r"[-_.]+", "-", str(name or "unknown")).lower(), str(version or "unknown")
 
 
 def _one_line(error: BaseException) -> str:

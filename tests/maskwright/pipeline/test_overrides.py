@@ -81,3 +81,5 @@ def test_a_value_no_file_could_hold_is_refused(folder) -> None:
         read_pipeline(folder.pipeline(), {"seed": object()})
     with pytest.raises(PipelineError, match="pil: expected"):
         read_pipeline(folder.pipeline(), {"thresholds.pil": float("nan")})
+    with pytest.raises(PipelineError, match="more than 300 digits"):
+        read_pipeline(folder.pipeline(), {"thresholds.pil": 10**400})

@@ -5,6 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
 
 from maskwright.errors import PipelineError
 from maskwright.pipeline.resolve import read_pipeline
@@ -247,3 +249,75 @@ def test_a_whole_number_may_be_written_with_an_exponent(folder) -> None:
 def test_variable_names_that_look_like_numbers_are_text(folder) -> None:
     read = read_pipeline(folder.changed("  - method: noise", "  - method: noise\n    variables: [012, no]"))
     assert read.steps[1].variables == ("012", "no")
+
+
+PIECES = [
+    "5",
+    "-1",
+    "text",
+    "[]",
+    "{}",
+    "[1, [2]]",
+    "{a: {b: [c]}}",
+    "null",
+    "true",
+    "''",
+    "1.5",
+    "[null]",
+    "{rule: }",
+    "{as: 1}",
+    "[{pil: 5}]",
+    "[{method: microaggregation, params: [1]}]",
+    "[{method: microaggregation, params: {k: 3, partition: }}]",
+    "{data: [x]}",
+    "[{method: [noise]}]",
+    "{source: {a: 1}}",
+    '"\\0"',
+    "{V1: 5}",
+    "[{schematron: [a]}]",
+    "..",
+    "[{}]",
+]
+SECTIONS = [
+    "maskwright",
+    "data",
+    "edits",
+    "on_input_violation",
+    "protect",
+    "measure",
+    "thresholds",
+    "output",
+    "seed",
+    "execution",
+    "data.source",
+    "data.format",
+    "data.variables",
+    "data.cluster",
+    "data.record",
+    "protect.0",
+    "protect.0.params",
+    "edits.0",
+    "protect.0.params.partition",
+    "protect.0.variables",
+    "protect.0.groups",
+    "measure.0",
+    "measure.1",
+    "output.data",
+    "output.report",
+    "edits.2.rule",
+    "edits.2.name",
+    "thresholds.pil",
+]
+
+
+@settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(st.lists(st.tuples(st.sampled_from(SECTIONS), st.sampled_from(PIECES)), min_size=1, max_size=3))
+def test_whatever_stands_where_is_read_or_told(folder, changes) -> None:
+    try:
+        read_pipeline(folder.pipeline(), [f"{section}={piece}" for section, piece in changes])
+    except PipelineError as error:
+        told = [problem.message for problem in error.problems]
+    else:
+        told = ["read"]
+    assert told
+    assert all(told)

@@ -41,7 +41,7 @@ class Distribution:
     """As much of an installed distribution as the registry reads."""
 
     def __init__(self, name: str) -> None:
-        self.name, self.version, self.metadata = name, "1.0", {"Name": name}
+        self.name, self.version, self.metadata = name, "1.0", {"Name": name, "Version": "1.0"}
 
 
 class Loaded(EntryPoint):
@@ -164,6 +164,14 @@ def test_a_long_error_of_many_lines_is_one_line() -> None:
     assert said.startswith("RuntimeError: word word")
     assert len(said) <= 300
     assert "\n" not in said
+
+
+def test_damaged_metadata_stop_nobody() -> None:
+    damaged, nowhere = entry("damaged", register_methods=[Method("a", protect)]), Loaded("n", "damaged", "maskwright")
+    vars(damaged)["dist"].metadata = None
+    found = discover([damaged, nowhere, entry("right", register_methods=[Method("fine", protect)])])
+    assert list(found.methods) == ["a", "fine"]
+    assert found.info("method", "a").distribution == "unknown"
 
 
 @pytest.fixture
