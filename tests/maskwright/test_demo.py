@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from decimal import Decimal
-from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pyarrow as pa
 import pytest
@@ -16,6 +16,9 @@ import maskwright
 from maskwright.demo import write_demo
 from maskwright.demo.model import CHUNK, NAMES, REGIONS, survey
 from maskwright.errors import InputError
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 Record = dict[str, Decimal]
 

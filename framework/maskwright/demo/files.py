@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass
 from importlib.resources import files as package_files
-from pathlib import Path
-from typing import IO
+from typing import IO, TYPE_CHECKING
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -14,6 +12,10 @@ import pyarrow.compute as pc
 from maskwright.demo.model import NAMES, survey
 from maskwright.errors import InputError, Problem
 from maskwright.progress import Progress, silent
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
 
 HEADER = b'<?xml version="1.0" encoding="UTF-8"?>\n<HouseholdSurvey>\n'
 FOOTER = b"</HouseholdSurvey>\n"

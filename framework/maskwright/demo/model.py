@@ -31,7 +31,7 @@ exactly one edit.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from typing import TYPE_CHECKING
 
 import numpy as np
 import pyarrow as pa
@@ -39,6 +39,9 @@ from numpy.typing import NDArray
 
 from maskwright.data.number_text import write_numbers
 from maskwright.randomness import generator
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
 
 REGIONS = ("Capital", "Coast", "Hills", "Lakes", "North", "Plain")
 SHARES = (0.24, 0.19, 0.11, 0.10, 0.21, 0.15)

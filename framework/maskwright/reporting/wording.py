@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from typing import Any
 
@@ -30,7 +31,7 @@ def plural(number: int, noun: str) -> str:
 
 def figure(value: float | None) -> str:
     """Format a measured number with about four significant digits; ``undefined`` when there is none."""
-    if value is None or value != value:
+    if value is None or math.isnan(value):
         return "undefined"
     if value == 0:
         return "0"
@@ -134,7 +135,8 @@ def _what_holds(edits: int, warnings: int) -> str:
 def classes_of_equal_records(k: Mapping[str, Any]) -> list[tuple[str, dict[str, Any]]]:
     """Titles and ``{"smallest", "below"}`` of the classes of records that share masked values, widest promise first.
 
-    On the variables of each group (what the method promises), on all quasi-identifiers, and on every published variable.
+    On the variables of each group (what the method promises), on all quasi-identifiers, and on every published
+    variable.
     """
     groups = [group for group in k.get("groups", []) if group.get("smallest") is not None]
     rows: list[tuple[str, dict[str, Any]]] = []

@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
-from maskwright import Report
+from typing import TYPE_CHECKING
+
 from maskwright_builtin.reports.html import HTML
+
+if TYPE_CHECKING:
+    from maskwright import Report
 
 REPORTS: tuple[Report, ...] = (HTML,)

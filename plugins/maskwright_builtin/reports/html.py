@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
 from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -12,6 +11,8 @@ from maskwright import Report
 from maskwright.reporting import wording
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from jinja2 import Template
 
 BAR_WIDTH = 220.0
@@ -68,7 +69,7 @@ def _bars(values: Mapping[str, float | None], unit: str) -> list[dict[str, Any]]
 @cache
 def _template() -> Template:
     # Jinja is needed once a report is written, not when plugins are listed.
-    from jinja2 import Environment, PackageLoader, StrictUndefined  # noqa: PLC0415
+    from jinja2 import Environment, PackageLoader, StrictUndefined
 
     environment = Environment(
         loader=PackageLoader("maskwright_builtin.reports", ""),

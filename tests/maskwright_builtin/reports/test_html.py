@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import copy
 import re
-from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pytest
 from lxml import html
 
 from maskwright_builtin.reports import REPORTS
 from maskwright_builtin.reports.html import write_html
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 Record = dict[str, Any]
 
