@@ -123,7 +123,7 @@ def _average(cells: NDArray[np.float64], runs: _Runs, weights: NDArray[np.float6
 
 
 def _mean(cells: NDArray[np.float64], runs: _Runs, weights: NDArray[np.float64] | None) -> NDArray[np.float64]:
-    # A quarter of each: differences and sums of two cells stay in range. Exact, but for subnormal numbers.
+    # Differences and sums of huge cells may leave the range of numbers: those clusters are averaged scaled down.
     with np.errstate(over="ignore", invalid="ignore"):
         means = _average(cells, runs, weights)
     wrong = ~np.isfinite(means)
@@ -160,8 +160,8 @@ def _geometric_mean(
 
 
 def _lower_median(cells: NDArray[np.float64], runs: _Runs, _: NDArray[np.float64] | None) -> NDArray[np.float64]:
-    ordered = cells[np.lexsort((cells, runs.of_cell))]
-    return ordered[runs.starts + (runs.lengths - 1) // 2]
+    middle = runs.starts + (runs.lengths - 1) // 2
+    return cells[np.lexsort((cells, runs.of_cell))[middle]]
 
 
 def _mode(cells: NDArray[np.float64], runs: _Runs, _: NDArray[np.float64] | None) -> NDArray[np.float64]:

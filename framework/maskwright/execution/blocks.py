@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import numpy as np
-from numpy.typing import NDArray
 
 from maskwright.errors import InputError
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
 
 
 def kd_blocks(standardised: NDArray[np.float64], block_size: int) -> NDArray[np.int64]:
@@ -75,7 +79,7 @@ def _lowest(column: NDArray[np.float64], size: int) -> NDArray[np.bool_]:
     if size == 0:
         return np.zeros(len(column), dtype=np.bool_)
     border = np.partition(column, size - 1)[size - 1]
-    chosen = column < border
+    chosen: NDArray[np.bool_] = column < border
     equal = np.flatnonzero(column == border)
     chosen[equal[: size - int(chosen.sum())]] = True
     return chosen

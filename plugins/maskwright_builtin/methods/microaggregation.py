@@ -20,7 +20,7 @@ class MicroaggregationParams(BaseModel, extra="forbid", frozen=True):
         default=3,
         ge=2,
         strict=True,
-        description="Smallest number of records of a cluster. A larger k protects more and loses more; 3 to 10 are usual.",
+        description="Smallest number of records of a cluster. More protects more and loses more; usual: 3 to 10.",
     )
     partition: str | dict[str, dict[str, Any]] = Field(
         default="mdav",

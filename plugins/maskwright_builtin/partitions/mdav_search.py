@@ -1,0 +1,380 @@
+"""Nearest and farthest remaining records of MDAV: pruned and prefiltered without changing a result.
+
+Each query has three stages, each a necessary condition of the next:
+
+1. bounds of the distance to a whole leaf, from its box and from the radii of its records around the leaves' centre;
+2. binary32 distances to the records of the leaves that are left;
+3. the binary64 distance of the records that are left, which alone decides.
+
+Why stages 1 and 2 lose nothing. Coordinates are relative to `Leaves.center` and multiplied by a power of two that
+brings the largest radius into (1/2, 1]. With u = 2**-24, a record and a point err by at most u in norm each when
+rounded to binary32, their difference by 2u more, and a radius by u: a distance d is seen as d' with abs(d' - d) <= 8u.
+Squares and sums of p terms err by a factor within 1 +- (p + 2)u. `nearest_threshold` and `farthest_threshold` widen
+the exact threshold by twice these amounts, so whatever has a binary64 distance on the right side of the exact threshold
+passes. The bound of a leaf's largest distance has sums of larger terms: `farthest_slack` is its absolute error.
+
+Nothing here may be compiled with fast-math: the order of the sums is part of the definition.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+
+from maskwright_builtin.partitions.mdav_leaves import LEAF, Leaves, Single, compiled, inlined
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+ERROR = 2.0**-20
+"""Bound, with margin, on the error of a scaled distance seen in binary32."""
+
+UNBOUNDED = 64.0
+"""Larger than any scaled squared distance: those are at most 4, but for rounding."""
+
+FIRST_LEAVES = 4
+"""Leaves that are looked at in order of their bounds before the others: then the threshold is about right."""
+
+
+class Workspace(NamedTuple):
+    """Scratch memory of the queries: float32 unless said.
+
+    Attributes
+    ----------
+    point : ndarray of shape (p,)
+        The point asked about, scaled.
+    bounds : ndarray of shape (m,)
+        Of each leaf: the more promising the smaller.
+    candidates : ndarray of shape (m,), int64
+        Leaves still to be looked at.
+    distances : ndarray of shape (LEAF,)
+    heap : ndarray of shape (k - 1,), float64
+        Squared distances of the nearest records found, in a binary heap with the largest first.
+    heap_rows : ndarray of shape (k - 1,), int64
+    """
+
+    point: NDArray[np.float32]
+    bounds: NDArray[np.float32]
+    candidates: NDArray[np.int64]
+    distances: NDArray[np.float32]
+    heap: NDArray[np.float64]
+    heap_rows: NDArray[np.int64]
+
+
+def workspace(leaves: Leaves, k: int) -> Workspace:
+    """Scratch memory for queries of `leaves` for up to k - 1 nearest records."""
+    p, m = leaves.low.shape
+    return Workspace(
+        point=np.empty(p, dtype=np.float32),
+        bounds=np.empty(m, dtype=np.float32),
+        candidates=np.empty(m, dtype=np.int64),
+        distances=np.empty(LEAF, dtype=np.float32),
+        heap=np.empty(k - 1, dtype=np.float64),
+        heap_rows=np.empty(k - 1, dtype=np.int64),
+    )
+
+
+@inlined
+def squared_distance(standardised: NDArray[np.float64], row: int, point: NDArray[np.float64]) -> float:
+    """Squared Euclidean distance in binary64, summed in column order: the distance that decides."""
+    total = 0.0
+    for j in range(point.shape[0]):
+        difference = standardised[row, j] - point[j]
+        total += difference * difference
+    return total
+
+
+@inlined
+def nearest_threshold(squared: float, scale: float, p: int) -> Single:
+    """Largest binary32 scaled squared distance of a record whose binary64 one is at most `squared`."""
+    # The addend is more than p squares can lose to underflow.
+    distance = math.sqrt(squared + p * 1e-307) * scale + ERROR
+    return np.float32(min(distance * distance * (1.0 + (p + 4) * 2.0**-21) + 2.0**-100, UNBOUNDED))
+
+
+@inlined
+def farthest_threshold(squared: float, scale: float, p: int) -> Single:
+    """Smallest binary32 scaled squared distance of a record whose binary64 one is at least `squared`."""
+    distance = max(math.sqrt(max(squared, 0.0)) * scale - ERROR, 0.0)
+    return np.float32(min(distance * distance * (1.0 - min((p + 4) * 2.0**-21, 1.0)) - 2.0**-100, UNBOUNDED))
+
+
+@inlined
+def farthest_slack(p: int) -> Single:
+    """Absolute error, with margin, of a leaf's largest scaled squared distance: p terms whose sizes sum to sqrt(p)."""
+    return np.float32((p + 8) * (1.0 + math.sqrt(p)) * 2.0**-21)
+
+
+@inlined
+def place_point(point: NDArray[np.float64], leaves: Leaves, work: Workspace) -> Single:
+    """Write the scaled point into the workspace; return its radius."""
+    squared = 0.0
+    for j in range(point.shape[0]):
+        coordinate = (point[j] - leaves.center[j]) * leaves.scale
+        squared += coordinate * coordinate
+        work.point[j] = np.float32(coordinate)
+    return np.float32(math.sqrt(squared))
+
+
+@inlined
+def look_at(values: NDArray[np.float32], point: NDArray[np.float32], distances: NDArray[np.float32]) -> None:
+    """Compute the binary32 squared distances of a point to all slots of a leaf; `values` has shape (p, LEAF)."""
+    p = point.shape[0]
+    # Not `LEAF`: a loop of known length is unrolled before it is vectorised, and several times slower.
+    slots = distances.shape[0]
+    q0, v0 = point[0], values[0]
+    for i in range(slots):
+        d0 = v0[i] - q0
+        distances[i] = d0 * d0
+    # Coordinates are taken four at a time to spare loads and stores of the sums.
+    j = 1
+    while j + 4 <= p:
+        q0, q1, q2, q3 = point[j], point[j + 1], point[j + 2], point[j + 3]
+        v0, v1, v2, v3 = values[j], values[j + 1], values[j + 2], values[j + 3]
+        for i in range(slots):
+            d0 = v0[i] - q0
+            d1 = v1[i] - q1
+            d2 = v2[i] - q2
+            d3 = v3[i] - q3
+            distances[i] += (d0 * d0 + d1 * d1) + (d2 * d2 + d3 * d3)
+        j += 4
+    while j < p:
+        q0, v0 = point[j], values[j]
+        for i in range(slots):
+            d0 = v0[i] - q0
+            distances[i] += d0 * d0
+        j += 1
+
+
+@inlined
+def gather(work: Workspace, counts: NDArray[np.int64], threshold: Single, seen: int) -> int:
+    """List the leaves whose bound does not rule them out, but for the one already seen; return their number."""
+    waiting = 0
+    for leaf in range(counts.shape[0]):
+        if work.bounds[leaf] <= threshold and leaf != seen and counts[leaf] > 0:
+            work.candidates[waiting] = leaf
+            waiting += 1
+    return waiting
+
+
+@inlined
+def next_leaf(work: Workspace, turn: int, waiting: int) -> int:
+    """Leaf to look at in this turn: the most promising one in the first turns, then any."""
+    candidates = work.candidates
+    if turn < FIRST_LEAVES:
+        best = turn
+        for i in range(turn + 1, waiting):
+            if work.bounds[candidates[i]] < work.bounds[candidates[best]]:
+                best = i
+        candidates[turn], candidates[best] = candidates[best], candidates[turn]
+    return int(candidates[turn])
+
+
+@inlined
+def comes_before(distance: float, row: int, other_distance: float, other_row: int) -> bool:
+    """Order of the nearest records: by distance, then by record number."""
+    return distance < other_distance or (distance == other_distance and row < other_row)
+
+
+@inlined
+def keep_nearest(work: Workspace, size: int, distance: float, row: int) -> int:
+    """Offer a record to the heap of the nearest ones, of which there are `size`; return their new number."""
+    heap, rows = work.heap, work.heap_rows
+    capacity = heap.shape[0]
+    if size < capacity:
+        child = size
+        while child > 0 and comes_before(heap[(child - 1) // 2], rows[(child - 1) // 2], distance, row):
+            parent = (child - 1) // 2
+            heap[child], rows[child] = heap[parent], rows[parent]
+            child = parent
+        heap[child], rows[child] = distance, row
+        return size + 1
+    if not comes_before(distance, row, heap[0], rows[0]):
+        return size
+    parent = 0
+    child = 1
+    while child < capacity:
+        if child + 1 < capacity and comes_before(heap[child], rows[child], heap[child + 1], rows[child + 1]):
+            child += 1
+        if not comes_before(distance, row, heap[child], rows[child]):
+            break
+        heap[parent], rows[parent] = heap[child], rows[child]
+        parent = child
+        child = 2 * parent + 1
+    heap[parent], rows[parent] = distance, row
+    return size
+
+
+@inlined
+def first_row(rows: NDArray[np.int64]) -> int:
+    """Slot of the first remaining record of a leaf that has one."""
+    slot = 0
+    while rows[slot] < 0:
+        slot += 1
+    return slot
+
+
+@inlined
+def scan_nearest(
+    standardised: NDArray[np.float64],
+    point: NDArray[np.float64],
+    leaf: int,
+    leaves: Leaves,
+    work: Workspace,
+    size: int,
+    threshold: Single,
+) -> int:
+    """Offer the records of a leaf that has some to the heap; return the heap's size."""
+    rows = leaves.rows[leaf]
+    distances = work.distances
+    if leaves.uniform[leaf]:
+        # Equal records are at one distance: in ascending order the first that is refused ends the leaf.
+        first = first_row(rows)
+        distance = squared_distance(standardised, rows[first], point)
+        for slot in range(first, LEAF):
+            row = rows[slot]
+            if row < 0:
+                continue
+            if size == work.heap.shape[0] and not comes_before(distance, row, work.heap[0], work.heap_rows[0]):
+                break
+            size = keep_nearest(work, size, distance, row)
+        return size
+    look_at(leaves.values[leaf], work.point, distances)
+    found = False
+    for i in range(distances.shape[0]):
+        found = found | (distances[i] <= threshold)
+    if found:
+        for i in range(distances.shape[0]):
+            if distances[i] <= threshold:
+                size = keep_nearest(work, size, squared_distance(standardised, rows[i], point), rows[i])
+    return size
+
+
+@compiled
+def find_nearest(standardised: NDArray[np.float64], row: int, leaves: Leaves, work: Workspace) -> int:
+    """Fill the heap with the remaining records nearest to `row`, itself removed before; return the leaves scanned.
+
+    At least as many records as the heap holds must remain.
+    """
+    capacity = work.heap.shape[0]
+    if capacity == 0:
+        return 0
+    point = standardised[row]
+    radius = place_point(point, leaves, work)
+    m, p = work.bounds.shape[0], point.shape[0]
+    bounds = work.bounds
+    zero = np.float32(0.0)
+    bounds[:] = zero
+    for j in range(p):
+        coordinate = work.point[j]
+        low, high = leaves.low[j], leaves.high[j]
+        for leaf in range(m):
+            below = low[leaf] - coordinate
+            above = coordinate - high[leaf]
+            gap = below if below > above else above
+            gap = gap if gap > zero else zero
+            bounds[leaf] += gap * gap
+    inner, outer = leaves.inner, leaves.outer
+    for leaf in range(m):
+        below = inner[leaf] - radius
+        above = radius - outer[leaf]
+        gap = below if below > above else above
+        gap = gap if gap > zero else zero
+        bounds[leaf] = gap * gap if gap * gap > bounds[leaf] else bounds[leaf]
+
+    threshold = np.float32(UNBOUNDED)
+    home = leaves.slots[row] // LEAF
+    size = 0
+    if leaves.counts[home] > 0:
+        size = scan_nearest(standardised, point, home, leaves, work, size, threshold)
+        if size == capacity:
+            threshold = nearest_threshold(work.heap[0], leaves.scale, p)
+    waiting = gather(work, leaves.counts, threshold, home)
+    seen = 1
+    for turn in range(waiting):
+        leaf = next_leaf(work, turn, waiting)
+        if bounds[leaf] <= threshold:
+            size = scan_nearest(standardised, point, leaf, leaves, work, size, threshold)
+            if size == capacity:
+                threshold = nearest_threshold(work.heap[0], leaves.scale, p)
+            seen += 1
+    return seen
+
+
+@inlined
+def scan_farthest(
+    standardised: NDArray[np.float64],
+    point: NDArray[np.float64],
+    leaf: int,
+    leaves: Leaves,
+    work: Workspace,
+    best: float,
+    best_row: int,
+) -> tuple[float, int]:
+    """Return the farthest of the records of a leaf that has some and the best one so far; ties to the lowest number."""
+    rows = leaves.rows[leaf]
+    distances = work.distances
+    if leaves.uniform[leaf]:
+        row = rows[first_row(rows)]
+        distance = squared_distance(standardised, row, point)
+        if distance > best or (distance == best and row < best_row):
+            return distance, row
+        return best, best_row
+    look_at(leaves.values[leaf], work.point, distances)
+    threshold = farthest_threshold(best, leaves.scale, point.shape[0])
+    found = False
+    for i in range(distances.shape[0]):
+        found = found | (distances[i] >= threshold)
+    if found:
+        for i in range(distances.shape[0]):
+            if distances[i] >= threshold:
+                distance = squared_distance(standardised, rows[i], point)
+                if distance > best or (distance == best and rows[i] < best_row):
+                    best, best_row = distance, rows[i]
+                    threshold = farthest_threshold(best, leaves.scale, point.shape[0])
+    return best, best_row
+
+
+@compiled
+def find_farthest(
+    standardised: NDArray[np.float64], point: NDArray[np.float64], leaves: Leaves, work: Workspace
+) -> tuple[int, float, int]:
+    """Return the remaining record farthest from a point, its squared distance, and the leaves scanned.
+
+    At least one record must remain.
+    """
+    radius = place_point(point, leaves, work)
+    m, p = work.bounds.shape[0], point.shape[0]
+    bounds = work.bounds
+    zero, two = np.float32(0.0), np.float32(2.0)
+    # abs(x - q)**2 = abs(x)**2 + abs(q)**2 - 2 x.q, and x.q is smallest in a corner of the box. Signs are turned.
+    bounds[:] = zero
+    for j in range(p):
+        coordinate = work.point[j]
+        side = leaves.low[j] if coordinate > zero else leaves.high[j]
+        for leaf in range(m):
+            bounds[leaf] += coordinate * side[leaf]
+    outer = leaves.outer
+    for leaf in range(m):
+        corner = two * bounds[leaf] - (radius * radius + outer[leaf] * outer[leaf])
+        opposite = -(radius + outer[leaf]) * (radius + outer[leaf])
+        bounds[leaf] = corner if corner > opposite else opposite
+
+    home = -1
+    for leaf in range(m):
+        if leaves.counts[leaf] > 0 and (home < 0 or bounds[leaf] < bounds[home]):
+            home = leaf
+    best, best_row = scan_farthest(standardised, point, home, leaves, work, -1.0, -1)
+    slack = farthest_slack(p)
+    threshold = slack - farthest_threshold(best, leaves.scale, p)
+    waiting = gather(work, leaves.counts, threshold, home)
+    seen = 1
+    for turn in range(waiting):
+        leaf = next_leaf(work, turn, waiting)
+        if bounds[leaf] <= threshold:
+            best, best_row = scan_farthest(standardised, point, leaf, leaves, work, best, best_row)
+            threshold = slack - farthest_threshold(best, leaves.scale, p)
+            seen += 1
+    return best_row, best, seen
