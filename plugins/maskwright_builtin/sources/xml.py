@@ -11,10 +11,11 @@ import pyarrow as pa
 
 from maskwright import DataError, Layout, Place, Problem, Progress, Source
 from maskwright_builtin.sources.files import readable_size
-from maskwright_builtin.sources.xml_opening import Opening, find_opening
+from maskwright_builtin.sources.xml_opening import find_opening
 from maskwright_builtin.sources.xml_parser import ByteProgress, XmlParams
+from maskwright_builtin.sources.xml_sparse import Deviation, NewVariable
 from maskwright_builtin.sources.xml_stream import Found, examine, stream
-from maskwright_builtin.sources.xml_template import Deviation, Template
+from maskwright_builtin.sources.xml_template import Template
 from maskwright_builtin.sources.xml_writing import write_xml
 
 EXAMINING = 0.4
@@ -37,7 +38,7 @@ class XmlReading:
         # record must not leave records behind that were read under another assumption.
         try:
             self._template: Template | None = Template(self._opening, params.max_text)
-            self._found = _uniform(path, self._template, self._opening, examining)
+            self._found = _plain(path, self._template, examining)
         except Deviation:
             self._template = None
             self._found = examine(path, params, self._opening, examining)
@@ -47,8 +48,8 @@ class XmlReading:
             raise DataError(Problem(f"the records <{name}> have no variables in them", Place(str(path)), hint))
 
     @property
-    def is_uniform(self) -> bool:
-        """Whether every record has the form of the first, so that the fast reader is used."""
+    def is_plain(self) -> bool:
+        """Whether the records are written plainly, so that the fast reader is used."""
         return self._template is not None
 
     def batches(self) -> Iterator[pa.RecordBatch]:
@@ -60,7 +61,7 @@ class XmlReading:
         try:
             for cut in self._template.cuts(self._path, self._reading):
                 yield pa.record_batch(cut.columns(), schema=schema)
-        except Deviation:
+        except (Deviation, NewVariable):
             raise DataError(Problem("the file was changed while it was being read", Place(str(self._path)))) from None
 
     @property
@@ -99,16 +100,23 @@ def _missing_form(found: Found, name: str) -> str:
     return "absent" if found.records - found.present[name] > found.empty[name] else "empty"
 
 
-def _uniform(path: Path, template: Template, opening: Opening, progress: ByteProgress) -> Found:
-    found = Found(columns=list(opening.cells))
-    empty = np.zeros(len(opening.cells), dtype=np.int64)
-    for cut in template.cuts(path, progress):
-        found.records += cut.n
-        empty += np.count_nonzero(cut.lengths == 0, axis=0)
-    for name, count in zip(opening.cells, empty.tolist(), strict=True):
-        found.present[name.local] = found.records
-        found.empty[name.local] = count
-    return found
+def _plain(path: Path, template: Template, progress: ByteProgress) -> Found:
+    """Cut a whole file, and say what it holds; the template learns the variables that its first record lacks."""
+    while True:
+        p = len(template.columns)
+        records, present, empty = 0, np.zeros(p, dtype=np.int64), np.zeros(p, dtype=np.int64)
+        try:
+            for cut in template.cuts(path, progress):
+                there = cut.positions >= 0
+                records += cut.n
+                present += np.count_nonzero(there, axis=0)
+                empty += np.count_nonzero(there & (cut.lengths == 0), axis=0)
+        except NewVariable as new:
+            template.extend(new)
+            continue
+        names = [name.local for name in template.columns]
+        counts = dict(zip(names, present.tolist(), strict=True)), dict(zip(names, empty.tolist(), strict=True))
+        return Found(list(template.columns), records, *counts)
 
 
 def open_xml(path: Path, params: Any, progress: Progress) -> XmlReading:

@@ -1,0 +1,122 @@
+"""Cutting of a block of XML records that do not all have the same cells.
+
+As in `xml_template`, every byte of the block is accounted for. What may differ between records is which of the known
+variables are there; their order may not.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+from numpy.typing import NDArray
+
+WHITE_ONLY = re.compile(rb"[ \t\r\n]*")
+NEW_START = re.compile(rb"<([A-Za-z_][A-Za-z0-9_.-]*)/?>")
+
+
+class Deviation(Exception):  # noqa: N818 - not an error: the other reader takes over
+    """The file is not what the template says."""
+
+
+class NewVariable(Exception):  # noqa: N818 - not an error: the template is extended
+    """An element that the template does not know yet, and the cell before it in its record (None: it is first)."""
+
+    def __init__(self, name: str, after: int | None) -> None:
+        super().__init__(name)
+        self.name = name
+        self.after = after
+
+
+def cut_sparse(
+    block: bytes, opens: NDArray[np.int64], closes: NDArray[np.int64], record: bytes, tags: list[bytes]
+) -> tuple[Any, NDArray[np.int64], NDArray[np.int64]]:
+    """Find the cells of a block.
+
+    Parameters
+    ----------
+    block : bytes
+        Whole records, and white space before them.
+    opens, closes : ndarray of shape (t,), int64
+        Where the tags start and end, in turn.
+    record : bytes
+        Name of the record element.
+    tags : list of bytes
+        Names of the p variables, in file order.
+
+    Returns
+    -------
+    pieces : pyarrow.StringArray
+        Texts and tags of the block in turn.
+    positions : ndarray of shape (n, p), int64
+        Which piece is the cell's text; -1 where the record has no such cell.
+    lengths : ndarray of shape (n, p), int64
+        Bytes in each cell; 0 where there is none.
+
+    Raises
+    ------
+    NewVariable
+        A record has an element that is not among `tags`.
+    Deviation
+        Anything else that is not a flat record.
+    """
+    bounds = np.column_stack((opens, closes + 1)).ravel()
+    offsets = np.concatenate(([0], bounds, [len(block)])).astype(np.int32)
+    buffers = [None, pa.py_buffer(offsets), pa.py_buffer(block)]
+    count = len(offsets) - 1
+    raw = pa.Array.from_buffers(pa.binary(), count, buffers)
+    code = _tag_codes(raw.take(pa.array(np.arange(1, count, 2))), record, tags)
+    is_start = (code >= 2) & (code % 2 == 0)
+    starts = np.flatnonzero(is_start)
+    _check_nesting(code, starts)
+    # Text may stand only before the end tag of a cell: in every other gap there is white space.
+    gap_lengths = offsets[1::2] - offsets[:-1:2]
+    gap_lengths[starts + 1] = 0
+    for gap in pc.unique(raw.take(pa.array(2 * np.flatnonzero(gap_lengths)))).to_pylist():
+        if not WHITE_ONLY.fullmatch(gap):
+            raise Deviation
+    n = int(np.count_nonzero(code == 0))
+    row = np.cumsum(code == 0)[starts] - 1
+    column = (code[starts] - 2) // 2
+    # A cell twice in a record, or out of order, is left to the parser.
+    if np.any(np.diff(row * len(tags) + column) <= 0):
+        raise Deviation
+    positions = np.full((n, len(tags)), -1, dtype=np.int64)
+    positions[row, column] = 2 * (starts + 1)
+    lengths = np.zeros((n, len(tags)), dtype=np.int64)
+    lengths[row, column] = opens[starts + 1] - closes[starts] - 1
+    return pa.Array.from_buffers(pa.string(), count, buffers), positions, lengths
+
+
+def _tag_codes(found: Any, record: bytes, tags: list[bytes]) -> NDArray[np.int64]:
+    """Code of each tag: 0 and 1 for the start and end of a record, 2 + 2 * j and 3 + 2 * j for those of cell j."""
+    known = {b"<%b>" % record: 0, b"</%b>" % record: 1}
+    for j, tag in enumerate(tags):
+        known[b"<%b>" % tag], known[b"</%b>" % tag] = 2 + 2 * j, 3 + 2 * j
+    encoded = found.dictionary_encode()
+    distinct: list[bytes] = encoded.dictionary.to_pylist()
+    code_of = np.array([known.get(tag, -1) for tag in distinct], dtype=np.int64)
+    codes: NDArray[np.int64] = code_of[np.array(encoded.indices)]
+    unknown = np.flatnonzero(codes < 0)
+    if len(unknown) == 0:
+        return codes
+    new = NEW_START.fullmatch(found[int(unknown[0])].as_py())
+    before = int(codes[unknown[0] - 1]) if unknown[0] else -1
+    if new is None or new[1] == record or not (before == 0 or (before > 2 and before % 2 == 1)):
+        raise Deviation
+    raise NewVariable(new[1].decode(), (before - 3) // 2 if before else None)
+
+
+def _check_nesting(code: NDArray[np.int64], starts: NDArray[np.int64]) -> None:
+    if len(code) == 0 or code[0] != 0 or code[-1] != 1:
+        raise Deviation
+    if np.any(code[starts + 1] != code[starts] + 1) or np.count_nonzero(code >= 2) != 2 * len(starts):
+        raise Deviation
+    of_records = code[code < 2]
+    if np.any(of_records[::2] != 0) or np.any(of_records[1::2] != 1):
+        raise Deviation
+    if np.any(np.cumsum(np.where(code == 0, 1, np.where(code == 1, -1, 0)))[starts] != 1):
+        raise Deviation
