@@ -161,7 +161,8 @@ def _geometric_mean(
 
 def _lower_median(cells: NDArray[np.float64], runs: _Runs, _: NDArray[np.float64] | None) -> NDArray[np.float64]:
     middle = runs.starts + (runs.lengths - 1) // 2
-    return cells[np.lexsort((cells, runs.of_cell))[middle]]
+    ordered: NDArray[np.float64] = cells[np.lexsort((cells, runs.of_cell))]
+    return ordered[middle]
 
 
 def _mode(cells: NDArray[np.float64], runs: _Runs, _: NDArray[np.float64] | None) -> NDArray[np.float64]:

@@ -149,27 +149,43 @@ def look_at(values: NDArray[np.float32], point: NDArray[np.float32], distances: 
 
 
 @inlined
-def gather(work: Workspace, counts: NDArray[np.int64], threshold: Single, seen: int) -> int:
+def gather(
+    bounds: NDArray[np.float32],
+    candidates: NDArray[np.int64],
+    counts: NDArray[np.int64],
+    threshold: Single,
+    home: int,
+) -> int:
     """List the leaves whose bound does not rule them out, but for the one already seen; return their number."""
     waiting = 0
     for leaf in range(counts.shape[0]):
-        if work.bounds[leaf] <= threshold and leaf != seen and counts[leaf] > 0:
-            work.candidates[waiting] = leaf
+        if bounds[leaf] <= threshold and leaf != home and counts[leaf] > 0:
+            candidates[waiting] = leaf
             waiting += 1
     return waiting
 
 
 @inlined
-def next_leaf(work: Workspace, turn: int, waiting: int) -> int:
+def most_promising(bounds: NDArray[np.float32], counts: NDArray[np.int64]) -> int:
+    """Leaf with the smallest bound of those with records; at least one has some."""
+    best = -1
+    for leaf in range(counts.shape[0]):
+        if counts[leaf] > 0 and (best < 0 or bounds[leaf] < bounds[best]):
+            best = leaf
+    return best
+
+
+@inlined
+def next_leaf(bounds: NDArray[np.float32], candidates: NDArray[np.int64], turn: int, waiting: int) -> int:
     """Leaf to look at in this turn: the most promising one in the first turns, then any."""
-    candidates = work.candidates
     if turn < FIRST_LEAVES:
         best = turn
         for i in range(turn + 1, waiting):
-            if work.bounds[candidates[i]] < work.bounds[candidates[best]]:
+            if bounds[candidates[i]] < bounds[candidates[best]]:
                 best = i
         candidates[turn], candidates[best] = candidates[best], candidates[turn]
-    return int(candidates[turn])
+    leaf: int = candidates[turn]
+    return leaf
 
 
 @inlined
@@ -179,9 +195,8 @@ def comes_before(distance: float, row: int, other_distance: float, other_row: in
 
 
 @inlined
-def keep_nearest(work: Workspace, size: int, distance: float, row: int) -> int:
+def keep_nearest(heap: NDArray[np.float64], rows: NDArray[np.int64], size: int, distance: float, row: int) -> int:
     """Offer a record to the heap of the nearest ones, of which there are `size`; return their new number."""
-    heap, rows = work.heap, work.heap_rows
     capacity = heap.shape[0]
     if size < capacity:
         child = size
@@ -217,38 +232,48 @@ def first_row(rows: NDArray[np.int64]) -> int:
 
 
 @inlined
-def scan_nearest(
+def offer_equal(
     standardised: NDArray[np.float64],
     point: NDArray[np.float64],
-    leaf: int,
-    leaves: Leaves,
-    work: Workspace,
+    rows: NDArray[np.int64],
+    heap: NDArray[np.float64],
+    heap_rows: NDArray[np.int64],
     size: int,
-    threshold: Single,
 ) -> int:
-    """Offer the records of a leaf that has some to the heap; return the heap's size."""
-    rows = leaves.rows[leaf]
-    distances = work.distances
-    if leaves.uniform[leaf]:
-        # Equal records are at one distance: in ascending order the first that is refused ends the leaf.
-        first = first_row(rows)
-        distance = squared_distance(standardised, rows[first], point)
-        for slot in range(first, LEAF):
-            row = rows[slot]
-            if row < 0:
-                continue
-            if size == work.heap.shape[0] and not comes_before(distance, row, work.heap[0], work.heap_rows[0]):
-                break
-            size = keep_nearest(work, size, distance, row)
-        return size
-    look_at(leaves.values[leaf], work.point, distances)
+    """Offer the equal records of a uniform leaf to the heap; return the heap's size."""
+    first = first_row(rows)
+    distance = squared_distance(standardised, rows[first], point)
+    for slot in range(first, LEAF):
+        row = rows[slot]
+        if row < 0:
+            continue
+        # All are at one distance: in ascending order, the first that is refused ends the leaf.
+        if size == heap.shape[0] and not comes_before(distance, row, heap[0], heap_rows[0]):
+            break
+        size = keep_nearest(heap, heap_rows, size, distance, row)
+    return size
+
+
+@inlined
+def offer_near(
+    standardised: NDArray[np.float64],
+    point: NDArray[np.float64],
+    rows: NDArray[np.int64],
+    distances: NDArray[np.float32],
+    threshold: Single,
+    heap: NDArray[np.float64],
+    heap_rows: NDArray[np.int64],
+    size: int,
+) -> int:
+    """Offer the records whose binary32 distance is below a threshold to the heap; return the heap's size."""
     found = False
     for i in range(distances.shape[0]):
         found = found | (distances[i] <= threshold)
     if found:
         for i in range(distances.shape[0]):
             if distances[i] <= threshold:
-                size = keep_nearest(work, size, squared_distance(standardised, rows[i], point), rows[i])
+                distance = squared_distance(standardised, rows[i], point)
+                size = keep_nearest(heap, heap_rows, size, distance, rows[i])
     return size
 
 
@@ -284,46 +309,46 @@ def find_nearest(standardised: NDArray[np.float64], row: int, leaves: Leaves, wo
         gap = gap if gap > zero else zero
         bounds[leaf] = gap * gap if gap * gap > bounds[leaf] else bounds[leaf]
 
+    # Taken out of the records once: whatever passes one on counts references to all its arrays, which takes longer
+    # than looking at a leaf.
+    values, rows, uniform, counts, scale = leaves.values, leaves.rows, leaves.uniform, leaves.counts, leaves.scale
+    single_point, distances, candidates = work.point, work.distances, work.candidates
+    heap, heap_rows = work.heap, work.heap_rows
     threshold = np.float32(UNBOUNDED)
-    home = leaves.slots[row] // LEAF
-    size = 0
-    if leaves.counts[home] > 0:
-        size = scan_nearest(standardised, point, home, leaves, work, size, threshold)
-        if size == capacity:
-            threshold = nearest_threshold(work.heap[0], leaves.scale, p)
-    waiting = gather(work, leaves.counts, threshold, home)
-    seen = 1
-    for turn in range(waiting):
-        leaf = next_leaf(work, turn, waiting)
-        if bounds[leaf] <= threshold:
-            size = scan_nearest(standardised, point, leaf, leaves, work, size, threshold)
+    # The record's own leaf first; the others when its records have set a threshold.
+    candidates[0] = leaves.slots[row] // LEAF
+    home = candidates[0]
+    waiting, turn, size, seen = 1, 0, 0, 0
+    while turn < waiting:
+        leaf = home if seen == 0 else next_leaf(bounds, candidates, turn, waiting)
+        turn += 1
+        if bounds[leaf] <= threshold and counts[leaf] > 0:
+            if uniform[leaf]:
+                size = offer_equal(standardised, point, rows[leaf], heap, heap_rows, size)
+            else:
+                look_at(values[leaf], single_point, distances)
+                size = offer_near(standardised, point, rows[leaf], distances, threshold, heap, heap_rows, size)
             if size == capacity:
-                threshold = nearest_threshold(work.heap[0], leaves.scale, p)
-            seen += 1
+                threshold = nearest_threshold(heap[0], scale, p)
+        if leaf == home:
+            waiting = gather(bounds, candidates, counts, threshold, home)
+            turn = 0
+        seen += 1
     return seen
 
 
 @inlined
-def scan_farthest(
+def best_of_far(
     standardised: NDArray[np.float64],
     point: NDArray[np.float64],
-    leaf: int,
-    leaves: Leaves,
-    work: Workspace,
+    rows: NDArray[np.int64],
+    distances: NDArray[np.float32],
+    scale: float,
     best: float,
     best_row: int,
 ) -> tuple[float, int]:
-    """Return the farthest of the records of a leaf that has some and the best one so far; ties to the lowest number."""
-    rows = leaves.rows[leaf]
-    distances = work.distances
-    if leaves.uniform[leaf]:
-        row = rows[first_row(rows)]
-        distance = squared_distance(standardised, row, point)
-        if distance > best or (distance == best and row < best_row):
-            return distance, row
-        return best, best_row
-    look_at(leaves.values[leaf], work.point, distances)
-    threshold = farthest_threshold(best, leaves.scale, point.shape[0])
+    """Return the farthest of the records of a leaf and the best one so far; ties go to the lowest number."""
+    threshold = farthest_threshold(best, scale, point.shape[0])
     found = False
     for i in range(distances.shape[0]):
         found = found | (distances[i] >= threshold)
@@ -333,7 +358,7 @@ def scan_farthest(
                 distance = squared_distance(standardised, rows[i], point)
                 if distance > best or (distance == best and rows[i] < best_row):
                     best, best_row = distance, rows[i]
-                    threshold = farthest_threshold(best, leaves.scale, point.shape[0])
+                    threshold = farthest_threshold(best, scale, point.shape[0])
     return best, best_row
 
 
@@ -362,19 +387,28 @@ def find_farthest(
         opposite = -(radius + outer[leaf]) * (radius + outer[leaf])
         bounds[leaf] = corner if corner > opposite else opposite
 
-    home = -1
-    for leaf in range(m):
-        if leaves.counts[leaf] > 0 and (home < 0 or bounds[leaf] < bounds[home]):
-            home = leaf
-    best, best_row = scan_farthest(standardised, point, home, leaves, work, -1.0, -1)
+    values, rows, uniform, counts, scale = leaves.values, leaves.rows, leaves.uniform, leaves.counts, leaves.scale
+    single_point, distances, candidates = work.point, work.distances, work.candidates
     slack = farthest_slack(p)
-    threshold = slack - farthest_threshold(best, leaves.scale, p)
-    waiting = gather(work, leaves.counts, threshold, home)
-    seen = 1
-    for turn in range(waiting):
-        leaf = next_leaf(work, turn, waiting)
+    threshold = np.float32(UNBOUNDED)
+    home = most_promising(bounds, counts)
+    best, best_row = -1.0, -1
+    waiting, turn, seen = 1, 0, 0
+    while turn < waiting:
+        leaf = home if seen == 0 else next_leaf(bounds, candidates, turn, waiting)
+        turn += 1
         if bounds[leaf] <= threshold:
-            best, best_row = scan_farthest(standardised, point, leaf, leaves, work, best, best_row)
-            threshold = slack - farthest_threshold(best, leaves.scale, p)
-            seen += 1
+            if uniform[leaf]:
+                row = rows[leaf, first_row(rows[leaf])]
+                distance = squared_distance(standardised, row, point)
+                if distance > best or (distance == best and row < best_row):
+                    best, best_row = distance, row
+            else:
+                look_at(values[leaf], single_point, distances)
+                best, best_row = best_of_far(standardised, point, rows[leaf], distances, scale, best, best_row)
+            threshold = slack - farthest_threshold(best, scale, p)
+        if leaf == home:
+            waiting = gather(bounds, candidates, counts, threshold, home)
+            turn = 0
+        seen += 1
     return best_row, best, seen

@@ -1,0 +1,146 @@
+"""How fast and how large exact MDAV is: ``python benchmarks/mdav.py [--largest 100000] [--k 3]``.
+
+Prints the machine; for n = 10 000, 30 000, 100 000 records of 10 standardised Gaussian columns the seconds of processor
+time after compilation, the peak memory, and the loss; the growth exponent between sizes; the ratio to a plain numpy
+MDAV, run in the same process at the smallest size, whose labels must be equal; and how long merely reading the
+binary32 coordinates once for every query would take at the memory bandwidth measured here.
+"""
+
+from __future__ import annotations
+
+import argparse
+import math
+import os
+import platform
+import resource
+import sys
+import time
+from pathlib import Path
+
+import numpy as np
+
+from maskwright_builtin.partitions.mdav import mdav_labels
+
+SEED = 20261121
+COLUMNS = 10
+
+
+def gaussian(n):
+    """Standardised Gaussian records, ddof = 1."""
+    values = np.random.default_rng(SEED).standard_normal((n, COLUMNS))
+    return (values - values.mean(axis=0)) / values.std(axis=0, ddof=1)
+
+
+def plain_mdav(z, k):
+    """MDAV with numpy, without any pruning: the peer."""
+    labels = np.full(len(z), -1)
+    rest, values = np.arange(len(z)), z.copy()
+    label = 0
+
+    def distances(point):
+        total = np.zeros(len(values))
+        for j in range(values.shape[1]):
+            total += (values[:, j] - point[j]) ** 2
+        return total
+
+    def take(at):
+        nonlocal rest, values, label
+        near = np.lexsort((rest, distances(values[at])))
+        near = np.concatenate([[at], near[near != at][: k - 1]])
+        labels[rest[near]] = label
+        label += 1
+        rest, values = np.delete(rest, near), np.delete(values, near, axis=0)
+
+    def centroid():
+        return values.mean(axis=0)
+
+    while len(rest) >= 3 * k:
+        first = int(np.argmax(distances(centroid())))
+        point = values[first].copy()
+        take(first)
+        take(int(np.argmax(distances(point))))
+    if len(rest) >= 2 * k:
+        take(int(np.argmax(distances(centroid()))))
+    labels[rest] = label
+    return labels
+
+
+def loss(z, labels):
+    """100 * within-cluster sum of squares / total."""
+    sizes = np.bincount(labels)
+    means = np.stack([np.bincount(labels, column) / sizes for column in z.T], axis=1)
+    return 100.0 * float(((z - means[labels]) ** 2).sum()) / (z.shape[1] * (len(z) - 1))
+
+
+def cpu_seconds(function, *arguments):
+    """Processor time of a call, and its result."""
+    start = time.process_time()
+    result = function(*arguments)
+    return time.process_time() - start, result
+
+
+def bandwidth():
+    """Bytes per second that one thread reads from 4 MB of binary32, the coordinates of 100 000 records."""
+    table = np.ones(1_000_000, dtype=np.float32)
+    best = min(cpu_seconds(lambda: [table.max() for _ in range(50)])[0] for _ in range(5))
+    return 50 * table.nbytes / best
+
+
+def peak_megabytes():
+    """Largest resident memory of this process so far."""
+    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    return peak / (2**20 if sys.platform == "darwin" else 2**10)
+
+
+def processor():
+    """Name of the processor."""
+    try:
+        lines = Path("/proc/cpuinfo").read_text().splitlines()
+        return next(line.split(":", 1)[1].strip() for line in lines if line.startswith("model name"))
+    except (OSError, StopIteration):
+        return platform.processor() or platform.machine()
+
+
+def main():
+    parser = argparse.ArgumentParser(description="Benchmark of exact MDAV.")
+    parser.add_argument("--k", type=int, default=3)
+    parser.add_argument("--largest", type=int, default=100_000)
+    chosen = parser.parse_args()
+    load = ", ".join(f"{each:.1f}" for each in os.getloadavg())
+    print(f"machine: {processor()}, {os.cpu_count()} cores, load {load}; {platform.platform()}")
+    print(f"python {platform.python_version()}, numpy {np.__version__}; one thread; {COLUMNS} columns, k = {chosen.k}")
+    compiling, _ = cpu_seconds(mdav_labels, gaussian(500), chosen.k, lambda share: None)
+    print(f"first call, compiling or reading the cache: {compiling:.1f} s CPU")
+    print(f"before: peak memory {peak_megabytes():.0f} MB (Python, numpy, compiler)")
+    speed = bandwidth()
+    print(f"reading 4 MB again and again: {speed / 1e9:.0f} GB/s")
+    print(f"{'n':>9} {'CPU s':>8} {'peak MB':>8} {'loss %':>8} {'exponent':>9} {'limit s':>8} {'limit/CPU':>9}")
+    before = None
+    smallest = None
+    for n in (10_000, 30_000, 100_000, 300_000, 1_000_000):
+        if n > chosen.largest:
+            break
+        z = gaussian(n)
+        seconds, labels = min(
+            (cpu_seconds(mdav_labels, z, chosen.k, lambda share: None) for _ in range(3)), key=lambda t: t[0]
+        )
+        peak = peak_megabytes()
+        # Every cluster asks once for its nearest records, every second one also for its farthest in the same pass.
+        limit = n / chosen.k * n / 2 * COLUMNS * 4 / speed
+        exponent = math.log(seconds / before[1]) / math.log(n / before[0]) if before else math.nan
+        figures = f"{seconds:>8.3f} {peak:>8.0f} {loss(z, labels):>8.4f} {exponent:>9.2f}"
+        print(f"{n:>9} {figures} {limit:>8.2f} {limit / seconds:>9.2f}")
+        before = (n, seconds)
+        smallest = smallest or (z, seconds, labels)
+    if smallest:
+        z, seconds, labels = smallest
+        plain_seconds, plain = cpu_seconds(plain_mdav, z, chosen.k)
+        same = "equal" if np.array_equal(labels, plain) else "DIFFERENT"
+        ratio = plain_seconds / seconds
+        print(f"peer, plain numpy MDAV, n = {len(z)}: {plain_seconds:.2f} s CPU, {ratio:.0f} times ours; labels {same}")
+        if same != "equal":
+            sys.exit(1)
+
+
+if __name__ == "__main__":
+    main()
