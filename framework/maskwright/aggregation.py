@@ -161,8 +161,8 @@ def _geometric_mean(
 
 def _lower_median(cells: NDArray[np.float64], runs: _Runs, _: NDArray[np.float64] | None) -> NDArray[np.float64]:
     middle = runs.starts + (runs.lengths - 1) // 2
-    ordered: NDArray[np.float64] = cells[np.lexsort((cells, runs.of_cell))]
-    return ordered[middle]
+    medians: NDArray[np.float64] = cells[np.lexsort((cells, runs.of_cell))][middle]
+    return medians
 
 
 def _mode(cells: NDArray[np.float64], runs: _Runs, _: NDArray[np.float64] | None) -> NDArray[np.float64]:
