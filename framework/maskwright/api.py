@@ -24,7 +24,7 @@ from maskwright.planning.plan import make_plan
 from maskwright.plugins.registry import find_edit_reader, find_measure, find_method, find_source
 from maskwright.progress import Quiet, Reporter, silent
 from maskwright.randomness import fresh_seed
-from maskwright.rules import applicable, declared_bounds, refuse_contradictions
+from maskwright.rules import applicable, declared_bounds, refuse_contradictions, refuse_identifiers
 from maskwright.validation import check_dataset
 
 if TYPE_CHECKING:
@@ -134,6 +134,7 @@ def protect(
     told = reporter or Quiet()
     original = _dataset(data, declared)
     stated = _edits(edits) + declared_bounds(original.variables)
+    refuse_identifiers(stated, [column.name for column in original if column.variable.role == "identifier"])
     domain = Domain.from_dataset(original, domain_tuples(stated))
     arrival = check_dataset(original, stated, domain)
     rules, _ = applicable(stated, arrival, original)

@@ -32,15 +32,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     try:
         return command(chosen)
     except MaskwrightError as error:
-        if chosen.traceback:
-            traceback.print_exc()
-        for problem in error.problems:
-            print(problem, file=sys.stderr)
-        if isinstance(error, ReleaseRefused) and getattr(chosen, "json", False) and error.record is not None:
-            from maskwright.reporting.run_record import run_json
-
-            _print_json(run_json(error.record))
-        return error.exit_code
+        return _explain_error(error, chosen)
     except KeyboardInterrupt:
         print("interrupted; nothing was released", file=sys.stderr)
         return INTERRUPTED
@@ -57,6 +49,23 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return EXIT_BUG
 
 
+def _explain_error(error: MaskwrightError, chosen: argparse.Namespace) -> int:
+    if chosen.traceback:
+        traceback.print_exc()
+    for problem in error.problems:
+        print(problem, file=sys.stderr)
+    if isinstance(error, ReleaseRefused) and error.record is not None:
+        if chosen.json:
+            from maskwright.reporting.run_record import run_json
+
+            _print_json(run_json(error.record))
+        elif not chosen.quiet:
+            from maskwright.reporting.terminal import print_result
+
+            print_result(error.record)
+    return error.exit_code
+
+
 def build_parser() -> argparse.ArgumentParser:
     """Parser of the whole command line; imports nothing heavy."""
     from maskwright import __version__
@@ -65,7 +74,7 @@ def build_parser() -> argparse.ArgumentParser:
         prog="maskwright", description="Mask microdata so that nobody can be re-identified and every edit still holds."
     )
     parser.add_argument("--version", action="version", version=f"maskwright {__version__}")
-    parser.set_defaults(traceback=False)
+    parser.set_defaults(traceback=False, json=False, quiet=False)
     commands = parser.add_subparsers(title="commands", metavar="COMMAND")
 
     def add(name: str, work: Callable[[argparse.Namespace], int], says: str) -> argparse.ArgumentParser:

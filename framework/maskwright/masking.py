@@ -56,6 +56,11 @@ class MaskingResult:
     k: Mapping[str, Any]
     notes: tuple[Mapping[str, Any], ...]
 
+    def without_data(self) -> MaskingResult:
+        """Copy whose `masked` has no records, once they are written: measuring needs the memory."""
+        empty = tuple(Column(each.variable, each.values[:0].copy(), each.missing[:0].copy()) for each in self.masked)
+        return replace(self, masked=replace(self.masked, columns=empty))
+
 
 def mask(
     data: Dataset,

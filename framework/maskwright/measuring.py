@@ -96,6 +96,7 @@ def measurement_json(request: Request, found: Measurement, threshold: float | No
         "direction": request.measure.direction,
         "kind": request.measure.kind,
         "measure": request.measure.name,
+        "summary": request.measure.summary,
         "params": request.params.model_dump(mode="json"),
         "parts": {name: _number(value) for name, value in found.parts.items()},
         "per_variable": {name: _number(value) for name, value in found.per_variable.items()},

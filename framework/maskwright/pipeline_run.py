@@ -10,6 +10,7 @@ from maskwright.data.declaration import VariableDeclaration
 from maskwright.data.published import published_batches
 from maskwright.edits.domain import Domain, domain_tuples
 from maskwright.errors import EditViolation, Problem, ThresholdMissed
+from maskwright.execution.compiling import compilation_told
 from maskwright.execution.local import Execution, Observer
 from maskwright.masking import MaskingResult, mask
 from maskwright.measuring import Request, compute_measures, measurement_json
@@ -27,6 +28,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from maskwright.data.dataset import Dataset
+    from maskwright.data.variable import Variable
     from maskwright.edits.check import Outcome
     from maskwright.pipeline.resolved import Pipeline
     from maskwright.plugins.block import Block
@@ -90,17 +92,18 @@ def run(
     execution = Execution(described.execution.workers, described.execution.block_size)
     private = frozenset({"svrl", "record"})
     with Release(described.output.paths, private) as release:
-        with clock("protect"):
+        with clock("protect"), compilation_told(told):
             result = mask(original, edits, plan, seed, execution, told, _observer())
         data_file = release.temporary("data")
         with clock("write"), stage(told, "Writing"), writing(data_file):
             write_dataset(result.masked, data_file, described.output.source)
+        result = result.without_data()
         with clock("read back"), stage(told, "Reading back") as progress:
-            released = read_back(data_file, described, result.masked, progress)
+            released = read_back(data_file, described, result.masked.variables, progress)
         with clock("validate"), stage(told, "Validating") as progress:
             outcome = _validate(release, prepared, progress)
         requests = [Request(each.label, each.measure, each.params) for each in described.measures]
-        with clock("measure"):
+        with clock("measure"), compilation_told(told):
             names = [name for name in plan.masked if plan.variables[name].is_numeric]
             found = compute_measures(requests, original, released, edits, plan.to_json(), seed, told, names)
         measures = {
@@ -135,18 +138,19 @@ def write_dataset(data: Dataset, path: Path, source: Source) -> None:
     source.write(path, published_batches(data, source.writes_text), data.variables, data.layout)
 
 
-def read_back(path: Path, described: Pipeline, masked: Dataset, progress: Progress) -> Dataset:
+def read_back(path: Path, described: Pipeline, variables: Sequence[Variable], progress: Progress) -> Dataset:
     """Read the masked file as anyone would, knowing only what was declared."""
     same = described.output.source.name == described.data.source.name
     params = described.data.params if same else described.output.source.params()
     declared = {
-        variable.name: VariableDeclaration(type=variable.type, role=variable.role, decimals=variable.decimals)
-        for variable in masked.variables
-        if variable.is_numeric
+        variable.name: VariableDeclaration(
+            type=variable.type,
+            role=variable.role,
+            decimals=variable.decimals if variable.is_numeric else None,
+            categories=variable.categories if variable.type == "ordinal" else (),
+        )
+        for variable in variables
     }
-    for variable in masked.variables:
-        if not variable.is_numeric:
-            declared[variable.name] = VariableDeclaration(type="nominal", role=variable.role)
     return load(path, described.output.source, params, declared, progress)
 
 

@@ -19,7 +19,14 @@ from maskwright.pipeline.resolved import Pipeline, RuleFile
 from maskwright.planning.model import StepRequest
 from maskwright.planning.plan import Plan, make_plan
 from maskwright.progress import Progress, Quiet, Reporter, silent, stage
-from maskwright.rules import applicable, declared_bounds, refuse_contradictions, without_violations
+from maskwright.rules import (
+    applicable,
+    declared_bounds,
+    identifiers_of,
+    refuse_contradictions,
+    refuse_identifiers,
+    without_violations,
+)
 from maskwright.validation import check_dataset
 
 if TYPE_CHECKING:
@@ -134,11 +141,14 @@ def prepare(described: Pipeline, told: Reporter, clock: Clock | None = None) -> 
                 "remove 'cluster', knowing that k then counts single records",
             )
         )
+    _refuse_small_blocks(described)
     with timed("read"), stage(told, f"Reading {described.data.path.name}") as progress:
         original = load(
             described.data.path, described.data.source, described.data.params, described.data.variables, progress
         )
+    identifiers = [Variable(name, "nominal", "identifier") for name in identifiers_of(described.data.variables)]
     stated = read_rules(described) + declared_bounds(original.variables)
+    refuse_identifiers(stated, [variable.name for variable in identifiers])
     with timed("check"), stage(told, "Checking the original"):
         domain = Domain.from_dataset(original, domain_tuples(stated))
         arrival = check_dataset(original, stated, domain)
@@ -147,9 +157,24 @@ def prepare(described: Pipeline, told: Reporter, clock: Clock | None = None) -> 
     with timed("plan"), stage(told, "Planning"):
         refuse_contradictions(edits, original.variables)
         broken = {each.name: each.violations for each in arrival.edits}
-        plan = make_plan(_step_requests(described), original.variables, edits, original, broken)
-    said = (*original.notes, *stated.notes, *notices, *more, *plan.warnings)
+        plan = make_plan(_step_requests(described), [*identifiers, *original.variables], edits, original, broken)
+    gone = [f"{variable.name} is an identifier: it is not published" for variable in identifiers]
+    said = (*gone, *original.notes, *stated.notes, *notices, *more, *plan.warnings)
     return Prepared(described, original, edits, arrival, plan, said)
+
+
+def _refuse_small_blocks(described: Pipeline) -> None:
+    """A block has to hold two clusters, or a file just above the block size would be cut below k."""
+    size = described.execution.block_size
+    for step, request in zip(described.steps, _step_requests(described), strict=True):
+        if size is not None and request.k is not None and size < 2 * request.k:
+            raise InputError(
+                Problem(
+                    f"execution.block_size is {size}, but step {step.index} needs blocks of at least 2 k = "
+                    f"{2 * request.k} records",
+                    step.place,
+                )
+            )
 
 
 def load(
@@ -159,9 +184,17 @@ def load(
     declared: Mapping[str, VariableDeclaration] | None = None,
     progress: Progress = silent,
 ) -> Dataset:
-    """Read a data file whole."""
+    """Read a data file, all but its declared identifiers: those are never published, so they are not even kept."""
     reading = source.open(path, params, progress)
-    return read_dataset(reading.batches(), lambda: reading.layout, declared or {}, file=path.name)
+    batches = iter(reading.batches())
+    first = next(batches, None)
+    stated = dict(declared or {})
+    if first is None:
+        return read_dataset((), lambda: reading.layout, stated, file=path.name)
+    hidden = [name for name, each in stated.items() if each.role == "identifier" and name in first.schema.names]
+    kept = (batch.drop_columns(hidden) if hidden else batch for batch in itertools.chain((first,), batches))
+    known = {name: each for name, each in stated.items() if name not in hidden}
+    return read_dataset(kept, lambda: reading.layout, known, file=path.name)
 
 
 def read_rules(described: Pipeline) -> EditSet:

@@ -17,11 +17,12 @@ from maskwright.errors import EditError, InputError, Problem
 from maskwright.validation import chunks_of
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Collection, Mapping, Sequence
 
     from numpy.typing import NDArray
 
     from maskwright.data.columns import Columns
+    from maskwright.data.declaration import VariableDeclaration
     from maskwright.data.variable import Variable
 
 
@@ -31,7 +32,7 @@ def applicable(stated: EditSet, arrival: Outcome, data: Dataset) -> tuple[EditSe
     Raises
     ------
     InputError
-        When there are edits and none ever fires, or when one reads an identifier, which is never published.
+        When there are edits and none ever fires.
     """
     if len(stated) == 0:
         return stated, ("no edits are declared: the masked data are checked against nothing",)
@@ -45,22 +46,35 @@ def applicable(stated: EditSet, arrival: Outcome, data: Dataset) -> tuple[EditSe
                 hint=f"they are about {', '.join(map(repr, contexts))}; a record of this file is {'/'.join(path)!r}",
             )
         )
-    identifiers = {column.name for column in data if column.variable.role == "identifier"}
+    silent = [name for name, count in fired.items() if count == 0]
+    notices = tuple(f"edit {name!r} never fired: it is about no record of this file" for name in silent)
+    return EditSet(tuple(edit for edit in stated if fired[edit.name])), notices
+
+
+def identifiers_of(declared: Mapping[str, VariableDeclaration]) -> tuple[str, ...]:
+    """Names of the variables that are declared to be identifiers."""
+    return tuple(name for name, each in declared.items() if each.role == "identifier")
+
+
+def refuse_identifiers(edits: EditSet, identifiers: Collection[str]) -> None:
+    """Stop when an edit reads an identifier: it is never published, so nobody could check the edit.
+
+    Raises
+    ------
+    EditError
+    """
     problems = [
         Problem(
             f"edit {edit.name!r} reads {name!r}, which is an identifier and will not be published",
             edit.place,
             "give the variable another role, or remove the edit",
         )
-        for edit in stated
+        for edit in edits
         for name in edit.variables
         if name in identifiers
     ]
     if problems:
-        raise InputError(problems)
-    silent = [name for name, count in fired.items() if count == 0]
-    notices = tuple(f"edit {name!r} never fired: it is about no record of this file" for name in silent)
-    return EditSet(tuple(edit for edit in stated if fired[edit.name])), notices
+        raise EditError(problems)
 
 
 def refuse_contradictions(edits: EditSet, variables: Sequence[Variable]) -> None:

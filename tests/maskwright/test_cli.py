@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 import signal
 import subprocess
 import sys
@@ -34,7 +33,8 @@ seed: 1
 
 def _records(n: int = 12) -> str:
     return "".join(
-        f"<Record><gross>{1000 + 10 * i}</gross><net>{900 + 9 * i}</net><tax>{100 + i}</tax></Record>\n" for i in range(n)
+        f"<Record><gross>{1000 + 10 * i}</gross><net>{900 + 9 * i}</net><tax>{100 + i}</tax></Record>\n"
+        for i in range(n)
     )
 
 
@@ -263,7 +263,7 @@ def test_a_bug_is_exit_code_3_with_a_log_that_holds_no_message(
 
 
 def test_one_record_is_refused_and_the_smallest_file_that_works_works(tmp_path: Path) -> None:
-    """n = 1 < k; n = k is one group."""
+    """N = 1 < k; n = k is one group."""
     assert main(["run", str(_write(tmp_path, HEADER + _records(1) + "</Data>"))]) == 2
     assert main(["run", str(_write(tmp_path, HEADER + _records(3) + "</Data>")), "--quiet"]) == 0
 
@@ -280,7 +280,7 @@ def test_help_is_quick_and_needs_no_heavy_import() -> None:
 
 @pytest.mark.skipif(not hasattr(signal, "SIGKILL"), reason="needs POSIX signals")
 def test_killed_at_any_time_nothing_half_written_has_a_final_name(tmp_path: Path) -> None:
-    """kill -9 after growing delays: a final name is either absent or a whole file."""
+    """Kill -9 after growing delays: a final name is either absent or a whole file."""
     files = write_demo(tmp_path, 400)
     final = [tmp_path / name for name in ("masked.xml", "masked.svrl.xml", "report.html", "run.json", "about.json")]
     for delay in (0.3, 1.2, 1.6, 2.0, 2.6):
@@ -298,9 +298,11 @@ def test_killed_at_any_time_nothing_half_written_has_a_final_name(tmp_path: Path
 
 
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs /dev/full")
-def test_a_full_disk_is_explained(tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_full_disk_is_explained(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
     """The writer hits a full disk: exit code 2, one sentence, nothing left."""
-    monkeypatch.setattr("maskwright.release.Release.temporary", lambda self, key: _full(self, key))
+    monkeypatch.setattr("maskwright.release.Release.temporary", _full)
     assert main(["run", str(_write(tmp_path))]) == 2
     said = capsys.readouterr().err
     assert "No space left" in said
@@ -313,5 +315,5 @@ def _full(release: object, key: str) -> Path:
     link = target.with_name(f".maskwright-full-{target.name}")
     if key == "data" and link.exists() and not link.is_symlink():
         link.unlink()
-        os.symlink("/dev/full", link)
+        link.symlink_to("/dev/full")
     return link

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import stat
-from pathlib import Path
+from typing import TYPE_CHECKING
 
 import numpy as np
 import pytest
@@ -12,6 +12,9 @@ from lxml import etree, isoschematron
 
 import maskwright as mw
 from maskwright.demo import write_demo
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 RECORDS = 300
 
@@ -106,7 +109,7 @@ def test_identifiers_are_dropped_and_weights_kept(demo: Path, tmp_path: Path) ->
 def test_a_missed_threshold_releases_nothing(demo: Path, tmp_path: Path) -> None:
     """The exception carries the record; no file is left, not even a temporary one."""
     pipeline = _pipeline(demo, tmp_path, ("seed: 42", "thresholds: {score: 1}\nseed: 42"))
-    with pytest.raises(mw.ThresholdMissed, match="score is .* threshold is at most 1") as caught:
+    with pytest.raises(mw.ThresholdMissed, match=r"score is .* threshold is at most 1") as caught:
         mw.run(pipeline)
     assert caught.value.record is not None
     assert caught.value.record["ok"] is False
@@ -160,7 +163,7 @@ def test_rules_about_another_element_are_an_error(demo: Path, tmp_path: Path) ->
 def test_contradictory_edits_are_found_before_anything_runs(demo: Path, tmp_path: Path) -> None:
     """The smallest conflicting set is named."""
     extra = "  - {name: rich, rule: gross >= 100}\n  - {name: poor, rule: gross <= 50}\non_input_violation: mask"
-    with pytest.raises(mw.EditError, match="rich.*poor"):
+    with pytest.raises(mw.EditError, match=r"rich.*poor"):
         mw.run(_pipeline(demo, tmp_path, ("on_input_violation: mask", extra)))
 
 

@@ -2,20 +2,23 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
-from numpy.typing import NDArray
 
 from maskwright.data.dataset import Column
-from maskwright.data.declaration import VariableDeclaration
 from maskwright.data.missing import is_code_text
 from maskwright.data.number_columns import first_records
 from maskwright.data.number_text import read_numbers
 from maskwright.data.variable import Variable, VariableType
 from maskwright.errors import DataError, Problem
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from maskwright.data.declaration import VariableDeclaration
 
 
 def category_column(

@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pyarrow as pa
-from numpy.typing import NDArray
 
 from maskwright.data.category_columns import category_column
 from maskwright.data.dataset import Column, Dataset, Layout
-from maskwright.data.declaration import VariableDeclaration
 from maskwright.data.inference import UNDECLARED, missing_note
 from maskwright.data.missing import is_code_number
 from maskwright.data.number_columns import EXACT, number_column
@@ -20,7 +17,12 @@ from maskwright.data.text_columns import text_column
 from maskwright.errors import DataError, InputError, Problem, unknown_name
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     import pandas as pd
+    from numpy.typing import NDArray
+
+    from maskwright.data.declaration import VariableDeclaration
 
 
 def dataset_from_frame(frame: pd.DataFrame, declared: Mapping[str, VariableDeclaration] | None = None) -> Dataset:

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pyarrow as pa
@@ -15,6 +14,9 @@ from maskwright.data.text_columns import text_column
 from maskwright.data.typed_columns import typed_column
 from maskwright.errors import DataError, Place, Problem, unknown_name
 from maskwright.progress import Progress, silent
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Mapping
 
 UNDECLARED = VariableDeclaration()
 

@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import numpy as np
-from numpy.typing import NDArray
 
 from maskwright.data.dataset import Column
-from maskwright.data.declaration import VariableDeclaration
 from maskwright.data.number_text import MOST_DECIMALS
 from maskwright.data.variable import Variable, VariableType
 from maskwright.errors import DataError, Problem
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from maskwright.data.declaration import VariableDeclaration
 
 EXACT = 2.0**53
 """Every integer up to this is a binary64 number; beyond it, neighbours become equal."""

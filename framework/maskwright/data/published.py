@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pyarrow as pa
 
-from maskwright.data.dataset import Column, Dataset
 from maskwright.data.number_text import write_numbers
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from maskwright.data.dataset import Column, Dataset
 
 ROWS = 65_536
 

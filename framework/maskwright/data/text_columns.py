@@ -8,20 +8,23 @@ neither: a person must say what the other cells mean.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
-from numpy.typing import NDArray
 
 from maskwright.data.category_columns import category_column
-from maskwright.data.dataset import Column
-from maskwright.data.declaration import VariableDeclaration
 from maskwright.data.missing import code_note, is_code_text
 from maskwright.data.number_columns import EXACT, first_records, number_column
 from maskwright.data.number_text import read_numbers
 from maskwright.errors import DataError, Problem
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from maskwright.data.dataset import Column
+    from maskwright.data.declaration import VariableDeclaration
 
 LEADING_ZERO = r"^[ \t\r\n]*-?0[0-9]"
 DECIMAL_COMMA = r"^[ \t\r\n]*-?[0-9]+,[0-9]+[ \t\r\n]*$"

@@ -2,20 +2,22 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from maskwright.data.category_columns import category_column
-from maskwright.data.dataset import Column
-from maskwright.data.declaration import VariableDeclaration
 from maskwright.data.missing import code_note, is_code_number
 from maskwright.data.number_columns import EXACT, number_column, stored_decimals
 from maskwright.data.number_text import write_numbers
 from maskwright.data.text_columns import text_column
 from maskwright.errors import DataError, Problem
+
+if TYPE_CHECKING:
+    from maskwright.data.dataset import Column
+    from maskwright.data.declaration import VariableDeclaration
 
 
 def typed_column(name: str, array: Any, declared: VariableDeclaration) -> tuple[Column, list[str]]:

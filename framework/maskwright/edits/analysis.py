@@ -66,10 +66,10 @@ def analyse(edits: Iterable[Edit], variables: Sequence[Variable] = ()) -> tuple[
     listed = tuple(edits)
     places = {edit.name: edit.place for edit in listed}
     names = contradictions(listed, variables)
-    if names is not None:
+    if names:
         hint = "Remove or change one of them." if len(names) > 1 else "Change it."
         message = f"no record can satisfy {_and(names)}{' together' if len(names) > 1 else ''}"
-        return (Finding(names, message, places.get(names[0]), hint),)
+        return (Finding(names, message, places.get(next(iter(names))), hint),)
     decimals = {variable.name: variable.decimals for variable in variables if variable.is_numeric}
     blocked = reachable_on_grid(listed, decimals)
     if blocked is None:

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
-from maskwright.edits.expression import Expression
 from maskwright.errors import InputError, Place, unknown_name
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from maskwright.edits.expression import Expression
 
 EditKind = Literal["linear", "product", "range", "governing", "domain", "checked"]
 Relation = Literal["==", "<=", "<", ">=", ">"]
@@ -283,6 +286,6 @@ class EditSet:
         EditError
             With every mistake: rule, column, what was expected.
         """
-        from maskwright.edits.yaml import parse_rules  # noqa: PLC0415 - the readers build EditSets
+        from maskwright.edits.yaml import parse_rules
 
         return parse_rules(rules)

@@ -7,8 +7,10 @@ values (YAML), `maskwright.edits.binary64` as an XPath 1.0 engine does (Schematr
 from __future__ import annotations
 
 from dataclasses import dataclass
-from fractions import Fraction
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
+
+if TYPE_CHECKING:
+    from fractions import Fraction
 
 ArithmeticOperator = Literal["+", "-", "*", "/", "mod", "^"]
 ComparisonOperator = Literal["==", "!=", "<", "<=", ">", ">="]
@@ -173,7 +175,7 @@ Expression = (
 )
 
 
-def children(expression: Expression) -> tuple[Expression, ...]:
+def children(expression: Expression) -> tuple[Expression, ...]:  # noqa: PLR0911 - one return for each kind of node
     """Operands of a node, in written order."""
     match expression:
         case Function(_, arguments):

@@ -80,13 +80,14 @@ class _Builder:
         return {"type": "array", "items": item, "description": model.model_fields[field].description}
 
     def data(self) -> Schema:
-        section = self.model(DataSection, "data") | {"additionalProperties": False}
+        section: Schema = {**self.model(DataSection, "data"), "additionalProperties": False}
         options: dict[str, list[Schema]] = {}
         for source in self.chosen("source", self.registry.sources):
             for name, option in self.model(source.params, f"source.{source.name}").get("properties", {}).items():
                 said = f"{source.name}: {option.get('description', name)}"
                 options.setdefault(name, []).append(option | {"description": said})
-        section["properties"] |= {name: _any_of(found) for name, found in options.items()}
+        properties: Schema = section["properties"]
+        properties.update({name: _any_of(found) for name, found in options.items()})
         return section
 
     def edit(self) -> Schema:

@@ -47,7 +47,7 @@ def run_record(
                 "decimals": variable.decimals,
                 "masked_by": masked_by.get(variable.name),
             }
-            for variable in prepared.original.variables
+            for variable in plan.variables.values()
         ],
         "plan": planned,
         "edits": _edits(prepared, result, outcome, planned),

@@ -31,6 +31,7 @@ if TYPE_CHECKING:
 
     from _pytest.mark.structures import ParameterSet
 
+    from maskwright.data.variable import VariableType
     from maskwright.plugins.block import Block
 
 _NONE: Excuses = {}
@@ -64,7 +65,7 @@ def _checks(method: Method, given: Params) -> Iterator[tuple[str, Check]]:
     yield "example", partial(_example, method)
     yield "picklable", partial(check_picklable, method, method.protect)
     p = 1 if method.scope == "variable" else 3
-    accepted = [name for name in TYPES if name in method.accepts]
+    accepted: list[VariableType] = [each for each in TYPES if method.accepts.issuperset({each})]
     for name in accepted:
         yield f"shapes_{name}", partial(_shapes, method, given, block_of(numbers(60, p, name), name))
         if "missing" in method.accepts:

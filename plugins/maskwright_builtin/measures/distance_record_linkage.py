@@ -102,10 +102,12 @@ def distance_record_linkage(
     """
     pairs = pair_records(comparison, MISSING_RULE)
     scenarios = _scenarios(params, comparison)
-    original, masked, weight = _comparable_values(comparison, pairs, own=params.standardise == "own")
-    notes = list(pairs.notes)
     used = sorted({j for scenario in scenarios for j in scenario.columns})
-    without = [pairs.names[j] for j in used if weight[j] == 0.0]
+    original, masked, weight = _comparable_values(comparison, pairs, used, own=params.standardise == "own")
+    notes = list(pairs.notes)
+    origin = pairs.origin
+    without = [pairs.names[j] for j, factor in zip(used, weight, strict=True) if factor == 0.0]
+    del pairs  # both files once more, with variables that no scenario knows
     if without:
         notes.append(f"constant in the original file and left out of the distances: {listed(without)}")
     found: dict[str, list[float]] = {}
@@ -115,9 +117,9 @@ def distance_record_linkage(
         def progress(share: float, done: int = done) -> None:
             comparison.progress((done + share) / len(scenarios))
 
-        columns = list(scenario.columns)
+        columns = [used.index(j) for j in scenario.columns]
         files = original[:, columns], masked[:, columns]
-        credit = _credit(*files, weight[columns], pairs.origin, params, progress)
+        credit = _credit(*files, weight[columns], origin, params, progress)
         found.setdefault(scenario.part, []).append(100.0 * float(credit.mean()))
         per_record += 100.0 * credit / len(scenarios)
     return Measurement(
@@ -176,14 +178,16 @@ def _positions(chosen: list[str], comparison: Comparison) -> tuple[int, ...]:
 
 
 def _comparable_values(
-    comparison: Comparison, pairs: Pairs, *, own: bool
+    comparison: Comparison, pairs: Pairs, used: list[int], *, own: bool
 ) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]:
-    """Both files without missing cells, and the factor that makes differences comparable (0: leave out)."""
-    original, masked = np.empty_like(pairs.original), np.empty_like(pairs.masked)
-    weight = np.zeros(pairs.p)
-    for j, name in enumerate(pairs.names):
+    """The `used` columns of both files without missing cells, and factors for their differences (0: leave out)."""
+    original = np.empty((len(pairs.original), len(used)), order="F")
+    masked = np.empty((len(pairs.masked), len(used)), order="F")
+    weight = np.zeros(len(used))
+    for j, position in enumerate(used):
+        name = pairs.names[position]
         decimals = [file[name].variable.decimals for file in (comparison.original, comparison.masked)]
-        old, new = _in_grid_units(pairs.original[:, j], pairs.masked[:, j], decimals)
+        old, new = _in_grid_units(pairs.original[:, position], pairs.masked[:, position], decimals)
         deviation = spread(old, ddof=1)
         center = float(present_values(old).mean()) if deviation else 0.0
         if deviation and own:

@@ -69,7 +69,7 @@ def compare_with_own(
         `squared_distances` to it.
     progress : callable
     """
-    from maskwright_builtin.measures.kd_tree import count_ties  # noqa: PLC0415 - numba is slow to import
+    from maskwright_builtin.measures.kd_tree import count_ties
 
     used = weight != 0.0
     if not used.any():
@@ -107,7 +107,7 @@ class _Tree:
 
 def _build(targets: NDArray[np.float64], weight: NDArray[np.float64]) -> tuple[_Tree, NDArray[np.int64]]:
     """Tree of the distinct rows, and the row of each target."""
-    from maskwright_builtin.measures.kd_tree import WIDTH, order_by_leaf  # noqa: PLC0415
+    from maskwright_builtin.measures.kd_tree import WIDTH, order_by_leaf
 
     rows, copies, lowest, row_of = _distinct_rows(targets)
     depth = max(0, math.ceil(math.log2(len(rows) / WIDTH)))

@@ -89,8 +89,7 @@ def mdav_labels(standardised: NDArray[np.float64], k: int, progress: Progress) -
         standardised = np.zeros((n, 1))
     sums = kernel.sum_columns(standardised)
     remaining, label = n, 0
-    status = kernel.REBUILD
-    while status != kernel.FEW_LEFT:
+    while True:
         leaves = cut_leaves(standardised, np.flatnonzero(labels < 0), sums[0] / remaining)
         work = workspace(leaves, k)
         status = kernel.SLICE_ENDED
@@ -100,6 +99,8 @@ def mdav_labels(standardised: NDArray[np.float64], k: int, progress: Progress) -
             )
             # Work goes with the square of the number of remaining records.
             progress(1.0 - (remaining / n) ** 2)
+        if status == kernel.FEW_LEFT:
+            break
     if remaining >= 2 * k:
         farthest, _, _ = find_farthest(standardised, sums[0] / remaining, leaves, work)
         kernel.take_cluster(standardised, farthest, label, labels, sums, leaves, work)

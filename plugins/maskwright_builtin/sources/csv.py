@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
 from dataclasses import replace
-from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -15,6 +13,10 @@ from maskwright import DataError, Layout, Place, Problem, Progress, Source, Vari
 from maskwright_builtin.sources.csv_dialect import CsvParams, Dialect, find_dialect
 from maskwright_builtin.sources.csv_text import Utf8Text, wrong_row
 from maskwright_builtin.sources.files import BLOCK, readable_size, reading, writing
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+    from pathlib import Path
 
 COMMA_NUMBER = r"^[ \t\r\n]*-?([0-9]+(,[0-9]*)?|,[0-9]+)[ \t\r\n]*$"
 POINT_NUMBER = r"^[ \t\r\n]*-?([0-9]+\.[0-9]*|\.[0-9]+)[ \t\r\n]*$"

@@ -7,12 +7,15 @@ import csv
 import io
 from collections.abc import Iterator
 from dataclasses import dataclass
-from pathlib import Path
+from typing import TYPE_CHECKING
 
 from pydantic import BaseModel, Field, field_validator
 
 from maskwright import DataError, Place, Problem
 from maskwright_builtin.sources.files import reading
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 DELIMITERS = {",": "comma", ";": "semicolon", "\t": "tab", "|": "bar"}
 SAMPLE = 1 << 18

@@ -5,13 +5,16 @@ from __future__ import annotations
 import codecs
 import csv
 import io
-from pathlib import Path
-from typing import BinaryIO
+from typing import TYPE_CHECKING, BinaryIO
 
 from maskwright import DataError, Place, Problem
 from maskwright_builtin.sources.csv_dialect import Dialect, undecodable
 from maskwright_builtin.sources.files import reading
-from maskwright_builtin.sources.xml_parser import ByteProgress
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from maskwright_builtin.sources.xml_parser import ByteProgress
 
 
 class Utf8Text(io.RawIOBase):

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
-from pathlib import Path
-from typing import Any, BinaryIO
+from typing import TYPE_CHECKING, Any, BinaryIO
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -12,6 +10,10 @@ import pyarrow.parquet as pq
 
 from maskwright import DataError, Layout, NoParams, Place, Problem, Progress, Source, Variable
 from maskwright_builtin.sources.files import disk_trouble, readable_size, reading
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+    from pathlib import Path
 
 ROWS = 65_536
 

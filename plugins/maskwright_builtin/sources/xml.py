@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pyarrow as pa
@@ -17,6 +15,10 @@ from maskwright_builtin.sources.xml_sparse import Deviation, NewVariable
 from maskwright_builtin.sources.xml_stream import Found, examine, stream
 from maskwright_builtin.sources.xml_template import Template
 from maskwright_builtin.sources.xml_writing import write_xml
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
 
 EXAMINING = 0.4
 

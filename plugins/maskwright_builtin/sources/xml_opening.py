@@ -5,11 +5,14 @@ from __future__ import annotations
 import difflib
 import re
 from dataclasses import dataclass, field
-from pathlib import Path
+from typing import TYPE_CHECKING
 
 from maskwright import DataError, Place, Problem
 from maskwright_builtin.sources.files import reading
 from maskwright_builtin.sources.xml_parser import WHITE_SPACE, GuardedParser, Name, XmlParams, element_name
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 START_TAG = re.compile(r"""<[^\s/>]+(?:\s+[^\s=]+\s*=\s*(?:"[^"]*"|'[^']*'))*\s*/?>""")
 LONGEST_TAG = 1 << 20

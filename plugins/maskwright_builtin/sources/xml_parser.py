@@ -8,8 +8,7 @@ and never a text of the file: it is microdata.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from pathlib import Path
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 # Expat itself expands nothing here: any document type is refused before its first declaration is read.
 from xml.parsers import expat
@@ -18,6 +17,9 @@ from pydantic import BaseModel, Field
 
 from maskwright import DataError, Place, Problem
 from maskwright_builtin.sources.files import BLOCK, reading
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 WHITE_SPACE = " \t\r\n"
 ENCODINGS = frozenset({"utf-8", "utf-16", "utf-16le", "utf-16be", "iso-8859-1", "us-ascii", "ascii"})

@@ -7,12 +7,14 @@ variables are there; their order may not.
 from __future__ import annotations
 
 import re
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
-from numpy.typing import NDArray
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
 
 WHITE_ONLY = re.compile(rb"[ \t\r\n]*")
 NEW_START = re.compile(rb"<([A-Za-z_][A-Za-z0-9_.-]*)/?>")

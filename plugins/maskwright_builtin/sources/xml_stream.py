@@ -6,14 +6,11 @@ grow with the file.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass, field
-from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pyarrow as pa
 
-from maskwright import DataError
-from maskwright_builtin.sources.xml_opening import Opening
 from maskwright_builtin.sources.xml_parser import (
     WHITE_SPACE,
     ByteProgress,
@@ -22,6 +19,13 @@ from maskwright_builtin.sources.xml_parser import (
     XmlParams,
     element_name,
 )
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+    from maskwright import DataError
+    from maskwright_builtin.sources.xml_opening import Opening
 
 FLAT = "A record holds one element for each variable, and each of those holds text only."
 

@@ -9,21 +9,25 @@ array operations. Every byte of the file is accounted for: whatever differs from
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import pairwise
-from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
-from numpy.typing import NDArray
 
 from maskwright_builtin.sources.files import BLOCK, reading
-from maskwright_builtin.sources.xml_opening import Opening
 from maskwright_builtin.sources.xml_parser import ByteProgress, Name
 from maskwright_builtin.sources.xml_sparse import Deviation, NewVariable, cut_sparse
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+    from numpy.typing import NDArray
+
+    from maskwright_builtin.sources.xml_opening import Opening
 
 # What XML 1.0 forbids (control characters), and "&": references are left to the parser.
 PLAIN_BYTES = bytes(byte for byte in range(256) if (byte >= 0x20 or byte in b"\t\n\r") and byte != ord("&"))

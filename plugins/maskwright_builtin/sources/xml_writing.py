@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
-from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 from xml.parsers import expat
 
 import pyarrow as pa
@@ -12,6 +10,10 @@ import pyarrow.compute as pc
 
 from maskwright import DataError, Layout, Place, Problem, Variable
 from maskwright_builtin.sources.files import writing
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Mapping
+    from pathlib import Path
 
 NOT_XML = "[\x00-\x08\x0b\x0c\x0e-\x1f\ufffe\uffff]"
 # What is escaped, what XML forbids, and the first byte of U+FFFE and U+FFFF: a column without any is written as it is.

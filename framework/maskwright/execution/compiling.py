@@ -1,0 +1,33 @@
+"""Saying that code is being compiled: the first run after an installation waits for it, and should know why."""
+
+from __future__ import annotations
+
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from maskwright.progress import Reporter
+
+NOTICE = "Compiling the numeric kernels; this happens once after an installation and takes up to half a minute."
+
+
+@contextmanager
+def compilation_told(reporter: Reporter) -> Iterator[None]:
+    """Send one notice when Numba starts to compile inside; loading compiled code from the cache is not compiling."""
+    from numba.core.event import Listener, install_listener
+
+    class FirstCompilation(Listener):
+        told = False
+
+        def on_start(self, event: Any) -> None:  # noqa: ARG002 - the signature is Numba's
+            if not self.told:
+                self.told = True
+                reporter.notice(NOTICE)
+
+        def on_end(self, event: Any) -> None:
+            """Nothing to say."""
+
+    with install_listener("numba:compile", FirstCompilation()):
+        yield
