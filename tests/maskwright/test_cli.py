@@ -293,7 +293,7 @@ def test_killed_at_any_time_nothing_half_written_has_a_final_name(tmp_path: Path
         process.wait()
         if final[0].exists():
             assert all(path.exists() for path in final)
-            assert final[0].read_text().rstrip().endswith("</Survey>")
+            assert final[0].read_text().rstrip().endswith("</HouseholdSurvey>")
             json.loads(final[3].read_text())
 
 
