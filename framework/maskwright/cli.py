@@ -40,6 +40,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
         # Whoever read our output has gone (`maskwright plan ... | head`); that is no fault.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return EXIT_FINE
+    except MemoryError:
+        print("there is not enough memory for this file; nothing was released", file=sys.stderr)
+        print("    a million records of 15 variables need about 1.5 GB", file=sys.stderr)
+        return EXIT_INPUT
     except Exception as error:  # noqa: BLE001 - the last resort: a bug is reported, not shown as a traceback
         if chosen.traceback:
             traceback.print_exc()

@@ -1,6 +1,6 @@
 """Random edits on random data: whatever is released satisfies every edit, judged by code that shares nothing with ours.
 
-Edit sets are made from a witness record on the published grid, so that they can be met; the data obey them only in part.
+Edit sets are made from a witness record on the published grid, so that they can be met; the data obey them in part.
 """
 
 from __future__ import annotations

@@ -59,6 +59,10 @@ class Plan:
         touched = {name for group in self.groups for name in group.variables}
         return tuple(name for name in self.variables if name in touched)
 
+    def _acting_on(self, unit: Unit) -> str:
+        step = None if unit.group is None else self.steps[self.groups[unit.group].step - 1]
+        return "records" if step is None or step.k is None else "representatives"
+
     def to_json(self) -> dict[str, Any]:
         """Plain record of the plan, as in `run.json` and for measures."""
         return {
@@ -86,7 +90,7 @@ class Plan:
                 {
                     "variables": list(unit.variables),
                     "edits": list(unit.edits),
-                    "acting_on": "records" if unit.group is None else "representatives",
+                    "acting_on": self._acting_on(unit),
                 }
                 for unit in self.units
                 if unit.edits
