@@ -40,9 +40,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--records", type=int, nargs="+", default=[1080, 10_000, 100_000])
     before: tuple[int, float] | None = None
-    print(
-        f"{'records':>9} {'wall s':>8} {'CPU s':>8} {'peak MB':>8} {'growth':>7}  stages (s); bytes read and written (s)"
-    )
+    print("  records   wall s    CPU s  peak MB  growth  stages (s); bytes read and written (s)")
     for records in parser.parse_args().records:
         with tempfile.TemporaryDirectory() as folder:
             done = subprocess.run(

@@ -33,17 +33,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return command(chosen)
     except MaskwrightError as error:
         return _explain_error(error, chosen)
-    except KeyboardInterrupt:
-        print("interrupted; nothing was released", file=sys.stderr)
-        return INTERRUPTED
-    except BrokenPipeError:
-        # Whoever read our output has gone (`maskwright plan ... | head`); that is no fault.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        return EXIT_FINE
-    except MemoryError:
-        print("there is not enough memory for this file; nothing was released", file=sys.stderr)
-        print("    a million records of 15 variables need about 1.5 GB", file=sys.stderr)
-        return EXIT_INPUT
+    except (KeyboardInterrupt, BrokenPipeError, MemoryError) as error:
+        return _explain_end(error)
     except Exception as error:  # noqa: BLE001 - the last resort: a bug is reported, not shown as a traceback
         if chosen.traceback:
             traceback.print_exc()
@@ -51,6 +42,20 @@ def main(arguments: Sequence[str] | None = None) -> int:
         print(f"This is a bug in Maskwright or in a plugin ({type(error).__name__}).", file=sys.stderr)
         print(f"A log without any value of your data is in {log}; please report it.", file=sys.stderr)
         return EXIT_BUG
+
+
+def _explain_end(error: BaseException) -> int:
+    """Ends that are nobody's mistake."""
+    if isinstance(error, BrokenPipeError):
+        # Whoever read our output has gone (`maskwright plan ... | head`); that is no fault.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return EXIT_FINE
+    if isinstance(error, MemoryError):
+        print("there is not enough memory for this file; nothing was released", file=sys.stderr)
+        print("    a million records of 15 variables need about 1.5 GB", file=sys.stderr)
+        return EXIT_INPUT
+    print("interrupted; nothing was released", file=sys.stderr)
+    return INTERRUPTED
 
 
 def _explain_error(error: MaskwrightError, chosen: argparse.Namespace) -> int:
