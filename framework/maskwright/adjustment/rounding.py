@@ -70,12 +70,13 @@ class Grid:
         `nudges` are moves that a search has made in `units`: a factor that has to be coarse moves by as many strides.
         """
         for step in self.plan.steps:
-            if isinstance(step, LinearDerivation):
-                units[step.variable] = self._linear(step, units)
-            else:
-                if step.coarsen:
-                    self._coarsen(step, units, nudges)
-                units[step.variable] = self._product(step, units)
+            own = units[step.variable]
+            if isinstance(step, ProductDerivation) and step.coarsen:
+                self._coarsen(step, units, nudges)
+            computed = self._linear(step, units) if isinstance(step, LinearDerivation) else self._product(step, units)
+            # A row that lacks an input keeps its own value, and one that lacks the dependent gets none: the equality
+            # does not apply to it.
+            units[step.variable] = np.where(np.isnan(computed) | np.isnan(own), own, computed)
         columns = [self._value(name, units[name]) for name in self.names]
         return np.stack(columns, axis=1) if columns else np.zeros((0, 0))
 

@@ -136,3 +136,12 @@ def test_missing_cells_stay_missing(edits: list[str]) -> None:
     """NaN in, NaN out."""
     done = _adjust(edits, {"a": 0}, np.array([[np.nan], [1.4]]), np.ones(1))
     np.testing.assert_array_equal(done.values, [[np.nan], [1.0]])
+
+
+def test_a_missing_part_leaves_its_total_alone() -> None:
+    """The equality does not apply: the total keeps its own value, rounded, and a missing total stays missing."""
+    grid: dict[str, int | None] = dict.fromkeys(("a", "b", "total"), 0)
+    values = np.array([[np.nan, 2.2, 7.9], [1.0, 2.0, np.nan], [1.2, 2.2, 3.4]])
+    done = _adjust(["a + b == total"], grid, values, np.ones(3))
+    assert not done.infeasible.any()
+    np.testing.assert_array_equal(done.values, [[np.nan, 2.0, 8.0], [1.0, 2.0, np.nan], [1.0, 2.0, 3.0]])
