@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from pydantic import BaseModel
 
@@ -35,6 +35,8 @@ class Partition:
         Parameter model; its docstring and field descriptions are the documentation.
     deterministic : bool
         Whether `rng` is left alone.
+    one_variable : bool
+        Whether it cuts along a single variable, and refuses blocks of several.
     reference : str
         Paper, section.
     summary : str
@@ -42,8 +44,9 @@ class Partition:
     """
 
     name: str
-    cluster: Callable[[Block, int, BaseModel, np.random.Generator], NDArray[np.int64]]
+    cluster: Callable[[Block, int, Any, np.random.Generator], NDArray[np.int64]]
     params: type[BaseModel] = NoParams
     deterministic: bool = True
+    one_variable: bool = False
     reference: str = ""
     summary: str = ""

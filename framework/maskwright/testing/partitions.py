@@ -61,14 +61,15 @@ def _checks(partition: Partition, given: Params) -> Iterator[tuple[str, Check]]:
     yield "parameters", partial(params_of, partition, given)
     yield "documented", partial(check_documented, partition)
     yield "picklable", partial(check_picklable, partition, partition.cluster)
+    p = 1 if partition.one_variable else 3
     for n, k in ((1, 3), (2, 3), (3, 3), (5, 3), (6, 3), (7, 3), (53, 5), (60, 2), (40, 1)):
-        yield f"sizes_n{n}_k{k}", partial(_sizes, partition, given, block_of(numbers(n, 3)), k)
-    values = numbers(40, 3)
+        yield f"sizes_n{n}_k{k}", partial(_sizes, partition, given, block_of(numbers(n, p)), k)
+    values = numbers(40, p)
     constant = values.copy()
-    constant[:, 1] = 7.0
+    constant[:, -1] = 7.0
     for name, block in (
         ("constant_column", block_of(constant)),
-        ("identical_records", block_of(np.full((20, 2), 5.0))),
+        ("identical_records", block_of(np.full((20, p), 5.0))),
         ("one_variable", block_of(values[:, :1])),
         ("missing_cells", block_of(with_holes(values))),
         ("large_numbers", block_of(values * 1e9 + 1e12)),
@@ -79,6 +80,10 @@ def _checks(partition: Partition, given: Params) -> Iterator[tuple[str, Check]]:
     yield "same_seed_same_result", partial(_same_seed, partition, given)
     if partition.deterministic:
         yield "deterministic", partial(_deterministic, partition, given)
+
+
+def _usual(partition: Partition, n: int) -> Block:
+    return block_of(numbers(n, 1 if partition.one_variable else 3))
 
 
 def _labels(partition: Partition, params: BaseModel, block: Block, k: int, seed: int = 20230) -> NDArray[np.int64]:
@@ -99,20 +104,20 @@ def _sizes(partition: Partition, given: Params, block: Block, k: int) -> None:
 
 
 def _input_unmodified(partition: Partition, given: Params) -> None:
-    block = block_of(numbers(30, 3))
+    block = _usual(partition, 30)
     before = block.values.copy()
     _labels(partition, params_of(partition, given), block, 3)
     require(np.array_equal(before, block.values), "cluster changed the values of its block")
 
 
 def _same_seed(partition: Partition, given: Params) -> None:
-    params, block = params_of(partition, given), block_of(numbers(50, 3))
+    params, block = params_of(partition, given), _usual(partition, 50)
     one, other = (_labels(partition, params, block, 4) for _ in range(2))
     require(np.array_equal(one, other), "two calls with the same seed gave different labels")
 
 
 def _deterministic(partition: Partition, given: Params) -> None:
-    params, block = params_of(partition, given), block_of(numbers(50, 3))
+    params, block = params_of(partition, given), _usual(partition, 50)
     untouched = leaves_alone(generator(), lambda rng: partition.cluster(block, 4, params, rng))
     require(untouched, "deterministic is claimed, and cluster takes numbers from rng")
     one, other = (_labels(partition, params, block, 4, seed) for seed in (1, 2))

@@ -6,14 +6,12 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from maskwright import Block, InputError, NoParams, Partition, Progress
+from maskwright import Block, NoParams, Partition, Progress
+from maskwright_builtin.partitions.records import standardised_records
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
     from pydantic import BaseModel
-
-LARGEST = 1e150
-"""Largest standardised value whose square, and a sum of such, is finite."""
 
 SLICE = 300_000
 """Leaves scanned in one call of the kernel: a few calls per second."""
@@ -62,19 +60,11 @@ def cluster(
     Domingo-Ferrer, J. and Mateo-Sanz, J. M. (2002): Practical data-oriented microaggregation for statistical
     disclosure control. IEEE Transactions on Knowledge and Data Engineering 14(1), 189-201.
     """
-    if k < 1:
-        raise InputError(f"k must be at least 1, not {k}")
-    standardised = block.standardised()
-    # The comparison is false for NaN.
-    wrong = np.logical_not(np.all(np.abs(standardised) <= LARGEST, axis=0)).tolist()
-    if any(wrong):
-        names = ", ".join(repr(name) for name, bad in zip(block.names, wrong, strict=True) if bad)
-        raise InputError(f"records have no distances: values of {names} are not finite, or too far apart to be squared")
-    return mdav_labels(standardised, k, block.progress)
+    return mdav_labels(standardised_records(block, k), k, block.progress)
 
 
 def mdav_labels(standardised: NDArray[np.float64], k: int, progress: Progress) -> NDArray[np.int64]:
-    """Cut standardised records, finite and at most `LARGEST` in size, into clusters; labels as `cluster` gives them."""
+    """Cut points as `standardised_records` makes them into clusters; labels as `cluster` gives them."""
     # The compiler takes half a second to import: not before it is needed.
     from maskwright_builtin.partitions import mdav_kernel as kernel
     from maskwright_builtin.partitions.mdav_leaves import cut_leaves

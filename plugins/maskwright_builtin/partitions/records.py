@@ -1,0 +1,63 @@
+"""The records of a block as points: standardised, and refused where they have no distances."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from maskwright import Block, InputError
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+LARGEST = 1e150
+"""Largest standardised value whose square, and a sum of such, is finite."""
+
+
+def standardised_records(block: Block, k: int) -> NDArray[np.float64]:
+    """Points whose distances a partition compares.
+
+    Parameters
+    ----------
+    block : Block
+    k : int
+        Smallest cluster size, which is checked too.
+
+    Returns
+    -------
+    ndarray of shape (n, p), float64
+        `Block.standardised`, finite and at most `LARGEST` in size.
+
+    Raises
+    ------
+    InputError
+        When k is below 1, or a standardised value is not finite or too large to be squared.
+    """
+    if k < 1:
+        raise InputError(f"k must be at least 1, not {k}")
+    standardised = block.standardised()
+    # The comparison is false for NaN.
+    wrong = np.logical_not(np.all(np.abs(standardised) <= LARGEST, axis=0)).tolist()
+    if any(wrong):
+        names = ", ".join(repr(name) for name, bad in zip(block.names, wrong, strict=True) if bad)
+        raise InputError(f"records have no distances: values of {names} are not finite, or too far apart to be squared")
+    return standardised
+
+
+def centred(standardised: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Points about their own mean, scaled by a power of two to at most about 1: squares neither overflow nor vanish.
+
+    Parameters
+    ----------
+    standardised : ndarray of shape (n, p), float64
+        Finite and at most `LARGEST` in size; n >= 1.
+    """
+    # A mean as the sum of small parts: the plain sum may overflow.
+    points = standardised - standardised[0]
+    points -= (points / len(points)).sum(axis=0)
+    largest = float(np.abs(points).max(initial=0.0))
+    # Below the smallest normal number there is nothing left to scale.
+    if largest >= 1e-300:
+        points = np.ldexp(points, -int(np.frexp(largest)[1]))
+    return np.ascontiguousarray(points, dtype=np.float64)

@@ -1,0 +1,237 @@
+"""The groups that refinement works on: members, means, sums of squares, and how changes are taken back."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from maskwright_builtin.partitions.mdav_leaves import inlined
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+SAVED = 512
+"""Groups that one kick may touch; more are left as they are. Seldom more than 40 are."""
+
+Index = Any
+"""A whole number, often an element of an array of them."""
+
+FREE, WAITING, HEAD, TOUCHED = 0, 1, 2, 3
+"""Places in `Groups.counts`: unused group numbers, length and head of the queue, saved groups."""
+
+
+class Groups(NamedTuple):
+    """A partition of n records into at most g groups, for each of which there is room for 2k - 1 records.
+
+    Attributes
+    ----------
+    of, slots : ndarray of shape (n,), int32
+        Group of each record, and its place among the members.
+    members : ndarray of shape (g, 2k - 1), int32
+    sizes : ndarray of shape (g,), int64
+        0 where a number is not in use.
+    means : ndarray of shape (g, p), float64
+    errors : ndarray of shape (g,), float64
+        Sum of squares about the mean.
+    free : ndarray of shape (g,), int64
+        Unused numbers, a stack.
+    queue : ndarray of shape (n,), int32
+        Records to look at, a ring.
+    queued : ndarray of shape (n,), bool
+    seen : ndarray of shape (g,), int64
+        Last visit that looked at a group.
+    counts : ndarray of shape (4,), int64
+    stamps : ndarray of shape (g,), int64
+        Last kick that saved a group.
+    touched : ndarray of shape (s,), int64
+        Numbers of the saved groups; then, for each, what they were:
+    old_members, old_sizes, old_means, old_errors
+    """
+
+    of: NDArray[np.int32]
+    slots: NDArray[np.int32]
+    members: NDArray[np.int32]
+    sizes: NDArray[np.int64]
+    means: NDArray[np.float64]
+    errors: NDArray[np.float64]
+    free: NDArray[np.int64]
+    queue: NDArray[np.int32]
+    queued: NDArray[np.bool_]
+    seen: NDArray[np.int64]
+    counts: NDArray[np.int64]
+    stamps: NDArray[np.int64]
+    touched: NDArray[np.int64]
+    old_members: NDArray[np.int32]
+    old_sizes: NDArray[np.int64]
+    old_means: NDArray[np.float64]
+    old_errors: NDArray[np.float64]
+
+
+def empty_groups(n: int, p: int, k: int) -> Groups:
+    """Groups without members, all records in the queue."""
+    g = n // k
+    saved = min(g, SAVED)
+    room = 2 * k - 1
+    return Groups(
+        of=np.zeros(n, dtype=np.int32),
+        slots=np.zeros(n, dtype=np.int32),
+        members=np.zeros((g, room), dtype=np.int32),
+        sizes=np.zeros(g, dtype=np.int64),
+        means=np.zeros((g, p)),
+        errors=np.zeros(g),
+        free=np.zeros(g, dtype=np.int64),
+        queue=np.arange(n, dtype=np.int32),
+        queued=np.ones(n, dtype=np.bool_),
+        seen=np.full(g, -1, dtype=np.int64),
+        counts=np.array([0, n, 0, 0], dtype=np.int64),
+        stamps=np.full(g, -1, dtype=np.int64),
+        touched=np.zeros(saved, dtype=np.int64),
+        old_members=np.zeros((saved, room), dtype=np.int32),
+        old_sizes=np.zeros(saved, dtype=np.int64),
+        old_means=np.zeros((saved, p)),
+        old_errors=np.zeros(saved),
+    )
+
+
+@inlined
+def weigh(
+    points: NDArray[np.float64],
+    members: NDArray[np.int32],
+    size: Index,
+    mean: NDArray[np.float64],
+) -> float:
+    """Write the mean of a group; return its sum of squares. From the members each time: nothing drifts."""
+    p = points.shape[1]
+    first = members[0]
+    for j in range(p):
+        origin = points[first, j]
+        total = 0.0
+        # Offsets from a member: the mean of equal records is that record, exactly.
+        for slot in range(1, size):
+            total += points[members[slot], j] - origin
+        mean[j] = origin + total / size
+    squares = 0.0
+    for slot in range(size):
+        row = members[slot]
+        for j in range(p):
+            difference = points[row, j] - mean[j]
+            squares += difference * difference
+    return squares
+
+
+@inlined
+def take_out(
+    record: Index,
+    of: NDArray[np.int32],
+    slots: NDArray[np.int32],
+    members: NDArray[np.int32],
+    sizes: NDArray[np.int64],
+) -> None:
+    """Take a record out of its group; the last member gets its place."""
+    group, slot = of[record], slots[record]
+    sizes[group] -= 1
+    last = members[group, sizes[group]]
+    members[group, slot] = last
+    slots[last] = slot
+
+
+@inlined
+def put_in(
+    record: Index,
+    group: Index,
+    of: NDArray[np.int32],
+    slots: NDArray[np.int32],
+    members: NDArray[np.int32],
+    sizes: NDArray[np.int64],
+) -> None:
+    """Make a record the last member of a group."""
+    slot = sizes[group]
+    members[group, slot] = record
+    of[record] = group
+    slots[record] = slot
+    sizes[group] += 1
+
+
+@inlined
+def put_back(
+    record: Index,
+    group: Index,
+    slot: Index,
+    of: NDArray[np.int32],
+    slots: NDArray[np.int32],
+    members: NDArray[np.int32],
+    sizes: NDArray[np.int64],
+) -> None:
+    """Undo `take_out`: the record's place, and that of the last member, are as they were."""
+    last = members[group, slot]
+    end = sizes[group]
+    members[group, end] = last
+    slots[last] = end
+    members[group, slot] = record
+    of[record] = group
+    slots[record] = slot
+    sizes[group] += 1
+
+
+@inlined
+def exchange(
+    one: Index, other: Index, of: NDArray[np.int32], slots: NDArray[np.int32], members: NDArray[np.int32]
+) -> None:
+    """Exchange the places of two records; undone by doing it again."""
+    group, slot = of[one], slots[one]
+    of[one], slots[one] = of[other], slots[other]
+    of[other], slots[other] = group, slot
+    members[of[one], slots[one]] = one
+    members[of[other], slots[other]] = other
+
+
+@inlined
+def save(group: Index, kick: int, state: Groups) -> bool:
+    """Remember a group as it is before this kick changes it; False when there is no room for more."""
+    if state.stamps[group] == kick:
+        return True
+    at = state.counts[TOUCHED]
+    if at == state.touched.shape[0]:
+        return False
+    size = state.sizes[group]
+    state.stamps[group] = kick
+    state.touched[at] = group
+    state.old_sizes[at] = size
+    state.old_errors[at] = state.errors[group]
+    for slot in range(size):
+        state.old_members[at, slot] = state.members[group, slot]
+    for j in range(state.means.shape[1]):
+        state.old_means[at, j] = state.means[group, j]
+    state.counts[TOUCHED] = at + 1
+    return True
+
+
+@inlined
+def take_back(state: Groups) -> None:
+    """Make every saved group what it was."""
+    for at in range(state.counts[TOUCHED]):
+        group = state.touched[at]
+        size = state.old_sizes[at]
+        state.sizes[group] = size
+        state.errors[group] = state.old_errors[at]
+        for slot in range(size):
+            record = state.old_members[at, slot]
+            state.members[group, slot] = record
+            state.of[record] = group
+            state.slots[record] = slot
+        for j in range(state.means.shape[1]):
+            state.means[group, j] = state.old_means[at, j]
+
+
+@inlined
+def enqueue_members(group: Index, state: Groups) -> None:
+    """Queue the members of a group that do not wait already."""
+    n = state.queue.shape[0]
+    for slot in range(state.sizes[group]):
+        record = state.members[group, slot]
+        if not state.queued[record]:
+            state.queued[record] = True
+            end = state.counts[HEAD] + state.counts[WAITING]
+            state.queue[end if end < n else end - n] = record
+            state.counts[WAITING] += 1
