@@ -20,7 +20,7 @@ from maskwright.adjustment.constraints import (
     closed_on_grid,
 )
 from maskwright.adjustment.rows import Rows
-from maskwright.adjustment.system import Fetch, System, beyond, fetcher, product_sides, system_of, violated
+from maskwright.adjustment.system import RELATIVE, Fetch, System, beyond, fetcher, product_sides, system_of, violated
 from maskwright.edits.edit import EditSet, ProductPart
 from maskwright.errors import InputError
 
@@ -165,11 +165,25 @@ def _project(
         settled = np.all(np.abs(after - before) <= 1e-13 * (1 + np.abs(before)), axis=1)
         moving = moving[~settled & (reached == 0)]
     result = np.where(absent, np.nan, points * scale)
+    _snap_to_bounds(system, alternative, result)
     solved = (status == 0) & allowed
     for product in products:
         left, right = product_sides(product, fetcher(system, result, index))
         solved &= ~beyond(product, left - right, 1e-6 * np.maximum(np.abs(left), np.abs(right)))
     return result, solved
+
+
+def _snap_to_bounds(system: System, alternative: Alternative, points: NDArray[np.float64]) -> None:
+    """Put coordinates that rounding in binary64 left beyond a bound of their own exactly on it."""
+    for linear in alternative.linear:
+        if len(linear.coefficients) != 1 or linear.strict or linear.coefficients[0][0] not in system.position:
+            continue
+        name, coefficient = linear.coefficients[0]
+        column = system.position[name]
+        bound = float(linear.bound / coefficient)
+        values = points[:, column]
+        gap = np.abs(values - bound) if linear.relation == "==" else np.sign(float(coefficient)) * (values - bound)
+        values[(gap > 0) & (gap <= RELATIVE * (system.scale[column] + abs(bound)))] = bound
 
 
 def _matrices(

@@ -7,6 +7,7 @@ published as they are. A row that stands for a whole cluster satisfies an edit o
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from functools import lru_cache
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -16,7 +17,7 @@ from maskwright.data.columns import Cells, Columns, number_cells
 from maskwright.edits.binary64 import evaluate_binary64, evaluate_xpath
 from maskwright.edits.check import evaluate
 from maskwright.edits.exact import evaluate_exact
-from maskwright.edits.expression import variable_names
+from maskwright.edits.expression import Arithmetic, Expression, Number, children, variable_names
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -62,13 +63,15 @@ class Rows:
         A rule of the YAML language has to hold in decimal arithmetic and in binary64. An edit that is unknown because
         a cell is missing is not violated.
         """
-        on_grid = all(variable.decimals is not None for variable in self.variables if variable.name in edit.variables)
+        places = [variable.decimals for variable in self.variables if variable.name in edit.variables]
+        # Sums of whole numbers are exact in binary64, so there the two arithmetics cannot differ.
+        both = None not in places and (any(places) or not _sums_whole_numbers(edit))
 
         def judge(columns: Columns) -> NDArray[np.bool_]:
             verdict = evaluate(edit, columns, self.domain)
             if edit.binding == "xpath1":
                 return verdict.holds
-            if not on_grid:
+            if not both:
                 return verdict.holds | verdict.unknown
             return verdict.unknown | (verdict.holds & evaluate_binary64(edit.expression, columns, self.domain))
 
@@ -135,6 +138,19 @@ class Rows:
         starts = np.cumsum(counts) - counts
         positions = np.repeat(bounds[index] - starts, counts) + np.arange(int(counts.sum()))
         return order[positions], starts
+
+
+@lru_cache(maxsize=1024)
+def _sums_whole_numbers(edit: Edit) -> bool:
+    stack: list[Expression] = [edit.expression]
+    while stack:
+        node = stack.pop()
+        if isinstance(node, Number) and node.value.denominator != 1:
+            return False
+        if isinstance(node, Arithmetic) and node.operator not in ("+", "-", "*"):
+            return False
+        stack.extend(children(node))
+    return edit.kind in ("linear", "range")
 
 
 def take_cells(cells: Cells, index: NDArray[np.int64]) -> Cells:
