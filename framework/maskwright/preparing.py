@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import json
 import time
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -15,10 +16,11 @@ from maskwright.edits.edit import EditSet
 from maskwright.edits.yaml import parse_rules
 from maskwright.errors import EditViolation, InputError, Problem
 from maskwright.pipeline.resolve import read_pipeline
-from maskwright.pipeline.resolved import Pipeline, RuleFile
+from maskwright.pipeline.resolved import Pipeline, RuleFile, Step
 from maskwright.planning.model import StepRequest
 from maskwright.planning.plan import Plan, make_plan
 from maskwright.progress import Progress, Quiet, Reporter, silent, stage
+from maskwright.release import file_facts
 from maskwright.rules import (
     applicable,
     declared_bounds,
@@ -159,8 +161,32 @@ def prepare(described: Pipeline, told: Reporter, clock: Clock | None = None) -> 
         broken = {each.name: each.violations for each in arrival.edits}
         plan = make_plan(_step_requests(described), [*identifiers, *original.variables], edits, original, broken)
     gone = [f"{variable.name} is an identifier: it is not published" for variable in identifiers]
-    said = (*gone, *original.notes, *stated.notes, *notices, *more, *plan.warnings)
+    said = (*gone, *_earlier_release(described), *original.notes, *stated.notes, *notices, *more, *plan.warnings)
     return Prepared(described, original, edits, arrival, plan, said)
+
+
+def _earlier_release(described: Pipeline) -> tuple[str, ...]:
+    """Notice when the record to be replaced says that these data were released before, with other random numbers.
+
+    Two releases of one file that were masked at random can be averaged, which takes noise away.
+    """
+    path = described.output.record
+    if path is None or not path.is_file() or all(_is_deterministic(step) for step in described.steps):
+        return ()
+    try:
+        record = json.loads(path.read_text(encoding="utf-8"))
+        before = {entry["sha256"] for entry in record["inputs"] if entry["role"] == "data"}
+        seed = record["seed"]
+    except (OSError, ValueError, KeyError, TypeError):
+        return (f"{path.name} exists and is no run record: it will be replaced",)
+    if file_facts(described.data.path)["sha256"] not in before or seed == described.seed:
+        return ()
+    danger = "whoever gets both releases can average them and so remove noise"
+    return (f"{path.name} says that these data were masked before with another seed: {danger}",)
+
+
+def _is_deterministic(step: Step) -> bool:
+    return step.method.deterministic and (step.partition is None or step.partition.partition.deterministic)
 
 
 def _refuse_small_blocks(described: Pipeline) -> None:

@@ -194,13 +194,13 @@ def _linear_derivations(
     if not rows:
         return [], []
     candidates = [name for name in variables if name not in taken and any(name in row for row, _ in rows)]
-    rank = len(_eliminate(rows, candidates))
+    rank = len(eliminate(rows, candidates))
     wanted = [total for total in totals if total in candidates]
     position = {name: place for place, name in enumerate(variables)}
     order = sorted(candidates, key=lambda name: (name not in wanted, -position[name]))
     first: list[LinearDerivation] | None = None
     for chosen in itertools.islice(itertools.combinations(order, rank), _MOST_CHOICES):
-        solved = _eliminate(rows, chosen)
+        solved = eliminate(rows, chosen)
         if len(solved) < rank:
             continue
         found = [
@@ -221,7 +221,7 @@ def _linear_derivations(
     return usable, [name for name, (row, _) in zip(names, rows, strict=True) if rest & row.keys()]
 
 
-def _eliminate(
+def eliminate(
     rows: Sequence[tuple[dict[str, Fraction], Fraction]], pivots: Sequence[str]
 ) -> dict[str, tuple[dict[str, Fraction], Fraction]]:
     """Gauss-Jordan elimination over the rationals, pivoting on the named variables only."""

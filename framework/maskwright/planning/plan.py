@@ -159,7 +159,7 @@ def make_plan(
     untouched = tuple(name for name in known if name not in masked and name not in dropped)
     return Plan(
         tuple(steps), tuple(groups), tuple(units), keepers, known, untouched, dropped,
-        None if data is None else len(data), dangers(edits, masked, dropped, groups), edits,
+        None if data is None else len(data), dangers(edits, known, masked, groups, steps), edits,
     )  # fmt: skip
 
 
