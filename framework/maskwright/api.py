@@ -18,6 +18,7 @@ from maskwright.errors import EditViolation, InputError, Problem, unknown_name
 from maskwright.execution.local import Execution
 from maskwright.masking import mask
 from maskwright.measuring import Request, compute_measures
+from maskwright.notices import about_edits, about_publication, refuse_arithmetic_on_text
 from maskwright.planning.model import StepRequest
 from maskwright.planning.params import PlanningParams
 from maskwright.planning.plan import make_plan
@@ -31,6 +32,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
     from maskwright.edits.check import Outcome
+    from maskwright.planning.plan import Plan
     from maskwright.plugins.measure import Measurement
 
     Data = Dataset | pd.DataFrame
@@ -139,12 +141,14 @@ def protect(
     arrival = check_dataset(original, stated, domain)
     rules, _ = applicable(stated, arrival, original)
     refuse_contradictions(rules, original.variables)
+    refuse_arithmetic_on_text(rules, original)
     step = step_request(method, params or {}, variables, groups)
     broken = {each.name: each.violations for each in arrival.edits}
     plan = make_plan([step], original.variables, rules, original, broken)
-    for warning in plan.warnings:
-        told.notice(warning)
+    _tell(told, arrival, original, plan)
     result = mask(original, rules, plan, fresh_seed() if seed is None else seed, Execution(workers, block_size), told)
+    for notice in result.notices:
+        told.notice(notice)
     outcome = check_dataset(result.masked, rules, domain)
     failing = [each for each in outcome.edits if each.violations and each.severity == "error"]
     if failing:
@@ -157,6 +161,11 @@ def protect(
     if isinstance(data, Dataset):
         return result.masked
     return frame_from_dataset(result.masked, data)
+
+
+def _tell(told: Reporter, arrival: Outcome, original: Dataset, plan: Plan) -> None:
+    for warning in (*about_edits(arrival), *plan.warnings, *about_publication(original, plan)):
+        told.notice(warning)
 
 
 def step_request(

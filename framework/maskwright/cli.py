@@ -80,7 +80,8 @@ def build_parser() -> argparse.ArgumentParser:
     from maskwright import __version__
 
     parser = argparse.ArgumentParser(
-        prog="maskwright", description="Mask microdata so that nobody can be re-identified and every edit still holds."
+        prog="maskwright",
+        description="Mask microdata, keep every edit, and measure what was lost and what could be disclosed.",
     )
     parser.add_argument("--version", action="version", version=f"maskwright {__version__}")
     parser.set_defaults(traceback=False, json=False, quiet=False)
@@ -117,9 +118,12 @@ def build_parser() -> argparse.ArgumentParser:
     measure = add("measure", _measure, "Measure information loss and disclosure risk of a masked file.")
     measure.add_argument("original", type=Path, metavar="ORIGINAL")
     measure.add_argument("masked", type=Path, metavar="MASKED")
-    measure.add_argument("--edits", type=Path, action="append", default=[], metavar="FILE")
+    measure.add_argument(
+        "--edits", type=Path, action="append", default=[], metavar="FILE", help="for measures that use edits"
+    )
     measure.add_argument("--key", metavar="NAME", help="variable that identifies a record in both files")
-    measure.add_argument("--measure", action="append", default=[], dest="measures", metavar="NAME")
+    measure.add_argument("--measure", action="append", default=[], dest="measures", metavar="NAME",
+                         help="pil, sse and distance_record_linkage if none is named")  # fmt: skip
     measure.add_argument("--set", action="append", default=[], dest="overrides", metavar="name.param=v")
     for sub in (validate, measure):
         sub.add_argument("--record", metavar="NAME", help="XML element that holds one record")
@@ -159,6 +163,7 @@ def _demo(chosen: argparse.Namespace) -> int:
         files = write_demo(chosen.folder, chosen.records, progress)
     result = run(files.pipeline, (), reporter)
     print_result(result.record)
+    print(f"\nNext: maskwright plan {files.pipeline}")
     return EXIT_FINE
 
 

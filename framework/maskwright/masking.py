@@ -21,7 +21,7 @@ from maskwright.progress import Reporter, part, stage
 from maskwright.randomness import generator
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
 
     from numpy.typing import NDArray
 
@@ -47,6 +47,8 @@ class MaskingResult:
         As in `run.json`.
     notes : tuple of mappings
         What methods said, by step and group.
+    notices : tuple of str
+        What adjustment did that a person should know.
     """
 
     masked: Dataset
@@ -55,6 +57,7 @@ class MaskingResult:
     adjustment: tuple[Mapping[str, Any], ...]
     k: Mapping[str, Any]
     notes: tuple[Mapping[str, Any], ...]
+    notices: tuple[str, ...] = ()
 
     def without_data(self) -> MaskingResult:
         """Copy whose `masked` has no records, once they are written: measuring needs the memory."""
@@ -125,7 +128,19 @@ def mask(
             {"step": group.step, "variables": list(group.variables), **result.notes}
             for group, result in zip(plan.groups, results, strict=True)
         ),
+        tuple(_outside_range(outcomes)),
     )
+
+
+def _outside_range(outcomes: Sequence[tuple[Unit, Adjustment, NDArray[np.int64] | None]]) -> Iterator[str]:
+    """Variables that adjustment moved beyond the masked values' own range: an edit on their range is missing."""
+    for unit, adjustment, _ in outcomes:
+        for name, count in zip(unit.variables, adjustment.outside, strict=True):
+            if count:
+                yield (
+                    f"adjustment put {count} value(s) of {name} outside the range that the method had left; if it has "
+                    f"bounds, state them (for instance {name} >= 0)"
+                )
 
 
 def _work(group: Group, plan: Plan, edits: EditSet) -> GroupWork:

@@ -51,6 +51,10 @@ class RunResult:
     ok: bool
     record: Mapping[str, Any]
 
+    def __repr__(self) -> str:
+        """Return the outcome only: the record holds the seed."""
+        return f"RunResult(ok={self.ok}, records={self.record['records']})"
+
     def to_json(self) -> dict[str, Any]:
         """Return what ``maskwright run --json`` prints."""
         return run_json(self.record)
@@ -94,6 +98,8 @@ def run(
     with Release(described.output.paths, private) as release:
         with clock("protect"), compilation_told(told):
             result = mask(original, edits, plan, seed, execution, told, _observer())
+        for notice in result.notices:
+            told.notice(notice)
         data_file = release.temporary("data")
         with clock("write"), stage(told, "Writing"), writing(data_file):
             write_dataset(result.masked, data_file, described.output.source)
@@ -111,7 +117,7 @@ def run(
             for request in requests
         }
         record = run_record(prepared, result, outcome, measures, seed, clock.seconds)
-        _refuse(outcome, result, requests, record)
+        _refuse(prepared, outcome, result, requests, record)
         with clock("publish"):
             # Reports are about the run as it will be when it is published.
             record["ok"] = True
@@ -173,9 +179,16 @@ def _validate(release: Release, prepared: Prepared, progress: Progress) -> Outco
         )  # fmt: skip
 
 
-def _refuse(outcome: Outcome, result: MaskingResult, requests: Sequence[Request], record: dict[str, Any]) -> None:
+def _refuse(
+    prepared: Prepared, outcome: Outcome, result: MaskingResult, requests: Sequence[Request], record: dict[str, Any]
+) -> None:
     """Stop the release when an edit is violated or a threshold missed."""
     record["ok"] = False
+    record["outputs"] = {}
+    left = [str(path) for path in prepared.pipeline.output.paths.values() if path.exists()]
+    ending = Problem(
+        "nothing was released" + (f"; of an earlier run there is still: {', '.join(left)}" if left else "")
+    )
     broken = [each for each in outcome.edits if each.violations and each.severity == "error"]
     if broken:
         problems = [
@@ -189,7 +202,7 @@ def _refuse(outcome: Outcome, result: MaskingResult, requests: Sequence[Request]
             )
             for each in broken
         ]
-        raise EditViolation([*problems, Problem("nothing was released")], record)
+        raise EditViolation([*problems, ending], record)
     missed: list[Problem] = []
     for request in requests:
         found = record["measures"][request.label]
@@ -199,7 +212,7 @@ def _refuse(outcome: Outcome, result: MaskingResult, requests: Sequence[Request]
             shown = "not defined" if found["value"] is None else f"{found['value']:.6g}"
             missed.append(Problem(f"{request.label} is {shown}; the threshold is {side} {threshold:g}"))
     if missed:
-        raise ThresholdMissed([*missed, Problem("nothing was released")], record)
+        raise ThresholdMissed([*missed, ending], record)
 
 
 def _observer() -> Observer | None:

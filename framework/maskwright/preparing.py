@@ -15,6 +15,7 @@ from maskwright.edits.domain import Domain, domain_tuples
 from maskwright.edits.edit import EditSet
 from maskwright.edits.yaml import parse_rules
 from maskwright.errors import EditViolation, InputError, Problem
+from maskwright.notices import about_edits, about_publication, refuse_arithmetic_on_text
 from maskwright.pipeline.resolve import read_pipeline
 from maskwright.pipeline.resolved import Pipeline, RuleFile, Step
 from maskwright.planning.model import StepRequest
@@ -158,10 +159,21 @@ def prepare(described: Pipeline, told: Reporter, clock: Clock | None = None) -> 
     original, arrival, more = _on_violation(described, original, edits, arrival)
     with timed("plan"), stage(told, "Planning"):
         refuse_contradictions(edits, original.variables)
+        refuse_arithmetic_on_text(edits, original)
         broken = {each.name: each.violations for each in arrival.edits}
         plan = make_plan(_step_requests(described), [*identifiers, *original.variables], edits, original, broken)
     gone = [f"{variable.name} is an identifier: it is not published" for variable in identifiers]
-    said = (*gone, *_earlier_release(described), *original.notes, *stated.notes, *notices, *more, *plan.warnings)
+    said = (
+        *gone,
+        *_earlier_release(described),
+        *original.notes,
+        *stated.notes,
+        *notices,
+        *more,
+        *about_edits(arrival),
+        *plan.warnings,
+    )
+    said = (*said, *about_publication(original, plan))
     return Prepared(described, original, edits, arrival, plan, said)
 
 
@@ -267,9 +279,7 @@ def _on_violation(
     if described.on_input_violation == "localize":
         raise InputError(
             Problem(
-                "on_input_violation: localize is not available in this version",
-                described.data.place,
-                "use 'mask', 'drop' or 'fail'",
+                "on_input_violation: localize is not available in this version", hint="use 'mask', 'drop' or 'fail'"
             )
         )
     kept, dropped = without_violations(original, edits)

@@ -58,6 +58,8 @@ class Adjustment:
         Infeasible rows that violate the edit after.
     cost : ndarray of shape (q,), float64
         Root mean square move of each variable over all rows, in standard deviations.
+    outside : ndarray of shape (q,), int64
+        Rows moved beyond the smallest or largest masked value of the variable, by more than rounding.
     """
 
     values: NDArray[np.float64]
@@ -67,6 +69,7 @@ class Adjustment:
     touched: Mapping[str, NDArray[np.bool_]]
     failing: Mapping[str, int]
     cost: NDArray[np.float64]
+    outside: NDArray[np.int64]
     derivations: Derivations = field(default_factory=lambda: Derivations((), (), ()))
 
 
@@ -157,7 +160,28 @@ def adjust(
     difference = np.where(np.isnan(result) | np.isnan(values), 0.0, result - values) / scale
     cost = np.sqrt(np.mean(difference**2, axis=0)) if len(values) else np.zeros(len(names))
     progress(1.0)
-    return Adjustment(result, projected | fallback, fallback, infeasible, broken, failed, cost, plan)
+    return Adjustment(
+        result,
+        projected | fallback,
+        fallback,
+        infeasible,
+        broken,
+        failed,
+        cost,
+        _beyond_range(values, result, system),
+        plan,
+    )
+
+
+def _beyond_range(values: NDArray[np.float64], result: NDArray[np.float64], system: System) -> NDArray[np.int64]:
+    counts = np.zeros(len(system.scale), dtype=np.int64)
+    for column, places in enumerate(system.decimals.values()):
+        before = values[:, column][~np.isnan(values[:, column])]
+        if len(before):
+            slack = 1e-9 * system.scale[column] if places is None else 10.0**-places
+            beyond = (result[:, column] < before.min() - slack) | (result[:, column] > before.max() + slack)
+            counts[column] = int(np.sum(beyond))
+    return counts
 
 
 def _names(equality: Equality) -> tuple[str, ...]:

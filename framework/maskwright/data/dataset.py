@@ -12,6 +12,7 @@ from maskwright.errors import InputError, unknown_name
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
+    import pandas as pd
     from numpy.typing import NDArray
 
     from maskwright.data.variable import Variable
@@ -49,6 +50,10 @@ class Column:
 
     def __len__(self) -> int:
         return len(self.values)
+
+    def __repr__(self) -> str:
+        """Return what the column is; values are confidential and stay out of logs and notebooks."""
+        return f"Column({self.name!r}, {self.variable.type}, {len(self)} records)"
 
 
 @dataclass(frozen=True, eq=False)
@@ -112,6 +117,17 @@ class Dataset:
             if column.name == name:
                 return column
         raise InputError(unknown_name("variable", name, self.names))
+
+    def __repr__(self) -> str:
+        """Return size and names; values are confidential and stay out of logs and notebooks."""
+        shown = ", ".join(self.names[:8]) + (", ..." if len(self.columns) > 8 else "")
+        return f"Dataset({len(self)} records, {len(self.columns)} variables: {shown})"
+
+    def to_pandas(self) -> pd.DataFrame:
+        """Return the records as a pandas DataFrame; nominal variables become categoricals."""
+        from maskwright.data.frames import frame_from_dataset
+
+        return frame_from_dataset(self)
 
     @property
     def names(self) -> tuple[str, ...]:

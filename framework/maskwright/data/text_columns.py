@@ -146,6 +146,5 @@ def _decimal_commas(name: str, text: Any) -> list[str]:
     with_comma = pc.sum(pc.match_substring_regex(text, DECIMAL_COMMA)).as_py() or 0
     if with_comma == 0:
         return []
-    return [
-        f"{name}: read as nominal, and {with_comma} cells look like numbers with a decimal comma (CSV: `decimal: ','`)"
-    ]
+    what = "numbers with a decimal comma or thousands separators"
+    return [f"{name}: read as nominal, and {with_comma} cells look like {what} (CSV: `decimal: ','`)"]

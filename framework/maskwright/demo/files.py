@@ -22,6 +22,7 @@ FOOTER = b"</HouseholdSurvey>\n"
 RECORD = "Household"
 
 FEWEST_RECORDS = 10
+MOST_RECORDS = 20_000_000
 BLOCKS_ABOVE = 100_000
 
 BLOCKS = f"""
@@ -67,6 +68,8 @@ def write_demo(folder: Path, records: int = 1080, progress: Progress = silent) -
     """
     if records < FEWEST_RECORDS:
         raise InputError(f"the example needs at least {FEWEST_RECORDS} records; asked for {records}")
+    if records > MOST_RECORDS:
+        raise InputError(f"the example has at most {MOST_RECORDS:,} records; asked for {records:,}")
     texts = {"survey.sch": _text("survey.sch"), "pipeline.yaml": pipeline_text(records)}
     own = {
         "survey.sch": {texts["survey.sch"]},

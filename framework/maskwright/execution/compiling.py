@@ -10,6 +10,9 @@ if TYPE_CHECKING:
 
     from maskwright.progress import Reporter
 
+_told: list[bool] = []
+"""Once in a process is enough."""
+
 NOTICE = "Compiling the numeric kernels; this happens once after an installation and takes up to half a minute."
 
 
@@ -19,11 +22,9 @@ def compilation_told(reporter: Reporter) -> Iterator[None]:
     from numba.core.event import Listener, install_listener
 
     class FirstCompilation(Listener):
-        told = False
-
         def on_start(self, event: Any) -> None:  # noqa: ARG002 - the signature is Numba's
-            if not self.told:
-                self.told = True
+            if not _told:
+                _told.append(True)
                 reporter.notice(NOTICE)
 
         def on_end(self, event: Any) -> None:

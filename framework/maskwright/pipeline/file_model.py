@@ -108,7 +108,7 @@ class SingleSettings(BaseModel, extra="forbid", frozen=True):
     on_input_violation: Literal["fail", "mask", "drop", "localize"] = Field(
         default="mask",
         description="Records that break an edit on arrival: 'fail' stops, 'mask' masks them with the rest, 'drop' "
-        "leaves them out, 'localize' blanks the fewest cells that explain it.",
+        "leaves them out; 'localize' is reserved and not available in this version.",
     )
     seed: int | None = Field(
         default=None, ge=0, lt=2**63, description="The same seed gives the same bytes; left out, a fresh one is drawn."

@@ -24,6 +24,9 @@ if TYPE_CHECKING:
 _VARIABLE_TEXTS = ("categories", "missing")
 
 
+HELP = "`maskwright init` writes a pipeline to start from."
+
+
 def read_pipeline(path: str | Path, overrides: Overrides = (), *, check_data: bool = True) -> Pipeline:
     """Read a pipeline file.
 
@@ -46,13 +49,18 @@ def read_pipeline(path: str | Path, overrides: Overrides = (), *, check_data: bo
         files, outputs that would overwrite inputs or each other.
     """
     file = Path(path)
+    if file.is_file() and file.suffix.lower() not in (".yaml", ".yml", ".json"):
+        # What is in another file, perhaps data, must not be quoted in a message about syntax.
+        raise PipelineError(
+            Problem(f"{file.name} is not a pipeline file: expected a name that ends in .yaml", hint=HELP)
+        )
     text = _text_of(file)
     root = apply_overrides(load_yaml(text, str(path)), overrides)
     if not root.is_mapping:
         message = (
             "the file is empty" if root.is_scalar and root.value is None else f"expected keys, not {root.description}"
         )
-        raise PipelineError(Problem(message, root.place, "`maskwright init` writes a pipeline to start from."))
+        raise PipelineError(Problem(message, root.place, HELP))
     return _Reading(file.resolve(), text, root, check_data=check_data).pipeline()
 
 
@@ -62,7 +70,7 @@ def _text_of(file: Path) -> str:
             raise PipelineError(Problem("this file is too large to be a pipeline", Place(str(file))))
         return file.read_bytes().decode("utf-8")
     except FileNotFoundError:
-        hint = "`maskwright init` writes a pipeline to start from."
+        hint = HELP
         raise PipelineError(Problem("there is no such pipeline file", Place(str(file)), hint)) from None
     except UnicodeDecodeError as error:
         message = f"the file is not UTF-8 text (byte {error.start + 1})"

@@ -29,9 +29,10 @@ class PlanningParams(BaseModel, extra="forbid", frozen=True):
         default=False,
         description="Allow a domain edit on a continuous variable to republish values of single original records.",
     )
-    missing: Literal["available_cases", "own_pattern", "refuse"] = Field(
-        default="available_cases",
-        description="Missing cells: 'available_cases' clusters such records as if the cell held the file's mean and "
-        "aggregates the values present; 'own_pattern' clusters records with the same cells missing apart; 'refuse' "
-        "stops. A missing cell stays missing in the masked file.",
+    missing: Literal["own_pattern", "available_cases", "refuse"] = Field(
+        default="own_pattern",
+        description="Missing cells: 'own_pattern' clusters records with the same cells missing apart, so that k and "
+        "means hold among them (patterns shared by fewer than k records join the nearest); 'available_cases' clusters "
+        "such records as if the cell held the file's mean and aggregates the values present; 'refuse' stops. A missing "
+        "cell stays missing in the masked file.",
     )

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
+from scipy.spatial import cKDTree
 
 from maskwright.data.columns import Columns
 from maskwright.edits.binary64 import evaluate_xpath
@@ -26,6 +27,9 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from maskwright.data.dataset import Dataset
+
+
+_MOST_MERGED_ONE_BY_ONE = 500
 
 
 @dataclass(frozen=True)
@@ -154,6 +158,8 @@ def _merge(
         centres = _centres(data, group, codes, len(combinations))
         total = sizes.astype(np.float64)
         alive = sizes > 0
+        if np.sum(sizes < k) > _MOST_MERGED_ONE_BY_ONE:
+            _merge_many(sizes, centres, target, alive, total, k)
         while (total[alive] < k).any() and alive.sum() > 1:
             small = int(min(np.flatnonzero(alive), key=lambda number: (total[number], number)))
             others = np.array([number for number in np.flatnonzero(alive) if number != small])
@@ -184,6 +190,27 @@ def _merge(
         ),
         frozenset(mixed),
     )
+
+
+def _merge_many(
+    sizes: NDArray[np.int64],
+    centres: NDArray[np.float64],
+    target: NDArray[np.int64],
+    alive: NDArray[np.bool_],
+    total: NDArray[np.float64],
+    k: int,
+) -> None:
+    """Merge thousands of small strata at once, each into the nearest large one, or all into the largest."""
+    small = np.flatnonzero(sizes < k)
+    large = np.flatnonzero(sizes >= k)
+    if not len(large):
+        large = np.array([int(np.argmax(sizes))])
+        small = small[small != large[0]]
+    _, nearest = cKDTree(centres[large]).query(centres[small])
+    into = large[np.asarray(nearest)]
+    target[small] = into
+    np.add.at(total, into, sizes[small])
+    alive[small] = False
 
 
 def _centres(data: Dataset, group: Sequence[str], codes: NDArray[np.int64], count: int) -> NDArray[np.float64]:

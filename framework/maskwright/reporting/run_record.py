@@ -55,7 +55,7 @@ def run_record(
         "measures": {label: dict(found) for label, found in measures.items()},
         "adjustment": [dict(unit) for unit in result.adjustment],
         "methods": [dict(notes) for notes in result.notes],
-        "notices": list(prepared.notices),
+        "notices": [*prepared.notices, *result.notices],
         "seconds": dict(seconds),
     }
 

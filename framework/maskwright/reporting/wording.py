@@ -19,12 +19,14 @@ KEPT_BY = {
 DIRECTION = {"lower": "lower is better", "higher": "higher is better"}
 
 
-def count(number: int) -> str:
-    """``1,080``: a whole number with thousands apart."""
+def count(number: int | None) -> str:
+    """``1,080``: a whole number with thousands apart; ``?`` when it is not known."""
+    if number is None:
+        return "?"
     return f"{number:,}"
 
 
-def plural(number: int, noun: str) -> str:
+def plural(number: int | None, noun: str) -> str:
     """``1 record``, ``1,080 records``."""
     return f"{count(number)} {noun}" if number == 1 else f"{count(number)} {noun}s"
 
@@ -116,6 +118,8 @@ def verdict(record: Mapping[str, Any]) -> str:
     said = (
         f"Released: {_what_holds(len(record['edits']), len(warnings))} in {plural(record['records'], 'masked record')}"
     )
+    unknown = sum(1 for edit in record["edits"] if edit.get("unknown"))
+    said += f", where no cell they read is missing ({plural(unknown, 'edit')})" if unknown else ""
     arrived = sum(edit["violations_on_arrival"] or 0 for edit in record["edits"])
     said += f" ({plural(arrived, 'violation')} in the original)." if arrived else "."
     if warnings:
@@ -149,5 +153,5 @@ def classes_of_equal_records(k: Mapping[str, Any]) -> list[tuple[str, dict[str, 
         found = k["quasi_identifiers"]
         rows.append((f"on all quasi-identifiers ({', '.join(found['variables'])})", found))
     if k.get("records"):
-        rows.append(("on whole records, with unmasked variables", k["records"]))
+        rows.append(("on whole records (no method promises this)", k["records"]))
     return rows
