@@ -210,24 +210,22 @@ def refined_labels(
     n, p = points.shape
     share = 0.7 if kicks_per_group == 0 else 0.3
     near = nearest_records(points, neighbours, _span(progress, 0.2, share))
-    norms = np.einsum("ij,ij->i", points, points)
     state = empty_groups(n, p, k)
     fill(points, labels, state)
-    direction = np.zeros(p)
+    scratch = np.zeros(p)
     visit = 0
     while state.counts[WAITING] > 0:
-        visit = descend(points, norms, near, direction, state, k, -1, visit, VISITS)
+        visit = descend(points, near, scratch, state, k, -1, visit, VISITS)
         # Nearly all records wait once, and many of them once more.
         progress(share + (0.95 if kicks_per_group == 0 else 0.1) * (1.0 - share) * min(visit / (3 * n), 1.0))
     if kicks_per_group == 0:
         return state.of.astype(np.int64)
     rest = _span(progress, share + 0.1 * (1.0 - share), 1.0)
-    return _kicked(points, norms, near, k, kicks_per_group, annealed, rng, state, visit, rest)
+    return _kicked(points, near, k, kicks_per_group, annealed, rng, state, visit, rest)
 
 
 def _kicked(
     points: NDArray[np.float64],
-    norms: NDArray[np.float64],
     near: NDArray[np.int32],
     k: int,
     kicks_per_group: int,
@@ -243,7 +241,7 @@ def _kicked(
     groups = int(np.count_nonzero(state.sizes))
     total = kicks_per_group * groups
     scale = float(state.errors[state.sizes > 0].sum()) * k / n
-    pool = empty_pool(state)
+    pool = empty_pool(state, points.shape[1])
     changes = np.zeros(3)
     count = 4096
     for first in range(0, total, count):
@@ -254,7 +252,7 @@ def _kicked(
         temperatures = np.zeros(len(turns))
         if annealed:
             temperatures = scale * HOTTEST * (COLDEST / HOTTEST) ** (turns / total)
-        visit = kick_groups(points, norms, near, k, numbers, temperatures, starts, first, visit, pool, state, changes)
+        visit = kick_groups(points, near, k, numbers, temperatures, starts, first, visit, pool, state, changes)
         progress(float(turns[-1] + 1) / total)
     return pool.best.astype(np.int64)
 

@@ -21,6 +21,15 @@ FREE, WAITING, HEAD, TOUCHED = 0, 1, 2, 3
 """Places in `Groups.counts`: unused group numbers, length and head of the queue, saved groups."""
 
 
+SIZE, ERROR, RADIUS, SEEN, HEADER = 0, 1, 2, 3, 4
+"""Places in a row of `Groups.heads` after the mean: size, sum of squares, largest squared length of an offset, last
+visit that looked at the group; and the number of places."""
+
+
+LANES = 4
+"""Members whose offsets lie side by side, to be looked at together."""
+
+
 class Groups(NamedTuple):
     """A partition of n records into at most g groups, for each of which there is room for 2k - 1 records.
 
@@ -31,40 +40,41 @@ class Groups(NamedTuple):
     members : ndarray of shape (g, 2k - 1), int32
     sizes : ndarray of shape (g,), int64
         0 where a number is not in use.
-    means : ndarray of shape (g, p), float64
     errors : ndarray of shape (g,), float64
         Sum of squares about the mean.
+    heads : ndarray of shape (g, p + HEADER), float64
+        What a visit reads of a group in any case: the mean and more.
+    offsets : ndarray of shape (g, q, p + 1, LANES), float64
+        For LANES members at a time, their offsets from the mean, then the sums of squares of these, which are minus
+        infinity where there is no member.
     free : ndarray of shape (g,), int64
         Unused numbers, a stack.
     queue : ndarray of shape (n,), int32
         Records to look at, a ring.
     queued : ndarray of shape (n,), bool
-    seen : ndarray of shape (g,), int64
-        Last visit that looked at a group.
     counts : ndarray of shape (4,), int64
     stamps : ndarray of shape (g,), int64
         Last kick that saved a group.
     touched : ndarray of shape (s,), int64
         Numbers of the saved groups; then, for each, what they were:
-    old_members, old_sizes, old_means, old_errors
+    old_members, old_sizes, old_errors
     """
 
     of: NDArray[np.int32]
     slots: NDArray[np.int32]
     members: NDArray[np.int32]
     sizes: NDArray[np.int64]
-    means: NDArray[np.float64]
     errors: NDArray[np.float64]
+    heads: NDArray[np.float64]
+    offsets: NDArray[np.float64]
     free: NDArray[np.int64]
     queue: NDArray[np.int32]
     queued: NDArray[np.bool_]
-    seen: NDArray[np.int64]
     counts: NDArray[np.int64]
     stamps: NDArray[np.int64]
     touched: NDArray[np.int64]
     old_members: NDArray[np.int32]
     old_sizes: NDArray[np.int64]
-    old_means: NDArray[np.float64]
     old_errors: NDArray[np.float64]
 
 
@@ -78,31 +88,27 @@ def empty_groups(n: int, p: int, k: int) -> Groups:
         slots=np.zeros(n, dtype=np.int32),
         members=np.zeros((g, room), dtype=np.int32),
         sizes=np.zeros(g, dtype=np.int64),
-        means=np.zeros((g, p)),
         errors=np.zeros(g),
+        heads=np.zeros((g, p + HEADER)),
+        offsets=np.zeros((g, -(-room // LANES), p + 1, LANES)),
         free=np.zeros(g, dtype=np.int64),
         queue=np.arange(n, dtype=np.int32),
         queued=np.ones(n, dtype=np.bool_),
-        seen=np.full(g, -1, dtype=np.int64),
         counts=np.array([0, n, 0, 0], dtype=np.int64),
         stamps=np.full(g, -1, dtype=np.int64),
         touched=np.zeros(saved, dtype=np.int64),
         old_members=np.zeros((saved, room), dtype=np.int32),
         old_sizes=np.zeros(saved, dtype=np.int64),
-        old_means=np.zeros((saved, p)),
         old_errors=np.zeros(saved),
     )
 
 
 @inlined
-def weigh(
-    points: NDArray[np.float64],
-    members: NDArray[np.int32],
-    size: Index,
-    mean: NDArray[np.float64],
-) -> float:
-    """Write the mean of a group; return its sum of squares. From the members each time: nothing drifts."""
+def weigh(points: NDArray[np.float64], group: Index, state: Groups) -> None:
+    """Compute the mean and the sum of squares of a group, from its members each time: nothing drifts."""
     p = points.shape[1]
+    members, head, offsets = state.members[group], state.heads[group], state.offsets[group]
+    size = state.sizes[group]
     first = members[0]
     for j in range(p):
         origin = points[first, j]
@@ -110,14 +116,25 @@ def weigh(
         # Offsets from a member: the mean of equal records is that record, exactly.
         for slot in range(1, size):
             total += points[members[slot], j] - origin
-        mean[j] = origin + total / size
-    squares = 0.0
+        head[j] = origin + total / size
+    error = radius = 0.0
     for slot in range(size):
+        block, lane = slot // LANES, slot % LANES
         row = members[slot]
+        squares = 0.0
         for j in range(p):
-            difference = points[row, j] - mean[j]
-            squares += difference * difference
-    return squares
+            offset = points[row, j] - head[j]
+            offsets[block, j, lane] = offset
+            squares += offset * offset
+        offsets[block, p, lane] = squares
+        error += squares
+        radius = max(radius, squares)
+    for slot in range(size, -(-size // LANES) * LANES):
+        offsets[slot // LANES, p, slot % LANES] = -np.inf
+    state.errors[group] = error
+    head[p + SIZE] = size
+    head[p + ERROR] = error
+    head[p + RADIUS] = radius
 
 
 @inlined
@@ -201,27 +218,24 @@ def save(group: Index, kick: int, state: Groups) -> bool:
     state.old_errors[at] = state.errors[group]
     for slot in range(size):
         state.old_members[at, slot] = state.members[group, slot]
-    for j in range(state.means.shape[1]):
-        state.old_means[at, j] = state.means[group, j]
     state.counts[TOUCHED] = at + 1
     return True
 
 
 @inlined
-def take_back(state: Groups) -> None:
+def take_back(points: NDArray[np.float64], state: Groups) -> None:
     """Make every saved group what it was."""
     for at in range(state.counts[TOUCHED]):
         group = state.touched[at]
         size = state.old_sizes[at]
         state.sizes[group] = size
-        state.errors[group] = state.old_errors[at]
         for slot in range(size):
             record = state.old_members[at, slot]
             state.members[group, slot] = record
             state.of[record] = group
             state.slots[record] = slot
-        for j in range(state.means.shape[1]):
-            state.means[group, j] = state.old_means[at, j]
+        if size > 0:
+            weigh(points, group, state)
 
 
 @inlined

@@ -5,12 +5,18 @@ After a change in `refine_groups` or `mdav_leaves` touch this file too: machine 
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING
 
 from maskwright_builtin.partitions.mdav_leaves import compiled, inlined
 from maskwright_builtin.partitions.refine_groups import (
+    ERROR,
     FREE,
     HEAD,
+    LANES,
+    RADIUS,
+    SEEN,
+    SIZE,
     WAITING,
     Groups,
     Index,
@@ -44,82 +50,100 @@ def fill(points: NDArray[np.float64], labels: NDArray[np.int64], state: Groups) 
             state.free[state.counts[FREE]] = group
             state.counts[FREE] += 1
         else:
-            state.errors[group] = weigh(points, state.members[group], state.sizes[group], state.means[group])
+            weigh(points, group, state)
 
 
 @inlined
 def best_exchange(
     points: NDArray[np.float64],
-    norms: NDArray[np.float64],
     near: NDArray[np.int32],
     record: Index,
     visit: int,
-    direction: NDArray[np.float64],
+    scratch: NDArray[np.float64],
     k: int,
     of: NDArray[np.int32],
-    members: NDArray[np.int32],
-    sizes: NDArray[np.int64],
-    means: NDArray[np.float64],
-    errors: NDArray[np.float64],
-    seen: NDArray[np.int64],
+    heads: NDArray[np.float64],
+    offsets: NDArray[np.float64],
 ) -> tuple[int, Index, Index]:
-    """Find what a record can do that lowers the sum of squares most; return what, with which group and record."""
+    """Find what a record can do that lowers the sum of squares most; return what, with which group and which member.
+
+    With D the mean of the record's group less that of the other, u the other mean less the record, y a member's offset
+    from its mean and h = 1 / size + 1 / other size, a swap changes the sum of squares by -2 D.u - h u.u - 2 (D + h u).y
+    - h y.y, which is linear in y and y.y. Over all offsets not longer than r it is lowest for y along D + h u.
+    """
     p, room = points.shape[1], 2 * k - 1
     here = of[record]
-    size = sizes[here]
-    own = 0.0
+    own = heads[here]
+    size, error = own[p + SIZE], own[p + ERROR]
+    squares = 0.0
     for j in range(p):
-        difference = points[record, j] - means[here, j]
-        own += difference * difference
-    leaving = own * size / (size - 1)
+        difference = points[record, j] - own[j]
+        squares += difference * difference
+    leaving = squares * size / (size - 1.0)
     kind, partner_group, partner = NOTHING, -1, -1
     best = 0.0
     for neighbour in range(near.shape[1]):
         there = of[near[record, neighbour]]
-        if there == here or seen[there] == visit:
+        head = heads[there]
+        if there == here or head[p + SEEN] == visit:
             continue
-        seen[there] = visit
-        other_size = sizes[there]
-        threshold = -GAIN * (errors[here] + errors[there])
-        best_here = threshold if threshold < best else best
+        head[p + SEEN] = visit
+        other_size = head[p + SIZE]
+        best = min(best, -GAIN * (error + head[p + ERROR]))
         share = 1.0 / size + 1.0 / other_size
-        distance = constant = 0.0
+        product = distance = steepness = 0.0
         for j in range(p):
-            value, mean = points[record, j], means[there, j]
-            difference = value - mean
-            distance += difference * difference
-            # A swap with x changes the sum of squares by x.direction - share * abs(x)**2 + constant.
-            along = 2.0 * (share * value - (means[here, j] - mean))
-            direction[j] = along
-            constant -= along * value
-        constant += share * norms[record]
+            mean = head[j]
+            between, towards = own[j] - mean, mean - points[record, j]
+            product += between * towards
+            distance += towards * towards
+            slope = between + share * towards
+            steepness += slope * slope
+            scratch[j] = -2.0 * slope
         if size > k and other_size < room:
-            change = distance * other_size / (other_size + 1) - leaving
-            if change < best_here:
-                best = best_here = change
+            change = distance * other_size / (other_size + 1.0) - leaving
+            if change < best:
+                best = change
                 kind, partner_group, partner = LEAVE, there, -1
-        for slot in range(other_size):
-            row = members[there, slot]
-            change = constant - share * norms[row]
-            for j in range(p):
-                change += points[row, j] * direction[j]
-            if change < best_here:
-                best = best_here = change
-                kind, partner_group, partner = SWAP, there, row
-        if other_size > k and size < room:
-            for slot in range(other_size):
-                row = members[there, slot]
-                to_here = from_there = 0.0
+        constant = -2.0 * product - share * distance
+        members = int(other_size)
+        radius = head[p + RADIUS]
+        if constant - share * radius - 2.0 * math.sqrt(radius * steepness) < best:
+            for block in range((members + LANES - 1) // LANES):
+                piece = offsets[there, block]
+                c0 = c1 = c2 = c3 = 0.0
                 for j in range(p):
-                    value = points[row, j]
-                    difference = value - means[here, j]
-                    to_here += difference * difference
-                    difference = value - means[there, j]
-                    from_there += difference * difference
-                change = to_here * size / (size + 1) - from_there * other_size / (other_size - 1)
-                if change < best_here:
-                    best = best_here = change
-                    kind, partner_group, partner = FETCH, there, row
+                    slope = scratch[j]
+                    c0 += piece[j, 0] * slope
+                    c1 += piece[j, 1] * slope
+                    c2 += piece[j, 2] * slope
+                    c3 += piece[j, 3] * slope
+                c0 -= share * piece[p, 0]
+                c1 -= share * piece[p, 1]
+                c2 -= share * piece[p, 2]
+                c3 -= share * piece[p, 3]
+                lane = 0
+                if c1 < c0:
+                    c0, lane = c1, 1
+                if c2 < c0:
+                    c0, lane = c2, 2
+                if c3 < c0:
+                    c0, lane = c3, 3
+                if constant + c0 < best:
+                    best = constant + c0
+                    kind, partner_group, partner = SWAP, there, block * LANES + lane
+        if other_size > k and size < room:
+            for slot in range(members):
+                arriving = leaving_there = 0.0
+                for j in range(p):
+                    offset = offsets[there, slot // LANES, j, slot % LANES]
+                    difference = offset + (head[j] - own[j])
+                    arriving += difference * difference
+                    leaving_there += offset * offset
+                change = arriving * size / (size + 1.0) - leaving_there * other_size / (other_size - 1.0)
+                if change < best:
+                    best = change
+                    kind, partner_group, partner = FETCH, there, slot
     return kind, partner_group, partner
 
 
@@ -140,8 +164,8 @@ def carry_out(
     else:
         take_out(mover, of, slots, members, sizes)
         put_in(mover, target, of, slots, members, sizes)
-    state.errors[here] = weigh(points, members[here], sizes[here], state.means[here])
-    state.errors[there] = weigh(points, members[there], sizes[there], state.means[there])
+    weigh(points, here, state)
+    weigh(points, there, state)
     if state.errors[here] + state.errors[there] < before:
         enqueue_members(here, state)
         enqueue_members(there, state)
@@ -151,16 +175,15 @@ def carry_out(
     else:
         sizes[target] -= 1
         put_back(mover, source, slot, of, slots, members, sizes)
-    state.errors[here] = weigh(points, members[here], sizes[here], state.means[here])
-    state.errors[there] = weigh(points, members[there], sizes[there], state.means[there])
+    weigh(points, here, state)
+    weigh(points, there, state)
 
 
 @compiled
 def descend(
     points: NDArray[np.float64],
-    norms: NDArray[np.float64],
     near: NDArray[np.int32],
-    direction: NDArray[np.float64],
+    scratch: NDArray[np.float64],
     state: Groups,
     k: int,
     kick: int,
@@ -172,12 +195,9 @@ def descend(
     Parameters
     ----------
     points : ndarray of shape (n, p), float64
-    norms : ndarray of shape (n,), float64
-        Squared length of each point.
     near : ndarray of shape (n, q), int32
         Neighbours, whose groups are those that a record may deal with.
-    direction : ndarray of shape (p,), float64
-        Scratch.
+    scratch : ndarray of shape (p,), float64
     state : Groups
     k : int
         At least 2.
@@ -195,8 +215,7 @@ def descend(
     """
     n = points.shape[0]
     # Taken out of the record once: see `mdav_search.find_nearest`.
-    of, members, sizes = state.of, state.members, state.sizes
-    means, errors, seen, counts = state.means, state.errors, state.seen, state.counts
+    of, heads, offsets, counts = state.of, state.heads, state.offsets, state.counts
     last = visit + budget
     while counts[WAITING] > 0 and visit < last:
         head = counts[HEAD]
@@ -205,12 +224,11 @@ def descend(
         counts[WAITING] -= 1
         state.queued[record] = False
         visit += 1
-        kind, there, partner = best_exchange(
-            points, norms, near, record, visit, direction, k, of, members, sizes, means, errors, seen
-        )
+        kind, there, slot = best_exchange(points, near, record, visit, scratch, k, of, heads, offsets)
         if kind == NOTHING:
             continue
         if kick >= 0 and not (save(of[record], kick, state) and save(there, kick, state)):
             continue
+        partner = state.members[there, slot] if slot >= 0 else record
         carry_out(points, kind, record, there, partner, state)
     return visit

@@ -45,7 +45,7 @@ class Pool(NamedTuple):
         Numbers of the groups dissolved, then of those made.
     records : ndarray of shape (LARGEST_POOL * (2k - 1),), int64
         Their members, those with a new group first.
-    sums, direction : ndarray of shape (p,), float64
+    sums, scratch : ndarray of shape (p,), float64
     dirty : ndarray of shape (n,), int64
         Records whose group has changed since the best partition was noted.
     is_dirty : ndarray of shape (n,), bool
@@ -56,20 +56,20 @@ class Pool(NamedTuple):
     groups: NDArray[np.int64]
     records: NDArray[np.int64]
     sums: NDArray[np.float64]
-    direction: NDArray[np.float64]
+    scratch: NDArray[np.float64]
     dirty: NDArray[np.int64]
     is_dirty: NDArray[np.bool_]
     best: NDArray[np.int32]
 
 
-def empty_pool(state: Groups) -> Pool:
+def empty_pool(state: Groups, p: int) -> Pool:
     """Scratch memory for kicks from this partition, the best so far."""
-    n, p = len(state.of), state.means.shape[1]
+    n = len(state.of)
     return Pool(
         groups=np.zeros(2 * LARGEST_POOL, dtype=np.int64),
         records=np.zeros(LARGEST_POOL * state.members.shape[1], dtype=np.int64),
         sums=np.zeros(p),
-        direction=np.zeros(p),
+        scratch=np.zeros(p),
         dirty=np.zeros(n, dtype=np.int64),
         is_dirty=np.zeros(n, dtype=np.bool_),
         best=state.of.copy(),
@@ -110,11 +110,11 @@ def new_count(m: int, count: int, k: int, numbers: NDArray[np.float64]) -> int:
 
 
 @inlined
-def squared_distance(points: NDArray[np.float64], row: Index, sums: NDArray[np.float64], inverse: float) -> float:
-    """Squared distance of a record from a mean given as sums and the inverse of their number."""
+def squared_distance(points: NDArray[np.float64], row: Index, center: NDArray[np.float64]) -> float:
+    """Squared distance of a record from a point."""
     total = 0.0
     for j in range(points.shape[1]):
-        difference = points[row, j] - sums[j] * inverse
+        difference = points[row, j] - center[j]
         total += difference * difference
     return total
 
@@ -131,7 +131,7 @@ def recreate(
 ) -> None:
     """Make groups of k around outlying or random seeds; the records left over go to groups with near members."""
     p = points.shape[1]
-    records, sums = pool.records, pool.sums
+    records, sums, center = pool.records, pool.sums, pool.scratch
     done = 0
     for turn in range(made):
         group = pool.groups[turn]
@@ -141,17 +141,21 @@ def recreate(
             for i in range(done, m):
                 for j in range(p):
                     sums[j] += points[records[i], j]
+            for j in range(p):
+                center[j] = sums[j] / (m - done)
             farthest = -1.0
             for i in range(done, m):
-                distance = squared_distance(points, records[i], sums, 1.0 / (m - done))
+                distance = squared_distance(points, records[i], center)
                 if distance > farthest:
                     farthest, chosen = distance, i
         sums[:] = 0.0
         for size in range(k):
             if size > 0:
+                for j in range(p):
+                    center[j] = sums[j] / size
                 nearest = np.inf
                 for i in range(done, m):
-                    distance = squared_distance(points, records[i], sums, 1.0 / size)
+                    distance = squared_distance(points, records[i], center)
                     if distance < nearest:
                         nearest, chosen = distance, i
             row = records[chosen]
@@ -176,7 +180,7 @@ def recreate(
         put_in(row, home, state.of, state.slots, state.members, state.sizes)
     for turn in range(made):
         group = pool.groups[turn]
-        state.errors[group] = weigh(points, state.members[group], state.sizes[group], state.means[group])
+        weigh(points, group, state)
         enqueue_members(group, state)
 
 
@@ -227,7 +231,6 @@ def note_best(pool: Pool, state: Groups, dirty: int) -> None:
 @compiled
 def kick_groups(
     points: NDArray[np.float64],
-    norms: NDArray[np.float64],
     near: NDArray[np.int32],
     k: int,
     numbers: NDArray[np.float64],
@@ -243,7 +246,7 @@ def kick_groups(
 
     Parameters
     ----------
-    points, norms, near
+    points, near
         As for `descend`; the queue of `state` is empty.
     k : int
         At least 2.
@@ -275,7 +278,7 @@ def kick_groups(
         state.counts[TOUCHED] = 0
         m, made = ruin(count, kick, k, numbers[i], pool, state)
         recreate(points, m, made, k, numbers[i], pool, state)
-        visit = descend(points, norms, near, pool.direction, state, k, kick, visit, ENDLESS)
+        visit = descend(points, near, pool.scratch, state, k, kick, visit, ENDLESS)
         change = 0.0
         for at in range(state.counts[TOUCHED]):
             group = state.touched[at]
@@ -286,7 +289,7 @@ def kick_groups(
         temperature = temperatures[i]
         accepted = change <= 0.0 or (temperature > 0.0 and numbers[i, NUMBERS - 1] < math.exp(-change / temperature))
         if not accepted:
-            take_back(state)
+            take_back(points, state)
             state.counts[FREE] += made - count
             continue
         progress[0] += change
