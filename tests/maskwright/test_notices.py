@@ -51,10 +51,9 @@ def test_text_that_looks_like_names_is_questioned() -> None:
 
 def test_values_beyond_the_range_are_told() -> None:
     """Adjustment knows declared bounds only."""
-    frame = pd.DataFrame({"a": [0] * 6, "b": [0] * 6, "t": [30] * 6})
-    frame.loc[3:, ["a", "b", "t"]] = [10, 60, 10]
+    frame = pd.DataFrame({"a": [0, 0, 0, 50, 50, 50], "b": [100, 100, 100, 0, 0, 0], "t": [10, 10, 10, 50, 50, 50]})
     assert "outside the range" in _notices(frame, ["a + b = t"])
-    assert "outside the range" not in _notices(frame, ["a + b = t", "a >= 0", "b >= 0", "t <= 60", "a <= 30"])
+    assert "outside the range" not in _notices(frame, ["a + b = t", "a >= 0"])
 
 
 def test_missing_cells_keep_k_and_means_when_enough_records_share_them() -> None:
