@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 import inspect
+import re
 import textwrap
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from pydantic import BaseModel
 from pydantic_core import PydanticUndefined
 
 from maskwright.errors import PluginError
+from maskwright.planning.params import PlanningParams
 from maskwright.plugins.method import Method
 from maskwright.plugins.registry import Registry, plugins
+
+if TYPE_CHECKING:
+    from pydantic import BaseModel
 
 _WIDTH = 100
 
@@ -45,33 +49,43 @@ def _offered(registry: Registry) -> dict[str, dict[str, Any]]:
 
 def _text(registry: Registry, kind: str, plugin: Any) -> str:
     info = registry.info(kind, plugin.name)
-    lines = [
-        f"{plugin.name}: {kind.replace('_', ' ')} of {info.distribution} {info.version}",
-        "",
-        *_wrap(plugin.summary),
-    ]
-    params: type[BaseModel] | None = getattr(plugin, "params", None)
-    if params is not None and params.__doc__ and params is not BaseModel:
-        lines += ["", *_wrap(inspect.cleandoc(params.__doc__))]
+    heading = f"{plugin.name}: {kind.replace('_', ' ')} of {info.distribution} {info.version}"
+    lines = [heading, "", *_wrap(plugin.summary), *_definition(plugin)]
     facts = _facts(plugin)
     if facts:
         lines += ["", *(f"{what}: {value}" for what, value in facts)]
+    params: type[BaseModel] | None = getattr(plugin, "params", None)
     if params is not None and params.model_fields:
-        lines += ["", "Parameters"]
-        for name, field in params.model_fields.items():
-            default = "required" if field.is_required() else f"default {_shown(field.get_default())}"
-            lines.append(f"  {name} ({default})")
-            lines += textwrap.wrap(
-                field.description or "", _WIDTH - 6, initial_indent="      ", subsequent_indent="      "
-            )
+        lines += ["", "Parameters", *_parameters(params)]
     if isinstance(plugin, Method):
-        lines += ["", "Parameters of the planner (group_size, grouping, k_guarantee, ...) are accepted too."]
+        lines += ["", "Parameters of the planner, accepted by every method", *_parameters(PlanningParams)]
         if plugin.example:
             lines += ["", "Example", *(f"  {line}" for line in inspect.cleandoc(plugin.example).splitlines())]
     reference = getattr(plugin, "reference", "")
     if reference:
         lines += ["", *_wrap(f"Source: {reference}")]
     return "\n".join(lines)
+
+
+def _definition(plugin: Any) -> list[str]:
+    """Definition from the function's docstring: all before its first section, without its first sentence."""
+    function = next(
+        (getattr(plugin, name) for name in ("compute", "protect", "cluster") if hasattr(plugin, name)), None
+    )
+    if function is None:
+        return []
+    said = re.split(r"\n\w[\w ]*\n-{3,}", inspect.getdoc(function) or "")[0]
+    rest = said.partition("\n\n")[2].strip("\n")
+    return ["", *_wrap(rest)] if rest else []
+
+
+def _parameters(model: type[BaseModel]) -> list[str]:
+    lines: list[str] = []
+    for name, field in model.model_fields.items():
+        default = "required" if field.is_required() else f"default {_shown(field.get_default())}"
+        lines.append(f"  {name} ({default})")
+        lines += textwrap.wrap(field.description or "", _WIDTH - 6, initial_indent="      ", subsequent_indent="      ")
+    return lines
 
 
 def _facts(plugin: Any) -> list[tuple[str, str]]:
