@@ -15,7 +15,7 @@ from maskwright_builtin.methods.fuzzy_clustering import (
     enlarge_groups,
     fuzzy_c_means,
 )
-from maskwright_builtin.methods.fuzzy_clustering.starting import random_records
+from maskwright_builtin.methods.fuzzy_clustering.starting import random_means
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -116,7 +116,7 @@ def protect(block: Block, params: FuzzyMicroaggregationParams, rng: np.random.Ge
         range, product and governing edits at every update.
     params : FuzzyMicroaggregationParams
     rng : numpy.random.Generator
-        For the starts and the draw.
+        For the starts (means of the records nearest to random ones) and the draw.
 
     Returns
     -------
@@ -184,7 +184,7 @@ def _cluster(block: Block, params: FuzzyMicroaggregationParams, c: int, rng: np.
     for start in range(params.starts):
         found = fuzzy_c_means(
             block.values,
-            random_records(block.values, c, rng),
+            random_means(block.values, c, rng, scale=block.scale),
             m=params.m1 if params.clustering == "fcm" else None,
             lambda_=params.lambda1 if params.clustering == "efcm" else None,
             scale=block.scale,

@@ -16,6 +16,7 @@ from maskwright_builtin.methods.fuzzy_clustering.geometry import (
     fuzziness_of,
     geometry_of,
     in_order,
+    scratch_of,
     transposed,
 )
 
@@ -223,7 +224,9 @@ def _means(
     def task(chunk: slice) -> tuple[float, NDArray[np.float64], NDArray[np.float64]]:
         sums, mass = np.zeros(coordinates.shape), np.zeros(coordinates.shape[1])
         records = np.ascontiguousarray(geometry.points[chunk], dtype=dtype)
-        cost = accumulate(records, coordinates, c, fuzziness.kind, fuzziness.exponent, floor, sums, mass)
+        cost = accumulate(
+            records, coordinates, c, fuzziness.kind, fuzziness.exponent, floor, sums, mass, scratch_of(dtype)
+        )
         return cost, sums, mass
 
     total, sums, mass = 0.0, np.zeros(coordinates.shape), np.zeros(coordinates.shape[1])

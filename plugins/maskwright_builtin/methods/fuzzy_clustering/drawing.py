@@ -13,6 +13,7 @@ from maskwright_builtin.methods.fuzzy_clustering.geometry import (
     fuzziness_of,
     geometry_of,
     in_order,
+    scratch_of,
     transposed,
 )
 
@@ -74,7 +75,7 @@ def draw_centroids(
         expected = np.zeros(coordinates.shape[1])
         draw(
             geometry.points[chunk], coordinates, c, fuzziness.kind, fuzziness.exponent, floor,
-            uniforms[chunk], labels[chunk], expected,
+            uniforms[chunk], labels[chunk], expected, scratch_of("float64"),
         )  # fmt: skip
         return expected
 

@@ -163,6 +163,13 @@ def transposed(centroids: NDArray[np.float64], dtype: str) -> NDArray[Any]:
     return result
 
 
+def scratch_of(dtype: str) -> NDArray[Any]:
+    """Return `least_lanes` of the kernel, for ``float64`` or ``float32``."""
+    from maskwright_builtin.methods.fuzzy_clustering.kernel import LANES
+
+    return np.empty(LANES, dtype={"float64": np.int64, "float32": np.int32}[dtype])
+
+
 def chunks_of(n: int) -> list[slice]:
     """Runs of records that are summed apart; they depend on `n` only, so that results do not depend on threads."""
     size = min(max(-(-n // CHUNKS), SMALLEST_CHUNK), LARGEST_CHUNK)
