@@ -266,3 +266,21 @@ def test_loses_less_than_mdav_at_equal_mean_size_because_it_promises_less(shared
     moved = (masked.values - values) / values.std(axis=0, ddof=1)
     assert 0 < 100 * (moved**2).sum() / (values.shape[1] * (len(values) - 1)) < mdav
     assert masked.notes["smallest_group"] < k
+
+
+CENSUS_RULES = [
+    "PTOTVAL == POTHVAL + PEARNVAL", "TAXINC <= AGI", "FEDTAX <= TAXINC", "FICA <= PEARNVAL", "PEARNVAL <= PTOTVAL",
+    "POTHVAL <= PTOTVAL", "INTVAL <= PTOTVAL", "INTVAL <= AGI", "EMCONTRB <= AGI", "EMCONTRB <= PTOTVAL",
+    "FEDTAX <= AGI", "FICA <= AGI", "STATETAX <= AGI",
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("params", [{"k": 5}, {"k": 10, "m2": 1.3, "floor": 5}, {"k": 5, "clustering": "efcm"}])
+def test_census_satisfies_its_exact_edits(shared, params):
+    """Source of the rules: specification "Definitions and reference values", section 6.1."""
+    data = mw.read(shared / "data" / "census.csv")
+    edits = EditSet.parse([*CENSUS_RULES, *(f"{name} >= 0" for name in data.names)])
+    masked = mw.protect(data, "fuzzy_microaggregation", edits=edits, seed=1, params=params | {"group_size": "all"})
+    assert mw.validate(masked, edits).ok
+    # The edits hold in every record, so that averages keep them: no adjustment adds to the loss.
+    assert mw.measure(data, masked, ["sse"])["sse"].value < 20
