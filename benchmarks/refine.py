@@ -1,0 +1,107 @@
+"""How far below MDAV refinement comes, and how long it takes: ``python benchmarks/refine.py``.
+
+Options: ``--files DIR`` with census.csv and tarragona.csv, ``--large 100000``, ``--kicks 4``, ``--seed 1``.
+
+Prints the machine; then for each file or generated table and each k one line for each effort: the loss (100 times the
+within-cluster over the total sum of squares, from the labels), processor seconds of one thread after compilation with
+everything that the partition does, its start included, and the ratios to exact MDAV in the same run.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import platform
+import sys
+import time
+from pathlib import Path
+
+import numpy as np
+
+from maskwright import Block, NoParams, Variable, find_partition
+
+SEED = 20261121
+COLUMNS = 10
+SIZES = (3, 5, 10)
+
+
+def block_of(values):
+    """Block of a whole file, ddof = 1."""
+    variables = tuple(Variable(f"x{j}") for j in range(values.shape[1]))
+    missing = np.zeros(values.shape, dtype=bool)
+    return Block(values, missing, variables, center=values.mean(axis=0), scale=values.std(axis=0, ddof=1))
+
+
+def gaussian(n):
+    """Gaussian records, the same as in ``benchmarks/mdav.py``."""
+    return block_of(np.random.default_rng(SEED).standard_normal((n, COLUMNS)))
+
+
+def loss(block, labels):
+    """100 * within-cluster sum of squares / total."""
+    z = block.standardised()
+    sizes = np.bincount(labels)
+    means = np.stack([np.bincount(labels, column) / sizes for column in z.T], axis=1)
+    return 100.0 * float(((z - means[labels]) ** 2).sum() / ((z - z.mean(axis=0)) ** 2).sum())
+
+
+def run(name, block, k, params=None, seed=1):
+    """Processor seconds, loss and sizes of one partition."""
+    partition = find_partition(name)
+    chosen = partition.params(**(params or {})) if partition.params is not NoParams else NoParams()
+    start = time.process_time()
+    labels = partition.cluster(block, k, chosen, np.random.default_rng(seed))
+    seconds = time.process_time() - start
+    sizes = np.bincount(labels)
+    if sizes.min() < k:
+        sys.exit(f"{name}: a cluster has fewer than {k} records")
+    return seconds, loss(block, labels), f"{len(sizes)} ({sizes.min()}-{sizes.max()})"
+
+
+def compare(title, block, k, efforts, seed, mdav=True):
+    """Print one line for MDAV and one for each effort."""
+    base = run("mdav", block, k) if mdav else None
+    if base:
+        print(f"{title:<22} {k:>3} {'mdav':<32} {base[1]:>9.4f} {base[0]:>9.4f} {'':>8} {'':>8} {base[2]}")
+    for label, params in efforts:
+        seconds, lost, sizes = run("refine", block, k, params, seed)
+        ratios = f"{100 * (lost / base[1] - 1):>+7.1f}% {seconds / base[0]:>7.1f}x" if base else f"{'':>8} {'':>8}"
+        print(f"{title:<22} {k:>3} {label:<32} {lost:>9.4f} {seconds:>9.4f} {ratios} {sizes}", flush=True)
+
+
+def main():
+    parser = argparse.ArgumentParser(description="Benchmark of refinement.")
+    parser.add_argument("--files", type=Path, help="folder with census.csv and tarragona.csv")
+    parser.add_argument("--large", type=int, default=100_000, help="records of the generated table")
+    parser.add_argument("--kicks", type=int, default=4, help="kicks per group on the generated table")
+    parser.add_argument("--without-mdav", action="store_true", help="on the generated table, where MDAV takes minutes")
+    parser.add_argument("--seed", type=int, default=1)
+    chosen = parser.parse_args()
+    load = ", ".join(f"{each:.1f}" for each in os.getloadavg())
+    print(f"{os.cpu_count()} cores, load {load}; {platform.platform()}; python {platform.python_version()}; one thread")
+    start = time.process_time()
+    for begin in ("mdav", "kd_cut"):
+        run("refine", gaussian(200), 3, {"start": begin, "kicks_per_group": 1})
+    print(f"first call, compiling or reading the cache: {time.process_time() - start:.1f} s CPU")
+    print(f"{'data':<22} {'k':>3} {'partition':<32} {'loss %':>9} {'CPU s':>9} {'loss':>8} {'CPU':>8} clusters (sizes)")
+    if chosen.files:
+        for path in sorted(chosen.files.glob("*.csv")):
+            if path.stem not in ("census", "tarragona", "eia"):
+                continue
+            block = block_of(np.loadtxt(path, delimiter=",", skiprows=1, ndmin=2))
+            efforts = [(effort, {"effort": effort}) for effort in ("fast", "normal")]
+            efforts.append(("200 kicks per group", {"kicks_per_group": 200}))
+            for k in SIZES:
+                compare(path.stem, block, k, efforts, chosen.seed)
+    block = gaussian(chosen.large)
+    starts = ("kd_cut",) if chosen.without_mdav else ("mdav", "kd_cut")
+    efforts = [
+        (f"{start}, {kicks} kicks per group", {"start": start, "kicks_per_group": kicks, "neighbours": 10})
+        for start in starts
+        for kicks in (0, chosen.kicks)
+    ]
+    compare(f"gauss {chosen.large} x {COLUMNS}", block, 3, efforts, chosen.seed, mdav=not chosen.without_mdav)
+
+
+if __name__ == "__main__":
+    main()
