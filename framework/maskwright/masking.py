@@ -14,7 +14,7 @@ from maskwright.adjustment.rows import Rows
 from maskwright.data.columns import Cells, column_cells
 from maskwright.data.dataset import Column, Dataset
 from maskwright.edits.domain import Domain, domain_tuples
-from maskwright.edits.edit import DomainPart, EditSet
+from maskwright.edits.edit import DomainPart, EditSet, GoverningPart, Part
 from maskwright.errors import EditError
 from maskwright.execution.local import Execution, GroupResult, GroupWork, Observer, Standard, protect_group
 from maskwright.progress import Reporter, part, stage
@@ -203,8 +203,8 @@ def _domain_sets(rules: EditSet, unit: Unit, plan: Plan, original: Dataset) -> d
     steps = {group.step for group in plan.groups if set(group.variables) & set(unit.variables)}
     requests = [plan.steps[number - 1] for number in sorted(steps)]
     for edit in rules:
-        for rule in edit.parts:
-            if not isinstance(rule, DomainPart) or not set(rule.variables) <= set(unit.variables):
+        for rule in _domain_parts(edit.parts):
+            if not set(rule.variables) <= set(unit.variables):
                 continue
             values = original.matrix(rule.variables)
             values = values[~np.isnan(values).any(axis=1)]
@@ -221,6 +221,15 @@ def _domain_sets(rules: EditSet, unit: Unit, plan: Plan, original: Dataset) -> d
                 )
             found[Membership(rule.variables, None)] = combinations
     return found
+
+
+def _domain_parts(parts: Sequence[Part]) -> Iterator[DomainPart]:
+    """Domain parts of an edit, also those behind an ``if``."""
+    for each in parts:
+        if isinstance(each, DomainPart):
+            yield each
+        elif isinstance(each, GoverningPart):
+            yield from _domain_parts((*each.consequent, *each.otherwise, *(each.condition_parts or ())))
 
 
 def _with_values(data: Dataset, unit: Unit, adjustment: Adjustment, members: NDArray[np.int64] | None) -> Dataset:

@@ -96,3 +96,12 @@ def test_representations_hold_no_values() -> None:
         assert "4711" not in text
         assert "Ebro" not in text
     pd.testing.assert_series_equal(data.to_pandas()["income"], frame["income"], check_dtype=False)
+
+
+def test_no_masked_value_rests_on_fewer_than_k_records() -> None:
+    """The mean of one value and missing cells is that value: it must not be published."""
+    frame = pd.DataFrame({"a": [1.0, np.nan, 3.0, 5.0], "b": [1.0, 1.1, 7.0, 8.0]})
+    for policy in ("own_pattern", "available_cases"):
+        masked = mw.protect(frame, "microaggregation", seed=1, params={"k": 2, "group_size": "all", "missing": policy})
+        assert masked.loc[0, "a"] != 1.0
+        assert bool(masked["a"].isna().loc[1])

@@ -123,7 +123,7 @@ def adjust(
     names = rows.names
     inside = frozenset(names)
     own_equalities = tuple(equality for equality in equalities_of(edits) if set(_names(equality)) <= inside)
-    plan = derivations(names, own_equalities, system.decimals)
+    plan = derivations(names, own_equalities, system.decimals, listed=_listed(system))
     grid = Grid(names, system.decimals, scale, plan)
     # Without a grid the dependents are computed too, in the order in which the rule is written.
     start = _compute(values, names, plan, computed)
@@ -170,6 +170,17 @@ def adjust(
         cost,
         _beyond_range(values, result, system),
         plan,
+    )
+
+
+def _listed(system: System) -> frozenset[str]:
+    """Variables that some edit restricts to a finite set of values, whichever alternative is taken."""
+    return frozenset(
+        name
+        for constraint in system.constraints
+        for alternative in constraint.alternatives
+        for membership in alternative.memberships
+        for name in membership.variables
     )
 
 

@@ -102,14 +102,7 @@ def constraint_of(edit: Edit, movable: frozenset[str]) -> Constraint:
     """
     alternatives = _conjunction(edit.parts, edit, movable)
     if len(alternatives) > MOST_ALTERNATIVES:
-        raise EditError(
-            Problem(
-                f"edit {edit.name!r} can be met in {len(alternatives)} different ways; at most {MOST_ALTERNATIVES} "
-                "are understood",
-                edit.place,
-                "split it into several edits",
-            )
-        )
+        raise _too_many(edit)
     return Constraint(edit.name, alternatives)
 
 
@@ -117,8 +110,21 @@ def _conjunction(parts: Sequence[Part], edit: Edit, movable: frozenset[str]) -> 
     result: tuple[Alternative, ...] = (Alternative(),)
     for part in parts:
         ways = _alternatives(part, edit, movable)
+        # Counted before they are made: a conjunction of disjunctions has exponentially many.
+        if len(result) * len(ways) > MOST_ALTERNATIVES:
+            raise _too_many(edit)
         result = tuple(one & other for one, other in itertools.product(result, ways))
     return result
+
+
+def _too_many(edit: Edit) -> EditError:
+    return EditError(
+        Problem(
+            f"edit {edit.name!r} can be met in more than {MOST_ALTERNATIVES} different ways",
+            edit.place,
+            "split it into several edits",
+        )
+    )
 
 
 def _alternatives(  # noqa: PLR0911 - one return for each kind

@@ -84,6 +84,7 @@ def derivations(
     equalities: Sequence[Equality],
     decimals: Mapping[str, int | None],
     fixed: frozenset[str] = frozenset(),
+    listed: frozenset[str] = frozenset(),
 ) -> Derivations:
     """Choose dependents for all equalities and an order in which to compute them.
 
@@ -97,6 +98,9 @@ def derivations(
         Published grid.
     fixed : frozenset of str
         Variables that may appear but are not masked: never dependents.
+    listed : frozenset of str
+        Variables that have to take one of a finite set of values: dependents only if nothing else will do, because what
+        is computed seldom falls on the list.
     """
     products: list[ProductDerivation] = []
     searched: list[str] = []
@@ -105,7 +109,7 @@ def derivations(
     in_linear = {name for coefficients, _ in rows for name in coefficients}
     for equality in equalities:
         if isinstance(equality.part, ProductPart):
-            found = _product_derivation(equality.part, decimals, taken, in_linear)
+            found = _product_derivation(equality.part, decimals, taken, in_linear, listed)
             if found is None:
                 searched.append(equality.name)
             else:
@@ -117,7 +121,7 @@ def derivations(
         if not isinstance(equality.part, ProductPart)
     ]
     names = [equality.name for equality in equalities if not isinstance(equality.part, ProductPart)]
-    linear, missed = _linear_derivations(variables, rows, totals, names, decimals, frozenset(taken))
+    linear, missed = _linear_derivations(variables, rows, totals, names, decimals, frozenset(taken), listed)
     searched.extend(missed)
     steps, stuck = _order([*linear, *products], {*fixed})
     for derivation in stuck:
@@ -141,7 +145,11 @@ def _row(part: LinearPart | LinearConstraint) -> tuple[dict[str, Fraction], Frac
 
 
 def _product_derivation(
-    part: ProductPart, decimals: Mapping[str, int | None], taken: set[str], in_linear: set[str]
+    part: ProductPart,
+    decimals: Mapping[str, int | None],
+    taken: set[str],
+    in_linear: set[str],
+    listed: frozenset[str],
 ) -> ProductDerivation | None:
     """Form ``dependent = coefficient * product`` of a monomial equality, when it has one."""
     if part.constant == 0 or part.coefficient == 0:
@@ -163,7 +171,13 @@ def _product_derivation(
     if not choices:
         return None
     return min(
-        choices, key=lambda choice: (choice.variable != part.total, choice.coarsen, choice.variable in in_linear)
+        choices,
+        key=lambda choice: (
+            choice.variable in listed,
+            choice.variable != part.total,
+            choice.coarsen,
+            choice.variable in in_linear,
+        ),
     )
 
 
@@ -189,6 +203,7 @@ def _linear_derivations(
     names: Sequence[str],
     decimals: Mapping[str, int | None],
     taken: frozenset[str],
+    listed: frozenset[str],
 ) -> tuple[list[LinearDerivation], list[str]]:
     """Solve the linear equalities for dependents whose values always lie on their grid."""
     if not rows:
@@ -197,7 +212,7 @@ def _linear_derivations(
     rank = len(eliminate(rows, candidates))
     wanted = [total for total in totals if total in candidates]
     position = {name: place for place, name in enumerate(variables)}
-    order = sorted(candidates, key=lambda name: (name not in wanted, -position[name]))
+    order = sorted(candidates, key=lambda name: (name in listed, name not in wanted, -position[name]))
     first: list[LinearDerivation] | None = None
     for chosen in itertools.islice(itertools.combinations(order, rank), _MOST_CHOICES):
         solved = eliminate(rows, chosen)

@@ -36,6 +36,7 @@ NEAREST_MEMBERS = 3
 _TANGENTS = 60
 
 
+@np.errstate(over="ignore", invalid="ignore")
 def nearest_feasible(
     system: System, values: NDArray[np.float64], index: NDArray[np.int64], margin: float = 0.0
 ) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
@@ -150,6 +151,8 @@ def _project(
     points = target.copy()
     project_points(points, equal, equal_bound, own, own_bound, below, below_bound, status)
     moving = np.flatnonzero(status == 0) if products else np.zeros(0, dtype=np.int64)
+    # An inequality that was violated once stays on its boundary: letting go of it again would go back and forth.
+    bound_once = np.zeros((len(values), len(products)), dtype=np.bool_)
     for _ in range(_TANGENTS):
         if not len(moving):
             break
@@ -157,7 +160,9 @@ def _project(
         fetch = fetcher(system, before * scale, index[moving])
         normals, bounds = np.zeros((len(moving), len(products), len(scale))), np.zeros((len(moving), len(products)))
         for number, product in enumerate(products):
-            _tangent(product, fetch, system.position, normals[:, number], bounds[:, number])
+            once = bound_once[moving, number]
+            _tangent(product, fetch, system.position, normals[:, number], bounds[:, number], once)
+            bound_once[moving, number] = once
         after = target[moving].copy()
         reached = np.zeros(len(moving), dtype=np.int8)
         project_points(after, equal, equal_bound[moving], normals * scale, bounds, below, below_bound[moving], reached)
@@ -242,6 +247,7 @@ def _tangent(
     position: Mapping[str, int],
     normal: NDArray[np.float64],
     bound: NDArray[np.float64],
+    once: NDArray[np.bool_],
 ) -> None:
     """Write the tangent of a product at the current points; NaN bound where it does not bind or is not defined."""
     left, right = product_sides(product, fetch)
@@ -264,7 +270,8 @@ def _tangent(
     length = np.sqrt(np.sum(normal**2, axis=1))
     binding = (length > 0) & np.isfinite(length) & np.isfinite(bound)
     if product.relation != "==":
-        binding &= beyond(product, left - right, np.zeros(len(bound)))
+        once |= beyond(product, left - right, np.zeros(len(bound)))
+        binding &= once
     normal[binding] /= length[binding, None]
     bound[binding] /= length[binding]
     normal[~binding] = 0.0

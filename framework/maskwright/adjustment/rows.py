@@ -6,7 +6,7 @@ published as they are. A row that stands for a whole cluster satisfies an edit o
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
@@ -14,6 +14,7 @@ import numpy as np
 import pyarrow as pa
 
 from maskwright.data.columns import Cells, Columns, number_cells
+from maskwright.data.number_text import libxml2_numbers
 from maskwright.edits.binary64 import evaluate_binary64, evaluate_xpath
 from maskwright.edits.check import evaluate
 from maskwright.edits.exact import evaluate_exact
@@ -70,7 +71,7 @@ class Rows:
         def judge(columns: Columns) -> NDArray[np.bool_]:
             verdict = evaluate(edit, columns, self.domain)
             if edit.binding == "xpath1":
-                return verdict.holds
+                return verdict.holds & (evaluate_xpath(edit.expression, _as_libxml2(columns), self.domain).holds)
             if not both:
                 return verdict.holds | verdict.unknown
             return verdict.unknown | (verdict.holds & evaluate_binary64(edit.expression, columns, self.domain))
@@ -138,6 +139,15 @@ class Rows:
         starts = np.cumsum(counts) - counts
         positions = np.repeat(bounds[index] - starts, counts) + np.arange(int(counts.sum()))
         return order[positions], starts
+
+
+def _as_libxml2(columns: Columns) -> Columns:
+    """The same cells with their numbers as libxml2 reads them."""
+    cells = {name: columns[name] for name in columns.names}
+    return Columns(
+        columns.n,
+        {name: replace(each, numbers=libxml2_numbers(each.numbers, each.decimals)) for name, each in cells.items()},
+    )
 
 
 @lru_cache(maxsize=1024)

@@ -71,6 +71,7 @@ def system_of(
     return System(rows, constraints, scale, decimals, listed)
 
 
+@np.errstate(over="ignore", invalid="ignore")
 def violated(system: System, values: NDArray[np.float64]) -> dict[str, NDArray[np.bool_]]:
     """Rows that violate each constraint by more than rounding in binary64 (relative 1e-9); edit name to shape (r,)."""
     index = np.arange(len(values))

@@ -119,6 +119,27 @@ def _grid_text(scaled: NDArray[np.int64], missing: NDArray[np.bool_], decimals: 
     return pc.if_else(null, pa.scalar(None, pa.string()), signed)
 
 
+def libxml2_numbers(values: NDArray[np.float64], decimals: int | None) -> NDArray[np.float64]:
+    """Numbers as libxml2 reads their text, which is not always the nearest binary64.
+
+    It reads the digits before and after the point apart and adds them, so 2.688 becomes the binary64 below. A file that
+    every XPath engine should accept has to hold in this reading too.
+
+    Parameters
+    ----------
+    values : ndarray of shape (n,), float64
+        On a grid of `decimals`; NaN stays.
+    decimals : int or None
+        0 or None: as they are.
+    """
+    if not decimals:
+        return values
+    scaled = np.rint(np.abs(values) * 10.0**decimals)
+    whole = np.floor(scaled / 10.0**decimals)
+    fraction = (scaled - whole * 10.0**decimals) / 10.0**decimals
+    return np.where(scaled < 2.0**53, np.copysign(whole + fraction, values), values)
+
+
 def plain_text(value: float) -> str:
     """Shortest decimal text without exponent that reads back as `value`; ``0`` for negative zero."""
     if value == 0:

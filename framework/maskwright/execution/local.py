@@ -8,11 +8,12 @@ from __future__ import annotations
 import itertools
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from threading import Lock
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from scipy.spatial import cKDTree
 
 from maskwright.errors import InputError, MaskwrightError, PluginError
 from maskwright.execution.blocks import kd_blocks
@@ -182,7 +183,10 @@ def protect_group(
     else:
         results = [task(number) for number in range(len(pieces))]
     progress(1.0)
-    return _assemble(pieces, results, values.shape, variables)
+    result = _assemble(pieces, results, values.shape, variables)
+    if work.method.k_parameter is None or not missing.any():
+        return result
+    return _with_enough_values(result, missing, scale, int(getattr(work.params, work.method.k_parameter)))
 
 
 def _weights(data: Dataset) -> NDArray[np.float64] | None:
@@ -286,6 +290,36 @@ def _assemble(
     if not clustered:
         return GroupResult(values, missing, changed, None, None, notes)
     return GroupResult(values, missing, changed, labels, np.concatenate(representatives), notes)
+
+
+def _with_enough_values(
+    result: GroupResult, missing: NDArray[np.bool_], scale: NDArray[np.float64], k: int
+) -> GroupResult:
+    """Representatives that rest on at least k values each.
+
+    A cluster in which fewer than k records have a value would publish an average of those few, in the end the true
+    value of one. It gets the value of the nearest cluster with enough, or the mean of all.
+    """
+    if result.labels is None or result.representatives is None:
+        return result
+    representatives = result.representatives.copy()
+    clusters = len(representatives)
+    points = np.nan_to_num(representatives / scale)
+    replaced = 0
+    for column in range(representatives.shape[1]):
+        present = np.bincount(result.labels[~missing[:, column]], minlength=clusters)
+        few, enough = np.flatnonzero((present > 0) & (present < k)), np.flatnonzero(present >= k)
+        if not len(few):
+            continue
+        if not len(enough):
+            representatives[few, column] = float(np.mean(result.values[~missing[:, column], column]))
+        else:
+            _, nearest = cKDTree(points[enough]).query(points[few])
+            representatives[few, column] = representatives[enough[np.asarray(nearest)], column]
+        replaced += len(few)
+    values = np.where(result.missing, np.nan, representatives[result.labels])
+    notes = dict(result.notes) | ({"values taken from the nearest cluster": replaced} if replaced else {})
+    return replace(result, values=values, representatives=representatives, notes=notes)
 
 
 def _gather(notes: dict[str, Any], more: Mapping[str, Any]) -> None:

@@ -127,7 +127,7 @@ def choose_operators(group: Sequence[str], variables: Mapping[str, Variable], ed
     Arithmetic means keep linear equalities; geometric means keep products; a lower median is a value of the file. A
     variable under edits of several kinds takes the arithmetic mean, and the product's total is computed.
     """
-    inside = [part for edit in edits if set(edit.variables) <= set(group) for part in edit.parts]
+    inside = [part for edit in edits for part in edit.parts]
     linear = {name for part in inside if isinstance(part, LinearPart) for name, _ in part.coefficients}
     equal = {
         name
@@ -135,11 +135,15 @@ def choose_operators(group: Sequence[str], variables: Mapping[str, Variable], ed
         if isinstance(part, LinearPart) and part.relation == "=="
         for name, _ in part.coefficients
     }
-    products = [part for part in inside if isinstance(part, ProductPart) and part.relation == "=="]
+    products = [
+        part
+        for part in inside
+        if isinstance(part, ProductPart) and part.relation == "==" and set(product_names(part)) <= set(group)
+    ]
     in_products = Components(group)
     for part in products:
         in_products.join(product_names(part))
-    domain = {name for part in inside if isinstance(part, DomainPart) for name in part.variables}
+    domain = {name for part in inside if isinstance(part, DomainPart) for name in part.variables if name in group}
     chosen: dict[str, str] = {}
     computed: list[str] = []
     for part in products:

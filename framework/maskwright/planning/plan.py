@@ -213,7 +213,8 @@ def _plan_group(
     masked: frozenset[str],
     data: Dataset | None,
 ) -> Group:
-    operators = choose_operators(group, known, edits)
+    own = EditSet(tuple(edit for edit in edits if set(edit.variables) & masked <= set(group)))
+    operators = choose_operators(group, known, own)
     strata = None
     if data is not None:
         if step.planning.missing == "refuse" and any(data[name].missing.any() for name in group):

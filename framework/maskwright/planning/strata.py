@@ -16,7 +16,7 @@ from scipy.spatial import cKDTree
 from maskwright.data.columns import Columns
 from maskwright.edits.binary64 import evaluate_xpath
 from maskwright.edits.domain import Domain, domain_tuples
-from maskwright.edits.edit import EditSet, GoverningPart
+from maskwright.edits.edit import DomainPart, EditSet, GoverningPart
 from maskwright.edits.exact import evaluate_exact
 from maskwright.edits.expression import variable_names
 from maskwright.errors import InputError
@@ -101,11 +101,31 @@ def stratify(
     n = len(data)
     if n < k:
         raise InputError(f"k = {k} is larger than the number of records, {n}: no group of {k} records exists")
+    criteria = _conditions(data, group, edits, masked)
+    for name in geometric:
+        values = np.nan_to_num(np.asarray(data[name].values, dtype=np.float64))
+        code = np.sign(values).astype(np.int64) + 1
+        criteria.append((None, code, [f"{name} {what}" for what in ("< 0", "= 0", "> 0")]))
+    if by_missing:
+        criteria.extend(
+            (None, data[name].missing.astype(np.int64), [f"{name} present", f"{name} missing"]) for name in group
+        )
+    return _merge(_cross(criteria, n), data, group, k, criteria)
+
+
+def _conditions(
+    data: Dataset, group: Sequence[str], edits: EditSet, masked: frozenset[str]
+) -> list[tuple[str | None, NDArray[np.int64], list[str]]]:
+    """Criteria from edits: conditions that govern, and unmasked values that masked ones have to occur with."""
     criteria: list[tuple[str | None, NDArray[np.int64], list[str]]] = []
     columns: Columns | None = None
     domain: Domain | None = None
     for edit in edits:
         for part in edit.parts:
+            if isinstance(part, DomainPart) and set(part.variables) & set(group):
+                outside = [name for name in part.variables if name not in masked]
+                if outside:
+                    criteria.append((edit.name, *_values_of(data, outside)))
             if not isinstance(part, GoverningPart):
                 continue
             used = set(variable_names(part.condition))
@@ -120,15 +140,18 @@ def stratify(
             code = np.where(unknown, 2, verdict.holds.astype(np.int64))
             said = [f"condition of {edit.name} {what}" for what in ("does not hold", "holds", "is unknown")]
             criteria.append((edit.name, code, said))
-    for name in geometric:
-        values = np.nan_to_num(np.asarray(data[name].values, dtype=np.float64))
-        code = np.sign(values).astype(np.int64) + 1
-        criteria.append((None, code, [f"{name} {what}" for what in ("< 0", "= 0", "> 0")]))
-    if by_missing:
-        criteria.extend(
-            (None, data[name].missing.astype(np.int64), [f"{name} present", f"{name} missing"]) for name in group
-        )
-    return _merge(_cross(criteria, n), data, group, k, criteria)
+    return criteria
+
+
+def _values_of(data: Dataset, names: Sequence[str]) -> tuple[NDArray[np.int64], list[str]]:
+    """Code of each combination of unmasked values: a masked value has to occur with the one it is published with."""
+    codes = np.zeros(len(data), dtype=np.int64)
+    for name in names:
+        column = data[name]
+        _, code = np.unique(np.where(column.missing, np.nan, column.values.astype(np.float64)), return_inverse=True)
+        _, codes = np.unique(codes * (int(code.max(initial=0)) + 1) + code, return_inverse=True)
+    count = int(codes.max(initial=-1)) + 1
+    return codes, [f"value {number + 1} of {', '.join(names)}" for number in range(count)]
 
 
 def _cross(
@@ -139,7 +162,7 @@ def _cross(
         return np.zeros(n, dtype=np.int64), np.zeros((1, 0), dtype=np.int64)
     codes = np.zeros(n, dtype=np.int64)
     for _, code, _ in criteria:
-        _, codes = np.unique(codes * 3 + code, return_inverse=True)
+        _, codes = np.unique(codes * (int(code.max(initial=0)) + 1) + code, return_inverse=True)
     _, first = np.unique(codes, return_index=True)
     return codes, np.stack([code[first] for _, code, _ in criteria], axis=1)
 
