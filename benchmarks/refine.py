@@ -86,7 +86,7 @@ def main():
     print(f"{'data':<22} {'k':>3} {'partition':<32} {'loss %':>9} {'CPU s':>9} {'loss':>8} {'CPU':>8} clusters (sizes)")
     if chosen.files:
         for path in sorted(chosen.files.glob("*.csv")):
-            if path.stem not in ("census", "tarragona", "eia"):
+            if path.stem not in ("census", "tarragona"):
                 continue
             block = block_of(np.loadtxt(path, delimiter=",", skiprows=1, ndmin=2))
             efforts = [(effort, {"effort": effort}) for effort in ("fast", "normal")]

@@ -67,9 +67,10 @@ def best_exchange(
 ) -> tuple[int, Index, Index]:
     """Find what a record can do that lowers the sum of squares most; return what, with which group and which member.
 
-    With D the mean of the record's group less that of the other, u the other mean less the record, y a member's offset
-    from its mean and h = 1 / size + 1 / other size, a swap changes the sum of squares by -2 D.u - h u.u - 2 (D + h u).y
-    - h y.y, which is linear in y and y.y. Over all offsets not longer than r it is lowest for y along D + h u.
+    With v the mean of the record's group less the record, u the other mean less the record, y a member's offset from
+    its mean and h = 1 / size + 1 / other size, a swap changes the sum of squares by
+    (2 - h) u.u - 2 u.v - 2 (v + (h - 1) u).y - h y.y.
+    Over all offsets not longer than r that is lowest for y of length r along v + (h - 1) u.
     """
     p, room = points.shape[1], 2 * k - 1
     here = of[record]
@@ -77,7 +78,8 @@ def best_exchange(
     size, error = own[p + SIZE], own[p + ERROR]
     squares = 0.0
     for j in range(p):
-        difference = points[record, j] - own[j]
+        difference = own[j] - points[record, j]
+        scratch[j] = difference
         squares += difference * difference
     leaving = squares * size / (size - 1.0)
     kind, partner_group, partner = NOTHING, -1, -1
@@ -91,21 +93,18 @@ def best_exchange(
         other_size = head[p + SIZE]
         best = min(best, -GAIN * (error + head[p + ERROR]))
         share = 1.0 / size + 1.0 / other_size
-        product = distance = steepness = 0.0
+        product = distance = 0.0
         for j in range(p):
-            mean = head[j]
-            between, towards = own[j] - mean, mean - points[record, j]
-            product += between * towards
+            towards = head[j] - points[record, j]
+            product += scratch[j] * towards
             distance += towards * towards
-            slope = between + share * towards
-            steepness += slope * slope
-            scratch[j] = -2.0 * slope
         if size > k and other_size < room:
             change = distance * other_size / (other_size + 1.0) - leaving
             if change < best:
                 best = change
                 kind, partner_group, partner = LEAVE, there, -1
-        constant = -2.0 * product - share * distance
+        constant = (2.0 - share) * distance - 2.0 * product
+        steepness = max(squares + (share - 1.0) * (2.0 * product + (share - 1.0) * distance), 0.0)
         members = int(other_size)
         radius = head[p + RADIUS]
         if constant - share * radius - 2.0 * math.sqrt(radius * steepness) < best:
@@ -113,7 +112,7 @@ def best_exchange(
                 piece = offsets[there, block]
                 c0 = c1 = c2 = c3 = 0.0
                 for j in range(p):
-                    slope = scratch[j]
+                    slope = -2.0 * (scratch[j] + (share - 1.0) * (head[j] - points[record, j]))
                     c0 += piece[j, 0] * slope
                     c1 += piece[j, 1] * slope
                     c2 += piece[j, 2] * slope
