@@ -73,12 +73,14 @@ def univariate_labels(values: NDArray[np.float64], k: int) -> NDArray[np.int64]:
     if n < 2 * k:
         return np.zeros(n, dtype=np.int64)
     # The compiler takes half a second to import: not before it is needed.
-    from maskwright_builtin.partitions.univariate_kernel import best_sizes, labels_of_cut
+    from maskwright_builtin.partitions.univariate_kernel import best_sizes, labels_of_cut, settle_ties
 
-    order = np.argsort(values, kind="stable")
-    sorted_values = centred(values[order, None])[:, 0]
+    # The default sort is several times faster than a stable one.
+    order = np.argsort(values)
+    settle_ties(values, order)
+    sorted_values = np.ascontiguousarray(centred(values[order, None])[:, 0])
     labels = np.empty(n, dtype=np.int64)
-    labels[order] = labels_of_cut(best_sizes(np.ascontiguousarray(sorted_values), k))
+    labels[order] = labels_of_cut(best_sizes(sorted_values, k))
     return labels
 
 
