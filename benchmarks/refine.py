@@ -90,7 +90,7 @@ def main():
                 continue
             block = block_of(np.loadtxt(path, delimiter=",", skiprows=1, ndmin=2))
             efforts = [(effort, {"effort": effort}) for effort in ("fast", "normal")]
-            efforts.append(("200 kicks per group", {"kicks_per_group": 200}))
+            efforts += [(f"{kicks} kicks per group", {"kicks_per_group": kicks}) for kicks in (80, 200)]
             for k in SIZES:
                 compare(path.stem, block, k, efforts, chosen.seed)
     block = gaussian(chosen.large)
