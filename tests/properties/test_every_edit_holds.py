@@ -162,3 +162,23 @@ def test_adjusting_twice_changes_nothing(seed: int) -> None:
     again = _protect(world, masked, "microaggregation", {"k": 30, "group_size": "all"})
     assert world.violations(again) == []
     assert len(again.drop_duplicates()) <= 2
+
+
+@pytest.mark.parametrize(
+    ("method", "params"),
+    [
+        ("individual_ranking", {"k": 3, "k_guarantee": "report"}),
+        ("fuzzy_microaggregation", {"k": 4}),
+        ("microaggregation", {"k": 3, "partition": "refine"}),
+        ("microaggregation", {"k": 3, "partition": "variable_size_mdav", "missing": "available_cases"}),
+    ],
+)
+def test_every_other_method_releases_only_what_obeys(method: str, params: dict[str, Any]) -> None:
+    """Whatever made the masked values: adjustment brings them onto every edit."""
+    for seed in range(20):
+        world = World(seed)
+        try:
+            masked = _protect(world, world.frame(30), method, params)
+        except mw.EditViolation:
+            continue
+        assert world.violations(masked) == []
