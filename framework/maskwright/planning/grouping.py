@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from maskwright.edits.edit import DomainPart, Edit, EditSet, GoverningPart, LinearPart, Part, ProductPart, RangePart
+from maskwright.edits.edit import DomainPart, Edit, EditSet, GoverningPart, LinearPart, Part, ProductPart
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -46,20 +46,22 @@ class Components:
 
 
 def binds(edit: Edit, grouping: str) -> bool:
-    """Whether an edit needs its variables in one group under `grouping`."""
-    return any(_part_binds(part, grouping) for part in edit.parts)
+    """Whether an edit needs its variables in one group under `grouping`.
+
+    Under ``all_edits`` every edit does, also one that only lists ranges of several variables: it is one rule, and is
+    kept or broken as one.
+    """
+    return grouping == "all_edits" or any(_part_binds(part) for part in edit.parts)
 
 
-def _part_binds(part: Part, grouping: str) -> bool:
+def _part_binds(part: Part) -> bool:
     match part:
         case LinearPart(_, relation) | ProductPart(_, _, relation):
-            return relation == "==" or grouping == "all_edits"
+            return relation == "=="
         case GoverningPart() | DomainPart():
             return True
-        case RangePart():
-            return False
         case _:
-            return grouping == "all_edits"
+            return False
 
 
 def group_variables(

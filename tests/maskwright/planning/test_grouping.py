@@ -82,3 +82,10 @@ def test_a_product_whose_factor_is_a_total_is_computed() -> None:
     found = choose_operators(names, _variables(names), edits)
     assert set(found.names) == {"mean"}
     assert found.computed == ("tax",)
+
+
+def test_one_rule_with_ranges_of_several_variables_binds_them() -> None:
+    """It is kept or broken as one, so its variables are masked together; a range of one variable binds nothing."""
+    edits = mw.EditSet.parse(["a >= 0 and d >= 0", "b in [0, 9]"])
+    groups = group_variables(tuple("abcd"), edits, PlanningParams(group_size=1))
+    assert groups == [("a", "d"), ("b",), ("c",)]
