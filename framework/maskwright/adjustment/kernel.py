@@ -7,8 +7,13 @@ of a few dozen coordinates takes a handful of steps.
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import numpy as np
 from numba import njit, prange
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
 
 SOLVED = 0
 INFEASIBLE = 1
@@ -16,15 +21,16 @@ STALLED = 2
 
 _TOLERANCE = 1e-12
 _DEPENDENT = 1e-20
+_MANY = 20_000
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
-def _append(normal, basis, triangle, active):  # type: ignore[no-untyped-def]
-    """Orthogonalise `normal` against the basis (twice: Gram-Schmidt loses digits once); returns the squared rest."""
+def _append(normal, sign, basis, triangle, active):  # type: ignore[no-untyped-def]
+    """Orthogonalise ``sign * normal`` against the basis (twice: once loses digits); returns the squared rest."""
     dimension = normal.shape[0]
     rest = basis[active]
     for column in range(dimension):
-        rest[column] = normal[column]
+        rest[column] = sign * normal[column]
     for row in range(active):
         triangle[row, active] = 0.0
     for _ in range(2):
@@ -81,7 +87,7 @@ def _project_one(point, equal, equal_bound, own, own_bound, below, below_bound, 
             gap += normal[column] * point[column]
             size = max(size, abs(normal[column] * point[column]))
             length += normal[column] * normal[column]
-        squared = 0.0 if active == dimension else _append(normal, basis, triangle, active)
+        squared = 0.0 if active == dimension else _append(normal, 1.0, basis, triangle, active)
         if squared <= _DEPENDENT * length or active == dimension:
             if abs(gap) > 1e-9 * (1.0 + size):
                 return INFEASIBLE
@@ -118,7 +124,7 @@ def _project_one(point, equal, equal_bound, own, own_bound, below, below_bound, 
             # The constraint is -below . x >= -bound, so its normal is -below.
             squared = 0.0
             if active < dimension:
-                squared = _append(-below[worst], basis, triangle, active)
+                squared = _append(below[worst], -1.0, basis, triangle, active)
             else:
                 for row in range(active):
                     inner = 0.0
@@ -181,8 +187,51 @@ def _drop(leaving, active, basis, triangle, chosen, dual):  # type: ignore[no-un
     return active - 1
 
 
+@njit(cache=True, nogil=True, error_model="numpy")
+def _project_row(row, points, equal, equal_bound, own, own_bound, below, below_bound, status):  # type: ignore[no-untyped-def]
+    """Project one row; its point changes only when that worked."""
+    dimension = points.shape[1]
+    room = dimension + 1
+    work = (
+        np.empty((room, dimension)),
+        np.empty((room, room)),
+        np.empty(room, np.int64),
+        np.empty(room),
+        np.empty(room),
+        np.zeros(below.shape[0], np.bool_),
+    )
+    # Cell by cell: copying a row whole makes Numba compile three seconds of code that words an error about shapes.
+    point = np.empty(dimension)
+    for column in range(dimension):
+        point[column] = points[row, column]
+    status[row] = _project_one(point, equal, equal_bound[row], own[row], own_bound[row], below, below_bound[row], work)
+    if status[row] == SOLVED:
+        for column in range(dimension):
+            points[row, column] = point[column]
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def _project_few(points, equal, equal_bound, own, own_bound, below, below_bound, status):  # type: ignore[no-untyped-def]
+    for row in range(points.shape[0]):
+        _project_row(row, points, equal, equal_bound, own, own_bound, below, below_bound, status)
+
+
 @njit(cache=True, nogil=True, parallel=True, error_model="numpy")
-def project_points(points, equal, equal_bound, own, own_bound, below, below_bound, status):  # type: ignore[no-untyped-def]
+def _project_many(points, equal, equal_bound, own, own_bound, below, below_bound, status):  # type: ignore[no-untyped-def]
+    for row in prange(points.shape[0]):
+        _project_row(row, points, equal, equal_bound, own, own_bound, below, below_bound, status)
+
+
+def project_points(
+    points: NDArray[np.float64],
+    equal: NDArray[np.float64],
+    equal_bound: NDArray[np.float64],
+    own: NDArray[np.float64],
+    own_bound: NDArray[np.float64],
+    below: NDArray[np.float64],
+    below_bound: NDArray[np.float64],
+    status: NDArray[np.int8],
+) -> None:
     """Project every point in place onto its own polyhedron.
 
     The nearest x with ``equal @ x == equal_bound``, ``own @ x == own_bound`` and ``below @ x <= below_bound``.
@@ -200,20 +249,6 @@ def project_points(points, equal, equal_bound, own, own_bound, below, below_boun
     status : ndarray of shape (r,), int8
         Written: 0 solved, 1 infeasible, 2 stalled.
     """
-    rows, dimension = points.shape
-    for row in prange(rows):
-        room = dimension + 1
-        work = (
-            np.empty((room, dimension)),
-            np.empty((room, room)),
-            np.empty(room, np.int64),
-            np.empty(room),
-            np.empty(room),
-            np.zeros(below.shape[0], np.bool_),
-        )
-        point = points[row].copy()
-        status[row] = _project_one(
-            point, equal, equal_bound[row], own[row], own_bound[row], below, below_bound[row], work
-        )
-        if status[row] == SOLVED:
-            points[row] = point
+    # Threads take seconds to compile for: not before there are enough points to win them back.
+    project = _project_few if len(points) < _MANY else _project_many
+    project(points, equal, equal_bound, own, own_bound, below, below_bound, status)
