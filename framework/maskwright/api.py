@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, TypeVar
 
 from pydantic import BaseModel, ValidationError
 
+from maskwright.data.clusters import with_cluster_role, with_clusters
 from maskwright.data.dataset import Dataset
 from maskwright.data.declaration import VariableDeclaration
 from maskwright.data.frames import dataset_from_frame, frame_from_dataset
@@ -19,6 +20,7 @@ from maskwright.execution.local import Execution
 from maskwright.masking import mask
 from maskwright.measuring import Request, compute_measures
 from maskwright.notices import about_edits, about_publication, refuse_arithmetic_on_text
+from maskwright.pairing import paired
 from maskwright.planning.model import StepRequest
 from maskwright.planning.params import PlanningParams
 from maskwright.planning.plan import make_plan
@@ -47,6 +49,7 @@ def read(
     *,
     variables: Declarations | None = None,
     file_format: str | None = None,
+    cluster: str | None = None,
     **options: object,
 ) -> Dataset:
     """Read a file of microdata.
@@ -59,6 +62,9 @@ def read(
         ``{"V1": {"role": "weight"}}``; the rest is inferred.
     file_format : str, optional
         Name of the source plugin, when the ending does not tell.
+    cluster : str, optional
+        Variable that identifies clusters of records (households): k and linkage then count clusters. Its role is
+        `other` unless it is declared otherwise.
     **options
         Of the format: ``record="Record"`` (XML), ``delimiter=";"``, ``encoding="latin-1"`` (CSV).
 
@@ -70,7 +76,11 @@ def read(
     source = find_source(file_format or Path(path))
     params = _params(source.params, options, f"options of {source.name}")
     reading = source.open(Path(path), params, silent)
-    return read_dataset(reading.batches(), lambda: reading.layout, _declared(variables), file=str(path))
+    declared = _declared(variables)
+    if cluster is not None:
+        declared = with_cluster_role(declared, cluster)
+    data = read_dataset(reading.batches(), lambda: reading.layout, declared, file=str(path))
+    return data if cluster is None else with_clusters(data, cluster)
 
 
 def read_edits(path: str | Path) -> EditSet:
@@ -135,6 +145,9 @@ def protect(
     """
     told = reporter or Quiet()
     original = _dataset(data, declared)
+    step = step_request(method, params or {}, variables, groups)
+    if original.clusters is not None and step.k is not None and not step.method.counts_clusters:
+        raise InputError(f"{method} counts k in single records, and the data declare clusters of records")
     stated = _edits(edits) + declared_bounds(original.variables)
     refuse_identifiers(stated, [column.name for column in original if column.variable.role == "identifier"])
     domain = Domain.from_dataset(original, domain_tuples(stated))
@@ -142,7 +155,6 @@ def protect(
     rules, _ = applicable(stated, arrival, original)
     refuse_contradictions(rules, original.variables)
     refuse_arithmetic_on_text(rules, original)
-    step = step_request(method, params or {}, variables, groups)
     broken = {each.name: each.violations for each in arrival.edits}
     plan = make_plan([step], original.variables, rules, original, broken)
     _tell(told, arrival, original, plan)
@@ -224,6 +236,7 @@ def measure(
     *,
     edits: EditSet | Sequence[object] | None = None,
     key: str | None = None,
+    cluster: str | None = None,
     variables: Sequence[str] | None = None,
     declared: Declarations | None = None,
     seed: int = 0,
@@ -240,6 +253,8 @@ def measure(
         For measures that use them.
     key : str, optional
         Variable that identifies a record in both files; it is not measured.
+    cluster : str, optional
+        Variable of the original that identifies clusters of records (households), when `read` was not told.
     variables : sequence of str, optional
         To compare; by default the numeric confidential and quasi-identifying ones of both files.
     seed : int
@@ -250,6 +265,8 @@ def measure(
     dict of label to Measurement
     """
     before, after = _dataset(original, declared), _dataset(masked, declared)
+    if cluster is not None:
+        before = with_clusters(before, cluster).without([cluster])
     if key is not None:
         before, after = paired(before, after, key)
     requests = measure_requests(measures)
@@ -277,40 +294,6 @@ def measure_requests(measures: MeasureNames) -> list[Request]:
         if labels.count(label) > 1:
             raise InputError(f"two measures are reported as {label!r}; name one with 'as'")
     return requests
-
-
-def paired(original: Dataset, masked: Dataset, key: str) -> tuple[Dataset, Dataset]:
-    """Pair records by a key: the masked file gets the origin of each record; the key is left out of both.
-
-    Raises
-    ------
-    InputError
-        When the key is missing, occurs twice, or a masked record has no original.
-    """
-    from dataclasses import replace
-
-    import pandas as pd
-
-    keys = []
-    for what, data in (("original", original), ("masked file", masked)):
-        column = data[key]
-        if column.missing.any():
-            raise InputError(f"key {key!r} is missing in {int(column.missing.sum())} record(s) of the {what}")
-        texts = (
-            column.values
-            if column.variable.is_numeric
-            else [column.variable.categories[code] for code in column.values]
-        )
-        index = pd.Index(texts)
-        if not index.is_unique:
-            raise InputError(f"key {key!r} is not unique: {int(index.duplicated().sum())} repeats in the {what}")
-        keys.append(index)
-    if keys[0].dtype != keys[1].dtype:
-        keys = [index.astype(str) for index in keys]
-    origin = keys[0].get_indexer(keys[1])
-    if (origin < 0).any():
-        raise InputError(f"{int((origin < 0).sum())} masked record(s) have a {key!r} that no original record has")
-    return original.without([key]), replace(masked.without([key]), origin=origin.astype("int64"))
 
 
 def _params(

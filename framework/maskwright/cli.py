@@ -122,6 +122,8 @@ def build_parser() -> argparse.ArgumentParser:
         "--edits", type=Path, action="append", default=[], metavar="FILE", help="for measures that use edits"
     )
     measure.add_argument("--key", metavar="NAME", help="variable that identifies a record in both files")
+    measure.add_argument("--weight", metavar="NAME", help="sampling weight of the original, for weighted measures")
+    measure.add_argument("--cluster", metavar="NAME", help="variable of the original that names clusters (households)")
     measure.add_argument("--measure", action="append", default=[], dest="measures", metavar="NAME",
                          help="pil, sse and distance_record_linkage if none is named")  # fmt: skip
     measure.add_argument("--set", action="append", default=[], dest="overrides", metavar="name.param=v")
@@ -216,7 +218,7 @@ def _measure(chosen: argparse.Namespace) -> int:
 
     found = measure_files(
         chosen.original, chosen.masked, chosen.measures, chosen.overrides, record=chosen.record, edits=chosen.edits,
-        key=chosen.key, reporter=_reporter(chosen.json),
+        key=chosen.key, weight=chosen.weight, cluster=chosen.cluster, reporter=_reporter(chosen.json),
     )  # fmt: skip
     if chosen.json:
         _print_json({"measures": found})

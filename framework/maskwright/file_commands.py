@@ -6,6 +6,8 @@ import contextlib
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
+from maskwright.data.clusters import with_clusters
+from maskwright.data.declaration import VariableDeclaration
 from maskwright.data.inference import read_dataset
 from maskwright.edits.domain import Domain, domain_tuples
 from maskwright.edits.edit import EditSet
@@ -19,6 +21,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
     from pathlib import Path
 
+    from maskwright.data.dataset import Dataset
     from maskwright.edits.check import Outcome
     from maskwright.plugins.source import Source
 
@@ -77,11 +80,14 @@ def measure_files(
     record: str | None,
     edits: Sequence[Path],
     key: str | None,
+    weight: str | None = None,
+    cluster: str | None = None,
     reporter: Reporter,
 ) -> dict[str, dict[str, Any]]:
     """Measure a masked file against its original; returns label to plain measurement."""
-    from maskwright.api import measure_requests, paired
+    from maskwright.api import measure_requests
     from maskwright.measuring import compute_measures, measurement_json
+    from maskwright.pairing import paired
 
     wanted: dict[str, dict[str, object]] = {
         name: {} for name in (measures or ("pil", "sse", "distance_record_linkage"))
@@ -92,7 +98,10 @@ def measure_files(
         wanted[name][parameter] = value
     requests = measure_requests([{name: params} for name, params in wanted.items()])
     with stage(reporter, "Reading"):
-        before, after = _load(original, record), _load(masked, record)
+        declared = {} if weight is None else {weight: VariableDeclaration(role="weight")}
+        before, after = _load(original, record, declared), _load(masked, record)
+    if cluster is not None:
+        before = with_clusters(before, cluster).without([cluster])
     if key is not None:
         before, after = paired(before, after, key)
     missing = [
@@ -188,10 +197,10 @@ def _source(path: Path, record: str | None) -> tuple[Source, Any]:
     return source, source.params()
 
 
-def _load(path: Path, record: str | None) -> Any:
+def _load(path: Path, record: str | None, declared: Mapping[str, VariableDeclaration] | None = None) -> Dataset:
     source, params = _source(path, record)
     reading = source.open(path, params, lambda _: None)
-    return read_dataset(reading.batches(), lambda: reading.layout, {})
+    return read_dataset(reading.batches(), lambda: reading.layout, declared, file=path.name)
 
 
 def _override(text: str) -> tuple[str, str, object]:

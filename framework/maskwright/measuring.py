@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -16,6 +16,7 @@ from maskwright.randomness import generator
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
+    from numpy.typing import NDArray
     from pydantic import BaseModel
 
     from maskwright.data.dataset import Dataset
@@ -77,15 +78,51 @@ def compute_measures(
             "give the variable that identifies them with --key"
         )
     names = tuple(variables) if variables is not None else compared_variables(original, masked)
+    weights, about_weights = record_weights(original)
     results: dict[str, Measurement] = {}
     for request in requests:
         with stage(reporter, f"Measuring {request.label}") as progress:
-            comparison = Comparison(original, masked, names, edits, masked.origin, plan, progress)
+            comparison = Comparison(
+                original, masked, names, edits, masked.origin, weights, original.clusters, plan, progress
+            )
             found = request.measure.compute(comparison, request.params, generator(seed, "measure", request.label))
         if not isinstance(found, Measurement):
             raise PluginError(f"measure {request.measure.name!r} returned a {type(found).__name__}, not a Measurement")
-        results[request.label] = found
+        notes = (*found.notes, *about_weights, *_about_clusters(request.measure, original))
+        results[request.label] = replace(found, notes=notes)
     return results
+
+
+def record_weights(original: Dataset) -> tuple[NDArray[np.float64] | None, tuple[str, ...]]:
+    """Weights of the records, and why there are none although some are declared.
+
+    Returns
+    -------
+    ndarray of shape (n,) or None
+        Of the one numeric variable of role weight; none may be missing, negative or infinite, and not all zero.
+    tuple of str
+    """
+    named = [column for column in original if column.variable.role == "weight"]
+    if not named:
+        return None, ()
+    if len(named) > 1:
+        return None, (f"no weights are used: several variables have that role ({', '.join(c.name for c in named)})",)
+    (column,) = named
+    if not column.variable.is_numeric:
+        return None, (f"no weights are used: {column.name} holds categories",)
+    weights = np.asarray(column.values, dtype=np.float64)
+    wrong = int(np.sum(column.missing | ~(np.isfinite(weights) & (weights >= 0.0))))
+    if wrong:
+        return None, (f"no weights are used: {column.name} is missing, negative or infinite in {wrong} record(s)",)
+    if not weights.any():
+        return None, (f"no weights are used: {column.name} is zero in every record",)
+    return weights, ()
+
+
+def _about_clusters(measure: Measure, original: Dataset) -> tuple[str, ...]:
+    if original.clusters is None or measure.counts_clusters or measure.kind == "loss":
+        return ()
+    return ("this counts single records, although clusters of records are declared",)
 
 
 def measurement_json(request: Request, found: Measurement, threshold: float | None = None) -> dict[str, Any]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from maskwright.data.declaration import VariableDeclaration
@@ -106,6 +106,7 @@ def run(
         result = result.without_data()
         with clock("read back"), stage(told, "Reading back") as progress:
             released = read_back(data_file, described, result.masked.variables, progress)
+            released = replace(released, origin=result.masked.origin)
         with clock("validate"), stage(told, "Validating") as progress:
             outcome = _validate(release, prepared, progress)
         requests = [Request(each.label, each.measure, each.params) for each in described.measures]

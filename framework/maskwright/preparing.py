@@ -9,6 +9,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
+from maskwright.data.clusters import with_cluster_role, with_clusters
 from maskwright.data.inference import read_dataset
 from maskwright.data.variable import Variable
 from maskwright.edits.domain import Domain, domain_tuples
@@ -136,19 +137,13 @@ def prepare(described: Pipeline, told: Reporter, clock: Clock | None = None) -> 
         Under ``on_input_violation: fail``.
     """
     timed = clock or Clock()
-    if described.data.cluster is not None:
-        raise InputError(
-            Problem(
-                "data.cluster is declared, but no method of this version counts k in clusters of records",
-                described.data.place,
-                "remove 'cluster', knowing that k then counts single records",
-            )
-        )
+    _refuse_methods_that_count_records(described)
     _refuse_small_blocks(described)
     with timed("read"), stage(told, f"Reading {described.data.path.name}") as progress:
         original = load(
-            described.data.path, described.data.source, described.data.params, described.data.variables, progress
-        )
+            described.data.path, described.data.source, described.data.params, described.data.variables, progress,
+            cluster=described.data.cluster,
+        )  # fmt: skip
     identifiers = [Variable(name, "nominal", "identifier") for name in identifiers_of(described.data.variables)]
     stated = read_rules(described) + declared_bounds(original.variables)
     refuse_identifiers(stated, [variable.name for variable in identifiers])
@@ -201,6 +196,24 @@ def _is_deterministic(step: Step) -> bool:
     return step.method.deterministic and (step.partition is None or step.partition.partition.deterministic)
 
 
+def _refuse_methods_that_count_records(described: Pipeline) -> None:
+    """With clusters of records declared, k is a number of clusters; a method that promises k has to count them."""
+    if described.data.cluster is None:
+        return
+    problems = [
+        Problem(
+            f"step {step.index}: {step.method.name} counts k in single records, and data.cluster declares clusters of "
+            f"records ({described.data.cluster})",
+            step.place,
+            "use a method that counts clusters, or remove 'cluster', knowing that k then counts single records",
+        )
+        for step in described.steps
+        if step.method.k_parameter is not None and not step.method.counts_clusters
+    ]
+    if problems:
+        raise InputError(problems)
+
+
 def _refuse_small_blocks(described: Pipeline) -> None:
     """A block has to hold two clusters, or a file just above the block size would be cut below k."""
     size = described.execution.block_size
@@ -221,18 +234,28 @@ def load(
     params: Any,
     declared: Mapping[str, VariableDeclaration] | None = None,
     progress: Progress = silent,
+    cluster: str | None = None,
 ) -> Dataset:
-    """Read a data file, all but its declared identifiers: those are never published, so they are not even kept."""
+    """Read a data file, all but its declared identifiers: those are never published, so they are not even kept.
+
+    The variable `cluster` makes the clusters of records; it is `other` unless it is declared otherwise.
+    """
     reading = source.open(path, params, progress)
     batches = iter(reading.batches())
     first = next(batches, None)
     stated = dict(declared or {})
+    identifies = [name for name, each in stated.items() if each.role == "identifier"]
+    if cluster is not None:
+        stated = with_cluster_role(stated, cluster)
     if first is None:
         return read_dataset((), lambda: reading.layout, stated, file=path.name)
-    hidden = [name for name, each in stated.items() if each.role == "identifier" and name in first.schema.names]
+    hidden = [name for name in identifies if name in first.schema.names and name != cluster]
     kept = (batch.drop_columns(hidden) if hidden else batch for batch in itertools.chain((first,), batches))
     known = {name: each for name, each in stated.items() if name not in hidden}
-    return read_dataset(kept, lambda: reading.layout, known, file=path.name)
+    data = read_dataset(kept, lambda: reading.layout, known, file=path.name)
+    if cluster is None:
+        return data
+    return with_clusters(data, cluster).without([cluster] if cluster in identifies else [])
 
 
 def read_rules(described: Pipeline) -> EditSet:

@@ -108,7 +108,8 @@ def without_violations(data: Dataset, edits: EditSet) -> tuple[Dataset, int]:
     domain = Domain.from_dataset(data, domain_tuples(edits))
     chosen = np.concatenate([_obeys(columns, edits, domain) for columns in chunks_of(data)])
     smaller = tuple(Column(column.variable, column.values[chosen], column.missing[chosen]) for column in data)
-    return replace(data, columns=smaller), int(np.sum(~chosen))
+    clusters = None if data.clusters is None else np.unique(data.clusters[chosen], return_inverse=True)[1]
+    return replace(data, columns=smaller, clusters=clusters), int(np.sum(~chosen))
 
 
 def _obeys(columns: Columns, edits: EditSet, domain: Domain) -> NDArray[np.bool_]:

@@ -86,6 +86,8 @@ class Dataset:
     origin : ndarray of shape (n,), int64, or None
         For every record the 0-based position of the original record it comes from, when records were dropped
         (sampling); None when record i comes from original record i.
+    clusters : ndarray of shape (n,), int64, or None
+        Cluster of records (household) of each record, 0..c-1, when the pipeline declares ``data: cluster``.
     notes : tuple of str
         What reading did that a person should know: cells coerced, missing cells counted, identifiers dropped.
     """
@@ -93,6 +95,7 @@ class Dataset:
     columns: tuple[Column, ...]
     layout: Layout = field(default_factory=Layout)
     origin: NDArray[np.int64] | None = None
+    clusters: NDArray[np.int64] | None = None
     notes: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:

@@ -166,6 +166,7 @@ def protect_group(
         block = Block(
             values=_frozen(values[records]), missing=_frozen(missing[records]), variables=variables, edits=work.edits,
             operators=work.operators, weights=None if weights is None else _frozen(weights[records]),
+            clusters=None if data.clusters is None else _frozen(data.clusters[records]),
             center=_frozen(center), scale=_frozen(scale), progress=shares.of(number),
         )  # fmt: skip
         if observe is not None:

@@ -5,7 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal
 
+from maskwright.data.shared_codes import shared_codes
 from maskwright.edits.edit import EditSet
+from maskwright.errors import InputError, unknown_name
 from maskwright.plugins.partition import NoParams
 from maskwright.progress import Progress, silent
 
@@ -32,6 +34,10 @@ class Comparison:
     edits : EditSet
     origin : ndarray of shape (m,), int64, or None
         Original record of each masked record; None when they are paired one to one in order.
+    weights : ndarray of shape (n,), float64, or None
+        Sampling weights of the original records: the one variable of role weight. None when there is none, or several.
+    clusters : ndarray of shape (n,), int64, or None
+        Cluster of records (household) of each original record, 0..c-1; None when none are declared.
     plan : mapping
         A plain record of the plan; empty when two files are compared without one.
     progress : callable
@@ -42,6 +48,8 @@ class Comparison:
     variables: tuple[str, ...]
     edits: EditSet = field(default_factory=EditSet)
     origin: NDArray[np.int64] | None = None
+    weights: NDArray[np.float64] | None = None
+    clusters: NDArray[np.int64] | None = None
     plan: Mapping[str, Any] = field(default_factory=dict)
     progress: Progress = silent
 
@@ -53,6 +61,35 @@ class Comparison:
     def masked_values(self) -> NDArray[np.float64]:
         """Values of `variables` in the masked records; shape (m, p), NaN where missing."""
         return self.masked.matrix(self.variables)
+
+    def masked_weights(self) -> NDArray[np.float64] | None:
+        """Weights of the originals of the masked records; shape (m,)."""
+        return self.weights if self.weights is None or self.origin is None else self.weights[self.origin]
+
+    def masked_clusters(self) -> NDArray[np.int64] | None:
+        """Clusters of the originals of the masked records; shape (m,)."""
+        return self.clusters if self.clusters is None or self.origin is None else self.clusters[self.origin]
+
+    def keys(self, name: str) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        """Any variable of both files, of any type, as codes that are equal where the values are.
+
+        Returns
+        -------
+        ndarray of shape (n,), ndarray of shape (m,)
+            Codes 0, 1, ... of the original and of the masked file; -1 where missing.
+
+        Raises
+        ------
+        InputError
+            When a file has no such variable; with the nearest name.
+        """
+        columns = []
+        for what, data in (("original", self.original), ("masked file", self.masked)):
+            if name not in data:
+                raise InputError(f"the {what}: {unknown_name('variable', name, data.names)}")
+            columns.append(data[name])
+        original, masked = shared_codes(columns)
+        return original, masked
 
 
 @dataclass(frozen=True, eq=False)
@@ -102,6 +139,9 @@ class Measure:
         Claims tested by the kit: ``affine`` (a column rescaled in both files), ``records`` (permuted in both),
         ``columns`` (permuted in both).
     deterministic : bool
+    counts_clusters : bool
+        Whether it counts clusters of records (``comparison.clusters``) instead of records where they are declared; a
+        risk measure that does not is reported with a note.
     reference, summary : str
     """
 
@@ -114,5 +154,6 @@ class Measure:
     params: type[BaseModel] = NoParams
     invariant_to: frozenset[str] = frozenset()
     deterministic: bool = True
+    counts_clusters: bool = False
     reference: str = ""
     summary: str = ""

@@ -79,6 +79,9 @@ class Method:
         Whether it leaves `rng` alone.
     k_parameter : str or None
         Name of the parameter that promises a smallest cluster size.
+    counts_clusters : bool
+        Whether that size is counted in clusters of records (``block.clusters``, households) where they are declared.
+        A method that promises k and cannot do so is refused then.
     partition_parameter : str or None
         Name of the parameter that names a partition plugin. The pipeline checks the name
         and its parameters; `maskwright.find_partition` gives the plugin.
@@ -97,6 +100,7 @@ class Method:
     preserves: frozenset[str] = frozenset()
     deterministic: bool = False
     k_parameter: str | None = None
+    counts_clusters: bool = False
     partition_parameter: str | None = None
     reference: str = ""
     summary: str = ""
