@@ -8,7 +8,8 @@ import numpy as np
 from pydantic import BaseModel, Field
 
 from maskwright import Comparison, Measure, Measurement
-from maskwright_builtin.measures.pairing import listed, pair_records, present_values, spread
+from maskwright_builtin.measures.nearest_pairing import PAIRING_DESCRIPTION, Pairing, pairs_of
+from maskwright_builtin.measures.pairing import households_of, listed, present_values, spread
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -28,6 +29,7 @@ class IntervalDisclosureParams(BaseModel, extra="forbid", frozen=True):
         description="'rank': the interval reaches p percent of the ranks to each side of the masked value's rank. "
         "'sd': it reaches p percent of the masked variable's standard deviation (divisor n) to each side.",
     )
+    pairing: Pairing = Field("identity", description=PAIRING_DESCRIPTION)
 
 
 def interval_disclosure(
@@ -41,7 +43,9 @@ def interval_disclosure(
     is disclosed iff ``s[max(0, floor(l - w))] <= x <= s[min(n - 1, floor(l + w))]`` where ``w = n p / 100``.
     By sd (ICD): iff ``abs(x - x') <= p / 100 * sd(x')``, divisor n. Both intervals are closed and p is half the width.
 
-    Missing cells: each variable uses its present pairs; the value is the mean over variables.
+    Missing cells: each variable uses its present pairs; the value is the mean over variables. Weights are not used:
+    the risk is that of the records released. Where record clusters (households) are declared, households are counted
+    instead of records: one is disclosed when any of its values of the variable is.
 
     Returns
     -------
@@ -49,7 +53,8 @@ def interval_disclosure(
         `parts` has ``percent_1`` .. ``percent_10``; `per_variable` the mean over p of each variable; `per_record`
         the mean over p and the variables compared in that record (NaN where none is).
     """
-    pairs = pair_records(comparison, MISSING_RULE)
+    pairs = pairs_of(comparison, MISSING_RULE, params.pairing)
+    households = households_of(comparison, pairs)
     notes = list(pairs.notes)
     disclosed = _disclosed_by_rank if params.by == "rank" else _disclosed_by_sd
     shares: dict[str, NDArray[np.float64]] = {}
@@ -68,7 +73,8 @@ def interval_disclosure(
         if file[0] == file[-1]:
             points.append(name)
         widths = disclosed(original[both], masked[both], file)
-        shares[name] = 100.0 * np.cumsum(np.bincount(10 - widths, minlength=11))[:10] / widths.size
+        counted = widths if households is None else _widest(widths, households[both])
+        shares[name] = 100.0 * np.cumsum(np.bincount(10 - counted, minlength=11))[:10] / counted.size
         hits[both] += 10.0 * widths
         compared += both
     comparison.progress(1.0)
@@ -89,6 +95,14 @@ def interval_disclosure(
         per_record=per_record,
         notes=tuple(notes),
     )
+
+
+def _widest(widths: NDArray[np.int64], households: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Largest number of widths of each household: the intervals are nested, so one of them holds one of its values."""
+    present, household = np.unique(households, return_inverse=True)
+    widest = np.zeros(present.size, dtype=np.int64)
+    np.maximum.at(widest, household, widths)
+    return widest
 
 
 def _disclosed_by_rank(
@@ -127,8 +141,9 @@ INTERVAL_DISCLOSURE = Measure(
     direction="lower",
     range=(0.0, 100.0),
     params=IntervalDisclosureParams,
+    counts_clusters=True,
     invariant_to=frozenset({"affine", "records", "columns"}),
     reference="Mateo-Sanz, doctoral thesis (in Catalan), chapter 6: ICN (rank) and ICD (standard deviation), as its "
-    "published tables compute them, with each masked record paired with its own original",
+    "published tables compute them; with `pairing: nearest` also in their pairing",
     summary="Percent of original values inside narrow intervals (1 to 10 percent) around their masked value.",
 )

@@ -1,4 +1,4 @@
-"""Compiled k-d tree that counts records nearer than a given distance, exactly as a loop over all records would.
+"""Compiled k-d tree that counts nearer records and finds the nearest, exactly as a loop over all records would.
 
 The tree is cut at medians of the widest side into a power of two of leaves; sixteen consecutive leaves, and sixteen
 consecutive nodes of each level above, make one node of the next level. Coordinates of siblings lie side by side, so
@@ -106,9 +106,10 @@ def _put_median(keys: NDArray[np.float64], order: NDArray[np.int64], begin: int,
 
 
 @compiled
-def count_ties(  # noqa: C901, PLR0912 - calls and small arrays inside a kernel cost more than its branches
+def search(  # noqa: C901, PLR0912, PLR0915 - calls and small arrays inside a kernel cost more than its branches
     queries: NDArray[np.float64],
     limits: NDArray[np.float64],
+    enough: int,
     weight: NDArray[np.float64],
     leaves: NDArray[np.float64],
     bounds: NDArray[np.int64],
@@ -117,16 +118,20 @@ def count_ties(  # noqa: C901, PLR0912 - calls and small arrays inside a kernel 
     low: NDArray[np.float64],
     high: NDArray[np.float64],
     levels: NDArray[np.int64],
+    nearer: NDArray[np.int64],
     ties: NDArray[np.int64],
     first: NDArray[np.int64],
 ) -> None:
-    """Find for each query whether a point is strictly nearer than its limit, and if not, how many records are at it.
+    """Count for each query the records strictly nearer than its limit and those exactly at it.
 
     Parameters
     ----------
     queries : ndarray of shape (q, d), float64
     limits : ndarray of shape (q,), float64
-        Squared distances ``sum(((query - point) * weight) ** 2)`` summed in column order.
+        Squared distances ``sum(((query - point) * weight) ** 2)`` summed in column order. With `enough` 0 they follow
+        the nearest record found, and end as its squared distance.
+    enough : int
+        A query's search ends when this many records are nearer; 0: search for the nearest records themselves.
     weight : ndarray of shape (d,), positive
     leaves : ndarray of shape (leaves, d, WIDTH)
         Coordinates of each leaf's points side by side; NaN, neither nearer nor tied, where it has fewer than WIDTH.
@@ -137,8 +142,9 @@ def count_ties(  # noqa: C901, PLR0912 - calls and small arrays inside a kernel 
         Boxes of the children of every group: the groups of leaves, then the groups of those, up to the root.
     levels : ndarray of shape (h + 1,), int64
         Where each level's groups begin; the last entry is their number, the last group is the root.
-    ties, first : ndarray of shape (q,), int64
-        Output: records at the limit and the lowest of their positions; 0 and -1 if a point is nearer.
+    nearer, ties, first : ndarray of shape (q,), int64
+        Output: records nearer than the limit; records at the limit, and the lowest of their positions. The last two
+        are 0 and -1 where `enough` records are nearer.
     """
     d, leaf_count, height = queries.shape[1], len(bounds) - 1, len(levels) - 1
     distance = np.empty(WIDTH)
@@ -146,7 +152,7 @@ def count_ties(  # noqa: C901, PLR0912 - calls and small arrays inside a kernel 
     near_node, near_distance = np.empty(WIDTH, np.int64), np.empty(WIDTH)
     for i in range(queries.shape[0]):
         limit = limits[i]
-        total, best, nearer = 0, -1, False
+        inside, total, best = 0, 0, -1
         waiting_level[0], waiting_node[0], waiting = height, 0, 1
         while waiting > 0:
             waiting -= 1
@@ -164,13 +170,17 @@ def count_ties(  # noqa: C901, PLR0912 - calls and small arrays inside a kernel 
                 if reached == 0:
                     continue
                 for k in range(bounds[node + 1] - bounds[node]):
+                    row = bounds[node] + k
                     if distance[k] < limit:
-                        nearer = True
+                        if enough > 0:
+                            inside += copies[row]
+                        else:
+                            limit, total, best = distance[k], copies[row], lowest[row]
                     elif distance[k] == limit:
-                        row = bounds[node] + k
                         total += copies[row]
                         best = lowest[row] if best < 0 else min(best, lowest[row])
-                if nearer:
+                if 0 < enough <= inside:
+                    total, best = 0, -1
                     break
                 continue
             group = levels[level - 1] + node
@@ -195,5 +205,4 @@ def count_ties(  # noqa: C901, PLR0912 - calls and small arrays inside a kernel 
             for k in range(found):
                 waiting_level[waiting], waiting_node[waiting] = level - 1, near_node[k]
                 waiting += 1
-        ties[i] = 0 if nearer else total
-        first[i] = -1 if nearer else best
+        limits[i], nearer[i], ties[i], first[i] = limit, inside, total, best

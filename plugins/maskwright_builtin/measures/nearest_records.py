@@ -1,4 +1,4 @@
-"""Whether a record of the other file is nearer than a record's own counterpart, and how many are exactly as near."""
+"""How many records of the other file are nearer than a record's own counterpart, and which is the nearest."""
 
 from __future__ import annotations
 
@@ -7,6 +7,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
+
+from maskwright_builtin.threads import in_order
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -18,16 +20,19 @@ QUERIES_AT_ONCE = 4096
 
 @dataclass(frozen=True, eq=False)
 class Nearness:
-    """What `compare_with_own` found.
+    """What was found for each query.
 
     Attributes
     ----------
+    nearer : ndarray of shape (q,), int64
+        Records strictly nearer than the limit; counting stops at `enough`.
     ties : ndarray of shape (q,), int64
-        Records exactly as near as the own one, itself included; 0 if some record is strictly nearer.
+        Records exactly at the limit; 0 where enough records are nearer.
     first : ndarray of shape (q,), int64
-        The lowest position among the tied records; -1 if some record is strictly nearer.
+        The lowest position among the records at the limit; -1 where enough records are nearer.
     """
 
+    nearer: NDArray[np.int64]
     ties: NDArray[np.int64]
     first: NDArray[np.int64]
 
@@ -47,53 +52,87 @@ def squared_distances(
     return total
 
 
-def compare_with_own(
+def count_nearer(
     queries: NDArray[np.float64],
     targets: NDArray[np.float64],
     weight: NDArray[np.float64],
-    own: NDArray[np.int64],
-    own_distance: NDArray[np.float64],
+    limits: NDArray[np.float64],
+    near: NDArray[np.int64],
+    enough: int,
     progress: Progress,
 ) -> Nearness:
-    """Compare the distance of every query to its own target with its distances to all targets. Memory is O(n d).
+    """Count the targets nearer than a limit to each query, and those exactly at it. Memory is O(n d).
 
     Parameters
     ----------
     queries, targets : ndarray of shape (q, d) and (t, d), float64
         Without missing values.
     weight : ndarray of shape (d,)
-        Factor of each difference, usually 1 / standard deviation.
-    own : ndarray of shape (q,), int64
-        A target that is the query's own; decides only the order of work.
-    own_distance : ndarray of shape (q,)
-        `squared_distances` to it.
+        Factor of each difference, usually 1 / standard deviation; 0 leaves the variable out.
+    limits : ndarray of shape (q,), float64
+        `squared_distances` to compare with, usually that to the query's own counterpart.
+    near : ndarray of shape (q,), int64
+        A target near the query; decides only the order of work.
+    enough : int
+        At least 1: a search ends when this many targets are nearer.
     progress : callable
     """
-    from maskwright_builtin.measures.kd_tree import count_ties
+    return _searched(queries, targets, weight, limits, near, enough, progress)
+
+
+def find_nearest(
+    queries: NDArray[np.float64],
+    targets: NDArray[np.float64],
+    weight: NDArray[np.float64],
+    guess: NDArray[np.int64],
+    progress: Progress,
+) -> NDArray[np.int64]:
+    """Position of the target nearest to each query, the lowest of those exactly as near; shape (q,).
+
+    Parameters as `count_nearer`; `guess` is a target that may be the nearest, which makes the search short.
+    """
+    limits = squared_distances(queries, targets[guess], weight)
+    return _searched(queries, targets, weight, limits, guess, 0, progress).first
+
+
+def _searched(
+    queries: NDArray[np.float64],
+    targets: NDArray[np.float64],
+    weight: NDArray[np.float64],
+    limits: NDArray[np.float64],
+    near: NDArray[np.int64],
+    enough: int,
+    progress: Progress,
+) -> Nearness:
+    from maskwright_builtin.measures.kd_tree import search
 
     used = weight != 0.0
     if not used.any():
         return _all_tied(len(queries), len(targets), progress)
     queries, weight = queries[:, used], weight[used]
     tree, row_of = _build(targets[:, used], weight)
-    # Queries whose own targets are neighbours walk the same branches, which are then still in the cache.
-    work = np.argsort(tree.place[row_of[own]], kind="stable")
-    ties, first = np.empty(len(queries), dtype=np.int64), np.empty(len(queries), dtype=np.int64)
-    for begin in range(0, len(queries), QUERIES_AT_ONCE):
-        chunk = work[begin : begin + QUERIES_AT_ONCE]
-        found_ties, found_first = np.empty(len(chunk), dtype=np.int64), np.empty(len(chunk), dtype=np.int64)
-        count_ties(
-            np.ascontiguousarray(queries[chunk]), own_distance[chunk], weight, tree.leaves, tree.bounds, tree.copies,
-            tree.lowest, tree.low, tree.high, tree.levels, found_ties, found_first,
+    # Queries whose near targets are neighbours walk the same branches, which are then still in the cache.
+    work = np.argsort(tree.place[row_of[near]], kind="stable")
+    nearer, ties, first = (np.empty(len(queries), dtype=np.int64) for _ in range(3))
+
+    def answer(chunk: slice) -> None:
+        chosen = work[chunk]
+        found = np.empty((3, len(chosen)), dtype=np.int64)
+        search(
+            np.ascontiguousarray(queries[chosen]), limits[chosen], enough, weight, tree.leaves, tree.bounds,
+            tree.copies, tree.lowest, tree.low, tree.high, tree.levels, found[0], found[1], found[2],
         )  # fmt: skip
-        ties[chunk], first[chunk] = found_ties, found_first
-        progress(min(1.0, (begin + QUERIES_AT_ONCE) / len(queries)))
-    return Nearness(ties, first)
+        nearer[chosen], ties[chosen], first[chosen] = found
+
+    chunks = [slice(begin, begin + QUERIES_AT_ONCE) for begin in range(0, len(work), QUERIES_AT_ONCE)]
+    for done, _ in enumerate(in_order(answer, chunks), start=1):
+        progress(done / len(chunks))
+    return Nearness(nearer, ties, first)
 
 
 @dataclass(frozen=True, eq=False)
 class _Tree:
-    """Distinct rows in a k-d tree; fields as `kd_tree.count_ties` takes them, `place` of each row in leaf order."""
+    """Distinct rows in a k-d tree; fields as `kd_tree.search` takes them, `place` of each row in leaf order."""
 
     leaves: NDArray[np.float64]
     bounds: NDArray[np.int64]
@@ -151,7 +190,8 @@ def _grouped(boxes: NDArray[np.float64], beyond: float, width: int) -> NDArray[n
 def _all_tied(queries: int, targets: int, progress: Progress) -> Nearness:
     """No variable tells records apart: every target is at distance 0."""
     progress(1.0)
-    return Nearness(np.full(queries, targets, dtype=np.int64), np.zeros(queries, dtype=np.int64))
+    none = np.zeros(queries, dtype=np.int64)
+    return Nearness(none, np.full(queries, targets, dtype=np.int64), none)
 
 
 def _distinct_rows(

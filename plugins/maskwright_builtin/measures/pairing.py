@@ -86,6 +86,13 @@ def pair_records(comparison: Comparison, rule: str) -> Pairs:
     return Pairs(names, original, masked, origin, notes)
 
 
+def households_of(comparison: Comparison, pairs: Pairs) -> NDArray[np.int64] | None:
+    """Cluster of records (household) of each masked record's original, where clusters are declared; shape (m,)."""
+    if comparison.clusters is None or pairs.origin is None:
+        return comparison.clusters
+    return comparison.clusters[pairs.origin]
+
+
 def _by_column(data: Dataset, names: tuple[str, ...]) -> NDArray[np.float64]:
     values = np.empty((len(data), len(names)), order="F")
     for j, name in enumerate(names):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from itertools import combinations
+from math import comb
 from pathlib import Path
 
 import numpy as np
@@ -23,9 +24,9 @@ DIRECTIONS = ("original_to_masked", "masked_to_original")
 
 @pytest.fixture(scope="module")
 def linkage(compare, rng):
-    def measure(original, masked, decimals=None, origin=None, progress=None, **params):
+    def measure(original, masked, decimals=None, origin=None, progress=None, clusters=None, **params):
         more = {} if progress is None else {"progress": progress}
-        comparison = compare(original, masked, decimals, origin=origin, **more)
+        comparison = compare(original, masked, decimals, origin=origin, clusters=clusters, **more)
         return distance_record_linkage(comparison, DistanceRecordLinkageParams(**params), rng)
 
     return measure
@@ -40,8 +41,8 @@ def test_reference_values_link_masked_records_to_the_nearest_original(scenario, 
     assert abs(linkage(original, masked).value - erd) > 0.1
 
 
-def brute_force(original, masked, origin, direction, standardise, ties):
-    """Credit of each masked record over all variables, by looking at every pair of records."""
+def standardised(original, masked, standardise):
+    """Both files without missing cells, and the factor of each difference."""
     mean = np.array([np.nanmean(c) if np.isfinite(c).any() else 0.0 for c in original.T])
     sd = np.array([np.std(c[~np.isnan(c)], ddof=1) if np.isfinite(c).sum() > 1 else 0.0 for c in original.T])
     weight = np.divide(1.0, sd, out=np.zeros_like(sd), where=sd > 1e-9)
@@ -58,17 +59,40 @@ def brute_force(original, masked, origin, direction, standardise, ties):
                     own[:, j] = np.where(np.isnan(column), 0.0, (column - present.mean()) / scale)
             files.append(own)
         (old, new), weight = files, np.ones(len(weight))
-    credit = []
+    return old, new, weight
+
+
+def brute_force(original, masked, origin, direction, standardise, ties, places=1, clusters=None, pairing="identity"):
+    """Credit of each masked record over all variables, by looking at every pair of records."""
+    old, new, weight = standardised(original, masked, standardise)
+
+    def squared(query, candidates):
+        total = np.zeros(len(candidates))
+        for j in range(len(weight)):  # summed in column order: equal distances must be equal to the last bit
+            total += ((query[j] - candidates[:, j]) * weight[j]) ** 2
+        return total
+
+    if pairing == "nearest":
+        origin = np.array([int(np.argmin(squared(row, old))) for row in new])
+    family = np.arange(len(old)) if clusters is None else clusters
+    chances = []
     for i, source in enumerate(origin):
         query, candidates = (new[i], old) if direction == "masked_to_original" else (old[source], new)
-        owner = np.arange(len(old)) if direction == "masked_to_original" else origin
-        distances = np.zeros(len(candidates))
-        for j in range(len(weight)):  # summed in column order: equal distances must be equal to the last bit
-            distances += ((query[j] - candidates[:, j]) * weight[j]) ** 2
-        nearest = np.flatnonzero(distances == distances.min())
-        correct = owner[nearest] == source
-        credit.append(correct.mean() if ties == "share" else float(correct[0]))
-    return 100 * np.array(credit)
+        owner = family if direction == "masked_to_original" else family[origin]
+        distances = squared(query, candidates)
+        own = distances[owner == family[source]].min()
+        before, tied = int((distances < own).sum()), np.flatnonzero(distances == own)
+        right = owner[tied] == family[source]
+        drawn = min(max(places - before, 0), len(tied))
+        if ties == "share":
+            chances.append(1 - comb(int((~right).sum()), drawn) / comb(len(tied), drawn))
+        else:
+            chances.append(float(drawn > 0 and right[0]))
+    chances = np.array(chances)
+    if clusters is None:
+        return 100 * chances, 100 * chances.mean()
+    reached = [1 - np.prod(1 - chances[clusters[origin] == one]) for one in set(clusters[origin])]
+    return 100 * chances, 100 * float(np.mean(reached))
 
 
 FILES = st.builds(
@@ -87,10 +111,14 @@ FILES = st.builds(
     sampled=st.sampled_from(["no", "without replacement", "with replacement"]),
     direction=st.sampled_from(DIRECTIONS),
     standardise=st.sampled_from(["original", "own"]),
-    ties=st.sampled_from(["share", "lowest_index"]),
+    ties=st.sampled_from([("share", 1), ("share", 2), ("share", 5), ("lowest_index", 1)]),
+    households=st.booleans(),
+    pairing=st.sampled_from(["identity", "nearest"]),
 )
 @settings(max_examples=300, deadline=None)
-def test_equals_looking_at_every_pair(linkage, file, kind, missing, sampled, direction, standardise, ties):
+def test_equals_looking_at_every_pair(
+    linkage, file, kind, missing, sampled, direction, standardise, ties, households, pairing
+):
     generator, n, p, levels = file
     original = generator.integers(0, levels, (n, p)).astype(float)
     origin = np.arange(n)
@@ -109,11 +137,21 @@ def test_equals_looking_at_every_pair(linkage, file, kind, missing, sampled, dir
         masked = 100.0 + generator.integers(0, 3, masked.shape)
     for cells in (original, masked):
         cells[generator.random(cells.shape) < missing] = np.nan
-    choice = {"direction": direction, "standardise": standardise, "ties": ties}
-    found = linkage(original, masked, origin=None if sampled == "no" else origin, known=p, **choice)
-    expected = brute_force(original, masked, origin, direction, standardise, ties)
-    np.testing.assert_allclose(found.per_record, expected, atol=1e-9)
-    assert found.value == pytest.approx(expected.mean())
+    clusters = generator.integers(0, max(1, n // 3), n) if households else None
+    pairing = "identity" if standardise == "own" else pairing  # the oracle pairs by the original's scale only
+    choice = {"direction": direction, "standardise": standardise, "ties": ties[0], "nearest": ties[1]}
+    found = linkage(
+        original,
+        masked,
+        origin=None if sampled == "no" else origin,
+        clusters=clusters,
+        known=p,
+        pairing=pairing,
+        **choice,
+    )
+    each, value = brute_force(original, masked, origin, direction, standardise, *ties, clusters, pairing)
+    np.testing.assert_allclose(found.per_record, each, atol=1e-9)
+    assert found.value == pytest.approx(value)
 
 
 @pytest.mark.parametrize("direction", DIRECTIONS)
@@ -293,8 +331,45 @@ def test_too_many_subsets_are_refused(linkage):
         {"standardise": "none"},
         {"ties": "first"},
         {"tie": "share"},
+        {"nearest": 0},
+        {"nearest": 2, "ties": "lowest_index"},
+        {"pairing": "best"},
     ],
 )
 def test_bad_parameters_are_refused(bad):
     with pytest.raises(ValidationError):
         DistanceRecordLinkageParams(**bad)
+
+
+def test_what_a_variable_adds_is_its_rise_or_its_shapley_value(linkage):
+    generator = np.random.default_rng(11)
+    original = generator.normal(size=(300, 4))
+    masked = original + 0.4 * generator.normal(size=original.shape)
+    found = linkage(original, masked, known=4, scenarios="cumulative")
+    parts = list(found.parts.values())
+    assert list(found.per_variable.values()) == pytest.approx(np.diff([0.0, *parts]))
+    found = linkage(original, masked, known=3, scenarios="all_subsets")
+    assert sum(found.per_variable.values()) == pytest.approx(found.parts["known_3"])
+    risk = {
+        subset: linkage(original, masked, known=list(subset)).value
+        for size in (1, 2, 3)
+        for subset in combinations(("v1", "v2", "v3"), size)
+    }
+    first = (
+        risk["v1",] / 3
+        + (risk["v1", "v2"] - risk["v2",]) / 6
+        + (risk["v1", "v3"] - risk["v3",]) / 6
+        + (risk["v1", "v2", "v3"] - risk["v2", "v3"]) / 3
+    )
+    assert found.per_variable["v1"] == pytest.approx(first)
+    assert linkage(original, masked, known=3).per_variable == {}
+
+
+def test_the_same_whatever_the_number_of_threads(linkage, monkeypatch):
+    generator = np.random.default_rng(12)
+    original = generator.integers(0, 40, (9000, 3)).astype(float)
+    masked = original + generator.integers(-3, 4, original.shape)
+    several = linkage(original, masked, known=3)
+    monkeypatch.setattr("maskwright_builtin.threads.processors", lambda: 1)
+    one = linkage(original, masked, known=3)
+    np.testing.assert_array_equal(several.per_record, one.per_record)

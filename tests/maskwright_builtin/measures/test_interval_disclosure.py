@@ -20,8 +20,9 @@ IPSO = pd.read_csv(GOLDEN / "ipso_reference.csv", comment="#").set_index("scenar
 
 @pytest.fixture(scope="module")
 def disclosure(compare, rng):
-    def measure(original, masked, by="rank", **more):
-        return interval_disclosure(compare(original, masked, **more), IntervalDisclosureParams(by=by), rng)
+    def measure(original, masked, by="rank", pairing="identity", **more):
+        params = IntervalDisclosureParams(by=by, pairing=pairing)
+        return interval_disclosure(compare(original, masked, **more), params, rng)
 
     return measure
 
@@ -130,3 +131,34 @@ def test_sampled_records_are_compared_with_their_own_originals(disclosure):
 def test_bad_parameters_are_refused(bad):
     with pytest.raises(ValidationError):
         IntervalDisclosureParams(**bad)
+
+
+@pytest.mark.parametrize("by", ["rank", "sd"])
+def test_a_household_is_disclosed_when_one_of_its_values_is(disclosure, by):
+    generator = np.random.default_rng(7)
+    original = generator.normal(size=(90, 2))
+    masked = original + 0.1 * generator.normal(size=original.shape)
+    alone = disclosure(original, masked, by=by, clusters=np.arange(90)[::-1].copy())
+    assert alone.parts == disclosure(original, masked, by=by).parts
+    clusters = generator.integers(0, 30, 90)
+    found = disclosure(original, masked, by=by, clusters=clusters)
+    for percent in (1, 10):
+        inside = np.zeros((90, 2), dtype=bool)
+        for j in range(2):
+            ordered = np.sort(masked[:, j])
+            last = np.searchsorted(ordered, masked[:, j], side="right") - 1
+            width = 90 * percent / 100
+            low = ordered[np.maximum(np.floor(last - width).astype(int), 0)]
+            high = ordered[np.minimum(np.floor(last + width).astype(int), 89)]
+            near = np.abs(original[:, j] - masked[:, j]) <= percent / 100 * np.std(masked[:, j])
+            inside[:, j] = (low <= original[:, j]) & (original[:, j] <= high) if by == "rank" else near
+        any_inside = [inside[clusters == one].any(axis=0) for one in np.unique(clusters)]
+        assert found.parts[f"percent_{percent}"] == pytest.approx(100 * np.mean(any_inside))
+
+
+def test_nearest_pairing_compares_with_the_nearest_original(disclosure):
+    original = np.arange(0.0, 100.0).reshape(-1, 1)
+    masked = original[::-1].copy()
+    with_own = disclosure(original, masked, by="sd").value
+    assert with_own < 20
+    assert disclosure(original, masked, by="sd", pairing="nearest").value == 100

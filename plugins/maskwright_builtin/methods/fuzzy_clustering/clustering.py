@@ -15,10 +15,10 @@ from maskwright_builtin.methods.fuzzy_clustering.geometry import (
     chunks_of,
     fuzziness_of,
     geometry_of,
-    in_order,
     scratch_of,
     transposed,
 )
+from maskwright_builtin.threads import in_order
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

@@ -1,24 +1,16 @@
-"""Records and centroids as the kernels want them, and passes over all records on several threads."""
+"""Records and centroids as the kernels want them, and the chunks of records of a pass."""
 
 from __future__ import annotations
 
-import os
-from collections import deque
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from maskwright import InputError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-    from concurrent.futures import Future
-
     from numpy.typing import NDArray
-
-Result = TypeVar("Result")
 
 SMALLEST_CHUNK, LARGEST_CHUNK, CHUNKS = 256, 8192, 64
 
@@ -174,35 +166,3 @@ def chunks_of(n: int) -> list[slice]:
     """Runs of records that are summed apart; they depend on `n` only, so that results do not depend on threads."""
     size = min(max(-(-n // CHUNKS), SMALLEST_CHUNK), LARGEST_CHUNK)
     return [slice(start, min(start + size, n)) for start in range(0, n, size)]
-
-
-def processors() -> int:
-    """Processors that this process may use."""
-    try:
-        return len(os.sched_getaffinity(0))
-    except AttributeError:  # not on every system
-        return os.cpu_count() or 1
-
-
-def in_order(task: Callable[[slice], Result], chunks: list[slice], threads: int | None) -> Iterator[Result]:
-    """Results of the chunks in their order; only a few are held at a time.
-
-    Raises
-    ------
-    InputError
-        When `threads` is below 1.
-    """
-    count = processors() if threads is None else threads
-    if count < 1:
-        raise InputError(f"threads must be at least 1, not {count}")
-    if count == 1 or len(chunks) == 1:
-        yield from map(task, chunks)
-        return
-    with ThreadPoolExecutor(min(count, len(chunks))) as pool:
-        waiting: deque[Future[Result]] = deque()
-        for chunk in chunks:
-            waiting.append(pool.submit(task, chunk))
-            if len(waiting) > 2 * count:
-                yield waiting.popleft().result()
-        while waiting:
-            yield waiting.popleft().result()
