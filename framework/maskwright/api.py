@@ -15,6 +15,7 @@ from maskwright.data.frames import dataset_from_frame, frame_from_dataset
 from maskwright.data.inference import read_dataset
 from maskwright.edits.domain import Domain, domain_tuples
 from maskwright.edits.edit import EditSet
+from maskwright.edits.variable_ranges import written_out
 from maskwright.errors import EditViolation, InputError, Problem, unknown_name
 from maskwright.execution.local import Execution
 from maskwright.masking import mask
@@ -148,7 +149,7 @@ def protect(
     step = step_request(method, params or {}, variables, groups)
     if original.clusters is not None and step.k is not None and not step.method.counts_clusters:
         raise InputError(f"{method} counts k in single records, and the data declare clusters of records")
-    stated = _edits(edits) + declared_bounds(original.variables)
+    stated = written_out(_edits(edits), [column.name for column in original]) + declared_bounds(original.variables)
     refuse_identifiers(stated, [column.name for column in original if column.variable.role == "identifier"])
     domain = Domain.from_dataset(original, domain_tuples(stated))
     arrival = check_dataset(original, stated, domain)

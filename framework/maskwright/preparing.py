@@ -14,6 +14,7 @@ from maskwright.data.inference import read_dataset
 from maskwright.data.variable import Variable
 from maskwright.edits.domain import Domain, domain_tuples
 from maskwright.edits.edit import EditSet
+from maskwright.edits.variable_ranges import refuse_ranges, written_out
 from maskwright.edits.yaml import parse_rules
 from maskwright.errors import EditViolation, InputError, Problem
 from maskwright.notices import about_edits, about_publication, refuse_arithmetic_on_text
@@ -100,6 +101,7 @@ def plan_pipeline(
         prepared = prepare(described, told)
         return prepared.plan.to_json() | {"notices": list(prepared.notices)}
     edits = read_rules(described)
+    refuse_ranges(edits)
     named = [
         name for step in described.steps for name in (*(step.variables or ()), *itertools.chain(*(step.groups or ())))
     ]
@@ -145,8 +147,10 @@ def prepare(described: Pipeline, told: Reporter, clock: Clock | None = None) -> 
             cluster=described.data.cluster,
         )  # fmt: skip
     identifiers = [Variable(name, "nominal", "identifier") for name in identifiers_of(described.data.variables)]
-    stated = read_rules(described) + declared_bounds(original.variables)
-    refuse_identifiers(stated, [variable.name for variable in identifiers])
+    hidden = [variable.name for variable in identifiers]
+    stated = written_out(read_rules(described), [column.name for column in original], hidden)
+    stated += declared_bounds(original.variables)
+    refuse_identifiers(stated, hidden)
     with timed("check"), stage(told, "Checking the original"):
         domain = Domain.from_dataset(original, domain_tuples(stated))
         arrival = check_dataset(original, stated, domain)

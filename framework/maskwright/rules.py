@@ -48,7 +48,8 @@ def applicable(stated: EditSet, arrival: Outcome, data: Dataset) -> tuple[EditSe
         )
     silent = [name for name, count in fired.items() if count == 0]
     notices = tuple(f"edit {name!r} never fired: it is about no record of this file" for name in silent)
-    return EditSet(tuple(edit for edit in stated if fired[edit.name])), notices
+    # A `when` that no original record obeys may still come true of a masked one.
+    return EditSet(tuple(edit for edit in stated if fired[edit.name] or edit.when is not None)), notices
 
 
 def identifiers_of(declared: Mapping[str, VariableDeclaration]) -> tuple[str, ...]:

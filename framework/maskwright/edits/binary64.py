@@ -30,6 +30,7 @@ from maskwright.edits.expression import (
     InSet,
     IsInteger,
     IsMissing,
+    IsNumber,
     Negative,
     Not,
     Number,
@@ -291,6 +292,9 @@ class _XPath:
                 return member
             case IsMissing(Variable(name)):
                 return (self.columns[name] if name in self.columns else _absent(self.columns.n)).missing
+            case IsNumber(Variable(name)):
+                cells = self.columns[name] if name in self.columns else _absent(self.columns.n)
+                return np.asarray(np.logical_not(cells.missing | np.isnan(cells.numbers)))
             case IsInteger(operand):
                 number = self.number(operand)
                 return np.asarray(np.logical_and(np.isfinite(number), number == np.floor(number)))

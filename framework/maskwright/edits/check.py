@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+import re
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from maskwright.edits.binary64 import evaluate_xpath
+from maskwright.edits.edit import EditSet
 from maskwright.edits.exact import evaluate_exact
+from maskwright.edits.variable_ranges import written_out
 from maskwright.edits.verdict import Verdict
-from maskwright.errors import EditError, Problem, unknown_name
+from maskwright.errors import EditError, Place, Problem, unknown_name
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -20,7 +23,7 @@ if TYPE_CHECKING:
 
     from maskwright.data.columns import Columns
     from maskwright.edits.domain import Domain
-    from maskwright.edits.edit import Edit, EditKind, EditSet, Severity
+    from maskwright.edits.edit import Edit, EditKind, Severity
 
 FIRST_RECORDS = 10
 MOST_LISTED = 10_000
@@ -41,7 +44,7 @@ class EditOutcome:
     unknown : int
         Records whose verdict rests on a missing cell.
     fired : int
-        Records the edit was evaluated on; 0 when its context matches none.
+        Records the edit is for: those its context matches (Schematron), those whose ``when`` is not false (YAML).
     first_records : tuple of int
         Numbers (1-based) of the first violating records, at most 10.
     message, text : str
@@ -155,6 +158,8 @@ def evaluate(edit: Edit, columns: Columns, domain: Domain | None = None) -> Verd
     EditError
         The edit uses a variable that the data do not have, or the original file and `domain` is None.
     """
+    if edit.ranged:
+        (edit,) = written_out(EditSet((edit,)), columns.names)
     problems = _unknown_variables(edit, columns.names)
     if problems:
         raise EditError(problems)
@@ -215,6 +220,10 @@ class Checker:
         EditError
             Edits use variables that the data do not have; all of them are named.
         """
+        if self._records == 0:
+            ranged = EditSet(tuple(tally.edit for tally in self._tallies))
+            for tally, edit in zip(self._tallies, written_out(ranged, columns.names), strict=True):
+                tally.edit = edit
         active = [tally for tally in self._tallies if tally.fires]
         problems = [problem for tally in active for problem in _unknown_variables(tally.edit, columns.names)]
         if problems:
@@ -225,7 +234,7 @@ class Checker:
                 verdicts.append(Verdict(np.ones(columns.n, dtype=np.bool_), np.zeros(columns.n, dtype=np.bool_)))
                 continue
             verdict = evaluate(tally.edit, columns, self._domain)
-            tally.add(verdict, self._records)
+            tally.add(verdict, self._records, _applies(tally.edit, columns, self._domain))
             verdicts.append(verdict)
         self._records += columns.n
         return tuple(verdicts)
@@ -243,8 +252,8 @@ class _Tally:
         self.violations = self.unknown = self.fired = self.kept = 0
         self.listed: list[NDArray[np.int64]] = []
 
-    def add(self, verdict: Verdict, before: int) -> None:
-        self.fired += len(verdict.holds)
+    def add(self, verdict: Verdict, before: int, applies: int) -> None:
+        self.fired += applies
         self.unknown += int(np.count_nonzero(verdict.unknown))
         violating = np.flatnonzero(np.logical_not(verdict.holds))
         self.violations += len(violating)
@@ -272,9 +281,25 @@ class _Tally:
         )
 
 
+def _applies(edit: Edit, columns: Columns, domain: Domain | None) -> int:
+    """Records that an edit is for: all, or those whose ``when`` is not false."""
+    if edit.when is None:
+        return columns.n
+    return int(np.count_nonzero(evaluate_exact(edit.when, columns, domain).holds))
+
+
 def _unknown_variables(edit: Edit, names: tuple[str, ...]) -> list[Problem]:
     return [
-        Problem(f"edit {edit.name}: {unknown_name('variable', name, names)}", edit.place)
+        Problem(f"edit {edit.name}: {unknown_name('variable', name, names)}", _place_of_name(edit.place, name))
         for name in edit.variables
         if name not in names
     ]
+
+
+def _place_of_name(place: Place | None, name: str) -> Place | None:
+    """Place of a variable in the line of its rule, where the line shows it."""
+    if place is None or place.text is None:
+        return place
+    start = (place.column or 1) - 1
+    found = re.compile(rf"(?<![\w.]){re.escape(name)}(?!\w)").search(place.text, start)
+    return place if found is None else replace(place, column=found.start() + 1)

@@ -19,6 +19,7 @@ from maskwright.edits.expression import (
     InOriginal,
     InSet,
     IsInteger,
+    IsNumber,
     Not,
     Number,
     Or,
@@ -95,7 +96,7 @@ class _Classifier:
             self._negations[id(node)] = negate(node)
         return self._negations[id(node)]
 
-    def _conjunction(self, node: Expression) -> Conjunction:  # noqa: C901, PLR0911 - one case for each kind of node
+    def _conjunction(self, node: Expression) -> Conjunction:  # noqa: C901, PLR0911, PLR0912 - one case for each kind of node
         match node:
             case And(operands):
                 return self._all(list(operands))
@@ -118,6 +119,9 @@ class _Classifier:
                 return self._whole(node, operand)
             case InOriginal(names):
                 return (DomainPart(names),)
+            case IsNumber():
+                # Of records in which nothing is unknown, every cell that is calculated with is a number.
+                return ()
             case Truth(value):
                 return () if value else None
             case Function("boolean", (argument,)) if _is_condition(argument):
@@ -260,6 +264,8 @@ class _Classifier:
                 return self._union([self.cases(operand) for operand in operands])
             case And(operands):
                 return self._product([self.cases(operand) for operand in operands])
+            case Not(IsNumber()):
+                return ()
             case Not(InSet(operand, members)):
                 return _outside(_set_part(operand, members))
             case Not(operand):
@@ -327,7 +333,9 @@ def _outside(part: RangePart | None) -> Disjunction | None:
 
 
 def _is_condition(node: Expression) -> bool:
-    return isinstance(node, (And, Or, Not, Comparison, IfThen, InInterval, InSet, IsInteger, InOriginal, Truth))
+    return isinstance(
+        node, (And, Or, Not, Comparison, IfThen, InInterval, InSet, IsInteger, IsNumber, InOriginal, Truth)
+    )
 
 
 def _flat(node: Or) -> list[Expression]:

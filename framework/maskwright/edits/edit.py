@@ -196,6 +196,12 @@ class Edit:
         What to tell a person; never contains values (``value-of`` is shown as the variable's name).
     severity : {"error", "warning"}
         Only errors stop a release.
+    label : str
+        What the rule is about, in a few words.
+    when : Expression or None
+        Condition of the records the edit is for; `expression` is ``if when then rule``. None: all records.
+    ranged : bool
+        Whether ranges of variables (``sum(V3..V7)``) are still to be written out; `variables` then names their ends.
     place : Place or None
         File and line.
     context : str or None
@@ -217,6 +223,9 @@ class Edit:
     binding: Binding = "exact"
     message: str = ""
     severity: Severity = "error"
+    label: str = ""
+    when: Expression | None = None
+    ranged: bool = False
     place: Place | None = None
     context: str | None = None
     shadowed: bool = False
@@ -279,7 +288,9 @@ class EditSet:
 
     @staticmethod
     def parse(rules: Sequence[object]) -> EditSet:
-        """Read edits from YAML-language texts, or mappings ``{rule, name, message, severity}``.
+        """Read edits from YAML-language texts, or mappings ``{rule, name, message, ...}``.
+
+        `maskwright.edits.file_model.RuleEntry` lists the keys.
 
         Raises
         ------

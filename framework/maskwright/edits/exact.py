@@ -33,6 +33,7 @@ from maskwright.edits.expression import (
     InSet,
     IsInteger,
     IsMissing,
+    IsNumber,
     Negative,
     Not,
     Number,
@@ -123,6 +124,9 @@ class _Evaluation:
                 return self._in_set(operand, members)
             case IsMissing(Variable(name)):
                 return _certain(self.columns[name].missing)
+            case IsNumber(Variable(name)):
+                cells = self.columns[name]
+                return _certain(np.logical_not(cells.missing | np.isnan(cells.numbers)))
             case IsInteger(operand):
                 return _known(*numbers.is_whole(self.number(operand)))
             case InOriginal(names):

@@ -6,10 +6,11 @@ values (YAML), `maskwright.edits.binary64` as an XPath 1.0 engine does (Schematr
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Literal
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from fractions import Fraction
 
 ArithmeticOperator = Literal["+", "-", "*", "/", "mod", "^"]
@@ -52,8 +53,22 @@ class Variable:
 
 
 @dataclass(frozen=True, slots=True)
+class VariableRange:
+    """``V3..V7``: the variables from the first to the last in the order of the data file, as arguments of a function.
+
+    `maskwright.edits.variable_ranges` writes them out as soon as the data's names are known.
+    """
+
+    first: str
+    last: str
+
+
+@dataclass(frozen=True, slots=True)
 class Function:
-    """A call: XPath ``number string boolean floor ceiling round``; YAML ``abs min max round floor ceiling``."""
+    """A call: XPath ``number string boolean floor ceiling round``; YAML ``abs min max round floor ceiling``.
+
+    ``sum`` occurs only with a `VariableRange`; other sums are additions.
+    """
 
     name: str
     arguments: tuple[Expression, ...]
@@ -148,6 +163,13 @@ class IsMissing:
 
 
 @dataclass(frozen=True, slots=True)
+class IsNumber:
+    """``x is number``: the cell holds a number, neither missing nor other text. Never unknown."""
+
+    operand: Variable
+
+
+@dataclass(frozen=True, slots=True)
 class IsInteger:
     """``x is integer``."""
 
@@ -159,6 +181,7 @@ Expression = (
     | Text
     | Truth
     | Variable
+    | VariableRange
     | Function
     | Arithmetic
     | Negative
@@ -171,6 +194,7 @@ Expression = (
     | InSet
     | InOriginal
     | IsMissing
+    | IsNumber
     | IsInteger
 )
 
@@ -182,7 +206,9 @@ def children(expression: Expression) -> tuple[Expression, ...]:  # noqa: PLR0911
             return arguments
         case Arithmetic(_, left, right) | Comparison(_, left, right):
             return (left, right)
-        case Negative(operand) | Not(operand) | InSet(operand) | IsMissing(operand) | IsInteger(operand):
+        case Negative(operand) | Not(operand) | InSet(operand):
+            return (operand,)
+        case IsMissing(operand) | IsNumber(operand) | IsInteger(operand):
             return (operand,)
         case And(operands) | Or(operands):
             return operands
@@ -204,5 +230,48 @@ def variable_names(expression: Expression) -> tuple[str, ...]:
             found.setdefault(node.name)
         elif isinstance(node, InOriginal):
             found.update(dict.fromkeys(node.names))
+        elif isinstance(node, VariableRange):
+            found.update(dict.fromkeys((node.first, node.last)))
         stack.extend(reversed(children(node)))
     return tuple(found)
+
+
+def rewritten(  # noqa: C901 - one case for each kind of node
+    expression: Expression, change: Callable[[Expression], Expression]
+) -> Expression:
+    """Tree with `change` applied to every node, operands first.
+
+    `change` gets a node whose operands are changed already, and returns it or another one.
+    """
+    match expression:
+        case Function(name, arguments):
+            node: Expression = Function(name, tuple(rewritten(argument, change) for argument in arguments))
+        case Arithmetic(operator, left, right):
+            node = Arithmetic(operator, rewritten(left, change), rewritten(right, change))
+        case Comparison(comparison, left, right):
+            node = Comparison(comparison, rewritten(left, change), rewritten(right, change))
+        case Negative(operand):
+            node = Negative(rewritten(operand, change))
+        case Not(operand):
+            node = Not(rewritten(operand, change))
+        case And(operands):
+            node = And(tuple(rewritten(operand, change) for operand in operands))
+        case Or(operands):
+            node = Or(tuple(rewritten(operand, change) for operand in operands))
+        case IfThen(condition, consequent, otherwise):
+            other = None if otherwise is None else rewritten(otherwise, change)
+            node = IfThen(rewritten(condition, change), rewritten(consequent, change), other)
+        case InInterval(operand, low, high):
+            node = replace(
+                expression,
+                operand=rewritten(operand, change),
+                low=None if low is None else rewritten(low, change),
+                high=None if high is None else rewritten(high, change),
+            )
+        case InSet(operand, members):
+            node = InSet(rewritten(operand, change), members)
+        case IsInteger(operand):
+            node = IsInteger(rewritten(operand, change))
+        case _:
+            node = expression
+    return change(node)

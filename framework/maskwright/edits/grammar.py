@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING, cast
 from lark import Lark, Token
 from lark.exceptions import UnexpectedCharacters, UnexpectedInput, UnexpectedToken
 
-from maskwright.edits.typed_tree import KEYWORDS, Mistake, TreeBuilder, checked_condition
+from maskwright.edits.typed_tree import KEYWORDS, Mistake, TreeBuilder, checked_condition, checked_value
 from maskwright.errors import EditError, Place, Problem, line_of
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
     from maskwright.edits.expression import Expression
     from maskwright.edits.typed_tree import Typed
@@ -36,6 +36,8 @@ _WORDS: dict[str, str] = {
     "ELSE": "'else'",
     "MISSING": "'missing'",
     "INTEGER": "'integer'",
+    "A_NUMBER": "'number'",
+    "RANGE": "a range of variables (V3..V7)",
     "ORIGINAL": "'original'",
     "COMMA": "','",
     "LEFT_SQUARE": "an interval [a, b]",
@@ -65,7 +67,7 @@ _FOREIGN: dict[str, str] = {
 def _parser() -> Lark:
     grammar = files("maskwright.edits").joinpath("grammar.lark").read_text(encoding="utf-8")
     # The tree is built while parsing, bottom up, so that no input can exhaust the stack.
-    return Lark(grammar, start="rule", parser="lalr", transformer=TreeBuilder(), maybe_placeholders=True)
+    return Lark(grammar, start=["rule", "sum"], parser="lalr", transformer=TreeBuilder(), maybe_placeholders=True)
 
 
 def parse_expression(text: str, place: Place | None = None) -> Expression:
@@ -89,6 +91,21 @@ def parse_expression(text: str, place: Place | None = None) -> Expression:
     EditError
         With line, column, and what was expected instead.
     """
+    return _placed(lambda: checked_condition(_parsed(text, "rule", place)), text, place)
+
+
+def parse_value(text: str, place: Place | None = None) -> Expression:
+    """Read what an alias stands for: a variable, or a calculation with variables.
+
+    Raises
+    ------
+    EditError
+        With line, column, and what was expected instead.
+    """
+    return _placed(lambda: checked_value(_parsed(text, "sum", place)), text, place)
+
+
+def _parsed(text: str, start: str, place: Place | None) -> Typed:
     if len(text) > LONGEST_RULE:
         raise EditError(
             Problem(
@@ -99,8 +116,13 @@ def parse_expression(text: str, place: Place | None = None) -> Expression:
         )
     if not text.strip():
         raise EditError(Problem("the rule is empty", place, "Write a condition, for instance 'V9 + V10 == V14'."))
+    return cast("Typed", _parser().parse(text, start=start))
+
+
+def _placed(read: Callable[[], Expression], text: str, place: Place | None) -> Expression:
+    """Result of reading, with its mistakes placed in the text."""
     try:
-        return checked_condition(cast("Typed", _parser().parse(text)))
+        return read()
     except Mistake as mistake:
         raise EditError(Problem(mistake.message, _position(text, mistake.start, place), mistake.hint)) from None
     except UnexpectedInput as error:

@@ -22,12 +22,14 @@ from maskwright.edits.expression import (
     InSet,
     IsInteger,
     IsMissing,
+    IsNumber,
     Negative,
     Not,
     Number,
     Or,
     Text,
     Variable,
+    VariableRange,
 )
 from maskwright.errors import unknown_name
 
@@ -36,18 +38,21 @@ MOST_DIGITS = 400
 LONGEST_LEFT_SUM = 16
 EQUAL_SIGN = "="
 
-KEYWORDS = frozenset({"if", "then", "else", "and", "or", "not", "in", "is", "missing", "integer", "original", "inf"})
+KEYWORDS = frozenset(
+    {"if", "then", "else", "and", "or", "not", "in", "is", "missing", "integer", "number", "original", "inf"}
+)
 
 # Smallest and largest number of arguments; None is any number.
 FUNCTIONS: dict[str, tuple[int, int | None]] = {
-    "abs": (1, 1), "ceiling": (1, 1), "floor": (1, 1), "max": (2, None), "min": (2, None), "round": (1, 1),
-    "sum": (1, None),
+    "abs": (1, 1), "ceiling": (1, 1), "floor": (1, 1), "max": (2, None), "min": (2, None), "mod": (2, 2),
+    "round": (1, 1), "sum": (1, None),
 }  # fmt: skip
 
-Kind = Literal["number", "text", "value", "truth"]
+Kind = Literal["number", "text", "value", "truth", "range"]
 
 _DESCRIBED: dict[Kind, str] = {
     "number": "a number", "text": "a text", "value": "a variable", "truth": "a condition",
+    "range": "a range of variables",
 }  # fmt: skip
 
 
@@ -93,6 +98,11 @@ def checked_condition(whole: Typed) -> Expression:
     raise Mistake(whole.start, f"expected a condition, found {whole.described}", "A rule compares: write 'V1 <= V2'.")
 
 
+def checked_value(whole: Typed) -> Expression:
+    """Return the expression of an alias: a variable or a number computed from variables."""
+    return _numeric(whole, "an alias").expression
+
+
 @v_args(inline=True)
 class TreeBuilder(Transformer[Token, Typed]):
     """One method for each rule of the grammar."""
@@ -126,14 +136,28 @@ class TreeBuilder(Transformer[Token, Typed]):
         known = str(name)
         if known not in FUNCTIONS:
             raise Mistake(_start(name), unknown_name("function", known, FUNCTIONS))
-        given = [_numeric(argument, f"{known}()") for argument in arguments if argument is not None]
         fewest, most = FUNCTIONS[known]
+        given = [
+            argument if argument.kind == "range" and most is None else _numeric(argument, f"{known}()")
+            for argument in arguments
+            if argument is not None
+        ]
+        ranged = any(argument.kind == "range" for argument in given)
+        if ranged:
+            fewest = 1
         if len(given) < fewest or (most is not None and len(given) > most):
             wanted = f"{fewest} argument{'s' if fewest > 1 else ''}" + (" or more" if most is None else "")
             raise Mistake(_start(name), f"{known}() takes {wanted}, not {len(given)}")
-        if known == "sum":
+        if known == "sum" and not ranged:
             return _sum([(argument, 1) for argument in given], _start(name))
+        if known == "mod":
+            return _made(Arithmetic("mod", given[0].expression, given[1].expression), "number", given, _start(name))
         return _made(Function(known, tuple(one.expression for one in given)), "number", given, _start(name))
+
+    def variable_range(self, first: Typed, dots: Token, last: Typed) -> Typed:  # noqa: ARG002 - it says itself
+        """``V3..V7``, in the order of the data."""
+        ends = (cast("Variable", first.expression).name, cast("Variable", last.expression).name)
+        return Typed(VariableRange(*ends), "range", 1, first.start)
 
     def negative(self, operand: Typed) -> Typed:
         """Unary minus; of a literal it is a negative literal."""
@@ -238,6 +262,12 @@ class TreeBuilder(Transformer[Token, Typed]):
         if not isinstance(operand.expression, Variable):
             raise Mistake(operand.start, "expected a variable before 'is missing'")
         return _perhaps_not(negated, _made(IsMissing(operand.expression), "truth", [operand]))
+
+    def is_number(self, operand: Typed, negated: Token | None, word: Token) -> Typed:  # noqa: ARG002
+        """Cell that holds a number."""
+        if not isinstance(operand.expression, Variable):
+            raise Mistake(operand.start, "expected a variable before 'is number'")
+        return _perhaps_not(negated, _made(IsNumber(operand.expression), "truth", [operand]))
 
     def is_integer(self, operand: Typed, negated: Token | None, word: Token) -> Typed:  # noqa: ARG002
         """Whole number."""

@@ -12,6 +12,7 @@ from typing import Annotated, Literal
 from pydantic import BaseModel, Field, model_validator
 
 from maskwright.data.declaration import VariableDeclaration
+from maskwright.edits.file_model import RuleEntry
 
 FORMAT = 1
 
@@ -35,15 +36,6 @@ class DataSection(BaseModel, extra="allow", frozen=True):
     cluster: Name | None = Field(
         default=None, description="Variable that identifies clusters of records (households): k then counts clusters."
     )
-
-
-class RuleEntry(BaseModel, extra="forbid", frozen=True):
-    """One rule that every released record must obey."""
-
-    rule: Name = Field(description="The rule as text, for instance: if V8 < 1115 then V13 <= V12")
-    name: Name | None = Field(default=None, description="Name in reports; left out, edit-N.")
-    message: str | None = Field(default=None, description="What to tell a person about a record that breaks it.")
-    severity: Literal["error", "warning"] = Field(default="error", description="Only errors stop a release.")
 
 
 class StepEntry(BaseModel, extra="forbid", frozen=True):

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from maskwright.pipeline.file_model import DataSection, OutputSection, PipelineFile, RuleEntry, StepEntry
+from maskwright.edits.file_model import RuleEntry
+from maskwright.pipeline.file_model import DataSection, OutputSection, PipelineFile, StepEntry
 from maskwright.pipeline.steps import LABEL
 from maskwright.planning.params import PlanningParams
 from maskwright.plugins.registry import BUILT_IN, Registry, plugins

@@ -5,8 +5,9 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from maskwright.edits.file_model import RuleEntry
 from maskwright.errors import EditError, PipelineError, Place, PluginError, Problem, nearest_name, unknown_name
-from maskwright.pipeline.file_model import DataSection, ExecutionSection, PipelineFile, RuleEntry, SingleSettings
+from maskwright.pipeline.file_model import DataSection, ExecutionSection, PipelineFile, SingleSettings
 from maskwright.pipeline.file_paths import existing_file, resolve_output
 from maskwright.pipeline.model_errors import read_model
 from maskwright.pipeline.overrides import Overrides, apply_overrides

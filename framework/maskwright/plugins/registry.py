@@ -337,6 +337,6 @@ def _read_schematron(path: Path) -> EditSet:
 
 
 def _read_edits_yaml(path: Path) -> EditSet:
-    from maskwright.edits.yaml import read_edits_yaml
+    from maskwright.edits.yaml_files import read_edits_yaml
 
     return read_edits_yaml(path)

@@ -5,7 +5,8 @@ from __future__ import annotations
 import pytest
 
 from maskwright.edits.edit import EditSet
-from maskwright.edits.yaml import parse_rules, read_edits_yaml
+from maskwright.edits.yaml import parse_rules
+from maskwright.edits.yaml_files import read_edits_yaml
 from maskwright.errors import EditError
 
 
