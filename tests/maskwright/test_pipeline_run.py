@@ -175,7 +175,7 @@ def test_k_larger_than_the_file_is_refused(demo: Path, tmp_path: Path) -> None:
 
 def test_edits_across_listed_groups_are_refused_unless_reported(demo: Path, tmp_path: Path) -> None:
     """Keeping such an edit moves single records, which breaks k: design section 5."""
-    split = ("params: {k: 5, partition: mdav, group_size: 3}", "groups: [[wages, gross], [net]]\n    params: {k: 5}")
+    split = ("params: {k: 5, partition: refine, group_size: 3}", "groups: [[wages, gross], [net]]\n    params: {k: 5}")
     with pytest.raises(mw.InputError, match="breaks k"):
         mw.run(_pipeline(demo, tmp_path, split))
     report = (split[0], split[1].replace("{k: 5}", "{k: 5, k_guarantee: report}"))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Annotated, Literal
 
 import numpy as np
 from pydantic import BaseModel, Field
@@ -15,14 +15,17 @@ if TYPE_CHECKING:
 
     from maskwright_builtin.partitions.refine_groups import Groups
 
-KICKS = {"fast": 0, "normal": 20, "thorough": 500}
-"""Kicks per group of each effort."""
+SMALL, LARGE = 10_000, 200_000
+"""Records up to which the usual effort is a second or two, and up to which it starts from MDAV, which is quadratic."""
+
+KICKS = {"fast": (0, 0, 0), "normal": (20, 5, 2), "thorough": (500, 500, 500)}
+"""Kicks per group of each effort, for up to `SMALL`, up to `LARGE`, and more records."""
+
+NEIGHBOURS = (15, 10, 10)
+"""Nearest records of each one, for the same numbers of records."""
 
 ANNEALED_FROM = 16
 """Kicks per group from which annealing pays."""
-
-MOST_FOR_MDAV = 20_000
-"""Records up to which MDAV, which is quadratic, is the start by itself."""
 
 REORDERED_FROM = 5_000
 """Records from which they are renumbered, so that near ones are near in memory."""
@@ -43,32 +46,42 @@ class RefineParams(BaseModel, extra="forbid", frozen=True):
     start: str = Field(
         default="auto",
         description="Partition to start from: the name of one, run with its defaults; 'kd_cut', a fast and coarse one; "
-        "or 'auto': mdav for up to 20,000 records, kd_cut for more.",
+        "or 'auto': mdav for up to 200,000 records, kd_cut for more.",
     )
     effort: Literal["fast", "normal", "thorough"] = Field(
         default="normal",
         description="How long to go on, in kicks (small restarts) per group: fast is none, only moves and swaps as "
-        "long as one helps; normal is 20; thorough is 500. Not in seconds: the same seed gives the same groups.",
+        "long as one helps; normal is 20 for up to 10,000 records, 5 for up to 200,000, and 2 for more; thorough is 500. "
+        "Not in seconds: the same data give the same groups.",
     )
     kicks_per_group: int | None = Field(
         default=None, ge=0, le=1_000_000, strict=True, description="Number of kicks per group, in place of effort."
     )
-    neighbours: int = Field(
-        default=15,
-        ge=1,
-        le=100,
-        strict=True,
+    neighbours: Annotated[int, Field(ge=1, le=100, strict=True)] | Literal["auto"] = Field(
+        default="auto",
         description="Nearest records of each one, with whose groups it may deal. More cost time and memory and gain "
-        "little.",
+        "little. 'auto': 15 for up to 10,000 records, 10 for more.",
     )
     annealing: bool | Literal["auto"] = Field(
         default="auto",
         description="Accept changes for the worse at first, ever more rarely, and return the best groups seen; 'auto': "
         "from 16 kicks per group on.",
     )
+    seed: int = Field(
+        default=0,
+        ge=0,
+        strict=True,
+        description="Seed of the kicks. It is apart from the run's: a second release of the same data with other "
+        "groups could be compared with the first, and tell more than k allows.",
+    )
 
 
-def cluster(block: Block, k: int, params: RefineParams, rng: np.random.Generator) -> NDArray[np.int64]:
+def cluster(
+    block: Block,
+    k: int,
+    params: RefineParams,
+    rng: np.random.Generator,  # noqa: ARG001 - the contract of a partition
+) -> NDArray[np.int64]:
     """Cut the records of a block into clusters of k to 2k - 1 with a small within-cluster sum of squares.
 
     From a first partition, records move to, and are swapped with records of, the clusters of their nearest neighbours
@@ -83,7 +96,7 @@ def cluster(block: Block, k: int, params: RefineParams, rng: np.random.Generator
         Smallest cluster size, >= 1.
     params : RefineParams
     rng : numpy.random.Generator
-        The same generator, parameters and data give the same labels.
+        Left alone: the same parameters and data give the same labels.
 
     Returns
     -------
@@ -116,11 +129,13 @@ def cluster(block: Block, k: int, params: RefineParams, rng: np.random.Generator
     if k == 1:
         return np.arange(n)
     points = centred(standardised if standardised.shape[1] else np.zeros((n, 1)))
-    order, labels = _start(block, points, k, params.start, rng)
-    kicks = KICKS[params.effort] if params.kicks_per_group is None else params.kicks_per_group
+    own = np.random.Generator(np.random.PCG64(params.seed))
+    order, labels = _start(block, points, k, params.start, own)
+    size = 0 if n <= SMALL else 1 if n <= LARGE else 2
+    kicks = KICKS[params.effort][size] if params.kicks_per_group is None else params.kicks_per_group
     annealed = kicks >= ANNEALED_FROM if params.annealing == "auto" else params.annealing
-    neighbours = min(params.neighbours, n - 1)
-    refined = refined_labels(points[order], labels[order], k, kicks, neighbours, annealed, rng, block.progress)
+    neighbours = min(NEIGHBOURS[size] if params.neighbours == "auto" else params.neighbours, n - 1)
+    refined = refined_labels(points[order], labels[order], k, kicks, neighbours, annealed, own, block.progress)
     result = np.empty(n, dtype=np.int64)
     result[order] = refined
     _, first, renumbered = np.unique(result, return_index=True, return_inverse=True)
@@ -139,7 +154,7 @@ def _start(
     n = len(points)
     order, cut = np.arange(n), None
     if start == "auto":
-        start = "mdav" if n <= MOST_FOR_MDAV else "kd_cut"
+        start = "mdav" if n <= LARGE else "kd_cut"
     if n >= REORDERED_FROM or start == "kd_cut":
         order, cut = kd_cut(points, k)
     if start == "kd_cut" and cut is not None:
@@ -268,7 +283,7 @@ REFINE = Partition(
     name="refine",
     cluster=cluster,
     params=RefineParams,
-    deterministic=False,
+    deterministic=True,
     reference="Own; of the family of Laszlo and Mukherjee (2015), Iterated local search for microaggregation, "
     "Journal of Systems and Software 100, 15-26",
     summary="Improves the clusters of another partition, mdav as a rule, by moves, swaps and small restarts.",

@@ -94,7 +94,14 @@ def test_fewer_than_2k_records_are_one_cluster():
 
 def test_a_partition_may_be_named_with_its_parameters():
     block = block_of(np.arange(12.0)[:, None])
-    np.testing.assert_array_equal(protect(block, k=3, partition={"mdav": {}}).values, protect(block, k=3).values)
+    np.testing.assert_array_equal(protect(block, k=3, partition={"refine": {}}).values, protect(block, k=3).values)
+
+
+def test_the_partition_is_refine_unless_another_is_named():
+    block = block_of(np.random.default_rng(6).standard_normal((60, 3)))
+    usual, refined, mdav = (protect(block, k=4, **named) for named in ({}, {"partition": "refine"}, {"partition": "mdav"}))
+    np.testing.assert_array_equal(usual.labels, refined.labels)
+    assert ((usual.values - block.values) ** 2).sum() < 0.97 * ((mdav.values - block.values) ** 2).sum()
 
 
 @pytest.mark.parametrize(
@@ -126,6 +133,6 @@ def test_every_parameter_is_described():
 @pytest.mark.parametrize(("name", "k", "expected"), [("census", 3, 5.6922), ("tarragona", 10, 33.1929)])
 def test_loss_on_the_reference_files(shared, name, k, expected):
     values = np.loadtxt(shared / "data" / f"{name}.csv", delimiter=",", skiprows=1)
-    masked = protect(block_of(values), k=k).values
+    masked = protect(block_of(values), k=k, partition="mdav").values
     moved = (masked - values) / values.std(axis=0, ddof=1)
     assert 100 * (moved**2).sum() / (values.shape[1] * (len(values) - 1)) == pytest.approx(expected, abs=5.1e-5)
