@@ -51,8 +51,8 @@ class RefineParams(BaseModel, extra="forbid", frozen=True):
     effort: Literal["fast", "normal", "thorough"] = Field(
         default="normal",
         description="How long to go on, in kicks (small restarts) per group: fast is none, only moves and swaps as "
-        "long as one helps; normal is 20 for up to 10,000 records, 5 for up to 200,000, and 2 for more; thorough is 500. "
-        "Not in seconds: the same data give the same groups.",
+        "long as one helps; normal is 20 for up to 10,000 records, 5 for up to 200,000, and 2 for more; thorough is "
+        "500. Not in seconds: the same data give the same groups.",
     )
     kicks_per_group: int | None = Field(
         default=None, ge=0, le=1_000_000, strict=True, description="Number of kicks per group, in place of effort."
