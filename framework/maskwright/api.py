@@ -35,6 +35,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
     from maskwright.edits.check import Outcome
+    from maskwright.masking import MaskingResult
     from maskwright.planning.plan import Plan
     from maskwright.plugins.measure import Measurement
 
@@ -144,6 +145,33 @@ def protect(
     EditViolation
         When an edit of severity error does not hold in the result.
     """
+    result = mask_data(
+        data, method, edits=edits, seed=seed, params=params, variables=variables, groups=groups, declared=declared,
+        workers=workers, block_size=block_size, reporter=reporter,
+    )  # fmt: skip
+    if isinstance(data, Dataset):
+        return result.masked
+    return frame_from_dataset(result.masked, data)
+
+
+def mask_data(
+    data: Data,
+    method: str,
+    *,
+    edits: EditSet | Sequence[object] | None = None,
+    seed: int | None = None,
+    params: Mapping[str, object] | None = None,
+    variables: Sequence[str] | None = None,
+    groups: Sequence[Sequence[str]] = (),
+    declared: Declarations | None = None,
+    workers: int = 1,
+    block_size: int | None = None,
+    reporter: Reporter | None = None,
+) -> MaskingResult:
+    """Mask data as `protect` does, and return with them what was done: adjusted records, cost, k.
+
+    Parameters and errors are those of `protect`.
+    """
     told = reporter or Quiet()
     original = _dataset(data, declared)
     step = step_request(method, params or {}, variables, groups)
@@ -171,9 +199,7 @@ def protect(
                 for each in failing
             ]
         )
-    if isinstance(data, Dataset):
-        return result.masked
-    return frame_from_dataset(result.masked, data)
+    return result
 
 
 def _tell(told: Reporter, arrival: Outcome, original: Dataset, plan: Plan) -> None:

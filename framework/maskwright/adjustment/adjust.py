@@ -5,7 +5,8 @@ The order of attempts, each only for the rows that still fail:
 1. project onto the edits the rows that violate one, round, compute the dependents;
 2. look at neighbouring grid points;
 3. project again with room for rounding, and look at neighbours there;
-4. take the nearest row that is already feasible.
+4. walk over the grid towards the edits (`maskwright.adjustment.search`);
+5. take the nearest row that is already feasible.
 
 Only masked values and edits are read, never an original record.
 """
@@ -20,7 +21,8 @@ from scipy.spatial import cKDTree
 
 from maskwright.adjustment.derivation import Derivations, Equality, derivations
 from maskwright.adjustment.projection import nearest_feasible
-from maskwright.adjustment.rounding import Grid, neighbours
+from maskwright.adjustment.rounding import Grid
+from maskwright.adjustment.search import Search
 from maskwright.adjustment.system import System, system_of, violated
 from maskwright.edits.edit import EditSet, LinearPart, ProductPart
 from maskwright.progress import Progress, silent
@@ -33,8 +35,8 @@ if TYPE_CHECKING:
     from maskwright.adjustment.constraints import Membership
     from maskwright.adjustment.rows import Rows
 
-_NEIGHBOURS = 600
 _MARGINS = (0.75, 2.0, 6.0)
+_MORE_MEMBERS = 8
 _MOST_DONORS = 10_000
 
 
@@ -138,22 +140,27 @@ def adjust(
         points[index[solved]] = found[solved]
     progress(0.4)
     result = grid.round(points)
-    satisfied = _satisfied(rows, edits, result, np.arange(len(values)))
+    search = Search.of(system, edits, grid)
+    everyone = np.arange(len(values))
+    satisfied = search.satisfied(result, everyone)
     progress(0.6)
-    _search(system, edits, grid, points, result, satisfied, rng)
+    walked = ~satisfied
+    search.neighbours(points, result, satisfied, rng)
     for margin in _MARGINS:
         index = np.flatnonzero(~satisfied)
         if not len(index):
             break
-        found, solved = nearest_feasible(system, start[index], index, margin)
+        found, solved = nearest_feasible(system, start[index], index, margin, _MORE_MEMBERS)
         index, found = index[solved], found[solved]
         points[index] = found
         result[index] = grid.round(found)
-        satisfied[index] = _satisfied(rows, edits, result[index], index)
+        satisfied[index] = search.satisfied(result[index], index)
         projected[index] = True
-        _search(system, edits, grid, points, result, satisfied, rng)
+        search.neighbours(points, result, satisfied, rng)
+    search.repair(points, result, satisfied, rng)
+    search.polish(start, result, np.flatnonzero(walked & satisfied)[:_MOST_DONORS])
     progress(0.9)
-    fallback = _take_nearest(rows, edits, scale, start, result, satisfied)
+    fallback = _take_nearest(search, start, result, satisfied)
     infeasible = ~(satisfied | fallback)
     left = np.flatnonzero(infeasible)
     failed = {edit.name: int(np.sum(~rows.satisfied(edit, result[left], left))) for edit in edits} if len(left) else {}
@@ -213,55 +220,8 @@ def _compute(
     return Grid(names, ungridded, np.ones(len(names)), chosen).round(values)
 
 
-def _satisfied(rows: Rows, edits: EditSet, values: NDArray[np.float64], index: NDArray[np.int64]) -> NDArray[np.bool_]:
-    result = np.ones(len(index), dtype=np.bool_)
-    for edit in edits:
-        result &= rows.satisfied(edit, values, index)
-    return result
-
-
-def _search(
-    system: System,
-    edits: EditSet,
-    grid: Grid,
-    points: NDArray[np.float64],
-    result: NDArray[np.float64],
-    satisfied: NDArray[np.bool_],
-    rng: np.random.Generator,
-) -> None:
-    """Try neighbouring grid points of the rows that are not satisfied; writes `result` and `satisfied`."""
-    free = [name for name in grid.plan.free if grid.decimals.get(name) is not None]
-    touching = _relevant(free, edits, grid.plan)
-    index = np.flatnonzero(~satisfied)
-    if not len(index) or not touching:
-        return
-    for move in neighbours(len(touching), _NEIGHBOURS, rng):
-        units = grid.to_units(points[index])
-        nudges = {name: int(amount) for name, amount in zip(touching, move, strict=True) if amount}
-        for name, amount in nudges.items():
-            units[name] = units[name] + amount
-        candidate = grid.compute(units, nudges)
-        good = _satisfied(system.rows, edits, candidate, index)
-        result[index[good]] = candidate[good]
-        satisfied[index[good]] = True
-        index = index[~good]
-        if not len(index):
-            return
-
-
-def _relevant(free: list[str], edits: EditSet, plan: Derivations) -> list[str]:
-    """Free variables that can change an edit's verdict, directly or through a dependent."""
-    used = set(edits.variables)
-    return [name for name in free if name in used or plan.steps]
-
-
 def _take_nearest(
-    rows: Rows,
-    edits: EditSet,
-    scale: NDArray[np.float64],
-    start: NDArray[np.float64],
-    result: NDArray[np.float64],
-    satisfied: NDArray[np.bool_],
+    search: Search, start: NDArray[np.float64], result: NDArray[np.float64], satisfied: NDArray[np.bool_]
 ) -> NDArray[np.bool_]:
     """Copy the nearest feasible row into rows that nothing else helped; writes `result`."""
     helped = np.zeros(len(start), dtype=np.bool_)
@@ -271,13 +231,14 @@ def _take_nearest(
     index = np.flatnonzero(~satisfied)
     if not len(index) or not len(donors):
         return helped
+    scale = search.system.scale
     tree = cKDTree(result[donors] / scale)
     count = min(32, len(donors))
     _, nearest = tree.query(np.nan_to_num(start[index] / scale), k=list(range(1, count + 1)))
     for choice in range(count):
         candidate = result[donors[np.asarray(nearest)[:, choice]]].copy()
         candidate[np.isnan(start[index])] = np.nan
-        good = _satisfied(rows, edits, candidate, index) & ~helped[index]
+        good = search.satisfied(candidate, index) & ~helped[index]
         result[index[good]] = candidate[good]
         helped[index[good]] = True
         if helped[index].all():

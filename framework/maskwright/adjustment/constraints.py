@@ -12,6 +12,7 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import TYPE_CHECKING, Literal
 
+from maskwright.adjustment.polynomials import PolynomialConstraint, comparison_constraint, product_constraint
 from maskwright.edits.edit import (
     Binding,
     CheckedPart,
@@ -23,6 +24,7 @@ from maskwright.edits.edit import (
     ProductPart,
     RangePart,
 )
+from maskwright.edits.expression import variable_names
 from maskwright.errors import EditError, Problem
 
 if TYPE_CHECKING:
@@ -65,14 +67,14 @@ class Alternative:
     """A conjunction of constraints, one way to satisfy an edit."""
 
     linear: tuple[LinearConstraint, ...] = ()
-    products: tuple[ProductPart, ...] = ()
+    polynomials: tuple[PolynomialConstraint, ...] = ()
     memberships: tuple[Membership, ...] = ()
     requirements: tuple[Requirement, ...] = ()
 
     def __and__(self, other: Alternative) -> Alternative:
         return Alternative(
             self.linear + other.linear,
-            self.products + other.products,
+            self.polynomials + other.polynomials,
             self.memberships + other.memberships,
             self.requirements + other.requirements,
         )
@@ -134,7 +136,7 @@ def _alternatives(  # noqa: PLR0911 - one return for each kind
         case LinearPart():
             return (Alternative(linear=linear_constraints(part)),)
         case ProductPart():
-            return (Alternative(products=(part,)),)
+            return (Alternative(polynomials=(product_constraint(part),)),)
         case RangePart():
             return (_range(part, edit, movable),)
         case DomainPart(variables):
@@ -142,6 +144,9 @@ def _alternatives(  # noqa: PLR0911 - one return for each kind
                 return (Alternative(memberships=(Membership(variables, None),)),)
             return (Alternative(requirements=(Requirement(edit.expression, True, edit.binding),)),)
         case CheckedPart(expression):
+            curved = comparison_constraint(expression)
+            if curved is not None and set(variable_names(expression)) <= movable:
+                return (Alternative(polynomials=(curved,)),)
             return (Alternative(requirements=(Requirement(expression, True, edit.binding),)),)
         case GoverningPart():
             return _governing(part, edit, movable)

@@ -11,7 +11,6 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
-from scipy.spatial import cKDTree
 
 from maskwright.adjustment.constraints import (
     Alternative,
@@ -20,8 +19,8 @@ from maskwright.adjustment.constraints import (
     closed_on_grid,
 )
 from maskwright.adjustment.rows import Rows
-from maskwright.adjustment.system import RELATIVE, Fetch, System, beyond, fetcher, product_sides, system_of, violated
-from maskwright.edits.edit import EditSet, ProductPart
+from maskwright.adjustment.system import RELATIVE, System, fetcher, system_of, violated
+from maskwright.edits.edit import EditSet
 from maskwright.errors import InputError
 
 if TYPE_CHECKING:
@@ -29,6 +28,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from maskwright.adjustment.polynomials import Fetch, PolynomialConstraint
     from maskwright.data.variable import Variable
 
 MOST_COMBINATIONS = 64
@@ -38,7 +38,11 @@ _TANGENTS = 60
 
 @np.errstate(over="ignore", invalid="ignore")
 def nearest_feasible(
-    system: System, values: NDArray[np.float64], index: NDArray[np.int64], margin: float = 0.0
+    system: System,
+    values: NDArray[np.float64],
+    index: NDArray[np.int64],
+    margin: float = 0.0,
+    members: int = NEAREST_MEMBERS,
 ) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
     """Nearest points that satisfy all constraints.
 
@@ -51,6 +55,8 @@ def nearest_feasible(
         Their row numbers.
     margin : float
         Inequalities are tightened by this many grid steps of each of their variables, so that rounding has room.
+    members : int
+        How many nearest members of each finite set are tried.
 
     Returns
     -------
@@ -60,7 +66,7 @@ def nearest_feasible(
     """
     best = values.copy()
     distance = np.full(len(values), np.inf)
-    for rows, combination in _combinations(system, values, index):
+    for rows, combination in _combinations(system, values, index, members):
         points, solved = _project(system, combination, values[rows], index[rows], margin)
         moved = np.nansum(((points - values[rows]) / system.scale) ** 2, axis=1)
         better = solved & (moved < distance[rows] * (1 - 1e-12))
@@ -78,35 +84,35 @@ class _Combination:
 
 
 def _combinations(
-    system: System, values: NDArray[np.float64], index: NDArray[np.int64]
+    system: System, values: NDArray[np.float64], index: NDArray[np.int64], members: int
 ) -> Iterator[tuple[NDArray[np.int64], _Combination]]:
     everyone = np.arange(len(values))
     choices = [range(len(constraint.alternatives)) for constraint in system.constraints]
     count = int(np.prod([len(choice) for choice in choices], dtype=np.float64)) if choices else 1
     if count <= MOST_COMBINATIONS:
         for picks in itertools.product(*choices):
-            yield from _with_members(everyone, system, picks)
+            yield from _with_members(everyone, system, picks, members)
         return
     # Too many combinations: each row starts from the alternatives that it satisfies or is nearest to, and single
     # constraints are switched.
     start = np.stack([_nearest_alternative(system, constraint, values, index) for constraint in system.constraints])
     for picks in np.unique(start, axis=1).T:
         rows = np.flatnonzero((start == picks[:, None]).all(axis=0))
-        yield from _with_members(rows, system, tuple(picks))
+        yield from _with_members(rows, system, tuple(picks), members)
         for number, choice in enumerate(choices):
             for other in choice:
                 if other != picks[number]:
                     switched = (*picks[:number], other, *picks[number + 1 :])
-                    yield from _with_members(rows, system, switched)
+                    yield from _with_members(rows, system, switched, members)
 
 
 def _with_members(
-    rows: NDArray[np.int64], system: System, picks: Sequence[int]
+    rows: NDArray[np.int64], system: System, picks: Sequence[int], nearest: int
 ) -> Iterator[tuple[NDArray[np.int64], _Combination]]:
     alternative = Alternative()
     for constraint, pick in zip(system.constraints, picks, strict=True):
         alternative = alternative & constraint.alternatives[pick]
-    sizes = [range(min(NEAREST_MEMBERS, len(system.sets[each]))) for each in alternative.memberships]
+    sizes = [range(min(nearest, len(system.sets[each]))) for each in alternative.memberships]
     for members in itertools.islice(itertools.product(*sizes), MOST_COMBINATIONS):
         yield rows, _Combination(alternative, members)
 
@@ -144,7 +150,7 @@ def _project(
     for membership, member in zip(alternative.memberships, combination.members, strict=True):
         rows, bounds = _member_equalities(system, membership, member, values)
         equal, equal_bound = np.vstack([equal, rows]), np.hstack([equal_bound, bounds])
-    products = alternative.products
+    products = alternative.polynomials
     own = np.zeros((len(values), len(products), len(scale)))
     own_bound = np.full((len(values), len(products)), np.nan)
     status = np.zeros(len(values), dtype=np.int8)
@@ -173,8 +179,8 @@ def _project(
     _snap_to_bounds(system, alternative, result)
     solved = (status == 0) & allowed
     for product in products:
-        left, right = product_sides(product, fetcher(system, result, index))
-        solved &= ~beyond(product, left - right, 1e-6 * np.maximum(np.abs(left), np.abs(right)))
+        value, size = product.evaluate(fetcher(system, result, index))
+        solved &= ~product.broken(value, 1e-6 * size)
     return result, solved
 
 
@@ -232,8 +238,7 @@ def _member_equalities(
     scale = system.scale[columns]
     chosen = values[:, columns]
     absent = np.isnan(chosen)
-    tree = cKDTree(system.sets[membership] / scale)
-    _, nearest = tree.query(np.where(absent, 0.0, chosen) / scale, k=[member + 1])
+    _, nearest = system.tree(membership).query(np.where(absent, 0.0, chosen) / scale, k=[member + 1])
     bounds = system.sets[membership][np.asarray(nearest)[:, 0]] / scale
     bounds[absent.any(axis=1)] = np.nan
     normals = np.zeros((len(columns), len(system.scale)))
@@ -242,35 +247,23 @@ def _member_equalities(
 
 
 def _tangent(
-    product: ProductPart,
+    curved: PolynomialConstraint,
     fetch: Fetch,
     position: Mapping[str, int],
     normal: NDArray[np.float64],
     bound: NDArray[np.float64],
     once: NDArray[np.bool_],
 ) -> None:
-    """Write the tangent of a product at the current points; NaN bound where it does not bind or is not defined."""
-    left, right = product_sides(product, fetch)
-    normal[:] = 0.0
-    bound[:] = right - left
-    for sign, coefficient, factors in (
-        (1.0, float(product.coefficient), product.left),
-        (-1.0, float(product.constant), product.right),
-    ):
-        for name, exponent in factors:
-            if name not in position:
-                continue
-            slope = np.full(len(bound), sign * coefficient)
-            with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
-                for other, power in factors:
-                    base = fetch(other)
-                    slope = slope * (exponent * base ** float(exponent - 1) if other == name else base ** float(power))
-            normal[:, position[name]] += slope
-            bound += slope * fetch(name)
+    """Write the tangent at the current points; NaN bound where the constraint does not bind or is not defined."""
+    value, _ = curved.evaluate(fetch)
+    curved.gradient(fetch, position, normal)
+    bound[:] = -value
+    for name in {name for _, monomial in curved.terms for name, _ in monomial if name in position}:
+        bound += normal[:, position[name]] * fetch(name)
     length = np.sqrt(np.sum(normal**2, axis=1))
     binding = (length > 0) & np.isfinite(length) & np.isfinite(bound)
-    if product.relation != "==":
-        once |= beyond(product, left - right, np.zeros(len(bound)))
+    if curved.relation != "==":
+        once |= curved.broken(value, np.zeros(len(bound)))
         binding &= once
     normal[binding] /= length[binding, None]
     bound[binding] /= length[binding]

@@ -63,11 +63,12 @@ class Grid:
         return units
 
     def compute(
-        self, units: dict[str, NDArray[np.float64]], nudges: Mapping[str, int] | None = None
+        self, units: dict[str, NDArray[np.float64]], nudges: Mapping[str, NDArray[np.int64]] | None = None
     ) -> NDArray[np.float64]:
         """Dependents from free variables, then back to values of shape (r, q).
 
-        `nudges` are moves that a search has made in `units`: a factor that has to be coarse moves by as many strides.
+        `nudges` are moves that a search has made in `units`, for each row: a factor that has to be coarse moves by as
+        many strides.
         """
         for step in self.plan.steps:
             own = units[step.variable]
@@ -143,7 +144,10 @@ class Grid:
         return ratio.numerator, ratio.denominator
 
     def _coarsen(
-        self, step: ProductDerivation, units: dict[str, NDArray[np.float64]], nudges: Mapping[str, int] | None
+        self,
+        step: ProductDerivation,
+        units: dict[str, NDArray[np.float64]],
+        nudges: Mapping[str, NDArray[np.int64]] | None,
     ) -> None:
         """Move two free factors to the nearest grid points whose product lies on the dependent's grid."""
         simple = [name for name, exponent in step.factors if exponent == 1 and name in self.plan.free]
@@ -183,23 +187,3 @@ class Grid:
 
 def _whole(units: NDArray[np.float64]) -> NDArray[np.object_]:
     return np.array([0 if np.isnan(value) else int(value) for value in units], dtype=object)
-
-
-def neighbours(count: int, limit: int, rng: np.random.Generator) -> NDArray[np.int64]:
-    """Moves of `count` free variables in grid units, the smallest first; shape (m, count), m <= `limit`.
-
-    All single moves of one unit, all double ones, single moves of two and three, then random ones of growing size.
-    """
-    if count == 0:
-        return np.zeros((0, 0), dtype=np.int64)
-    one = np.eye(count, dtype=np.int64)
-    single = np.stack([one, -one], axis=1).reshape(-1, count)
-    first, second = np.triu_indices(count, 1)
-    pairs = [a * one[first] + b * one[second] for a in (1, -1) for b in (1, -1)]
-    double = np.stack(pairs, axis=1).reshape(-1, count) if len(first) else np.zeros((0, count), dtype=np.int64)
-    reach = 2 + np.arange(4 * limit) // 400
-    drawn = rng.integers(-reach[:, None], reach[:, None] + 1, size=(4 * limit, count))
-    moves = np.concatenate([single, double, 2 * single, 3 * single, drawn])
-    _, seen = np.unique(moves, axis=0, return_index=True)
-    moves = moves[np.sort(seen)]
-    return moves[moves.any(axis=1)][:limit]

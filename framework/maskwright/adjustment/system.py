@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from functools import cached_property
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -15,12 +16,13 @@ from maskwright.adjustment.constraints import (
     Constraint,
     LinearConstraint,
     Membership,
+    closed_on_grid,
     constraint_of,
 )
 
 if TYPE_CHECKING:
     from maskwright.adjustment.rows import Rows
-    from maskwright.edits.edit import EditSet, ProductPart
+    from maskwright.edits.edit import EditSet
 
 
 RELATIVE = 1e-9
@@ -48,11 +50,19 @@ class System:
     scale: NDArray[np.float64]
     decimals: Mapping[str, int | None]
     sets: Mapping[Membership, NDArray[np.float64]]
+    _trees: dict[Membership, cKDTree] = field(default_factory=dict)
 
-    @property
+    @cached_property
     def position(self) -> dict[str, int]:
         """Column of each variable that may move."""
         return {name: column for column, name in enumerate(self.rows.names)}
+
+    def tree(self, membership: Membership) -> cKDTree:
+        """Search tree of a finite set, in standard deviations."""
+        if membership not in self._trees:
+            columns = [self.position[name] for name in membership.variables]
+            self._trees[membership] = cKDTree(self.sets[membership] / self.scale[columns])
+        return self._trees[membership]
 
 
 def system_of(
@@ -97,35 +107,71 @@ def _holds(
             result &= ~(gap >= 0)
         else:
             result &= ~(gap > allowed)
-    for product in alternative.products:
-        left, right = product_sides(product, fetcher(system, values, index))
-        gap, allowed = left - right, RELATIVE * np.maximum(np.abs(left), np.abs(right))
-        result &= ~beyond(product, gap, allowed)
+    for curved in alternative.polynomials:
+        value, size = curved.evaluate(fetcher(system, values, index))
+        result &= ~curved.broken(value, RELATIVE * size)
     for membership in alternative.memberships:
         columns = [system.position[name] for name in membership.variables]
         chosen = values[:, columns]
         known: NDArray[np.bool_] = np.logical_not(np.any(np.isnan(chosen), axis=1))
-        tree = cKDTree(system.sets[membership] / system.scale[columns])
-        distance, _ = tree.query(np.where(known[:, None], chosen, 0.0) / system.scale[columns])
+        distance, _ = system.tree(membership).query(np.where(known[:, None], chosen, 0.0) / system.scale[columns])
         result &= ~known | (np.asarray(distance) <= RELATIVE)
     for requirement in alternative.requirements:
         result &= system.rows.known(requirement, values, index)
     return result
 
 
-def beyond(product: ProductPart, gap: NDArray[np.float64], allowed: NDArray[np.float64]) -> NDArray[np.bool_]:
-    """Rows where ``left - right`` is on the wrong side of the relation by more than `allowed`."""
-    match product.relation:
-        case "==":
-            return np.abs(gap) > allowed
-        case "<=":
-            return gap > allowed
-        case "<":
-            return gap >= 0
-        case ">=":
-            return gap < -allowed
-        case ">":
-            return gap <= 0
+@np.errstate(over="ignore", invalid="ignore", divide="ignore")
+def violation(system: System, values: NDArray[np.float64], index: NDArray[np.int64]) -> NDArray[np.float64]:
+    """How far rows are from satisfying all constraints, roughly in standard deviations; 0 where they do.
+
+    Parameters
+    ----------
+    values : ndarray of shape (m, q)
+    index : ndarray of shape (m,)
+        Their row numbers.
+
+    Returns
+    -------
+    ndarray of shape (m,)
+        The sum over constraints of the shortfall of the alternative that is nearest to holding.
+    """
+    total = np.zeros(len(values))
+    for constraint in system.constraints:
+        ways = [_shortfall(system, alternative, values, index) for alternative in constraint.alternatives]
+        total += np.minimum.reduce(ways) if ways else 1.0
+    return total
+
+
+def _shortfall(
+    system: System, alternative: Alternative, values: NDArray[np.float64], index: NDArray[np.int64]
+) -> NDArray[np.float64]:
+    result = np.zeros(len(values))
+    for stated in alternative.linear:
+        linear = closed_on_grid(stated, system.decimals)
+        value, size = _linear_value(system, linear, values, index)
+        gap = value - float(linear.bound)
+        gap = np.abs(gap) if linear.relation == "==" else gap
+        moving = [(name, float(c)) for name, c in linear.coefficients if name in system.position]
+        length = float(np.sqrt(sum((c * system.scale[system.position[name]]) ** 2 for name, c in moving)))
+        result += np.where(gap > RELATIVE * np.maximum(size, abs(float(linear.bound))), gap / (length or 1.0), 0.0)
+    fetch = fetcher(system, values, index)
+    for curved in alternative.polynomials:
+        value, size = curved.evaluate(fetch)
+        slopes = np.empty((len(values), len(system.scale)))
+        curved.gradient(fetch, system.position, slopes)
+        length = np.sqrt(np.sum((slopes * system.scale) ** 2, axis=1))
+        away = np.minimum(np.abs(value) / np.maximum(length, 1e-300), 1e3) + 1e-6
+        result += np.where(curved.broken(value, RELATIVE * size), away, 0.0)
+    for membership in alternative.memberships:
+        columns = [system.position[name] for name in membership.variables]
+        chosen = values[:, columns]
+        known: NDArray[np.bool_] = np.logical_not(np.any(np.isnan(chosen), axis=1))
+        distance, _ = system.tree(membership).query(np.where(known[:, None], chosen, 0.0) / system.scale[columns])
+        result += np.where(known & (np.asarray(distance) > RELATIVE), distance, 0.0)
+    for requirement in alternative.requirements:
+        result += ~system.rows.known(requirement, values, index)
+    return result
 
 
 def _linear_value(
@@ -151,16 +197,3 @@ def fetcher(system: System, values: NDArray[np.float64], index: NDArray[np.int64
         return values[:, column] if column is not None else system.rows.companion_numbers(name, index)
 
     return fetch
-
-
-def product_sides(product: ProductPart, fetch: Fetch) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Both sides of a product edit; `fetch` gives a variable's numbers, shape (r,)."""
-    with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
-        left = np.asarray(float(product.coefficient))
-        for name, exponent in product.left:
-            left = left * fetch(name) ** float(exponent)
-        right = np.asarray(float(product.constant))
-        for name, exponent in product.right:
-            right = right * fetch(name) ** float(exponent)
-    left, right = np.broadcast_arrays(left, right)
-    return left, right
