@@ -48,7 +48,7 @@ class MaskingResult:
     notes : tuple of mappings
         What methods said, by step and group.
     notices : tuple of str
-        What adjustment did that a person should know.
+        What methods and adjustment did that a person should know.
     """
 
     masked: Dataset
@@ -128,8 +128,17 @@ def mask(
             {"step": group.step, "variables": list(group.variables), **result.notes}
             for group, result in zip(plan.groups, results, strict=True)
         ),
-        tuple(_outside_range(outcomes)),
+        (*_warnings(plan, results), *_outside_range(outcomes)),
     )
+
+
+def _warnings(plan: Plan, results: Sequence[GroupResult]) -> Iterator[str]:
+    """What methods warn of."""
+    for group, result in zip(plan.groups, results, strict=True):
+        shown = ", ".join(group.variables[:5]) + (", ..." if len(group.variables) > 5 else "")
+        method = plan.steps[group.step - 1].method.name
+        for warning in result.notes.get("warnings", ()):
+            yield f"step {group.step} ({method}) on {shown}: {warning}"
 
 
 def _outside_range(outcomes: Sequence[tuple[Unit, Adjustment, NDArray[np.int64] | None]]) -> Iterator[str]:
@@ -210,7 +219,7 @@ def _domain_sets(rules: EditSet, unit: Unit, plan: Plan, original: Dataset) -> d
             values = values[~np.isnan(values).any(axis=1)]
             combinations, counts = np.unique(values, axis=0, return_counts=True)
             continuous = any(original[name].variable.type == "continuous" for name in rule.variables)
-            least = max([request.k or 2 for request in requests], default=2)
+            least = max([request.group_records(len(original)) or 2 for request in requests], default=2)
             if continuous and not any(request.planning.allow_original_values for request in requests):
                 combinations = combinations[counts >= least]
             if len(combinations) == 0:
@@ -276,17 +285,23 @@ def _k_report(masked: Dataset, plan: Plan) -> dict[str, Any]:
     """Smallest classes of equal published values: per group, on quasi-identifiers, on whole records."""
     groups: list[dict[str, Any]] = []
     requested = [step.k for step in plan.steps if step.k is not None]
+    sizes = [step.group_records(len(masked)) for step in plan.steps]
+    expected = [size for size in sizes if size is not None]
     for group in plan.groups:
-        k = plan.steps[group.step - 1].k
-        if k is not None:
-            smallest, below = class_sizes(masked, group.variables, k)
+        step = plan.steps[group.step - 1]
+        size = sizes[group.step - 1]
+        if size is not None:
+            smallest, below = class_sizes(masked, group.variables, size)
             groups.append(
-                {"step": group.step, "variables": list(group.variables), "requested": k,
-                 "smallest": smallest, "below": below}
+                {"step": group.step, "variables": list(group.variables), "requested": step.k,
+                 "expected": size, "smallest": smallest, "below": below}
             )  # fmt: skip
-    k = max(requested) if requested else None
+    k = max(expected) if expected else None
     quasi = [column.name for column in masked if column.variable.role == "quasi_identifier"]
-    report: dict[str, Any] = {"requested": k, "groups": groups, "quasi_identifiers": None, "records": None}
+    report: dict[str, Any] = {
+        "requested": max(requested) if requested else None, "expected": k, "groups": groups,
+        "quasi_identifiers": None, "records": None,
+    }  # fmt: skip
     if quasi:
         smallest, below = class_sizes(masked, quasi, k or 2)
         report["quasi_identifiers"] = {"variables": quasi, "smallest": smallest, "below": below}

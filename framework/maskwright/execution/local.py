@@ -167,7 +167,7 @@ def protect_group(
             values=_frozen(values[records]), missing=_frozen(missing[records]), variables=variables, edits=work.edits,
             operators=work.operators, weights=None if weights is None else _frozen(weights[records]),
             clusters=None if data.clusters is None else _frozen(data.clusters[records]),
-            center=_frozen(center), scale=_frozen(scale), progress=shares.of(number),
+            center=_frozen(center), scale=_frozen(scale), file_n=len(values), progress=shares.of(number),
         )  # fmt: skip
         if observe is not None:
             observe(work.step, work.method.name, block, None)
@@ -185,9 +185,17 @@ def protect_group(
         results = [task(number) for number in range(len(pieces))]
     progress(1.0)
     result = _assemble(pieces, results, values.shape, variables)
-    if work.method.k_parameter is None or not missing.any():
+    k = _promised(work)
+    if k is None or not missing.any():
         return result
-    return _with_enough_values(result, missing, scale, int(getattr(work.params, work.method.k_parameter)))
+    return _with_enough_values(result, missing, scale, k)
+
+
+def _promised(work: GroupWork) -> int | None:
+    """Smallest cluster that the method promises with these parameters."""
+    name = work.method.k_parameter
+    value = None if name is None else getattr(work.params, name)
+    return None if value is None else int(value)
 
 
 def _weights(data: Dataset) -> NDArray[np.float64] | None:
@@ -253,14 +261,14 @@ def _check(work: GroupWork, block: Block, masked: Masked) -> None:
     if not np.all(np.isfinite(masked.values[~masked.missing])):
         raise PluginError(f"method {name!r} returned NaN or infinite values in cells that are not missing")
     if masked.labels is None or masked.representatives is None:
-        if work.method.k_parameter is not None:
-            raise PluginError(f"method {name!r} promises k but returned no labels and representatives")
+        if work.method.k_parameter is not None or work.method.expected_group is not None:
+            raise PluginError(f"method {name!r} promises groups but returned no labels and representatives")
         return
     clusters = len(masked.representatives)
     if masked.labels.shape != (block.n,) or masked.labels.min() < 0 or masked.labels.max() >= clusters:
         raise PluginError(f"method {name!r}: labels must be one number 0..{clusters - 1} for each of {block.n} records")
-    if work.method.k_parameter is not None:
-        k = int(getattr(work.params, work.method.k_parameter))
+    k = _promised(work)
+    if k is not None:
         smallest = int(np.bincount(masked.labels, minlength=clusters).min())
         if smallest < min(k, block.n):
             raise PluginError(f"method {name!r} promised clusters of at least {k} records; the smallest has {smallest}")
@@ -325,7 +333,9 @@ def _with_enough_values(
 
 def _gather(notes: dict[str, Any], more: Mapping[str, Any]) -> None:
     for key, value in more.items():
-        if key not in notes or not isinstance(value, int | float):
+        if key == "warnings":
+            notes[key] = list(dict.fromkeys([*notes.get(key, ()), *value]))
+        elif key not in notes or not isinstance(value, int | float):
             notes[key] = value
         elif "smallest" in key:
             notes[key] = min(notes[key], value)

@@ -89,7 +89,8 @@ def _republished(
 
 def _small_strata(groups: Sequence[Group]) -> list[str]:
     return [
-        f"stratum '{one.label}' has {one.records} record(s), fewer than k: merged with the nearest stratum"
+        f"stratum '{one.label}' has {one.records} record(s), fewer than {group.strata.least}: merged with the nearest "
+        f"stratum ({', '.join(group.variables)})"
         for group in groups
         if group.strata is not None
         for one in group.strata.strata

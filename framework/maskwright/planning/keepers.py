@@ -62,7 +62,7 @@ def _keeper_in_group(edit: Edit, group: Group, step: StepRequest, broken: int) -
         reason = "no operator keeps all its kinds"
     else:
         return Keeper(edit.name, "construction", how)
-    acting_on = "records" if step.k is None else "representatives"
+    acting_on = "records" if not step.makes_groups else "representatives"
     return Keeper(edit.name, "adjustment", f"{reason}: {acting_on} are moved onto it")
 
 

@@ -40,8 +40,19 @@ class StepRequest:
 
     @property
     def k(self) -> int | None:
-        """Smallest cluster that the step promises; None when its method promises none."""
-        return None if self.method.k_parameter is None else int(getattr(self.params, self.method.k_parameter))
+        """Smallest cluster that the step promises; None when it promises none."""
+        value = None if self.method.k_parameter is None else getattr(self.params, self.method.k_parameter)
+        return None if value is None else int(value)
+
+    @property
+    def makes_groups(self) -> bool:
+        """Whether it puts a representative in the place of each group of records."""
+        return self.method.k_parameter is not None or self.method.expected_group is not None
+
+    def group_records(self, n: int) -> int | None:
+        """Smallest size of its groups of n records or, without a promise, mean size; None when it makes no groups."""
+        expected = None if self.method.expected_group is None else self.method.expected_group(self.params, n)
+        return max((each for each in (self.k, expected) if each is not None), default=None)
 
 
 @dataclass(frozen=True, eq=False)

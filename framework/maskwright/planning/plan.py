@@ -61,7 +61,7 @@ class Plan:
 
     def _acting_on(self, unit: Unit) -> str:
         step = None if unit.group is None else self.steps[self.groups[unit.group].step - 1]
-        return "records" if step is None or step.k is None else "representatives"
+        return "records" if step is None or not step.makes_groups else "representatives"
 
     def to_json(self) -> dict[str, Any]:
         """Plain record of the plan, as in `run.json` and for measures."""
@@ -224,7 +224,7 @@ def _plan_group(
         touching = EditSet(tuple(edit for edit in edits if set(edit.variables) & set(group)))
         strata = stratify(
             data, group, geometric if step.method.blockable else (),
-            touching if step.method.blockable else EditSet(), masked, step.k or 1,
+            touching if step.method.blockable else EditSet(), masked, step.group_records(len(data)) or 1,
             by_missing=step.planning.missing == "own_pattern",
         )  # fmt: skip
     inside = tuple(edit.name for edit in edits if set(edit.variables) & masked <= set(group))

@@ -53,11 +53,14 @@ class Strata:
         Before merging.
     mixed : frozenset of str
         Edits whose condition differs inside a merged stratum.
+    least : int
+        Fewest records that a stratum was to have.
     """
 
     codes: NDArray[np.int64]
     strata: tuple[Stratum, ...]
     mixed: frozenset[str]
+    least: int = 1
 
     @property
     def count(self) -> int:
@@ -212,6 +215,7 @@ def _merge(
             for label, size, was in zip(labels, sizes, merged, strict=True)
         ),
         frozenset(mixed),
+        k,
     )
 
 

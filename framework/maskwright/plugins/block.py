@@ -40,6 +40,8 @@ class Block:
     center, scale : ndarray of shape (p,), float64
         Mean and standard deviation (ddof = 1) of each variable over the whole original file, also inside strata and
         blocks. A constant variable has scale 1, so that it contributes nothing to a distance.
+    file_n : int
+        Number of records of the whole file, of which the block may be a part; 0 when it is not known.
     companions : mapping of name to ndarray of shape (n,)
         Read-only columns outside the group that the method asked for.
     progress : callable
@@ -55,6 +57,7 @@ class Block:
     clusters: NDArray[np.int64] | None = None
     center: NDArray[np.float64] = field(default_factory=lambda: np.zeros(0))
     scale: NDArray[np.float64] = field(default_factory=lambda: np.ones(0))
+    file_n: int = 0
     companions: Mapping[str, NDArray[np.float64]] = field(default_factory=dict)
     progress: Progress = silent
 

@@ -113,6 +113,10 @@ def _method_error(method: Method) -> str | None:
         name = getattr(method, field)
         if name is not None and name not in method.params.model_fields:
             return f"{field} is {name!r}, which is not a field of {method.params.__name__}"
+    if method.expected_group is not None:
+        problem = _signature_error("expected_group", method.expected_group, ("params", "n"))
+        if problem is not None:
+            return problem
     if "k" in method.preserves and method.k_parameter is None:
         return "preserves 'k' is claimed, so k_parameter must name the parameter that promises it"
     return None

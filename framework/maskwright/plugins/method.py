@@ -41,7 +41,8 @@ class Masked:
     origin : ndarray of shape (m,), int64, or None
         Rows kept, when the method drops records.
     notes : mapping of str to str, int or float
-        What the run record should hold (iterations, convergence, smallest cluster).
+        What the run record should hold (iterations, convergence, smallest cluster); `warnings`, a list of sentences
+        without counts or values, is shown to the person who runs the method.
     """
 
     values: NDArray[np.float64]
@@ -78,7 +79,12 @@ class Method:
     deterministic : bool
         Whether it leaves `rng` alone.
     k_parameter : str or None
-        Name of the parameter that promises a smallest cluster size.
+        Name of the parameter that promises a smallest cluster size; where its value may be None, nothing is promised
+        then.
+    expected_group : callable or None
+        ``(params, n) -> int``: how many of a file's n records its groups have in the mean, for methods that return
+        labels and representatives but draw the groups. Smaller strata are merged, and reports compare group sizes
+        with it; it is no promise. Defined at the top of a module.
     counts_clusters : bool
         Whether that size is counted in clusters of records (``block.clusters``, households) where they are declared.
         A method that promises k and cannot do so is refused then.
@@ -100,6 +106,7 @@ class Method:
     preserves: frozenset[str] = frozenset()
     deterministic: bool = False
     k_parameter: str | None = None
+    expected_group: Callable[[Any, int], int] | None = None
     counts_clusters: bool = False
     partition_parameter: str | None = None
     reference: str = ""

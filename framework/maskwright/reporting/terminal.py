@@ -158,9 +158,10 @@ def _edit_ledger(edits: Sequence[Mapping[str, Any]]) -> Table:
 
 
 def _print_k(out: Console, k: Mapping[str, Any]) -> None:
-    if k.get("requested") is None:
+    if k.get("expected") is None:
         return
-    table = _table(f"k = {k['requested']}: records with equal masked values", "smallest class", "records below k")
+    said = f"k = {k['requested']}" if k["expected"] == k.get("requested") else f"groups of {k['expected']} in the mean"
+    table = _table(f"{said}: records with equal masked values", "smallest class", f"records below {k['expected']}")
     for column in (1, 2):
         table.columns[column].justify = "right"
     for title, found in classes_of_equal_records(k):

@@ -90,7 +90,7 @@ def _checks(method: Method, given: Params) -> Iterator[tuple[str, Check]]:
     yield "clusters_and_representatives", partial(_clusters, method, given, usual)
     if method.deterministic:
         yield "deterministic", partial(_deterministic, method, given, usual)
-    if method.k_parameter is not None:
+    if method.k_parameter is not None and getattr(params_of(method, given), method.k_parameter) is not None:
         yield "k_respected", partial(_k_respected, method, given, usual)
     for claim in sorted(method.preserves & set(CLAIMS)):
         yield f"preserves_{claim}", partial(CLAIMS[claim], method, params_of, given)

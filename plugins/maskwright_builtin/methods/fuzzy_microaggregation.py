@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass, replace
 from functools import partial
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, TypedDict
 
 import numpy as np
 from pydantic import BaseModel, Field, model_validator
 
-from maskwright import Block, EditSet, InputError, Masked, Method
+from maskwright import Block, EditSet, InputError, Masked, Method, Variable
 from maskwright_builtin.methods.fuzzy_clustering import (
     FuzzyClusters,
     draw_centroids,
     enlarge_groups,
     fuzzy_c_means,
+    means_of_present,
 )
 from maskwright_builtin.methods.fuzzy_clustering.starting import random_means
 
@@ -40,11 +42,16 @@ class FuzzyMicroaggregationParams(BaseModel, extra="forbid", frozen=True):
         default=None,
         ge=2,
         strict=True,
-        description=f"Mean number of records of a group: there are n // k centroids. Default {DEFAULT_K}, unless c is "
-        "given. It is no promise: groups are drawn, and some are smaller (see floor).",
+        description=f"Mean number of records of a group: there are n // k centroids in each stratum or block of n "
+        f"records. Default {DEFAULT_K}, unless c is given. It is no promise: groups are drawn, and some are smaller "
+        "(see floor).",
     )
     c: int | None = Field(
-        default=None, ge=1, strict=True, description="Number of centroids in each block of records, instead of k."
+        default=None,
+        ge=1,
+        strict=True,
+        description="Number of centroids for the whole file, instead of k. Strata and blocks get their share of them "
+        "by their numbers of records, and at least one each.",
     )
     m1: float = Field(
         default=1.1,
@@ -91,8 +98,9 @@ class FuzzyMicroaggregationParams(BaseModel, extra="forbid", frozen=True):
         default=None,
         ge=2,
         strict=True,
-        description="Smallest number of records of a group: smaller groups are dissolved, the smallest first, and "
-        "their records moved to the nearest other group. Default: none.",
+        description="Promised smallest number of records of a group: smaller groups are dissolved, the smallest first, "
+        "and their records moved to the nearest other group. Default: none, as in the paper, and a warning when groups "
+        "come out smaller than k.",
     )
 
     @model_validator(mode="after")
@@ -113,7 +121,8 @@ def protect(block: Block, params: FuzzyMicroaggregationParams, rng: np.random.Ge
     ----------
     block : Block
         Distances are between standardised values. Centroids are projected, in the same distance, on its linear,
-        range, product and governing edits at every update.
+        range, product and governing edits at every update. In distances a missing cell counts as the mean of the
+        file; centroids are made of the cells that are present. Variables of which the block has no cell take no part.
     params : FuzzyMicroaggregationParams
     rng : numpy.random.Generator
         For the starts (means of the records nearest to random ones) and the draw.
@@ -121,56 +130,110 @@ def protect(block: Block, params: FuzzyMicroaggregationParams, rng: np.random.Ge
     Returns
     -------
     Masked
-        With labels and representatives: the centroids that were drawn. Notes: centroids and how many of them are
-        distinct, iterations, whether clustering converged, and sizes of groups, expected and drawn.
+        With labels and representatives: the centroids that were drawn. Missing cells stay missing. Notes: centroids
+        and how many of them are distinct, iterations, whether clustering converged, sizes of groups, expected and
+        drawn, and warnings about them.
 
     Raises
     ------
     InputError
-        When there are more centroids than records, fewer records than `floor`, m is out of reach, or a value is not
-        finite.
+        When there are more centroids than records in the file, fewer records than `floor`, m is out of reach, or a
+        value is not finite.
 
     References
     ----------
     Torra, V. (2020): Fuzzy clustering-based microaggregation to achieve probabilistic k-anonymity for data with
     constraints. Journal of Intelligent & Fuzzy Systems 39(5), 5999-6008, algorithm 1.
     """
-    c = _centroids(block.n, params)
-    found = _cluster(block, params, c, rng)
-    uniforms = rng.random(block.n)
-    if params.clustering == "fcm":
-        m2 = params.m1 if params.m2 is None else params.m2
-        labels, expected = draw_centroids(block.values, found.centroids, uniforms, m=m2, scale=block.scale)
-    else:
-        lambda2 = params.lambda1 if params.lambda2 is None else params.lambda2
-        labels, expected = draw_centroids(block.values, found.centroids, uniforms, lambda_=lambda2, scale=block.scale)
-    moved = 0
-    if params.floor is not None:
-        labels, moved = enlarge_groups(block.values, found.centroids, labels, params.floor, scale=block.scale)
-    used, labels = np.unique(labels, return_inverse=True)
-    representatives = found.centroids[used]
+    c = _centroids(block, params)
+    present: NDArray[np.bool_] = np.any(~block.missing, axis=0)
+    representatives = np.full((1, block.p), np.nan)
+    labels = np.zeros(block.n, dtype=np.int64)
+    notes: dict[str, Any] = {}
+    if present.any():
+        records = _records(block, present)
+        found = _cluster(records, block, params, c, rng)
+        labels, expected = draw_centroids(
+            records.values, found.centroids, rng.random(block.n), **_fuzziness(params, draw=True), scale=records.scale
+        )
+        moved = 0
+        if params.floor is not None:
+            labels, moved = enlarge_groups(records.values, found.centroids, labels, params.floor, scale=records.scale)
+        used, labels = np.unique(labels, return_inverse=True)
+        representatives = np.full((len(used), block.p), np.nan)
+        representatives[:, present] = found.centroids[used]
+        notes = _notes(records, params, found, expected, np.bincount(labels)) | {"moved_to_reach_floor": moved}
+    if block.missing.any():
+        # Nothing would be published of a representative on a variable that no record of its group has.
+        for column, missing in enumerate(block.missing.T):
+            representatives[np.bincount(labels[~missing], minlength=len(representatives)) == 0, column] = np.nan
+    values = representatives[labels]
+    values[block.missing] = np.nan
     block.progress(1.0)
     return Masked(
-        values=representatives[labels],
+        values=values,
         missing=block.missing.copy(),
         labels=labels.astype(np.int64),
         representatives=representatives,
-        notes=_notes(block, params, found, expected, np.bincount(labels)) | {"moved_to_reach_floor": moved},
+        notes=notes,
     )
 
 
-def _centroids(n: int, params: FuzzyMicroaggregationParams) -> int:
+def expected_group(params: FuzzyMicroaggregationParams, n: int) -> int:
+    """Records that a group has in the mean: k, or the share of each of c centroids in n records."""
+    if params.c is not None:
+        return max(n // params.c, 1)
+    return DEFAULT_K if params.k is None else params.k
+
+
+def _centroids(block: Block, params: FuzzyMicroaggregationParams) -> int:
+    """Number of centroids of a block."""
+    n = max(block.file_n, block.n)
     if params.c is None:
-        return max(1, n // (DEFAULT_K if params.k is None else params.k))
+        return max(1, block.n // expected_group(params, n))
     if params.c > n:
         raise InputError(
-            f"c = {params.c} centroids are more than the {n} records that are masked together; give k instead of c, "
-            "so that there are n // k centroids"
+            f"c = {params.c} centroids are more than the {n} records; give k instead of c, so that there are n // k "
+            "centroids"
         )
-    return params.c
+    return min(max(1, round(params.c * block.n / n)), block.n)
 
 
-def _cluster(block: Block, params: FuzzyMicroaggregationParams, c: int, rng: np.random.Generator) -> FuzzyClusters:
+class _Fuzziness(TypedDict):
+    m: float | None
+    lambda_: float | None
+
+
+def _fuzziness(params: FuzzyMicroaggregationParams, *, draw: bool = False) -> _Fuzziness:
+    """Arguments `m` and `lambda_` of the clustering, or of the draw."""
+    if params.clustering == "fcm":
+        return {"m": params.m2 if draw and params.m2 is not None else params.m1, "lambda_": None}
+    return {"m": None, "lambda_": params.lambda2 if draw and params.lambda2 is not None else params.lambda1}
+
+
+@dataclass(frozen=True, eq=False)
+class _Records:
+    """Records of a block as they are clustered: variables that have values, missing cells filled."""
+
+    values: NDArray[np.float64]
+    missing: NDArray[np.bool_]
+    variables: tuple[Variable, ...]
+    scale: NDArray[np.float64]
+
+
+def _records(block: Block, present: NDArray[np.bool_]) -> _Records:
+    missing = block.missing[:, present]
+    return _Records(
+        np.where(missing, block.center[present], block.values[:, present]),
+        missing,
+        tuple(variable for variable, here in zip(block.variables, present, strict=True) if here),
+        block.scale[present],
+    )
+
+
+def _cluster(
+    records: _Records, block: Block, params: FuzzyMicroaggregationParams, c: int, rng: np.random.Generator
+) -> FuzzyClusters:
     """Clustering of the lowest objective over the starts; equal ones: the first."""
     edits = EditSet(tuple(edit for edit in block.edits if edit.kind in PROJECTED))
 
@@ -178,16 +241,15 @@ def _cluster(block: Block, params: FuzzyMicroaggregationParams, c: int, rng: np.
     from maskwright import project
 
     def onto_edits(points: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
-        return project(points, block.variables, edits, block.scale)
+        return project(points, records.variables, edits, records.scale)
 
     best: FuzzyClusters | None = None
     for start in range(params.starts):
         found = fuzzy_c_means(
-            block.values,
-            random_means(block.values, c, rng, scale=block.scale),
-            m=params.m1 if params.clustering == "fcm" else None,
-            lambda_=params.lambda1 if params.clustering == "efcm" else None,
-            scale=block.scale,
+            records.values,
+            random_means(records.values, c, rng, scale=records.scale),
+            **_fuzziness(params),
+            scale=records.scale,
             projector=onto_edits if len(edits) else None,
             tolerance=params.tolerance,
             max_iterations=params.max_iterations,
@@ -197,7 +259,15 @@ def _cluster(block: Block, params: FuzzyMicroaggregationParams, c: int, rng: np.
         if best is None or found.objective[-1] < best.objective[-1]:
             best = found
     assert best is not None
-    return best
+    if not records.missing.any():
+        return best
+    centroids = means_of_present(
+        records.values, records.missing, best.centroids, **_fuzziness(params), scale=records.scale
+    )
+    if not len(edits):
+        return replace(best, centroids=centroids)
+    centroids, feasible = onto_edits(centroids)
+    return replace(best, centroids=centroids, feasible=feasible)
 
 
 def _told(block: Block, start: int, starts: int, share: float) -> None:
@@ -206,7 +276,7 @@ def _told(block: Block, start: int, starts: int, share: float) -> None:
 
 
 def _notes(
-    block: Block,
+    records: _Records,
     params: FuzzyMicroaggregationParams,
     found: FuzzyClusters,
     expected: NDArray[np.float64],
@@ -214,8 +284,9 @@ def _notes(
 ) -> dict[str, Any]:
     """What the run record should hold; over blocks, numbers are added except smallest and largest ones."""
     c = len(found.centroids)
-    distinct = len(np.unique(np.round(found.centroids / block.scale / DISTINCT), axis=0))
-    wanted = params.floor or params.k or max(block.n // c, 2)
+    distinct = len(np.unique(np.round(found.centroids / records.scale / DISTINCT), axis=0))
+    wanted = params.floor or params.k or max(len(records.values) // c, 2)
+    few = int(sizes[sizes < wanted].sum())
     notes: dict[str, Any] = {
         "centroids": c,
         "distinct_centroids": distinct,
@@ -227,14 +298,23 @@ def _notes(
         "smallest_group": int(sizes.min()),
         "largest_group": int(sizes.max()),
         "smallest_expected_group": float(expected.min()),
-        "records_in_groups_below_k": int(sizes[sizes < wanted].sum()),
+        "records_in_groups_below_k": few,
     }
+    warnings: list[str] = []
     if 2 * distinct < c:
-        notes["warning"] = (
+        warnings.append(
             "fewer than half of the centroids are distinct, so that much is lost for the number of groups: "
             + ("lower m1 (1.05 to 1.2)" if params.clustering == "fcm" else "raise lambda1")
         )
-    return notes
+    if not found.converged:
+        warnings.append(
+            f"clustering stopped after max_iterations = {params.max_iterations} updates while centroids still moved "
+            "further than the tolerance: raise either"
+        )
+    if few:
+        smallest = "k" if params.k is not None or params.c is None else "n / c"
+        warnings.append(f"groups are drawn, and some have fewer records than {smallest}: 'floor' sets a smallest size")
+    return notes | ({"warnings": warnings} if warnings else {})
 
 
 FUZZY_MICROAGGREGATION = Method(
@@ -243,9 +323,11 @@ FUZZY_MICROAGGREGATION = Method(
     params=FuzzyMicroaggregationParams,
     scope="group",
     blockable=True,
-    accepts=frozenset({"continuous", "integer"}),
+    accepts=frozenset({"continuous", "integer", "missing"}),
     # Centroids are averages with weights above 0, whichever record takes which.
     preserves=frozenset({"linear", "inequality", "range"}),
+    k_parameter="floor",
+    expected_group=expected_group,
     reference="Torra (2020), Journal of Intelligent & Fuzzy Systems 39(5), 5999-6008, algorithm 1",
     summary="Replaces records by centroids of fuzzy clusters that satisfy the edits, drawn by membership.",
     example="method: fuzzy_microaggregation\nparams: {k: 5, m1: 1.1, m2: 1.2, floor: 3}\n",

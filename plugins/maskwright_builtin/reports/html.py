@@ -32,7 +32,7 @@ def write_html(path: Path, record: Mapping[str, Any]) -> None:
     shown = {
         "record": record,
         "verdict": wording.verdict(record),
-        "classes": wording.classes_of_equal_records(record["k"]) if record["k"]["requested"] is not None else [],
+        "classes": wording.classes_of_equal_records(record["k"]) if record["k"]["expected"] is not None else [],
         "measures": [_measure(label, measure) for label, measure in record["measures"].items()],
         "steps": record["plan"]["steps"],
         "arrived": sum(edit["violations_on_arrival"] or 0 for edit in record["edits"]),

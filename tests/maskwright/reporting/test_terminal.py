@@ -85,7 +85,13 @@ def test_a_released_run_with_a_broken_warning_does_not_claim_that_all_edits_hold
 
 def test_a_run_without_edits_k_or_measures(record: Record, capsys: pytest.CaptureFixture[str]) -> None:
     record |= {"edits": [], "measures": {}, "adjustment": [], "notices": [], "seconds": {}, "outputs": {}}
-    record["k"] = {"requested": None, "groups": [], "quasi_identifiers": None, "records": {"smallest": 1, "below": 0}}
+    record["k"] = {
+        "requested": None,
+        "expected": None,
+        "groups": [],
+        "quasi_identifiers": None,
+        "records": {"smallest": 1, "below": 0},
+    }
     print_result(record)
     assert "no edits to keep" in capsys.readouterr().out
 

@@ -13,7 +13,11 @@ from pydantic import ValidationError
 
 import maskwright as mw
 from maskwright import Block, EditSet, InputError, Variable
+from maskwright.api import step_request
+from maskwright.planning.plan import make_plan
 from maskwright.plugins.registry import find_method
+from maskwright.progress import Quiet
+from maskwright_builtin.methods.fuzzy_clustering import fuzzy_c_means
 
 METHOD = find_method("fuzzy_microaggregation")
 
@@ -133,12 +137,12 @@ def test_centroids_that_merge_are_warned_about():
     block = block_of(cloud(400, 8))
     merged = protect(block, m1=3.0, k=5, max_iterations=300).notes
     assert merged["distinct_centroids"] < 40
-    assert "lower m1" in merged["warning"]
+    assert any("lower m1" in warning for warning in merged["warnings"])
     entropy = protect(block, clustering="efcm", lambda1=0.01, k=5, max_iterations=300).notes
-    assert "raise lambda1" in entropy["warning"]
+    assert any("raise lambda1" in warning for warning in entropy["warnings"])
     usual = protect(block, k=5).notes
     assert usual["distinct_centroids"] == usual["centroids"] == 80
-    assert "warning" not in usual
+    assert all("distinct" not in warning for warning in usual["warnings"])
 
 
 def test_single_precision_is_a_choice():
@@ -252,11 +256,198 @@ def test_every_edit_holds_in_the_masked_file(params):
     assert len(masked) == len(data)
 
 
-def test_missing_cells_are_refused_with_their_variable():
-    data = household_survey(50)
-    data.loc[3, "other"] = np.nan
-    with pytest.raises(InputError, match="takes no missing cells; there are some in"):
-        mw.protect(data, "fuzzy_microaggregation", seed=1)
+def survey_with_holes(n=400, share=0.1):
+    data = household_survey(n)
+    holes = np.random.default_rng(8).random((n, 3)) < share
+    data[["wages", "other", "tax"]] = data[["wages", "other", "tax"]].mask(holes)
+    return data
+
+
+@pytest.mark.parametrize("policy", ["own_pattern", "available_cases"])
+@pytest.mark.parametrize("params", [{"k": 5}, {"k": 8, "floor": 4}, {"clustering": "efcm", "k": 5}])
+def test_missing_cells_stay_missing_and_edits_hold(policy, params):
+    data, edits = survey_with_holes(), EditSet.parse(SURVEY_RULES)
+    masked = mw.protect(data, "fuzzy_microaggregation", edits=edits, seed=2, params=params | {"missing": policy})
+    pd.testing.assert_frame_equal(masked.isna(), data.isna())
+    assert mw.validate(masked, edits).ok
+    if "floor" in params:
+        assert masked["total"].value_counts().min() >= 4
+
+
+def test_missing_cells_are_refused_when_asked():
+    with pytest.raises(InputError, match="'missing: refuse' is set"):
+        mw.protect(survey_with_holes(60), "fuzzy_microaggregation", seed=1, params={"missing": "refuse"})
+
+
+def test_centroids_are_made_of_the_cells_present():
+    """Against plain numpy: memberships of the filled records, averages of those that have a value."""
+    values = cloud(60, 2)
+    values[::3, 1] = np.nan
+    block = holey(values)
+    masked = protect(block, c=1)
+    np.testing.assert_allclose(masked.representatives, np.nanmean(values, axis=0)[None])
+    masked = protect(block, c=4, m1=1.5, max_iterations=500, tolerance=1e-12)
+    filled = np.where(np.isnan(values), block.center, values)
+    # The filled variable moved after the last update; the other one is as it was in the last memberships.
+    found = fuzzy_c_means(
+        filled, masked.representatives, m=1.5, scale=block.scale, tolerance=1e-12, max_iterations=500
+    ).centroids
+    d = (((filled[:, None] - found[None]) / block.scale) ** 2).sum(axis=2)
+    weights = (d**-2 / (d**-2).sum(axis=1, keepdims=True)) ** 1.5
+    here = ~np.isnan(values[:, 1])
+    expected = weights[here].T @ values[here, 1] / weights[here].sum(axis=0)[:]
+    np.testing.assert_allclose(masked.representatives[:, 1], expected, rtol=1e-7)
+
+
+def holey(values):
+    missing = np.isnan(values)
+    variables = tuple(Variable(f"x{j}") for j in range(1, values.shape[1] + 1))
+    return Block(
+        values, missing, variables, center=np.nan_to_num(np.nanmean(values, axis=0)),
+        scale=np.nan_to_num(np.nanstd(values, axis=0, ddof=1), nan=1.0),
+    )  # fmt: skip
+
+
+def test_a_variable_without_any_cell_takes_no_part():
+    values = cloud(40, 3)
+    whole = protect(block_of(values[:, :2]), k=4)
+    with_empty = np.column_stack([values[:, :2], np.full(40, np.nan)])
+    block = block_of(values[:, :2])
+    missing = np.isnan(with_empty)
+    holed = Block(
+        with_empty, missing, (*block.variables, Variable("x3")), center=np.append(block.center, 0.0),
+        scale=np.append(block.scale, 1.0),
+    )  # fmt: skip
+    masked = protect(holed, k=4)
+    np.testing.assert_array_equal(masked.values[:, :2], whole.values)
+    assert np.isnan(masked.representatives[:, 2]).all()
+    empty = replace(holed, values=np.full((40, 3), np.nan), missing=np.ones((40, 3), dtype=bool))
+    masked = protect(empty, k=4)
+    assert masked.missing.all()
+    assert masked.labels.tolist() == [0] * 40
+
+
+# Strata, and what the plan and the record say.
+
+
+def planned(rules, data, **params):
+    request = step_request("fuzzy_microaggregation", params)
+    return make_plan([request], data.variables, EditSet.parse(rules), data)
+
+
+def dataset(**columns):
+    made = [mw.Column(Variable(name, decimals=0), np.array(each, float), np.isnan(each)) for name, each in
+            columns.items()]  # fmt: skip
+    return mw.Dataset(tuple(made))
+
+
+def test_strata_below_the_mean_size_are_merged_and_named():
+    rng = np.random.default_rng(0)
+    data = dataset(a=[1.0, 2, 3, *rng.integers(10, 99, 60)], b=rng.integers(0, 9, 63).astype(float))
+    plan = planned(["if a < 5 then b <= 3"], data, k=5)
+    assert plan.groups[0].strata.count == 1
+    assert any("3 record(s), fewer than 5" in warning for warning in plan.warnings)
+    assert planned(["if a < 5 then b <= 3"], data, k=3).groups[0].strata.count == 2
+    assert planned(["if a < 5 then b <= 3"], data, k=3, floor=4).groups[0].strata.count == 1
+    assert planned(["if a < 5 then b <= 3"], data, c=3).groups[0].strata.count == 1
+    assert planned(["if a < 5 then b <= 3"], data, c=30).groups[0].strata.count == 2
+
+
+def test_the_plan_speaks_of_representatives():
+    rng = np.random.default_rng(0)
+    data = dataset(a=rng.integers(0, 9, 40).astype(float), b=rng.integers(0, 9, 40).astype(float))
+    plan = planned(["a <= b"], data)
+    assert "representatives are moved" in planned(["a * b == 12"], data).keepers[0].how
+    assert plan.to_json()["adjustment"][0]["acting_on"] == "representatives"
+
+
+def test_a_governing_edit_holds_with_centroids_for_each_stratum():
+    rng = np.random.default_rng(6)
+    hours = rng.integers(0, 40, 300).astype(float)
+    wage = np.where(hours == 0, 0.0, np.round(hours * rng.uniform(8, 30, 300)))
+    hours[:60], wage[:60] = 0.0, 0.0
+    data = pd.DataFrame({"hours": hours, "wage": wage, "age": rng.integers(16, 70, 300)})
+    edits = EditSet.parse(["if hours == 0 then wage == 0 else wage >= 1", "hours >= 0"])
+    told = Told()
+    masked = mw.protect(
+        data, "fuzzy_microaggregation", edits=edits, seed=1, params={"c": 30, "group_size": "all"}, reporter=told
+    )
+    assert mw.validate(masked, edits).ok
+    # Whoever does not work is clustered apart, and centroids are shared by numbers of records.
+    np.testing.assert_array_equal(masked["hours"] == 0, data["hours"] == 0)
+    idle = len(masked.loc[masked["hours"] == 0].drop_duplicates())
+    assert idle <= 1 + round(30 * (hours == 0).mean())
+    assert len(masked.drop_duplicates()) <= 31
+
+
+class Told(Quiet):
+    """Keeps the notices."""
+
+    def __init__(self):
+        self.said = []
+
+    def notice(self, text):
+        self.said.append(text)
+
+
+def test_small_groups_are_warned_about_and_the_floor_ends_it():
+    data = household_survey(300)
+    free, floored = Told(), Told()
+    mw.protect(data, "fuzzy_microaggregation", seed=1, params={"k": 5}, reporter=free)
+    assert any("some have fewer records than k" in said for said in free.said)
+    masked = mw.protect(data, "fuzzy_microaggregation", seed=1, params={"k": 5, "floor": 5}, reporter=floored)
+    assert not any("fewer records than" in said for said in floored.said)
+    assert masked.groupby(["wages", "other", "total"]).size().min() >= 5
+
+
+def test_a_floor_is_a_promise_that_edits_across_groups_would_break():
+    data = household_survey(60)
+    edits, groups = EditSet.parse(["wages + other == total"]), [["wages", "tax"], ["other", "total"]]
+    with pytest.raises(InputError, match="promises k = 4"):
+        mw.protect(data, "fuzzy_microaggregation", edits=edits, seed=1, params={"floor": 4}, groups=groups)
+    masked = mw.protect(data, "fuzzy_microaggregation", edits=edits, seed=1, params={"k": 4}, groups=groups)
+    assert mw.validate(masked, edits).ok
+
+
+def test_more_centroids_than_records_of_the_file_are_refused():
+    with pytest.raises(InputError, match="c = 61 centroids are more than the 60 records"):
+        mw.protect(household_survey(60), "fuzzy_microaggregation", seed=1, params={"c": 61})
+
+
+def test_the_run_record_shows_the_smallest_group_that_came_out(tmp_path):
+    household_survey(200).to_csv(tmp_path / "survey.csv", index=False)
+    (tmp_path / "p.yaml").write_text(
+        "maskwright: 1\ndata: {source: survey.csv}\nedits: [tax <= total]\n"
+        "protect: [{method: fuzzy_microaggregation, params: {k: 5}}]\n"
+        "output: {data: masked.csv, report: report.html, record: run.json}\nseed: 1\n"
+    )
+    record = mw.run(tmp_path / "p.yaml").record
+    masked = pd.read_csv(tmp_path / "masked.csv")
+    for group in record["k"]["groups"]:
+        sizes = masked.groupby(group["variables"]).size()
+        assert (group["requested"], group["expected"], group["smallest"]) == (None, 5, sizes.min())
+        assert group["below"] == sizes[sizes < 5].sum()
+    assert (record["k"]["requested"], record["k"]["expected"]) == (None, 5)
+    assert all({"largest_iterations", "not_converged", "smallest_group"} <= set(notes) for notes in record["methods"])
+    assert "promises no smallest size" in (tmp_path / "report.html").read_text()
+
+
+@pytest.mark.parametrize(("offset", "factor"), [(1e8, 1.0), (0.0, 1e12), (1e12, 1.0)])
+def test_offsets_and_huge_values_are_masked_with_their_edits(offset, factor):
+    rng = np.random.default_rng(2)
+    a, b = offset + factor * rng.integers(1, 99, 120), factor * rng.integers(0, 9, 120)
+    data = pd.DataFrame({"a": a, "b": b, "total": a + b, "constant": np.full(120, 7.0), "twin": a})
+    edits = EditSet.parse(["a + b == total", "a <= total", "constant == 7"])
+    masked = mw.protect(data, "fuzzy_microaggregation", edits=edits, seed=1, params={"group_size": "all"})
+    assert (masked["a"] + masked["b"] == masked["total"]).all()
+    assert (masked["constant"] == 7).all()
+    assert not masked["a"].equals(data["a"])
+
+
+def test_edits_without_a_solution_are_refused_and_named():
+    data = household_survey(60)
+    with pytest.raises(mw.MaskwrightError, match="no record can satisfy edit-1 and edit-2 together"):
+        mw.protect(data, "fuzzy_microaggregation", edits=["wages >= 10", "wages <= 5"], seed=1)
 
 
 @pytest.mark.parametrize(("name", "k", "mdav"), [("census", 5, 9.0884), ("tarragona", 5, 22.4619)])

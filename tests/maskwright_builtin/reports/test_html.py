@@ -128,7 +128,13 @@ def test_anonymous_is_not_claimed_when_records_are_below_k(record: Record, tmp_p
 
 def test_a_run_without_edits_k_measures_or_notices(record: Record, tmp_path: Path) -> None:
     record |= {"edits": [], "measures": {}, "adjustment": [], "notices": [], "plugins": {}, "seconds": {}}
-    record["k"] = {"requested": None, "groups": [], "quasi_identifiers": None, "records": {"smallest": 1, "below": 0}}
+    record["k"] = {
+        "requested": None,
+        "expected": None,
+        "groups": [],
+        "quasi_identifiers": None,
+        "records": {"smallest": 1, "below": 0},
+    }
     record["plan"] |= {"edits": [], "warnings": []}
     text = text_of(write(record, tmp_path))
     assert "The pipeline states no edits." in text

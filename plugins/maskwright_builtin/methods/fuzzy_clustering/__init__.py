@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from maskwright_builtin.methods.fuzzy_clustering.clustering import FuzzyClusters, fuzzy_c_means
+from maskwright_builtin.methods.fuzzy_clustering.clustering import FuzzyClusters, fuzzy_c_means, means_of_present
 from maskwright_builtin.methods.fuzzy_clustering.drawing import draw_centroids, enlarge_groups
 
-__all__ = ["FuzzyClusters", "draw_centroids", "enlarge_groups", "fuzzy_c_means"]
+__all__ = ["FuzzyClusters", "draw_centroids", "enlarge_groups", "fuzzy_c_means", "means_of_present"]

@@ -168,6 +168,62 @@ def fuzzy_c_means(
     )
 
 
+def means_of_present(
+    values: NDArray[np.float64],
+    missing: NDArray[np.bool_],
+    centroids: NDArray[np.float64],
+    *,
+    m: float | None = None,
+    lambda_: float | None = None,
+    scale: NDArray[np.float64] | None = None,
+    threads: int | None = None,
+) -> NDArray[np.float64]:
+    """Make the coordinates of centroids on incomplete variables anew, from the cells that are present.
+
+    Clustering takes a missing cell as whatever fills it, which draws centroids to the filling. Here each incomplete
+    variable is averaged over the records that have it, with their memberships as weights.
+
+    Parameters
+    ----------
+    values : ndarray of shape (n, p)
+        Finite, also where missing: memberships are those of the filled records.
+    missing : ndarray of shape (n, p), bool
+    centroids : ndarray of shape (c, p)
+    m, lambda_, scale, threads
+        As in `fuzzy_c_means`.
+
+    Returns
+    -------
+    ndarray of shape (c, p)
+        Complete variables, and variables of centroids that no present cell weighs for, are as they were.
+
+    Raises
+    ------
+    InputError
+        When parameters or shapes are wrong, or values are not finite.
+    """
+    geometry = geometry_of(values, scale)
+    points = checked_centroids(geometry, centroids)
+    fuzziness = fuzziness_of(m, lambda_, geometry.unit)
+    columns = np.flatnonzero(missing.any(axis=0))
+    if not len(columns):
+        return np.array(centroids, dtype=np.float64)
+    present = ~missing[:, columns]
+    contents = np.hstack([np.where(present, geometry.points[:, columns], 0.0), present.astype(np.float64)])
+    dtype = _precision(fuzziness, m, len(points), float32=False)
+    _, sums = _weighted_sums(geometry, contents, points, fuzziness, dtype, threads)
+    mass = sums[len(columns) : -1]
+    with np.errstate(divide="ignore", invalid="ignore"):
+        means = (sums[: len(columns)] / mass).T
+    result = geometry.values_of(points)
+    result[:, columns] = np.where(
+        (mass > _LEAST_MASS[dtype]).T,
+        geometry.center[columns] + means * geometry.scale[columns],
+        result[:, columns],
+    )
+    return result
+
+
 def checked_centroids(geometry: Geometry, centroids: NDArray[np.float64]) -> NDArray[np.float64]:
     """Return coordinates of centroids that fit the records.
 
@@ -215,28 +271,41 @@ def _means(
     geometry: Geometry, centroids: NDArray[np.float64], fuzziness: Fuzziness, dtype: str, threads: int | None
 ) -> tuple[float, NDArray[np.float64], NDArray[np.float64]]:
     """Objective, weighted means, shape (c, p), and sums of weights, shape (c,)."""
+    cost, sums = _weighted_sums(geometry, geometry.points, centroids, fuzziness, dtype, threads)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        means = np.ascontiguousarray((sums[:-1] / sums[-1]).T)
+    return cost * geometry.unit**2, means, sums[-1]
+
+
+def _weighted_sums(
+    geometry: Geometry,
+    contents: NDArray[np.float64],
+    centroids: NDArray[np.float64],
+    fuzziness: Fuzziness,
+    dtype: str,
+    threads: int | None,
+) -> tuple[float, NDArray[np.float64]]:
+    """Objective, and sums over the records of weighted contents and, last, of weights; shape (q + 1, c)."""
     # The compiler takes half a second to import: not before it is needed.
-    from maskwright_builtin.methods.fuzzy_clustering.kernel import accumulate
+    from maskwright_builtin.methods.fuzzy_clustering.means_kernel import accumulate
 
     coordinates = transposed(centroids, dtype)
-    floor, c = fuzziness.floor(dtype), len(centroids)
+    floor, c, shape = fuzziness.floor(dtype), len(centroids), (contents.shape[1] + 1, coordinates.shape[1])
 
-    def task(chunk: slice) -> tuple[float, NDArray[np.float64], NDArray[np.float64]]:
-        sums, mass = np.zeros(coordinates.shape), np.zeros(coordinates.shape[1])
+    def task(chunk: slice) -> tuple[float, NDArray[np.float64]]:
+        sums = np.zeros(shape)
         records = np.ascontiguousarray(geometry.points[chunk], dtype=dtype)
+        summed = records if contents is geometry.points else np.ascontiguousarray(contents[chunk], dtype=dtype)
         cost = accumulate(
-            records, coordinates, c, fuzziness.kind, fuzziness.exponent, floor, sums, mass, scratch_of(dtype)
+            records, summed, coordinates, c, fuzziness.kind, fuzziness.exponent, floor, sums, scratch_of(dtype)
         )
-        return cost, sums, mass
+        return cost, sums
 
-    total, sums, mass = 0.0, np.zeros(coordinates.shape), np.zeros(coordinates.shape[1])
-    for cost, more_sums, more_mass in in_order(task, chunks_of(len(geometry.points)), threads):
+    total, sums = 0.0, np.zeros(shape)
+    for cost, more in in_order(task, chunks_of(len(geometry.points)), threads):
         total += cost
-        sums += more_sums
-        mass += more_mass
-    with np.errstate(divide="ignore", invalid="ignore"):
-        means = np.ascontiguousarray((sums / mass)[:, :c].T)
-    return total * geometry.unit**2, means, mass[:c]
+        sums += more
+    return total, sums[:, :c]
 
 
 def _best(

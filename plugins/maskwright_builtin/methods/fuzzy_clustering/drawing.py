@@ -58,7 +58,7 @@ def draw_centroids(
     Torra, V. (2020): Fuzzy clustering-based microaggregation to achieve probabilistic k-anonymity for data with
     constraints, algorithm 1, steps 2 and 3. Memory O(n + c): the matrix of memberships is never made.
     """
-    from maskwright_builtin.methods.fuzzy_clustering.kernel import draw
+    from maskwright_builtin.methods.fuzzy_clustering.drawing_kernel import draw
 
     geometry = geometry_of(values, scale)
     points = checked_centroids(geometry, centroids)
@@ -119,7 +119,7 @@ def enlarge_groups(
     InputError
         When there are fewer than `floor` records, or shapes are wrong.
     """
-    from maskwright_builtin.methods.fuzzy_clustering.kernel import dissolve
+    from maskwright_builtin.methods.fuzzy_clustering.drawing_kernel import dissolve
 
     geometry = geometry_of(values, scale)
     points = checked_centroids(geometry, centroids)

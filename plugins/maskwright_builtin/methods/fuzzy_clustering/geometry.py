@@ -43,7 +43,7 @@ class Fuzziness:
 
     def floor(self, dtype: str) -> float:
         """Return `floor` of the kernel, for ``float64`` or ``float32``."""
-        from maskwright_builtin.methods.fuzzy_clustering.kernel import ENTROPY
+        from maskwright_builtin.methods.fuzzy_clustering.memberships_kernel import ENTROPY
 
         if self.kind == ENTROPY:
             return _EXPONENTS[dtype]
@@ -59,7 +59,7 @@ def fuzziness_of(m: float | None, lambda_: float | None, unit: float = 1.0) -> F
     InputError
         When not exactly one is given, m <= 1, lambda <= 0, or either is out of reach of binary64.
     """
-    from maskwright_builtin.methods.fuzzy_clustering import kernel
+    from maskwright_builtin.methods.fuzzy_clustering import memberships_kernel as kernel
 
     if (m is None) == (lambda_ is None):
         raise InputError("give m (fuzzy c-means) or lambda (entropy-based fuzzy c-means), and not both")
@@ -147,7 +147,7 @@ def geometry_of(values: NDArray[np.float64], scale: NDArray[np.float64] | None) 
 
 def transposed(centroids: NDArray[np.float64], dtype: str) -> NDArray[Any]:
     """Coordinates of centroids as the kernels want them, shape (p, padded c); the padding is infinitely far."""
-    from maskwright_builtin.methods.fuzzy_clustering.kernel import LANES
+    from maskwright_builtin.methods.fuzzy_clustering.memberships_kernel import LANES
 
     c, p = centroids.shape
     result: NDArray[Any] = np.full((p, -(-c // LANES) * LANES), np.inf, dtype=dtype)
@@ -157,7 +157,7 @@ def transposed(centroids: NDArray[np.float64], dtype: str) -> NDArray[Any]:
 
 def scratch_of(dtype: str) -> NDArray[Any]:
     """Return `least_lanes` of the kernel, for ``float64`` or ``float32``."""
-    from maskwright_builtin.methods.fuzzy_clustering.kernel import LANES
+    from maskwright_builtin.methods.fuzzy_clustering.memberships_kernel import LANES
 
     return np.empty(LANES, dtype={"float64": np.int64, "float32": np.int32}[dtype])
 
