@@ -81,13 +81,13 @@ class Method:
     k_parameter : str or None
         Name of the parameter that promises a smallest cluster size; where its value may be None, nothing is promised
         then.
+    counts_clusters : bool
+        Whether that size is counted in clusters of records (``block.clusters``, households) where they are declared.
+        A method that promises k and cannot do so is refused then.
     expected_group : callable or None
         ``(params, n) -> int``: how many of a file's n records its groups have in the mean, for methods that return
         labels and representatives but draw the groups. Smaller strata are merged, and reports compare group sizes
         with it; it is no promise. Defined at the top of a module.
-    counts_clusters : bool
-        Whether that size is counted in clusters of records (``block.clusters``, households) where they are declared.
-        A method that promises k and cannot do so is refused then.
     partition_parameter : str or None
         Name of the parameter that names a partition plugin. The pipeline checks the name
         and its parameters; `maskwright.find_partition` gives the plugin.
