@@ -13,6 +13,8 @@ from maskwright_builtin.measures.nearest_pairing import PAIRING_DESCRIPTION, Pai
 from maskwright_builtin.measures.nearest_records import count_nearer, squared_distances
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from numpy.typing import NDArray
 
     from maskwright import Progress
@@ -99,20 +101,30 @@ def _nearest_relatives(
     families: NDArray[np.int64],
     target_families: NDArray[np.int64],
 ) -> _Relatives:
-    order = np.argsort(target_families, kind="stable")
-    members = target_families[order]
-    begin, end = (np.searchsorted(members, families, side=side) for side in ("left", "right"))
     distance = np.full(len(queries), np.inf)
-    position, count = order[begin], np.zeros(len(queries), dtype=np.int64)
-    for step in range(int((end - begin).max())):
-        chosen = np.flatnonzero(begin + step < end)
-        relative = order[begin[chosen] + step]
+    position, count = np.zeros(len(queries), dtype=np.int64), np.zeros(len(queries), dtype=np.int64)
+    for chosen, relative in relatives(families, target_families):
         found = squared_distances(queries[chosen], targets[relative], weight)
         nearer, tied = found < distance[chosen], found == distance[chosen]
         count[chosen] = np.where(nearer, 1, count[chosen] + tied)
         position[chosen[nearer]] = relative[nearer]
         distance[chosen] = np.minimum(distance[chosen], found)
     return _Relatives(distance, position, count)
+
+
+def relatives(
+    families: NDArray[np.int64], target_families: NDArray[np.int64]
+) -> Iterator[tuple[NDArray[np.int64], NDArray[np.int64]]]:
+    """Pairs of queries and targets of one family: each time some queries and one target for each of them.
+
+    As many times as the largest family of targets has members, so that memory stays O(n).
+    """
+    order = np.argsort(target_families, kind="stable")
+    members = target_families[order]
+    begin, end = (np.searchsorted(members, families, side=side) for side in ("left", "right"))
+    for step in range(int((end - begin).max())):
+        chosen = np.flatnonzero(begin + step < end)
+        yield chosen, order[begin[chosen] + step]
 
 
 def share_reached(chance: NDArray[np.float64], families: NDArray[np.int64] | None) -> float:

@@ -1,0 +1,81 @@
+"""Compiled: agreement patterns pair by pair, where agreement is no equivalence and records cannot be joined."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, TypeVar, cast
+
+import numpy as np
+from numba import njit
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+TILE = 1024
+"""Targets at once: their values and patterns stay in the processor's first cache."""
+
+Function = TypeVar("Function", bound=Callable[..., object])
+
+
+def compiled(function: Function) -> Function:
+    """Compile on first call and keep the machine code; other threads run meanwhile."""
+    return cast("Function", njit(cache=True, nogil=True, error_model="numpy")(function))
+
+
+@compiled
+def _patterns_of_tile(
+    queries: NDArray[np.float64],
+    i: int,
+    columns: NDArray[np.float64],
+    begin: int,
+    end: int,
+    reach: NDArray[np.float64],
+    pattern: NDArray[np.int32],
+) -> None:
+    """Patterns of query i with the targets `begin` to `end`."""
+    for k in range(end - begin):
+        pattern[k] = 0
+    for j in range(queries.shape[1]):
+        value, within, bit = queries[i, j], reach[j], np.int32(1 << j)
+        for k in range(end - begin):
+            # A comparison with NaN is false: a missing cell agrees with nothing.
+            pattern[k] += bit if abs(value - columns[j, begin + k]) <= within else np.int32(0)
+
+
+@compiled
+def count_patterns(
+    queries: NDArray[np.float64], columns: NDArray[np.float64], reach: NDArray[np.float64], counts: NDArray[np.int64]
+) -> None:
+    """Add the pairs of each pattern to `counts`, shape (2**d,); `columns` are the targets, shape (d, t)."""
+    pattern = np.empty(TILE, np.int32)
+    for begin in range(0, columns.shape[1], TILE):
+        end = min(begin + TILE, columns.shape[1])
+        for i in range(queries.shape[0]):
+            _patterns_of_tile(queries, i, columns, begin, end, reach, pattern)
+            for k in range(end - begin):
+                counts[pattern[k]] += 1
+
+
+@compiled
+def best_patterns(
+    queries: NDArray[np.float64],
+    columns: NDArray[np.float64],
+    reach: NDArray[np.float64],
+    ranks: NDArray[np.int64],
+    best: NDArray[np.int64],
+    ties: NDArray[np.int64],
+) -> None:
+    """Fill in the best rank among each query's patterns, and how many targets have it."""
+    pattern = np.empty(TILE, np.int32)
+    for i in range(queries.shape[0]):
+        best[i], ties[i] = -1, 0
+    for begin in range(0, columns.shape[1], TILE):
+        end = min(begin + TILE, columns.shape[1])
+        for i in range(queries.shape[0]):
+            _patterns_of_tile(queries, i, columns, begin, end, reach, pattern)
+            for k in range(end - begin):
+                rank = ranks[pattern[k]]
+                if rank > best[i]:
+                    best[i], ties[i] = rank, 1
+                elif rank == best[i]:
+                    ties[i] += 1
