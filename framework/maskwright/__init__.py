@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from maskwright.adjustment.projection import project as project
     from maskwright.aggregation import aggregate as aggregate
+    from maskwright.api import localize as localize
     from maskwright.api import measure as measure
     from maskwright.api import protect as protect
     from maskwright.api import read as read
@@ -38,6 +39,7 @@ if TYPE_CHECKING:
     from maskwright.errors import Problem as Problem
     from maskwright.errors import ReleaseRefused as ReleaseRefused
     from maskwright.errors import ThresholdMissed as ThresholdMissed
+    from maskwright.localisation.localize import Localisation as Localisation
     from maskwright.pipeline_run import RunResult as RunResult
     from maskwright.pipeline_run import run as run
     from maskwright.plugins.block import Block as Block
@@ -76,6 +78,8 @@ _HOME = {
     "hookimpl": "maskwright.plugins.hooks",
     "InputError": "maskwright.errors",
     "Layout": "maskwright.data.dataset",
+    "Localisation": "maskwright.localisation.localize",
+    "localize": "maskwright.api",
     "Masked": "maskwright.plugins.method",
     "MaskwrightError": "maskwright.errors",
     "Measure": "maskwright.plugins.measure",

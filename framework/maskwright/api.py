@@ -18,6 +18,7 @@ from maskwright.edits.edit import EditSet
 from maskwright.edits.variable_ranges import written_out
 from maskwright.errors import EditViolation, InputError, Problem, unknown_name
 from maskwright.execution.local import Execution
+from maskwright.localisation import localize as localisation
 from maskwright.masking import mask
 from maskwright.measuring import Request, compute_measures
 from maskwright.notices import about_edits, about_publication, refuse_arithmetic_on_text
@@ -35,6 +36,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
     from maskwright.edits.check import Outcome
+    from maskwright.localisation.localize import Localisation
     from maskwright.masking import MaskingResult
     from maskwright.planning.plan import Plan
     from maskwright.plugins.measure import Measurement
@@ -254,6 +256,38 @@ def validate(
     stated = _edits(edits)
     domain = None if original is None else Domain.from_dataset(_dataset(original, declared), domain_tuples(stated))
     return check_dataset(_dataset(data, declared), stated, domain)
+
+
+def localize(
+    data: Data,
+    edits: EditSet | Sequence[object],
+    *,
+    weights: Mapping[str, float] | None = None,
+    original: Data | None = None,
+    declared: Declarations | None = None,
+) -> Localisation:
+    """Fields to change, for each record that violates edits: the smallest weighted set (Fellegi and Holt).
+
+    Parameters
+    ----------
+    data : Dataset or pandas.DataFrame
+    edits : EditSet or sequence of rules
+    weights : mapping of name to float, optional
+        How much each variable is trusted; 1 unless given. Positive.
+    original : Dataset or pandas.DataFrame, optional
+        The original file, for values-exist-in-domain edits.
+    declared : mapping of name to declaration, optional
+        For DataFrames.
+
+    Returns
+    -------
+    Localisation
+        ``fields`` (DataFrame of record and variable), ``counts`` (by variable), ``obstacles`` (records without a set).
+        Confidential.
+    """
+    stated = _edits(edits)
+    domain = None if original is None else Domain.from_dataset(_dataset(original, declared), domain_tuples(stated))
+    return localisation.localize(_dataset(data, declared), stated, weights, domain)
 
 
 def measure(

@@ -71,6 +71,11 @@ def classify(expression: Expression, place: Place | None = None) -> tuple[Part, 
     return parts
 
 
+def cases(condition: Expression) -> Disjunction | None:
+    """Condition as a disjunction of conjunctions of linear, product, range and domain parts; None where it has none."""
+    return _Classifier().cases(condition)
+
+
 class _Classifier:
     """One classification; remembers what each subtree is, so that no nesting makes the work grow exponentially."""
 

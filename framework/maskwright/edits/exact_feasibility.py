@@ -27,6 +27,46 @@ class Row:
     relation: Literal["==", "<=", "<"]
     constant: Fraction
 
+    def __hash__(self) -> int:
+        return hash((self.source, frozenset(self.coefficients.items()), self.relation, self.constant))
+
+
+@dataclass(frozen=True)
+class Conflict:
+    """Rows that contradict each other, and the proof.
+
+    Attributes
+    ----------
+    multipliers : mapping of position to Fraction
+        For each row of the contradiction, by its position: the rows times these numbers add up to ``0 <= c`` with c
+        below 0 (or ``0 < 0``). Positive for inequalities (Farkas' lemma).
+    """
+
+    multipliers: Mapping[int, Fraction]
+
+
+def solve(rows: Sequence[Row]) -> dict[str, Fraction] | Conflict:
+    """Find a point that satisfies all rows, or the proof that there is none; exact.
+
+    Parameters
+    ----------
+    rows : sequence of Row
+
+    Returns
+    -------
+    dict of name to Fraction, or Conflict
+    """
+    for position, row in enumerate(rows):
+        if not row.coefficients and not _constant_holds(row):
+            sign = -1 if row.relation == "==" and row.constant > 0 else 1
+            return Conflict({position: Fraction(sign)})
+    kept = [position for position, row in enumerate(rows) if row.coefficients]
+    simplex = _Simplex([rows[position] for position in kept])
+    proof = simplex.proof()
+    if proof is not None:
+        return Conflict({kept[position]: multiplier for position, multiplier in proof.items()})
+    return simplex.point()
+
 
 def conflict(rows: Sequence[Row]) -> tuple[Row, ...] | None:
     """Rows that contradict each other.
@@ -40,10 +80,8 @@ def conflict(rows: Sequence[Row]) -> tuple[Row, ...] | None:
     tuple of Row or None
         A contradicting subset (the rows with a Farkas multiplier), None when all rows can hold together. Exact.
     """
-    for row in rows:
-        if not row.coefficients and not _constant_holds(row):
-            return (row,)
-    return _Simplex([row for row in rows if row.coefficients]).conflict()
+    found = solve(rows)
+    return tuple(rows[position] for position in sorted(found.multipliers)) if isinstance(found, Conflict) else None
 
 
 def _constant_holds(row: Row) -> bool:
@@ -53,26 +91,60 @@ def _constant_holds(row: Row) -> bool:
 
 
 class _Simplex:
+    """Tableau of the rows with several variables; rows with one are bounds of it."""
+
     def __init__(self, rows: Sequence[Row]) -> None:
-        self.rows = rows
         names = list(dict.fromkeys(name for row in rows for name in row.coefficients))
-        columns = {name: position for position, name in enumerate(names)}
-        first = len(names)
-        # Variable first + i is the left side of row i; it is basic at the start.
-        self.tableau = {
-            first + i: {columns[name]: value for name, value in row.coefficients.items() if value}
-            for i, row in enumerate(rows)
-        }
-        self.first = first
-        self.values = [_ZERO] * (first + len(rows))
+        self.columns = {name: position for position, name in enumerate(names)}
         self.upper: dict[int, _Value] = {}
         self.lower: dict[int, _Value] = {}
-        for i, row in enumerate(rows):
-            self.upper[first + i] = (row.constant, Fraction(-1 if row.relation == "<" else 0))
-            if row.relation == "==":
-                self.lower[first + i] = (row.constant, Fraction(0))
+        # Of each bound: the row that states it, and the number that makes the row `variable <= bound` or `>=`.
+        self.stated: dict[tuple[int, bool], tuple[int, Fraction]] = {}
+        self.tableau: dict[int, dict[int, Fraction]] = {}
+        self.values = [_ZERO] * len(names)
+        several: list[tuple[int, int]] = []
+        for number, row in enumerate(rows):
+            if len(row.coefficients) == 1:
+                ((name, coefficient),) = row.coefficients.items()
+                self._bound(self.columns[name], number, row, coefficient)
+            else:
+                several.append((len(names) + len(several), number))
+        for variable, number in several:
+            row = rows[number]
+            self.tableau[variable] = {self.columns[name]: value for name, value in row.coefficients.items() if value}
+            self.values.append(_ZERO)
+            self._bound(variable, number, row, Fraction(1))
+        self.crossed = next((j for j, low in self.lower.items() if j in self.upper and low > self.upper[j]), None)
+        for variable in range(len(names)):
+            self.values[variable] = self._start(variable)
+        for variable, terms in self.tableau.items():
+            for j, value in terms.items():
+                if self.values[j] != _ZERO:
+                    self.values[variable] = _moved(self.values[variable], self.values[j], value)
 
-    def conflict(self) -> tuple[Row, ...] | None:
+    def _bound(self, variable: int, number: int, row: Row, coefficient: Fraction) -> None:
+        constant = row.constant / coefficient
+        small = Fraction(1 if row.relation == "<" else 0)
+        if row.relation == "==" or coefficient > 0:
+            bound = (constant, -small)
+            if variable not in self.upper or bound < self.upper[variable]:
+                self.upper[variable] = bound
+                self.stated[variable, True] = (number, 1 / coefficient)
+        if row.relation == "==" or coefficient < 0:
+            bound = (constant, small)
+            if variable not in self.lower or bound > self.lower[variable]:
+                self.lower[variable] = bound
+                self.stated[variable, False] = (number, 1 / coefficient)
+
+    def _start(self, variable: int) -> _Value:
+        if variable in self.lower and self.lower[variable] > _ZERO:
+            return self.lower[variable]
+        return self.upper[variable] if variable in self.upper and self.upper[variable] < _ZERO else _ZERO
+
+    def proof(self) -> dict[int, Fraction] | None:
+        """Multipliers of a contradiction by row, None once all bounds hold."""
+        if self.crossed is not None:
+            return self._multipliers({self.crossed: Fraction(1)}, {self.crossed: Fraction(-1)})
         while True:
             broken = min((basic for basic in self.tableau if self._side(basic)), default=None)
             if broken is None:
@@ -82,10 +154,29 @@ class _Simplex:
             terms = self.tableau[broken]
             entering = min((j for j, value in terms.items() if self._can_move(j, -side * value)), default=None)
             if entering is None:
-                involved = sorted({broken, *terms})
-                return tuple(self.rows[j - self.first] for j in involved if j >= self.first)
+                # The left side of `broken` is this sum of others, all at the bounds that keep it from moving.
+                involved = {broken: Fraction(side)} | {j: -side * value for j, value in terms.items()}
+                return self._multipliers(involved, {})
             self._move(broken, entering, bound)
             self._pivot(broken, entering)
+
+    def _multipliers(self, *involved: Mapping[int, Fraction]) -> dict[int, Fraction]:
+        """Multipliers of rows from multipliers of bounds: above 0 of an upper, below 0 of a lower one."""
+        found: dict[int, Fraction] = {}
+        for one in involved:
+            for variable, multiplier in one.items():
+                number, scale = self.stated[variable, multiplier > 0]
+                found[number] = found.get(number, Fraction(0)) + multiplier * scale
+        return {number: value for number, value in found.items() if value}
+
+    def point(self) -> dict[str, Fraction]:
+        """Values of the variables, once all bounds hold."""
+        small = Fraction(1)
+        for variable, value in enumerate(self.values):
+            for low, high in ((self.lower.get(variable), value), (value, self.upper.get(variable))):
+                if low is not None and high is not None and low[1] > high[1]:
+                    small = min(small, (high[0] - low[0]) / (low[1] - high[1]))
+        return {name: self.values[j][0] + small * self.values[j][1] for name, j in self.columns.items()}
 
     def _side(self, variable: int) -> int:
         """-1 below its lower bound, 1 above its upper bound, 0 inside."""

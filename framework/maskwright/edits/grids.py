@@ -70,11 +70,11 @@ def reachable_on_grid(edits: Iterable[Edit], decimals: Mapping[str, int | None])
 
     def blocked(names: Sequence[str]) -> bool:
         system = [equation for name in names for equation in equations[name]]
-        return not _is_solvable(system, decimals)
+        return not is_solvable(system, decimals)
 
     names = list(equations)
     # Equations without any solution are a contradiction, which is another finding.
-    if not blocked(names) or not _is_solvable([one for name in names for one in equations[name]], {}):
+    if not blocked(names) or not is_solvable([one for name in names for one in equations[name]], {}):
         return None
     kept = list(names)
     for name in names:
@@ -115,7 +115,8 @@ def _common_step(steps: Sequence[Fraction]) -> Fraction:
     return Fraction(gcd(*(int(step * shared) for step in steps)), shared)
 
 
-def _is_solvable(equations: Sequence[_Equation], decimals: Mapping[str, int | None]) -> bool:
+def is_solvable(equations: Sequence[_Equation], decimals: Mapping[str, int | None]) -> bool:
+    """Whether equations (coefficients by variable, constant) have a solution on the grids."""
     names = list(dict.fromkeys(name for terms, _ in equations for name in terms))
     free = [name for name in names if decimals.get(name) is None]
     stepped = [name for name in names if name not in set(free)]
@@ -192,7 +193,7 @@ def _remedy(
 ) -> str:
     system = [equation for name in names for equation in equations[name]]
     involved = list(dict.fromkeys(name for terms, _ in system for name in terms))
-    enough = _decimals_that_do(involved, decimals, lambda finer: _is_solvable(system, finer))
+    enough = _decimals_that_do(involved, decimals, lambda finer: is_solvable(system, finer))
     tolerance = "write a tolerance into the rule, for instance abs(a + b - c) <= 0.5"
     if enough is None:
         return f"No number of decimals helps; {tolerance}."

@@ -1,0 +1,1 @@
+"""Reasoning about edits: whether they can hold together, with some values fixed or none; exact."""

@@ -1,0 +1,96 @@
+"""What reasoning is about: values of free variables, and why there are none."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from fractions import Fraction
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from maskwright.edits.reasoning.clauses import Atom
+
+Value = Fraction | str
+
+# Branch-and-bound nodes, values of sets and choices tried before a question is left open.
+MOST_NODES = 200
+MOST_CHOICES = 20_000
+
+
+@dataclass(frozen=True)
+class Space:
+    """What values free variables may take.
+
+    Attributes
+    ----------
+    steps : mapping of name to Fraction
+        Grids: values are multiples of the step. Other numeric variables take any rational number.
+    texts : mapping of name to tuple of str
+        Categories of nominal and ordinal variables, those to try first in front.
+    """
+
+    steps: Mapping[str, Fraction] = field(default_factory=dict)
+    texts: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Reason:
+    """One way out that is closed.
+
+    Attributes
+    ----------
+    variables : frozenset of str
+        Fixed variables whose values close it.
+    atom : Atom or None
+        What these values break, whatever the free ones are; true of any record with the same fixed variables. None:
+        it was only found for these values.
+    """
+
+    variables: frozenset[str]
+    atom: Atom | None = None
+
+
+@dataclass(frozen=True)
+class Refutation:
+    """Why no values of the free variables do.
+
+    Attributes
+    ----------
+    reasons : tuple of Reason
+        All closed ways; one of them has to be opened.
+    clauses : frozenset of int
+        Positions of the clauses used.
+    is_open : bool
+        Nothing was found, but it was not proven that there is nothing.
+    """
+
+    reasons: tuple[Reason, ...]
+    clauses: frozenset[int]
+    is_open: bool = False
+
+    @property
+    def variables(self) -> frozenset[str]:
+        """Fixed variables of which at least one has to be freed."""
+        return frozenset().union(*(reason.variables for reason in self.reasons))
+
+
+@dataclass(frozen=True)
+class Chosen:
+    """An atom that has to hold.
+
+    Attributes
+    ----------
+    tag : int
+        Position of the clause whose alternative was chosen; below 0, the choice of a value in a set.
+    atom : Atom
+    clauses : frozenset of int
+        Choices that it rests on.
+    basis : frozenset of str or None
+        Fixed variables whose values are already in the atom's numbers; None when the atom is as the edit states it.
+    """
+
+    tag: int
+    atom: Atom
+    clauses: frozenset[int]
+    basis: frozenset[str] | None = None

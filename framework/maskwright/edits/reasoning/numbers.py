@@ -1,0 +1,187 @@
+"""Numbers for a conjunction of rows, sets, whole numbers and products: exact simplex, branch and bound for grids."""
+
+from __future__ import annotations
+
+import math
+from fractions import Fraction
+from typing import TYPE_CHECKING, Literal
+
+from maskwright.edits.edit import ProductPart
+from maskwright.edits.exact_feasibility import Conflict, Row, solve
+from maskwright.edits.grids import is_solvable
+from maskwright.edits.reasoning.answers import MOST_NODES, Chosen, Reason, Refutation, Space, Value
+from maskwright.edits.reasoning.atoms import reduced_row
+from maskwright.edits.reasoning.clauses import Member, Whole, atom_variables
+from maskwright.edits.reasoning.products import ProductSearch
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+
+# Values of one variable that are tried one by one.
+MOST_LISTED = 200
+
+Point = dict[str, Fraction]
+
+
+class Numbers:
+    """Search for numbers of the free variables.
+
+    Parameters
+    ----------
+    space : Space
+    fixed : mapping of name to Fraction or str
+    hints : mapping of name to Fraction or str
+        Tried first.
+    slack : callable or None
+        By how much a row on approximately known fixed values may be broken.
+    """
+
+    def __init__(
+        self,
+        space: Space,
+        fixed: Mapping[str, Value],
+        hints: Mapping[str, Value],
+        slack: Callable[[Row], Fraction] | None,
+    ) -> None:
+        self.space, self.fixed, self.hints, self.slack = space, fixed, hints, slack
+        self._tried = 0
+
+    def answer(self, chosen: Sequence[Chosen]) -> Point | Refutation:
+        """Numbers for all atoms that are about numbers, or why there are none."""
+        rows = [each for each in chosen if isinstance(each.atom, Row)]
+        sets = [each for each in chosen if isinstance(each.atom, Member)]
+        whole = {each.atom.variable: each.clauses for each in chosen if isinstance(each.atom, Whole)}
+        products = [each for each in chosen if isinstance(each.atom, ProductPart)]
+        return self._with_sets(rows, sets, products, whole)
+
+    def _with_sets(
+        self,
+        rows: list[Chosen],
+        sets: Sequence[Chosen],
+        products: Sequence[Chosen],
+        whole: Mapping[str, frozenset[int]],
+    ) -> Point | Refutation:
+        if not sets:
+            found = self.on_grid(rows, whole)
+            if isinstance(found, Refutation) or not products:
+                return found
+            return ProductSearch(self, whole, found).answer(rows, products)
+        first, *rest = sorted(sets, key=lambda each: len(each.atom.numbers) if isinstance(each.atom, Member) else 0)
+        assert isinstance(first.atom, Member)
+        name = first.atom.variable
+        tag = -1 - len(rest)
+        reasons: dict[Reason, None] = {}
+        used, is_open = set(first.clauses), False
+        for number in self._nearest_first(name, first.atom.numbers):
+            if self._tried >= MOST_NODES:
+                return Refutation((), frozenset(used), True)
+            self._tried += 1
+            row = Chosen(tag, Row("", {name: Fraction(1)}, "==", number), first.clauses | {tag})
+            found = self._with_sets([*rows, row], rest, products, whole)
+            if not isinstance(found, Refutation) or tag not in found.clauses:
+                return found
+            reasons.update(dict.fromkeys(found.reasons))
+            used |= found.clauses - {tag}
+            is_open |= found.is_open
+        return Refutation(tuple(reasons), frozenset(used), is_open)
+
+    def _nearest_first(self, name: str, numbers: Sequence[Fraction]) -> list[Fraction]:
+        present = self.hints.get(name)
+        if not isinstance(present, Fraction):
+            return list(numbers)
+        return sorted(numbers, key=lambda number: (abs(number - present), number))
+
+    def on_grid(self, rows: Sequence[Chosen], whole: Mapping[str, frozenset[int]]) -> Point | Refutation:
+        """Rational values by the simplex, then branch and bound for variables on a grid."""
+        reduced: list[Row] = []
+        origin: list[tuple[int, int]] = []
+        for position, each in enumerate(rows):
+            assert isinstance(each.atom, Row)
+            for sign, row in reduced_row(each.atom, self.fixed, self.slack):
+                reduced.append(row)
+                origin.append((position, sign))
+        found = solve(reduced)
+        if isinstance(found, Conflict):
+            multipliers = [(rows[origin[at][0]], value * origin[at][1]) for at, value in found.multipliers.items()]
+            return self._explained(multipliers)
+        steps = {name: step for name in found if (step := self.space.steps.get(name)) is not None}
+        steps.update(dict.fromkeys(whole, Fraction(1)))
+        for name in whole:
+            found.setdefault(name, Fraction(0))
+        on_grid = _branch(reduced, found, steps)
+        if isinstance(on_grid, dict):
+            return on_grid
+        clauses = frozenset().union(*(each.clauses for each in rows), *whole.values())
+        return Refutation((Reason(self.basis(rows)),), clauses, on_grid)
+
+    def listed(self, name: str, rows: Sequence[Chosen]) -> tuple[list[Fraction], list[Chosen]] | None:
+        """Values of a variable on a grid that rows on it alone leave, and those rows; None where there are many."""
+        step = self.space.steps.get(name)
+        if step is None:
+            return None
+        low, high = -math.inf, math.inf
+        limits: list[Chosen] = []
+        for each in rows:
+            assert isinstance(each.atom, Row)
+            for _, row in reduced_row(each.atom, self.fixed, self.slack):
+                if list(row.coefficients) == [name]:
+                    limits.append(each)
+                    bound = row.constant / row.coefficients[name]
+                    if row.relation == "==" or row.coefficients[name] > 0:
+                        high = min(high, math.floor(bound / step))
+                    if row.relation == "==" or row.coefficients[name] < 0:
+                        low = max(low, math.ceil(bound / step))
+        if not high - low < MOST_LISTED:
+            return None
+        return [place * step for place in range(int(low), int(high) + 1)], limits
+
+    def basis(self, rows: Sequence[Chosen]) -> frozenset[str]:
+        """Fixed variables that rows rest on."""
+        names = {name for each in rows for name in atom_variables(each.atom) if name in self.fixed}
+        return frozenset(names).union(*(each.basis for each in rows if each.basis is not None))
+
+    def _explained(self, multipliers: Sequence[tuple[Chosen, Fraction]]) -> Refutation:
+        """The rows of a contradiction added up: a rule about fixed variables alone, broken by their values."""
+        rows = [each for each, _ in multipliers]
+        clauses = frozenset().union(*(each.clauses for each in rows))
+        total: dict[str, Fraction] = {}
+        constant = Fraction(0)
+        for each, multiplier in multipliers:
+            assert isinstance(each.atom, Row)
+            for name, value in each.atom.coefficients.items():
+                total[name] = total.get(name, Fraction(0)) + multiplier * value
+            constant += multiplier * each.atom.constant
+        left = {name: value for name, value in total.items() if value}
+        basis = self.basis(rows)
+        approximate = any(name not in self.space.steps for name in basis - set(left))
+        if approximate or any(each.basis is not None for each in rows):
+            return Refutation((Reason(basis),), clauses)
+        relations = {each.atom.relation for each in rows if isinstance(each.atom, Row)}
+        relation: Literal["==", "<=", "<"] = "==" if relations == {"=="} else "<" if "<" in relations else "<="
+        return Refutation((Reason(frozenset(left), Row("", left, relation, constant)),), clauses)
+
+
+def _branch(rows: list[Row], point: Point, steps: Mapping[str, Fraction]) -> Point | bool:
+    """Values on the grid; False where there are none, True where the search was given up."""
+    if not any((point[name] / step).denominator != 1 for name, step in steps.items()):
+        return point
+    decimals = {name: len(str(step.denominator)) - 1 for name, step in steps.items()}
+    if not is_solvable([(dict(row.coefficients), row.constant) for row in rows if row.relation == "=="], decimals):
+        return False
+    nodes = MOST_NODES
+    stack = [(rows, point)]
+    while stack:
+        more, values = stack.pop()
+        name = next((name for name, step in steps.items() if (values[name] / step).denominator != 1), None)
+        if name is None:
+            return values
+        nodes -= 1
+        if nodes < 0:
+            return True
+        low = math.floor(values[name] / steps[name]) * steps[name]
+        one = {name: Fraction(1)}
+        for row in (Row("", {name: Fraction(-1)}, "<=", -(low + steps[name])), Row("", one, "<=", low)):
+            found = solve([*more, row])
+            if not isinstance(found, Conflict):
+                stack.append(([*more, row], {**values, **found}))
+    return False
