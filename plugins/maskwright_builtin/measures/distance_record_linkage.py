@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
-import numpy as np
 from pydantic import Field
 
 from maskwright import Comparison, Measure, Measurement
-from maskwright_builtin.measures.known_variables import added_by_variable, parts_of, scenarios_of
-from maskwright_builtin.measures.linkage import LinkageParams, chance_of_link, share_reached
-from maskwright_builtin.measures.nearest_pairing import pairs_of
-from maskwright_builtin.measures.pairing import households_of, listed
-from maskwright_builtin.measures.standardising import MISSING_RULE, comparable_values
+from maskwright_builtin.measures.linkage import LinkageParams
+from maskwright_builtin.measures.linkage_scenarios import measure_linkage
+
+if TYPE_CHECKING:
+    import numpy as np
 
 
 class DistanceRecordLinkageParams(LinkageParams, extra="forbid", frozen=True):
@@ -66,36 +65,7 @@ def distance_record_linkage(
     InputError
         Unknown variables, more known variables than there are, too many subsets.
     """
-    pairs = pairs_of(comparison, MISSING_RULE, params.pairing)
-    scenarios = scenarios_of(params, comparison, "distance_record_linkage")
-    used = sorted({j for scenario in scenarios for j in scenario.columns})
-    values = comparable_values(comparison, pairs, used, own=params.standardise == "own")
-    notes = list(pairs.notes)
-    origin = np.arange(len(pairs.masked)) if pairs.origin is None else pairs.origin
-    households = households_of(comparison, pairs)
-    del pairs  # both files once more, with variables that no scenario knows
-    if values.constant:
-        notes.append(f"constant in the original file and left out of the distances: {listed(values.constant)}")
-    family = np.arange(len(values.original)) if comparison.clusters is None else comparison.clusters
-    percents: list[float] = []
-    per_record = np.zeros(len(origin))
-    for done, scenario in enumerate(scenarios):
-
-        def progress(share: float, done: int = done) -> None:
-            comparison.progress((done + share) / len(scenarios))
-
-        columns = [used.index(j) for j in scenario.columns]
-        files = values.original[:, columns], values.masked[:, columns]
-        chance = chance_of_link(*files, values.weight[columns], origin, family, params, progress)
-        percents.append(share_reached(chance, households))
-        per_record += 100.0 * chance / len(scenarios)
-    return Measurement(
-        float(np.mean(percents)),
-        parts=parts_of(scenarios, percents),
-        per_variable=added_by_variable(scenarios, percents, comparison.variables),
-        per_record=per_record,
-        notes=tuple(notes),
-    )
+    return measure_linkage(comparison, params, "distance_record_linkage", own=params.standardise == "own")
 
 
 DISTANCE_RECORD_LINKAGE = Measure(
