@@ -25,7 +25,7 @@ class MahalanobisRecordLinkageParams(LinkageParams, extra="forbid", frozen=True)
     covariance: Literal["independent", "paired"] = Field(
         "independent",
         description="Covariance matrix of the differences. 'independent': that of the original plus that of the masked "
-        "file, which an intruder can estimate. 'paired': that of the differences of the true pairs, as if it were known.",
+        "file, which an intruder can estimate. 'paired': that of the differences of the true pairs, as if known.",
     )
 
 
