@@ -17,6 +17,7 @@ from maskwright.edits.edit import EditSet
 from maskwright.edits.variable_ranges import refuse_ranges, written_out
 from maskwright.edits.yaml import parse_rules
 from maskwright.errors import EditViolation, InputError, Problem
+from maskwright.field_adjustment import with_errors_located
 from maskwright.notices import about_edits, about_publication, refuse_arithmetic_on_text
 from maskwright.pipeline.resolve import read_pipeline
 from maskwright.pipeline.resolved import Pipeline, RuleFile, Step
@@ -74,6 +75,8 @@ class Prepared:
         Verdicts on the original.
     plan : Plan
     notices : tuple of str
+    localisation : mapping or None
+        Under ``on_input_violation: localize``: which fields of which records were adjusted. Confidential.
     """
 
     pipeline: Pipeline
@@ -82,6 +85,7 @@ class Prepared:
     arrival: Outcome
     plan: Plan
     notices: tuple[str, ...]
+    localisation: Mapping[str, Any] | None = None
 
 
 def plan_pipeline(
@@ -155,11 +159,19 @@ def prepare(described: Pipeline, told: Reporter, clock: Clock | None = None) -> 
         domain = Domain.from_dataset(original, domain_tuples(stated))
         arrival = check_dataset(original, stated, domain)
     edits, notices = applicable(stated, arrival, original)
-    original, arrival, more = _on_violation(described, original, edits, arrival)
-    with timed("plan"), stage(told, "Planning"):
+    with timed("analyse"), stage(told, "Analysing the edits"):
         refuse_contradictions(edits, original.variables)
         refuse_arithmetic_on_text(edits, original)
+    located: dict[str, Any] | None = None
+    if described.on_input_violation == "localize":
+        trusted = {name: each.reliability for name, each in described.data.variables.items() if name in original}
+        with timed("localize"), stage(told, "Locating errors") as progress:
+            original, located, more = with_errors_located(original, edits, trusted, domain, progress)
+        broken = {each.name: each.violations for each in check_dataset(original, edits, domain).edits}
+    else:
+        original, arrival, more = _on_violation(described, original, edits, arrival)
         broken = {each.name: each.violations for each in arrival.edits}
+    with timed("plan"), stage(told, "Planning"):
         plan = make_plan(_step_requests(described), [*identifiers, *original.variables], edits, original, broken)
     gone = [f"{variable.name} is an identifier: it is not published" for variable in identifiers]
     said = (
@@ -173,7 +185,7 @@ def prepare(described: Pipeline, told: Reporter, clock: Clock | None = None) -> 
         *plan.warnings,
     )
     said = (*said, *about_publication(original, plan))
-    return Prepared(described, original, edits, arrival, plan, said)
+    return Prepared(described, original, edits, arrival, plan, said, located)
 
 
 def _earlier_release(described: Pipeline) -> tuple[str, ...]:
@@ -300,13 +312,8 @@ def _on_violation(
         raise EditViolation(
             Problem(
                 f"records of the original violate edits ({shown})",
-                hint="on_input_violation is 'fail'; 'mask' masks and mends them, 'drop' leaves them out",
-            )
-        )
-    if described.on_input_violation == "localize":
-        raise InputError(
-            Problem(
-                "on_input_violation: localize is not available in this version", hint="use 'mask', 'drop' or 'fail'"
+                hint="on_input_violation is 'fail'; 'mask' masks and mends them, 'drop' leaves them out, 'localize' "
+                "adjusts as few fields as possible first",
             )
         )
     kept, dropped = without_violations(original, edits)

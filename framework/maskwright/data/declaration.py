@@ -61,6 +61,14 @@ class VariableDeclaration(BaseModel, extra="forbid", frozen=True):
         default=(), description="Cell texts that mean 'no value', besides an empty or absent cell."
     )
 
+    reliability: float = Field(
+        default=1.0,
+        gt=0,
+        allow_inf_nan=False,
+        description="How much the variable is trusted when error localisation chooses which fields to change: the cost "
+        "of changing it (on_input_violation: localize).",
+    )
+
     @model_validator(mode="after")
     def _is_consistent(self) -> VariableDeclaration:
         if self.min is not None and self.max is not None and self.min > self.max:

@@ -100,7 +100,7 @@ class SingleSettings(BaseModel, extra="forbid", frozen=True):
     on_input_violation: Literal["fail", "mask", "drop", "localize"] = Field(
         default="mask",
         description="Records that break an edit on arrival: 'fail' stops, 'mask' masks them with the rest, 'drop' "
-        "leaves them out; 'localize' is reserved and not available in this version.",
+        "leaves them out, 'localize' first adjusts the smallest set of fields with which all edits can hold.",
     )
     seed: int | None = Field(
         default=None, ge=0, lt=2**63, description="The same seed gives the same bytes; left out, a fresh one is drawn."

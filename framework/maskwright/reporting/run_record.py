@@ -51,6 +51,7 @@ def run_record(
         ],
         "plan": planned,
         "edits": _edits(prepared, result, outcome, planned),
+        "localisation": None if prepared.localisation is None else dict(prepared.localisation),
         "k": dict(result.k),
         "measures": {label: dict(found) for label, found in measures.items()},
         "adjustment": [dict(unit) for unit in result.adjustment],

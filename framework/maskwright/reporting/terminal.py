@@ -126,6 +126,7 @@ def print_result(record: Mapping[str, Any]) -> None:
     if record["edits"]:
         out.print()
         _show(out, _edit_ledger(record["edits"]))
+    _print_localisation(out, record.get("localisation"))
     _print_k(out, record.get("k", {}))
     _print_moved(out, record.get("adjustment", []))
     if record["measures"]:
@@ -155,6 +156,14 @@ def _edit_ledger(edits: Sequence[Mapping[str, Any]]) -> Table:
             count(edit.get("adjusted") or 0),
         )
     return table if any(edit.get("unknown") for edit in edits) else _without(table, 4)
+
+
+def _print_localisation(out: Console, found: Mapping[str, Any] | None) -> None:
+    if not found or not found["violating"]:
+        return
+    cells = ", ".join(f"{name} {count(number)}" for name, number in found["adjusted"].items())
+    said = f"{count(found['mended'])} of {plural(found['violating'], 'record')} that violated an edit; fields: "
+    _item(out, "errors located and adjusted: ", said + (cells or "none"))
 
 
 def _print_k(out: Console, k: Mapping[str, Any]) -> None:
