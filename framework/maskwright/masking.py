@@ -17,6 +17,7 @@ from maskwright.edits.domain import Domain, domain_tuples
 from maskwright.edits.edit import DomainPart, EditSet, GoverningPart, Part
 from maskwright.errors import EditError
 from maskwright.execution.local import Execution, GroupResult, GroupWork, Observer, Standard, protect_group
+from maskwright.planning.strata import is_zero
 from maskwright.progress import Reporter, part, stage
 from maskwright.randomness import generator
 
@@ -47,6 +48,8 @@ class MaskingResult:
         As in `run.json`.
     notes : tuple of mappings
         What methods said, by step and group.
+    zeros : tuple of mappings
+        Share of zeros before and after, for variables with structural zeros.
     notices : tuple of str
         What methods and adjustment did that a person should know.
     """
@@ -57,6 +60,7 @@ class MaskingResult:
     adjustment: tuple[Mapping[str, Any], ...]
     k: Mapping[str, Any]
     notes: tuple[Mapping[str, Any], ...]
+    zeros: tuple[Mapping[str, Any], ...] = ()
     notices: tuple[str, ...] = ()
 
     def without_data(self) -> MaskingResult:
@@ -118,6 +122,7 @@ def mask(
             outcomes.append((unit, adjustment, members))
             progress((position + 1) / len(plan.units))
     masked = current.without(plan.dropped)
+    zeros = tuple(_zeros(data, masked, plan))
     return MaskingResult(
         replace(masked, notes=()),
         _records_by_edit(outcomes, edits, "touched"),
@@ -128,8 +133,28 @@ def mask(
             {"step": group.step, "variables": list(group.variables), **result.notes}
             for group, result in zip(plan.groups, results, strict=True)
         ),
-        (*_warnings(plan, results), *_outside_range(outcomes)),
+        zeros,
+        (*_warnings(plan, results), *_said_of_zeros(zeros), *_outside_range(outcomes)),
     )
+
+
+def _zeros(original: Dataset, masked: Dataset, plan: Plan) -> Iterator[Mapping[str, Any]]:
+    """Share of the cells with a value that are 0, before and after."""
+    for number, step in enumerate(plan.steps, 1):
+        for name in step.planning.structural_zeros:
+            before, after = (
+                float(np.sum(is_zero(data[name])) / max(int(np.sum(~data[name].missing)), 1))
+                for data in (original, masked)
+            )
+            yield {"step": number, "variable": name, "before": before, "after": after}
+
+
+def _said_of_zeros(zeros: Sequence[Mapping[str, Any]]) -> Iterator[str]:
+    for each in zeros:
+        yield (
+            f"structural zeros of {each['variable']}: {100 * each['before']:.2f} % of the values before, "
+            f"{100 * each['after']:.2f} % after"
+        )
 
 
 def _warnings(plan: Plan, results: Sequence[GroupResult]) -> Iterator[str]:

@@ -321,7 +321,9 @@ def _with_enough_values(
         if not len(few):
             continue
         if not len(enough):
-            representatives[few, column] = float(np.mean(result.values[~missing[:, column], column]))
+            values = result.values[~missing[:, column], column]
+            average = np.mean if result.variables[column].is_numeric else _most_frequent
+            representatives[few, column] = float(average(values))
         else:
             _, nearest = cKDTree(points[enough]).query(points[few])
             representatives[few, column] = representatives[enough[np.asarray(nearest)], column]
@@ -329,6 +331,11 @@ def _with_enough_values(
     values = np.where(result.missing, np.nan, representatives[result.labels])
     notes = dict(result.notes) | ({"values taken from the nearest cluster": replaced} if replaced else {})
     return replace(result, values=values, representatives=representatives, notes=notes)
+
+
+def _most_frequent(values: NDArray[np.float64]) -> float:
+    found, counts = np.unique(values, return_counts=True)
+    return float(found[np.argmax(counts)])
 
 
 def _gather(notes: dict[str, Any], more: Mapping[str, Any]) -> None:

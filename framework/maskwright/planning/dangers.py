@@ -4,13 +4,17 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+import numpy as np
+
 from maskwright.adjustment.derivation import eliminate
 from maskwright.edits.edit import DomainPart, EditSet, LinearPart, ProductPart
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
+    from maskwright.data.dataset import Dataset
     from maskwright.data.variable import Variable
+    from maskwright.edits.edit import Part
     from maskwright.planning.model import Group, StepRequest
 
 
@@ -20,6 +24,7 @@ def dangers(
     masked: frozenset[str],
     groups: Sequence[Group],
     steps: Sequence[StepRequest],
+    data: Dataset | None = None,
 ) -> tuple[str, ...]:
     """Sentences about a plan; names and counts only.
 
@@ -32,8 +37,15 @@ def dangers(
     masked : frozenset of str
     groups, steps
         Of the plan.
+    data : Dataset, optional
+        The original; without it nothing is said of how many records share a value.
     """
-    return (*_determined(edits, masked), *_republished(edits, known, masked, groups, steps), *_small_strata(groups))
+    return (
+        *_determined(edits, masked),
+        *_singling_out(edits, masked, data),
+        *_republished(edits, known, masked, groups, steps, data),
+        *_small_strata(groups),
+    )
 
 
 def _determined(edits: EditSet, masked: frozenset[str]) -> list[str]:
@@ -63,12 +75,47 @@ def _determined(edits: EditSet, masked: frozenset[str]) -> list[str]:
     return said
 
 
+def _singling_out(edits: EditSet, masked: frozenset[str], data: Dataset | None) -> list[str]:
+    """Equalities of masked variables with one that is published: records with a value of their own there are unique.
+
+    Masked values have to add up to it record by record, so they differ wherever it does.
+    """
+    said: list[str] = []
+    for edit in edits:
+        for part in edit.parts:
+            names = _names_of_equality(part)
+            hidden = [name for name in names if name in masked]
+            shown = [name for name in names if name not in masked]
+            if len(hidden) < 2 or not shown or data is None or not set(shown) <= set(data.names):
+                continue
+            _, classes = np.unique(np.nan_to_num(data.matrix(shown)), axis=0, return_inverse=True)
+            alone = int(np.sum(np.bincount(classes) == 1))
+            if alone:
+                said.append(
+                    f"edit {edit.name!r} ties {', '.join(hidden)} to {', '.join(shown)}, published unmasked: "
+                    f"{alone} of {len(data)} record(s) have a value of their own there, so their masked values are "
+                    "unique too; mask all variables of the edit"
+                )
+    return said
+
+
+def _names_of_equality(part: Part) -> list[str]:
+    match part:
+        case LinearPart(relation="=="):
+            return [name for name, _ in part.coefficients]
+        case ProductPart(relation="=="):
+            return [name for name, _ in (*part.left, *part.right)]
+        case _:
+            return []
+
+
 def _republished(
     edits: EditSet,
     known: Mapping[str, Variable],
     masked: frozenset[str],
     groups: Sequence[Group],
     steps: Sequence[StepRequest],
+    data: Dataset | None,
 ) -> list[str]:
     """Domain edits that put true values of single records back into the masked file."""
     said: list[str] = []
@@ -84,7 +131,31 @@ def _republished(
             )
             if continuous and allowed:
                 said.append(f"edit {edit.name!r} republishes true values of {', '.join(continuous)}, as was allowed")
+            rare = 0 if continuous or data is None else _rare_values(part.variables, masked, groups, steps, data)
+            if rare:
+                said.append(
+                    f"edit {edit.name!r} may republish true values of {', '.join(part.variables)}: {rare} of them "
+                    "belong to fewer than k records"
+                )
     return said
+
+
+def _rare_values(
+    names: Sequence[str],
+    masked: frozenset[str],
+    groups: Sequence[Group],
+    steps: Sequence[StepRequest],
+    data: Dataset,
+) -> int:
+    """Values, or combinations, of masked variables that fewer than k records share."""
+    if not masked & set(names) or not set(names) <= set(data.names):
+        return 0
+    sizes = [steps[group.step - 1].group_records(len(data)) for group in groups if set(group.variables) & set(names)]
+    least = max((size for size in sizes if size is not None), default=2)
+    values = np.stack([np.asarray(data[name].values, dtype=np.float64) for name in names], axis=1)
+    present = ~np.any([data[name].missing for name in names], axis=0)
+    _, counts = np.unique(values[present], axis=0, return_counts=True)
+    return int(np.sum(counts < least))
 
 
 def _small_strata(groups: Sequence[Group]) -> list[str]:

@@ -29,6 +29,12 @@ class PlanningParams(BaseModel, extra="forbid", frozen=True):
         default=False,
         description="Allow a domain edit on a continuous variable to republish values of single original records.",
     )
+    structural_zeros: tuple[str, ...] = Field(
+        default=(),
+        description="Variables whose zeros mean that there is nothing (no farm income): records with and without "
+        "a zero are clustered apart, so that averages leave zeros alone. Patterns shared by fewer than "
+        "k records join the nearest. The share of zeros is reported before and after.",
+    )
     missing: Literal["own_pattern", "available_cases", "refuse"] = Field(
         default="own_pattern",
         description="Missing cells: 'own_pattern' clusters records with the same cells missing apart, so that k and "

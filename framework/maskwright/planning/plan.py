@@ -15,7 +15,7 @@ from maskwright.planning.strata import stratify
 from maskwright.planning.units import adjustment_units, require_k
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
 
     from maskwright.data.dataset import Dataset
     from maskwright.data.variable import Variable
@@ -159,7 +159,7 @@ def make_plan(
     untouched = tuple(name for name in known if name not in masked and name not in dropped)
     return Plan(
         tuple(steps), tuple(groups), tuple(units), keepers, known, untouched, dropped,
-        None if data is None else len(data), dangers(edits, known, masked, groups, steps), edits,
+        None if data is None else len(data), dangers(edits, known, masked, groups, steps, data), edits,
     )  # fmt: skip
 
 
@@ -201,7 +201,23 @@ def _step_variables(
                     f"the method takes {able}"
                 )
             )
+    problems.extend(_wrong_zeros(step, known, wanted, number))
     return tuple(name for name in known if name in wanted)
+
+
+def _wrong_zeros(
+    step: StepRequest, known: Mapping[str, Variable], wanted: Sequence[str], number: int
+) -> Iterator[Problem]:
+    """Mistakes in the list of variables with structural zeros."""
+    names = step.planning.structural_zeros
+    if names and not step.method.blockable:
+        yield Problem(f"step {number}: structural_zeros cuts records apart, and {step.method.name!r} needs all of them")
+    for name in names:
+        if name not in wanted:
+            said = unknown_name("variable that the step masks", name, wanted)
+            yield Problem(f"step {number}: structural_zeros: {said}")
+        elif name in known and not known[name].is_numeric:
+            yield Problem(f"step {number}: structural_zeros: {name!r} is {known[name].type}, not a number")
 
 
 def _plan_group(
@@ -225,7 +241,7 @@ def _plan_group(
         strata = stratify(
             data, group, geometric if step.method.blockable else (),
             touching if step.method.blockable else EditSet(), masked, step.group_records(len(data)) or 1,
-            by_missing=step.planning.missing == "own_pattern",
+            by_missing=step.planning.missing == "own_pattern", structural_zeros=step.planning.structural_zeros,
         )  # fmt: skip
     inside = tuple(edit.name for edit in edits if set(edit.variables) & masked <= set(group))
     return Group(number, group, operators.names, operators.computed, inside, strata)

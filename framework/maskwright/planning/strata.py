@@ -1,8 +1,8 @@
 """Strata: records that must not be averaged with one another.
 
 Records on different sides of a governing edit's condition, with different signs in a product, or (when asked) with
-different cells missing are clustered apart. A stratum with fewer than k records is merged into the nearest one; the
-representatives of its clusters are then adjusted.
+different cells missing or different structural zeros are clustered apart. A stratum with fewer than k records is merged
+into the nearest one; the representatives of its clusters are then adjusted.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from maskwright.data.dataset import Dataset
+    from maskwright.data.dataset import Column, Dataset
 
 
 _MOST_MERGED_ONE_BY_ONE = 500
@@ -77,6 +77,7 @@ def stratify(
     k: int,
     *,
     by_missing: bool = False,
+    structural_zeros: Sequence[str] = (),
 ) -> Strata:
     """Cut the records into strata for one variable group.
 
@@ -95,6 +96,8 @@ def stratify(
         Smallest stratum; 1 merges nothing.
     by_missing : bool
         Keep records with different missing cells apart.
+    structural_zeros : sequence of str
+        Variables whose zeros and other values are kept apart, where they are in the group.
 
     Raises
     ------
@@ -113,7 +116,17 @@ def stratify(
         criteria.extend(
             (None, data[name].missing.astype(np.int64), [f"{name} present", f"{name} missing"]) for name in group
         )
+    criteria.extend(
+        (None, is_zero(data[name]).astype(np.int64), [f"{name} not 0", f"{name} = 0"])
+        for name in structural_zeros
+        if name in group
+    )
     return _merge(_cross(criteria, n), data, group, k, criteria)
+
+
+def is_zero(column: Column) -> NDArray[np.bool_]:
+    """Cells of a numeric column that are 0; missing ones are not."""
+    return np.asarray((column.values == 0) & ~column.missing, dtype=np.bool_)
 
 
 def _conditions(

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from maskwright.edits.edit import EditSet
+from maskwright.errors import InputError
 from maskwright.progress import Progress, silent
 
 if TYPE_CHECKING:
@@ -16,6 +17,10 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from maskwright.data.variable import Variable
+
+
+MOST_CATEGORIES = 200
+"""Of a nominal variable in distances: each takes a column of the memory of a number for every record."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -77,7 +82,38 @@ class Block:
         return tuple(variable.name for variable in self.variables)
 
     def standardised(self) -> NDArray[np.float64]:
-        """Return ``(values - center) / scale``, shape (n, p), C order; missing cells are 0, the file's mean."""
+        """Return the records as points, shape (n, q), C order; their distances are those of a partition.
+
+        A number, or the position of an ordinal category, is ``(value - center) / scale``. A nominal variable has one
+        column for each category that occurs, so that records of different categories are 1 apart, whichever they are,
+        and q > p. A missing cell is the file's mean; of a nominal variable it is as far from every category.
+
+        Raises
+        ------
+        InputError
+            When a nominal variable has more than `MOST_CATEGORIES` categories.
+        """
         result = (self.values - self.center) / self.scale
         result[self.missing] = 0.0
-        return np.ascontiguousarray(result)
+        if not any(variable.type == "nominal" for variable in self.variables):
+            return np.ascontiguousarray(result)
+        parts = [
+            _corners(variable.name, self.values[:, j], self.missing[:, j])
+            if variable.type == "nominal"
+            else result[:, j : j + 1]
+            for j, variable in enumerate(self.variables)
+        ]
+        return np.ascontiguousarray(np.hstack(parts))
+
+
+def _corners(name: str, codes: NDArray[np.float64], missing: NDArray[np.bool_]) -> NDArray[np.float64]:
+    """Categories as points that are all 1 apart; missing ones at the origin."""
+    found = np.unique(codes[~missing])
+    if len(found) > MOST_CATEGORIES:
+        raise InputError(
+            f"{name} has {len(found)} categories; distances are made of at most {MOST_CATEGORIES}: join categories, "
+            "declare the variable ordinal, or leave it out of the step"
+        )
+    points = np.zeros((len(codes), len(found)))
+    points[~missing] = (codes[~missing, None] == found) * np.sqrt(0.5)
+    return points

@@ -55,6 +55,7 @@ def run_record(
         "k": dict(result.k),
         "measures": {label: dict(found) for label, found in measures.items()},
         "adjustment": [dict(unit) for unit in result.adjustment],
+        "structural_zeros": [dict(each) for each in result.zeros],
         "methods": [dict(notes) for notes in result.notes],
         "notices": [*prepared.notices, *result.notices],
         "seconds": dict(seconds),

@@ -85,7 +85,7 @@ def step_line(step: Mapping[str, Any], every_parameter: bool = True) -> str:
     shown = [
         f"{name} {_setting(value)}"
         for name, value in step["params"].items()
-        if value not in (None, {}) and not (name in defaults and value == defaults[name])
+        if value not in (None, {}, []) and not (name in defaults and value == defaults[name])
     ]
     return f"{step['method']} ({', '.join(shown)})" if shown else str(step["method"])
 

@@ -22,6 +22,11 @@ class MicroaggregationParams(BaseModel, extra="forbid", frozen=True):
         strict=True,
         description="Smallest number of records of a cluster. More protects more and loses more; usual: 3 to 10.",
     )
+    weighted: bool = Field(
+        default=False,
+        description="Means of clusters are weighted with the variable of role weight, so that weighted totals are kept "
+        "instead of plain ones. A record whose weight outdoes the others of its cluster is close to the mean.",
+    )
     partition: str | dict[str, dict[str, Any]] = Field(
         default="refine",
         description="How records are cut into clusters: the name of a partition, or {name: {its parameters}}. refine "
@@ -44,7 +49,7 @@ def protect(block: Block, params: MicroaggregationParams, rng: np.random.Generat
     block : Block
         Records are near each other by their standardised values; a missing cell counts as the mean of the file. The
         plan's `operators` make the representatives; where there are none, a mean for numbers, a lower median for
-        ordinal and a mode for nominal variables.
+        ordinal and a mode for nominal variables. Its weights are used when they are asked for.
     params : MicroaggregationParams
     rng : numpy.random.Generator
         For partitions that are not deterministic.
@@ -57,7 +62,8 @@ def protect(block: Block, params: MicroaggregationParams, rng: np.random.Generat
     Raises
     ------
     InputError
-        When there are fewer than k records, or the partition is unknown or its parameters are wrong.
+        When there are fewer than k records, the partition is unknown or its parameters are wrong, or weights are
+        asked for and the block has none.
 
     References
     ----------
@@ -69,10 +75,16 @@ def protect(block: Block, params: MicroaggregationParams, rng: np.random.Generat
         raise InputError(
             f"k = {params.k} is larger than the number of records, {block.n}: no cluster of {params.k} records exists"
         )
+    if params.weighted and block.weights is None:
+        raise InputError(
+            "'weighted: true' needs survey weights: one numeric variable with 'role: weight' and no missing cell"
+        )
     partition, partition_params = _partition(params.partition)
     labels = np.asarray(partition.cluster(block, params.k, partition_params, rng), dtype=np.int64)
     operators = block.operators or tuple(OPERATOR_OF_TYPE[variable.type] for variable in block.variables)
-    representatives = aggregate(block.values, block.missing, labels, operators)
+    representatives = aggregate(
+        block.values, block.missing, labels, operators, weights=block.weights if params.weighted else None
+    )
     values = representatives[labels]
     values[block.missing] = np.nan
     sizes = np.bincount(labels)

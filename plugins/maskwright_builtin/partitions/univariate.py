@@ -64,7 +64,10 @@ def cluster(
             "refine, and for groups of one variable set group_size: 1"
         )
     standardised = standardised_records(block, k)
-    return univariate_labels(standardised[:, 0], k)
+    # Categories of a nominal variable are cut in the order of their codes, which puts equal ones together.
+    nominal = block.variables[0].type == "nominal"
+    column = np.nan_to_num(block.values[:, 0]) if nominal else standardised[:, 0]
+    return univariate_labels(column, k)
 
 
 def univariate_labels(values: NDArray[np.float64], k: int) -> NDArray[np.int64]:

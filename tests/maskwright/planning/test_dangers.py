@@ -64,3 +64,52 @@ def test_a_second_random_release_of_the_same_data_is_noticed(
     mw.run(pipeline)
     plan = plan_pipeline(pipeline, {"seed": seed})
     assert any("average" in notice for notice in plan["notices"]) is expected
+
+
+def _dataset(**columns: list[float]) -> mw.Dataset:
+    return mw.Dataset(
+        tuple(
+            mw.Column(mw.Variable(name, "integer", decimals=0), np.array(values, float), np.zeros(len(values), bool))
+            for name, values in columns.items()
+        )
+    )
+
+
+def _said(data: mw.Dataset, rules: list[str], masked: list[str], **params: object) -> str:
+    step = step_request("microaggregation", {"k": 3, "k_guarantee": "report", **params}, masked)
+    return " | ".join(make_plan([step], data.variables, mw.EditSet.parse(rules), data).warnings)
+
+
+def test_an_equality_with_a_published_total_makes_records_unique() -> None:
+    """Seven records have a total of their own; the parts have to add up to it."""
+    totals = [10.0, 10, 10, 21, 22, 23, 24, 25, 26, 27]
+    data = _dataset(a=[5.0] * 10, b=[total - 5 for total in totals], total=totals)
+    said = _said(data, ["a + b == total"], ["a", "b"])
+    assert "edit 'edit-1' ties a, b to total, published unmasked: 7 of 10 record(s)" in said
+    assert "unique" in said
+    # All masked together, or a published total that many share: nothing to say.
+    assert "unique" not in _said(data, ["a + b == total"], ["a", "b", "total"])
+    shared = _dataset(a=[5.0] * 10, b=[3.0] * 10, total=[8.0] * 10)
+    assert "unique" not in _said(shared, ["a + b == total"], ["a", "b"])
+
+
+def test_a_product_with_a_published_result_makes_records_unique_too() -> None:
+    """Price times number is the published value."""
+    data = _dataset(price=[2.0] * 6, number=[1.0, 2, 3, 4, 5, 6], value=[2.0, 4, 6, 8, 10, 12])
+    assert "ties price, number to value" in _said(data, ["price * number == value"], ["price", "number"])
+
+
+def test_whole_numbers_that_a_domain_edit_may_republish_are_counted() -> None:
+    """Two values occur fewer than three times."""
+    data = _dataset(a=[1.0, 1, 1, 2, 2, 3])
+    assert "edit 'edit-1' may republish true values of a: 2 of them" in _said(data, ["a in original"], ["a"])
+    frequent = _dataset(a=[1.0, 1, 1, 2, 2, 2])
+    assert "republish" not in _said(frequent, ["a in original"], ["a"])
+
+
+def test_small_strata_are_named_with_their_variables() -> None:
+    """Two of ten records are on the other side."""
+    data = _dataset(a=[1.0, 1, *range(10, 18)], b=[0.0] * 10)
+    said = _said(data, ["if a < 5 then b == 0"], ["a", "b"])
+    assert "stratum 'condition of edit-1 holds" in said
+    assert "has 2 record(s), fewer than 3: merged with the nearest stratum (a, b)" in said

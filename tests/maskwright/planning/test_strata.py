@@ -62,3 +62,17 @@ def test_fewer_records_than_k_is_refused_with_both_numbers() -> None:
     """No group of k records exists."""
     with pytest.raises(mw.InputError, match="k = 5 is larger than the number of records, 3"):
         stratify(_data(a=[1, 2, 3]), ("a",), (), mw.EditSet(), frozenset("a"), 5)
+
+
+def test_structural_zeros_are_kept_apart_when_asked() -> None:
+    """Patterns of zeros; a missing cell is no zero."""
+    data = _data(a=[0, 0, 5, 6, 0, 7], b=[0, 0, 0, 0, 1, 2])
+    found = stratify(data, ("a", "b"), (), mw.EditSet(), frozenset("ab"), 1, structural_zeros=["a", "b"])
+    assert {one.label for one in found.strata} == {
+        "a = 0, b = 0", "a not 0, b = 0", "a = 0, b not 0", "a not 0, b not 0"
+    }  # fmt: skip
+    assert stratify(data, ("a",), (), mw.EditSet(), frozenset("ab"), 1, structural_zeros=["b"]).count == 1
+    holes = _data(a=[0, np.nan, 5, 6])
+    assert stratify(holes, ("a",), (), mw.EditSet(), frozenset("a"), 1, structural_zeros=["a"]).codes.tolist() == [
+        1, 0, 0, 0
+    ]  # fmt: skip
