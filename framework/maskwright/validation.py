@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import contextlib
-from typing import IO, TYPE_CHECKING, Any
+import itertools
+from typing import IO, TYPE_CHECKING, Any, Literal
 
 from maskwright.data.columns import Columns
 from maskwright.data.variable import Variable
 from maskwright.edits.check import Checker, Outcome
+from maskwright.edits.record_document import RecordForm
 from maskwright.edits.svrl import SvrlWriter
 from maskwright.progress import Progress, silent
 
@@ -23,6 +25,7 @@ if TYPE_CHECKING:
     from maskwright.plugins.source import Source
 
 CHUNK = 65536
+Fired = Literal["summary", "all"]
 
 
 def record_path(layout: Layout) -> tuple[str, ...] | None:
@@ -39,7 +42,8 @@ def chunks_of(data: Dataset) -> Iterator[Columns]:
 
 def check_dataset(data: Dataset, edits: EditSet, domain: Domain | None = None) -> Outcome:
     """Verdict of every edit on every record of a dataset in memory."""
-    return check(chunks_of(data), edits, record_path(data.layout), domain)
+    form = RecordForm.of_layout(data.layout.details)
+    return check(chunks_of(data), edits, record_path(data.layout), domain, form=form)
 
 
 def check(
@@ -48,6 +52,9 @@ def check(
     path: Sequence[str] | None,
     domain: Domain | None = None,
     svrl: IO[bytes] | None = None,
+    *,
+    fired: Fired = "summary",
+    form: RecordForm | None = None,
 ) -> Outcome:
     """Verdict of every edit on every record.
 
@@ -62,12 +69,29 @@ def check(
         Values of the original file, for domain edits.
     svrl : binary stream, optional
         Where to write the violations with their values.
+    fired : {"summary", "all"}, default "summary"
+        Whether the report says once of each rule that it fired, or once for each record.
+    form : RecordForm, optional
+        How the file writes its records, for edits that an engine checks.
+
+    Notes
+    -----
+    Memory does not grow with the number of records, but for edits that look beyond a record: then all are kept.
     """
     where = None if path is None else tuple(path)
-    checker = Checker(edits, where, domain)
     with contextlib.ExitStack() as stack:
-        writer = None if svrl is None else stack.enter_context(SvrlWriter(svrl, edits, where))
-        for columns in chunks:
+        checker = stack.enter_context(Checker(edits, where, domain, form))
+        writer = None if svrl is None else stack.enter_context(SvrlWriter(svrl, edits, where, fired))
+        remaining = iter(chunks)
+        first = next(remaining, None)
+        if first is not None:
+            if checker.needs_whole(first.names):
+                whole = [first, *remaining]
+                checker.prepare(Columns.joined(whole))
+                remaining = iter(whole)
+            else:
+                remaining = itertools.chain([first], remaining)
+        for columns in remaining:
             verdicts = checker.add(columns)
             if writer is not None:
                 writer.write(columns, verdicts)
@@ -83,6 +107,7 @@ def check_file(
     domain: Domain | None = None,
     variables: Mapping[str, Variable] | None = None,
     svrl: IO[bytes] | None = None,
+    fired: Fired = "summary",
     progress: Progress = silent,
 ) -> Outcome:
     """Verdict of every edit on every record of a file, read as a stream."""
@@ -96,7 +121,8 @@ def check_file(
         for batch in batches:
             yield Columns.from_batch(batch, variables)
 
-    return check(chunks(), edits, record_path(reading.layout), domain, svrl)
+    form = RecordForm.of_layout(reading.layout.details)
+    return check(chunks(), edits, record_path(reading.layout), domain, svrl, fired=fired, form=form)
 
 
 def declared_variables(declarations: Mapping[str, Any]) -> dict[str, Variable]:

@@ -18,7 +18,7 @@ from maskwright.data.number_text import read_numbers, write_numbers
 from maskwright.errors import InputError, unknown_name
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Mapping, Sequence
 
     from numpy.typing import NDArray
 
@@ -74,6 +74,12 @@ class Columns:
         return tuple(self._cells)
 
     @classmethod
+    def joined(cls, chunks: Sequence[Columns]) -> Columns:
+        """Chunks of one file, which have the same variables, as one."""
+        cells = {name: _joined([chunk[name] for chunk in chunks]) for name in chunks[0].names}
+        return cls(sum(chunk.n for chunk in chunks), cells)
+
+    @classmethod
     def from_arrays(
         cls, values: Mapping[str, NDArray[np.float64]], decimals: Mapping[str, int | None] | None = None
     ) -> Columns:
@@ -102,6 +108,22 @@ class Columns:
         known = variables or {}
         cells = {name: _batch_cells(batch.column(name), known.get(name)) for name in batch.schema.names}
         return cls(batch.num_rows, cells)
+
+
+def _joined(parts: Sequence[Cells]) -> Cells:
+    grids = {part.decimals for part in parts}
+    known = [grid for grid in grids if grid is not None]
+    return Cells(
+        np.concatenate([part.numbers for part in parts]),
+        np.concatenate([part.missing for part in parts]),
+        np.concatenate([part.absent for part in parts]),
+        max(known) if len(known) == len(grids) else None,
+        lambda: pa.concat_arrays([pc.cast(_flat(part.text()), pa.string()) for part in parts]),
+    )
+
+
+def _flat(texts: Any) -> Any:
+    return texts.combine_chunks() if isinstance(texts, pa.ChunkedArray) else texts
 
 
 def column_cells(column: Column, start: int = 0, stop: int | None = None) -> Cells:

@@ -4,19 +4,22 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 
 from maskwright.edits.binary64 import evaluate_xpath
 from maskwright.edits.edit import EditSet
+from maskwright.edits.engines import Answer, EngineChecker
 from maskwright.edits.exact import evaluate_exact
+from maskwright.edits.record_document import RecordForm
 from maskwright.edits.variable_ranges import written_out
 from maskwright.edits.verdict import Verdict
 from maskwright.errors import EditError, Place, Problem, unknown_name
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
+    from types import TracebackType
 
     import pandas as pd
     from numpy.typing import NDArray
@@ -163,6 +166,13 @@ def evaluate(edit: Edit, columns: Columns, domain: Domain | None = None) -> Verd
     problems = _unknown_variables(edit, columns.names)
     if problems:
         raise EditError(problems)
+    if edit.engine is not None:
+        with Checker([edit]) as checker:
+            if checker.needs_whole(columns.names):
+                raise EditError(
+                    Problem(f"edit {edit.name} looks beyond a record, and needs the whole file", edit.place)
+                )
+            return checker.add(columns)[0]
     try:
         if edit.binding == "xpath1":
             return evaluate_xpath(edit.expression, columns, domain)
@@ -180,6 +190,8 @@ def fires(edit: Edit, record_path: tuple[str, ...] | None) -> bool:
     """
     if edit.shadowed:
         return False
+    if edit.engine is not None:
+        return True  # the engine will tell
     if edit.context is None or record_path is None:
         return True
     context = edit.context.strip()
@@ -198,14 +210,49 @@ class Checker:
         Element names from the root to the record; None for files without elements.
     domain : Domain, optional
         Needed for domain edits only.
+    form : RecordForm, optional
+        How the file writes its records, for edits that an engine checks.
+
+    Notes
+    -----
+    Edits that an engine checks and that look beyond a record are told the whole file first, by `prepare`.
     """
 
     def __init__(
-        self, edits: EditSet | Iterable[Edit], record_path: tuple[str, ...] | None = None, domain: Domain | None = None
+        self,
+        edits: EditSet | Iterable[Edit],
+        record_path: tuple[str, ...] | None = None,
+        domain: Domain | None = None,
+        form: RecordForm | None = None,
     ) -> None:
         self._tallies = [_Tally(edit, fires(edit, record_path)) for edit in edits]
         self._domain = domain
         self._records = 0
+        if form is None and record_path is not None:
+            form = RecordForm.plain(record_path)
+        self._engines = EngineChecker((tally.edit for tally in self._tallies), form)
+        self._whole: dict[str, Answer] = {}
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._engines.__exit__(kind, error, trace)
+
+    def needs_whole(self, names: tuple[str, ...]) -> bool:
+        """Whether an edit looks beyond a record, so that `prepare` must come before `add`."""
+        edits = (tally.edit for tally in self._tallies if tally.edit.engine is not None)
+        return not all(self._engines.stays_in_record(edit, names) for edit in edits)
+
+    def prepare(self, columns: Columns) -> None:
+        """Ask about edits that look beyond a record, given all records."""
+        self._whole = self._engines.answers(columns, in_pieces=False)
+        for tally in self._tallies:
+            if tally.edit.name in self._whole:
+                tally.violations += self._whole[tally.edit.name].above
+                tally.fired += self._whole[tally.edit.name].fired_above
 
     def add(self, columns: Columns) -> tuple[Verdict, ...]:
         """Check the next records of the file.
@@ -229,7 +276,14 @@ class Checker:
         if problems:
             raise EditError(problems)
         verdicts: list[Verdict] = []
+        answers = self._engines.answers(columns, in_pieces=True, before=self._records)
         for tally in self._tallies:
+            if tally.edit.engine is not None:
+                verdict = self._engine_verdict(tally.edit, columns, answers)
+                applies = columns.n if verdict.fired is None else int(np.count_nonzero(verdict.fired))
+                tally.add(verdict, self._records, applies)
+                verdicts.append(verdict)
+                continue
             if not tally.fires:
                 verdicts.append(Verdict(np.ones(columns.n, dtype=np.bool_), np.zeros(columns.n, dtype=np.bool_)))
                 continue
@@ -238,6 +292,21 @@ class Checker:
             verdicts.append(verdict)
         self._records += columns.n
         return tuple(verdicts)
+
+    def _engine_verdict(self, edit: Edit, columns: Columns, answers: Mapping[str, Answer]) -> Verdict:
+        if edit.name in answers:
+            fired, holds = answers[edit.name].fired, answers[edit.name].holds
+        elif edit.name in self._whole:
+            these = slice(self._records, self._records + columns.n)
+            fired, holds = self._whole[edit.name].fired[these], self._whole[edit.name].holds[these]
+        else:
+            raise EditError(Problem(f"edit {edit.name} looks beyond a record, and needs the whole file", edit.place))
+        assert edit.engine is not None
+        missing = np.zeros(columns.n, dtype=np.bool_)
+        for name in edit.engine.names:
+            if name in columns:
+                missing |= columns[name].missing
+        return Verdict(holds, holds & fired & missing, fired)
 
     def outcome(self) -> Outcome:
         """Say what the edits said of all records so far."""

@@ -11,6 +11,7 @@ from maskwright.errors import InputError, Place, unknown_name
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
+    from maskwright.edits.engine_test import EngineTest
     from maskwright.edits.expression import Expression
 
 EditKind = Literal["linear", "product", "range", "governing", "domain", "checked"]
@@ -162,6 +163,8 @@ class Assertion:
         1-based places in the file of the pattern, and of the rule among all rules.
     id, role, flag : str or None
         Attributes of the assert.
+    diagnostics, properties : tuple of (id, text)
+        Further messages that the assert refers to.
     """
 
     test: str
@@ -172,6 +175,8 @@ class Assertion:
     id: str | None = None
     role: str | None = None
     flag: str | None = None
+    diagnostics: tuple[tuple[str, str], ...] = ()
+    properties: tuple[tuple[str, str], ...] = ()
 
 
 @dataclass(frozen=True)
@@ -213,6 +218,9 @@ class Edit:
         Engine of the verdict: ``model``, or ``lxml`` and ``saxon`` for tests outside the subset.
     assertion : Assertion or None
         Schematron: how the file states it. None (YAML).
+    engine : EngineTest or None
+        For tests outside the subset: what the engine is asked. The edit then has no parts and no variables: masking and
+        adjustment cannot work on it, and the result is checked.
     """
 
     name: str
@@ -231,6 +239,7 @@ class Edit:
     shadowed: bool = False
     checked_by: str = "model"
     assertion: Assertion | None = None
+    engine: EngineTest | None = None
 
     @property
     def kind(self) -> EditKind:

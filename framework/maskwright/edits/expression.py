@@ -176,6 +176,13 @@ class IsInteger:
     operand: Expression
 
 
+@dataclass(frozen=True, slots=True)
+class EngineCondition:
+    """A condition that only an engine can evaluate; its text."""
+
+    text: str
+
+
 Expression = (
     Number
     | Text
@@ -196,6 +203,7 @@ Expression = (
     | IsMissing
     | IsNumber
     | IsInteger
+    | EngineCondition
 )
 
 

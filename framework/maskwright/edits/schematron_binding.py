@@ -10,6 +10,7 @@ from maskwright.edits.expression import (
     Comparison,
     Expression,
     Function,
+    InOriginal,
     Negative,
     Not,
     Number,
@@ -53,7 +54,7 @@ def _later_type(node: Expression) -> _LaterType:  # noqa: C901, PLR0911, PLR0912
     match node:
         case Number():
             return "decimal"
-        case Truth():
+        case Truth() | InOriginal():
             return "boolean"
         case Function() | Variable():
             return _later_call(node)

@@ -17,9 +17,9 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-LARGEST_FILE = 8 * 2**20  # bytes
-DEEPEST_ELEMENT = 32
-MOST_ELEMENTS = 100_000
+    from maskwright.edits.schematron_options import SchematronOptions
+
+RAISE_LIMIT = "raise the limit (max_file_size, max_elements, max_depth) if the file is what it should be"
 ENCODINGS = frozenset({"utf-8", "utf8", "utf-16", "utf-16le", "utf-16be", "iso-8859-1", "latin1", "us-ascii", "ascii"})
 
 
@@ -37,6 +37,8 @@ class Element:
         Local names of attributes in a namespace, except ``xml:``.
     line : int
         1-based line of the start tag.
+    file : str
+        The file it stands in.
     content : list of str and Element
         Text and child elements in document order.
     """
@@ -46,19 +48,23 @@ class Element:
     attributes: dict[str, str]
     foreign_attributes: tuple[str, ...]
     line: int
+    file: str = ""
     content: list[str | Element] = field(default_factory=list)
+    is_copy: bool = False
 
     def __iter__(self) -> Iterator[Element]:
         return (part for part in self.content if isinstance(part, Element))
 
 
-def read_document(path: Path) -> Element:
+def read_document(path: Path, options: SchematronOptions) -> Element:
     """Read a rule file.
 
     Parameters
     ----------
     path : Path
-        An XML file of at most 8 MB in UTF-8, UTF-16, ISO-8859-1 or ASCII, without a DOCTYPE.
+        An XML file in UTF-8, UTF-16, ISO-8859-1 or ASCII, without a DOCTYPE.
+    options : SchematronOptions
+        Its limits on size, depth and number of elements.
 
     Returns
     -------
@@ -70,12 +76,13 @@ def read_document(path: Path) -> Element:
     EditError
         The file cannot be read, is not well-formed, declares a DOCTYPE or another encoding, or exceeds a limit.
     """
-    return _Builder(path).read()
+    return _Builder(path, options).read()
 
 
 class _Builder:
-    def __init__(self, path: Path) -> None:
+    def __init__(self, path: Path, options: SchematronOptions) -> None:
         self._path = path
+        self._options = options
         self._open: list[Element] = []
         self._root: Element | None = None
         self._count = 0
@@ -106,13 +113,15 @@ class _Builder:
         place = Place(str(self._path))
         try:
             with self._path.open("rb") as file:
-                content = file.read(LARGEST_FILE + 1)
+                content = file.read(self._options.max_file_size + 1)
         except FileNotFoundError:
             raise EditError(Problem("there is no such rule file", place)) from None
         except OSError as error:
             raise EditError(Problem(f"the rule file cannot be read: {error.strerror}", place)) from None
-        if len(content) > LARGEST_FILE:
-            raise EditError(Problem(f"a rule file of more than {LARGEST_FILE // 2**20} MB is not read", place))
+        if len(content) > self._options.max_file_size:
+            raise EditError(
+                Problem(f"a rule file of over {self._options.max_file_size:,} bytes is not read", place, RAISE_LIMIT)
+            )
         if not content.strip():
             raise EditError(Problem("the rule file is empty; expected a Schematron schema", place))
         return content
@@ -132,16 +141,16 @@ class _Builder:
 
     def _start(self, name: str, attributes: dict[str, str]) -> None:
         self._count += 1
-        if self._count > MOST_ELEMENTS:
-            self._refuse(f"more than {MOST_ELEMENTS:,} elements")
-        if len(self._open) >= DEEPEST_ELEMENT:
-            self._refuse(f"elements are nested more than {DEEPEST_ELEMENT} levels deep")
+        if self._count > self._options.max_elements:
+            self._refuse(f"more than {self._options.max_elements:,} elements", RAISE_LIMIT)
+        if len(self._open) >= self._options.max_depth:
+            self._refuse(f"elements are nested more than {self._options.max_depth} levels deep", RAISE_LIMIT)
         namespace, _, local = name.rpartition(" ")
         foreign = tuple(
             key.rpartition(" ")[2] for key in attributes if " " in key and not key.startswith(_XML_NAMESPACE)
         )
         plain = {key: value for key, value in attributes.items() if " " not in key}
-        element = Element(namespace, local, plain, foreign, self._parser.CurrentLineNumber)
+        element = Element(namespace, local, plain, foreign, self._parser.CurrentLineNumber, str(self._path))
         if self._open:
             self._open[-1].content.append(element)
         else:

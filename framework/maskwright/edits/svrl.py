@@ -18,6 +18,7 @@ import pyarrow.compute as pc
 
 from maskwright.edits.binary64 import xpath_strings
 from maskwright.edits.check import fires
+from maskwright.edits.expression import InOriginal, children
 from maskwright.edits.xpath import parse_xpath
 from maskwright.errors import EditError, InputError
 
@@ -110,10 +111,11 @@ class SvrlWriter:
         self._rules = _rules(self._edits, record_path)
         location = "/" + "/".join(record_path or _NO_ELEMENTS)
         self._opening = [f"{_opening(edit)}{_quoted(location)[:-1]}[" for edit in self._edits]
-        self._closing = [f"</svrl:text></svrl:{_element(edit)}>\n" for edit in self._edits]
-        self._messages = [_pieces(edit) for edit in self._edits]
+        self._closing = [f"</svrl:{_element(edit)}>\n" for edit in self._edits]
+        self._messages = [_content(edit) for edit in self._edits]
         self._records = 0
         self._failed = [0] * len(self._edits)
+        self._fired = [0] * len(self._rules)
         self._segments: list[list[tuple[int, int]]] = [[] for _ in self._rules]
         # On POSIX systems the file has no name and mode 0600; it holds values.
         self._spool = tempfile.TemporaryFile()  # noqa: SIM115 - lives until close
@@ -133,6 +135,7 @@ class SvrlWriter:
             raise InputError(f"expected {len(self._edits)} verdicts, one for each edit; got {len(verdicts)}")
         for number, rule in enumerate(self._rules):
             if rule.fires:
+                self._fired[number] += self._count_fired(rule, columns.n, verdicts)
                 lines = self._rule_lines(rule, columns, [verdicts[position] for position in rule.positions])
                 content = "".join(lines.to_pylist()).encode()
                 if content:
@@ -148,18 +151,18 @@ class SvrlWriter:
         -------
         SvrlTotals
         """
-        fired = self._records * sum(rule.fires for rule in self._rules)
+        fired = sum(self._fired)
         failed = sum(self._failed)
         with self._spool:
             self._put('<?xml version="1.0" encoding="UTF-8"?>\n')
             self._put(f'<svrl:schematron-output xmlns:svrl="{SVRL_NAMESPACE}">\n')
             self._put(f"<svrl:text>records: {self._records}; rules fired: {fired}; failures: {failed}</svrl:text>\n")
             before: int | None = None
-            for rule, segments in zip(self._rules, self._segments, strict=True):
+            for rule, segments, often in zip(self._rules, self._segments, self._fired, strict=True):
                 if rule.pattern_number != before:
                     self._put(f"<svrl:active-pattern{_attributes(id=rule.pattern)}/>\n")
                     before = rule.pattern_number
-                if rule.fires and self._records and not self._each:
+                if often and not self._each:
                     self._put(_fired(rule))
                 for start, length in segments:
                     self._spool.seek(start)
@@ -182,12 +185,20 @@ class SvrlWriter:
     def _put(self, text: str) -> None:
         self._stream.write(text.encode())
 
+    @staticmethod
+    def _count_fired(rule: _Rule, n: int, verdicts: Sequence[Verdict]) -> int:
+        chosen = verdicts[rule.positions[0]].fired
+        return n if chosen is None else int(np.count_nonzero(chosen))
+
     def _rule_lines(self, rule: _Rule, columns: Columns, verdicts: Sequence[Verdict]) -> Any:
         """Text of each record that has any: StringArray of at most n."""
         broken = np.zeros((len(rule.positions), columns.n), dtype=np.bool_)
         for row, verdict in zip(broken, verdicts, strict=True):
             np.logical_not(verdict.holds, out=row)
-        records = np.arange(columns.n) if self._each else np.flatnonzero(broken.any(axis=0))
+        records = np.flatnonzero(broken.any(axis=0))
+        if self._each:
+            seen = verdicts[0].fired
+            records = np.arange(columns.n) if seen is None else np.flatnonzero(seen)
         lines = pa.array([_fired(rule) if self._each else ""]).take(pa.array(np.zeros(len(records), dtype=np.int64)))
         for row, position in zip(broken, rule.positions, strict=True):
             self._failed[position] += int(row.sum())
@@ -203,10 +214,10 @@ class SvrlWriter:
     def _elements(self, position: int, columns: Columns, chosen: Any) -> Any:
         indices = pa.array(chosen)
         numbers = pc.cast(pc.add(indices, self._records + 1), pa.string())
-        pieces: list[Any] = [self._opening[position], numbers, ']"><svrl:text>']
+        pieces: list[Any] = [self._opening[position], numbers, ']">']
         for piece in self._messages[position]:
             if isinstance(piece, str):
-                pieces.append(escape(piece))
+                pieces.append(piece)
             else:
                 pieces.append(_escaped(xpath_strings(piece, columns).take(indices)))
         pieces.append(self._closing[position])
@@ -259,9 +270,22 @@ def _quoted(text: str) -> str:
     return f'"{escape(text, {chr(34): "&quot;"})}"'
 
 
-def _pieces(edit: Edit) -> list[str | Expression]:
+def _content(edit: Edit) -> list[str | Expression]:
+    """What stands inside a failure: markup, and expressions to fill in."""
+    content: list[str | Expression] = ["<svrl:text>", *_pieces(edit.message or edit.name), "</svrl:text>"]
+    if edit.assertion is not None:
+        for kind, references in (
+            ("diagnostic", edit.assertion.diagnostics),
+            ("property", edit.assertion.properties),
+        ):
+            for name, message in references:
+                opening = f"<svrl:{kind}-reference{_attributes(**{kind: name})}><svrl:text>"
+                content += [opening, *_pieces(message), f"</svrl:text></svrl:{kind}-reference>"]
+    return content
+
+
+def _pieces(message: str) -> list[str | Expression]:
     """Split a message into fixed text and expressions to fill in; ``{...}`` that is no expression stays as it is."""
-    message = edit.message or edit.name
     pieces: list[str | Expression] = []
     position = 0
     for match in _PLACEHOLDER.finditer(message):
@@ -269,9 +293,19 @@ def _pieces(edit: Edit) -> list[str | Expression]:
             expression = parse_xpath(match[1])
         except EditError:
             continue
-        pieces += [message[position : match.start()], expression]
+        if any(isinstance(node, InOriginal) for node in _nodes(expression)):
+            continue
+        pieces += [escape(message[position : match.start()]), expression]
         position = match.end()
-    return [*pieces, message[position:]]
+    return [*pieces, escape(message[position:])]
+
+
+def _nodes(expression: Expression) -> Iterable[Expression]:
+    stack = [expression]
+    while stack:
+        node = stack.pop()
+        yield node
+        stack.extend(children(node))
 
 
 def _escaped(texts: Any) -> Any:

@@ -25,3 +25,4 @@ class Verdict:
 
     holds: NDArray[np.bool_]
     unknown: NDArray[np.bool_]
+    fired: NDArray[np.bool_] | None = None

@@ -7,9 +7,9 @@ comparisons and logic. Whatever else a test contains is refused by name: half-un
 
 from __future__ import annotations
 
-import re
+from dataclasses import dataclass
 from fractions import Fraction
-from typing import TYPE_CHECKING, Literal, NamedTuple, NoReturn, cast
+from typing import TYPE_CHECKING, NamedTuple, NoReturn, cast
 
 from maskwright.edits.expression import (
     And,
@@ -19,6 +19,7 @@ from maskwright.edits.expression import (
     ComparisonOperator,
     Expression,
     Function,
+    InOriginal,
     Negative,
     Not,
     Number,
@@ -28,30 +29,16 @@ from maskwright.edits.expression import (
     Variable,
     children,
 )
+from maskwright.edits.schematron_options import SchematronOptions
+from maskwright.edits.xpath_tokens import Token, tokens_of
 from maskwright.errors import EditError, Place, Problem, unknown_name
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-LONGEST_TEST = 10_000
-DEEPEST_NESTING = 200
 LARGEST_TREE = 10_000
 LONGEST_SHOWN = 500
 LONGEST_NUMBER = 300  # digits: beyond, a literal may leave the range of binary64
-
-_NAME_START = (
-    r"A-Z_a-z\u00C0-\u00D6\u00D8-\u00F6\u00F8-\u02FF\u0370-\u037D\u037F-\u1FFF\u200C\u200D\u2070-\u218F"
-    r"\u2C00-\u2FEF\u3001-\uD7FF\uF900-\uFDCF\uFDF0-\uFFFD\U00010000-\U000EFFFF"
-)
-NCNAME = rf"[{_NAME_START}][{_NAME_START}\-.0-9\u00B7\u0300-\u036F\u203F\u2040]*"
-_TOKEN = re.compile(
-    rf"(?P<space>[ \t\r\n]+)"
-    rf"|(?P<number>[0-9]+(?:\.[0-9]*)?|\.[0-9]+)"
-    rf"|(?P<string>\"[^\"]*\"|'[^']*')"
-    rf"|(?P<reference>\$[ \t\r\n]*{NCNAME})"
-    rf"|(?P<name>{NCNAME}(?::(?!:)(?:{NCNAME}|\*))?)"
-    rf"|(?P<sign>//|::|\.\.|!=|<=|>=|[()\[\]@,./|+\-=<>*])"
-)
 
 _PRECEDENCE = {
     "or": 1, "and": 2, "=": 3, "!=": 3, "<": 4, "<=": 4, ">": 4, ">=": 4, "+": 5, "-": 5, "*": 6, "div": 6, "mod": 6,
@@ -72,34 +59,52 @@ _UNDERSTOOD = (
 )
 _DOMAIN_HINT = "to require that a value occurs in the original file, write the edit in YAML: town in original"
 
-TokenKind = Literal["number", "string", "reference", "name", "sign", "end"]
 
+@dataclass(frozen=True, slots=True)
+class OriginalNodes:
+    """``document('...')``, by convention the original file, or a column of it: not a condition by itself.
 
-class _Token(NamedTuple):
-    kind: TokenKind
-    text: str
-    start: int
+    Attributes
+    ----------
+    column : str or None
+        The last step of the path; None: the document.
+    """
+
+    column: str | None = None
 
 
 class _Grown(NamedTuple):
     """A subtree with its depth and number of nodes, so that neither can explode through ``let``."""
 
-    tree: Expression
+    tree: Expression | OriginalNodes
     depth: int
     size: int
 
+    @property
+    def value(self) -> Expression:
+        """The tree, where it is known to be of the record."""
+        assert not isinstance(self.tree, OriginalNodes)
+        return self.tree
 
-def parse_xpath(text: str, place: Place | None = None, variables: Mapping[str, Expression] | None = None) -> Expression:
+
+def parse_xpath(
+    text: str,
+    place: Place | None = None,
+    variables: Mapping[str, Expression | OriginalNodes] | None = None,
+    limits: SchematronOptions | None = None,
+) -> Expression:
     """Parse the test of an assert.
 
     Parameters
     ----------
     text : str
-        The XPath expression, at most 10,000 characters, nested at most 200 levels deep.
+        The XPath expression.
     place : Place, optional
         File and line of the test, for errors.
     variables : mapping of name to Expression, optional
         What ``$name`` stands for; the expression takes the variable's place.
+    limits : SchematronOptions, optional
+        Longest expression (default 10,000 characters) and deepest nesting (default 200 levels).
 
     Returns
     -------
@@ -110,23 +115,49 @@ def parse_xpath(text: str, place: Place | None = None, variables: Mapping[str, E
     ------
     EditError
         The test is not XPath 1.0, or uses a construct outside the subset: which one, where, and the whole test.
+
+    Notes
+    -----
+    Whether a value occurs in the original file is asked as the rules of the source paper ask it,
+    ``exists(index-of(document('...')//Record/V1, V1))``, or ``V1 = document('...')//V1``. Both become `InOriginal`: the
+    document that is named is never opened.
     """
-    return _Parser(text, place, variables or {}).parse()
+    tree = parse_value(text, place, variables, limits)
+    if isinstance(tree, OriginalNodes):
+        raise EditError(Problem("a document is no condition on a record", place, _DOMAIN_HINT))
+    return tree
+
+
+def parse_value(
+    text: str,
+    place: Place | None = None,
+    variables: Mapping[str, Expression | OriginalNodes] | None = None,
+    limits: SchematronOptions | None = None,
+) -> Expression | OriginalNodes:
+    """Parse the value of a ``let``: as `parse_xpath`, or the original file as a whole."""
+    return _Parser(text, place, variables or {}, limits or SchematronOptions()).parse()
 
 
 class _Parser:
-    def __init__(self, text: str, place: Place | None, variables: Mapping[str, Expression]) -> None:
+    def __init__(
+        self,
+        text: str,
+        place: Place | None,
+        variables: Mapping[str, Expression | OriginalNodes],
+        limits: SchematronOptions,
+    ) -> None:
         self._text = text
         self._place = place
         self._variables = variables
+        self._limits = limits
         self._substituted: dict[str, _Grown] = {}
         self._level = 0
         self._next = 0
-        if len(text) > LONGEST_TEST:
-            self._fail(f"this expression has {len(text):,} characters; at most {LONGEST_TEST:,} are read")
-        self._tokens = self._tokenise()
+        if len(text) > limits.max_expression:
+            self._fail(f"this expression has {len(text):,} characters; at most {limits.max_expression:,} are read")
+        self._tokens = tokens_of(text, self._fail)
 
-    def parse(self) -> Expression:
+    def parse(self) -> Expression | OriginalNodes:
         if self._tokens[0].kind == "end":
             self._fail("this expression is empty")
         tree = self._expression(1).tree
@@ -135,26 +166,10 @@ class _Parser:
         return tree
 
     @property
-    def _token(self) -> _Token:
+    def _token(self) -> Token:
         return self._tokens[self._next]
 
-    def _tokenise(self) -> list[_Token]:
-        tokens: list[_Token] = []
-        position = 0
-        while position < len(self._text):
-            match = _TOKEN.match(self._text, position)
-            if match is None:
-                character = self._text[position]
-                if character in "\"'":
-                    self._fail(f"the string that starts at character {position + 1} is not closed")
-                self._fail(f"XPath 1.0 has no {character!r} (U+{ord(character):04X}), at character {position + 1}")
-            if match.lastgroup != "space":
-                tokens.append(_Token(cast("TokenKind", match.lastgroup), match.group(), position))
-            position = match.end()
-        tokens.append(_Token("end", "", position))
-        return tokens
-
-    def _advance(self) -> _Token:
+    def _advance(self) -> Token:
         token = self._token
         self._next += 1
         return token
@@ -171,7 +186,7 @@ class _Parser:
     # stay far from the interpreter's recursion limit.
     def _expression(self, lowest: int) -> _Grown:
         self._level += 1
-        if self._level > DEEPEST_NESTING:
+        if self._level > self._limits.max_nesting:
             self._too_deep()
         left = self._unary()
         while True:
@@ -192,7 +207,8 @@ class _Parser:
             minus += 1
         operand = self._primary()
         for _ in range(minus):
-            operand = self._grow(Negative(operand.tree), operand)
+            self._check_of_record(operand)
+            operand = self._grow(Negative(operand.value), operand)
         return operand
 
     def _primary(self) -> _Grown:
@@ -222,6 +238,8 @@ class _Parser:
                 grown = self._child()
             case _:
                 self._refuse_operand()
+        if isinstance(grown.tree, OriginalNodes):
+            grown = self._steps(grown)
         self._refuse_path()
         return grown
 
@@ -245,43 +263,94 @@ class _Parser:
         if name in ("true", "false"):
             self._expect(")")
             return _Grown(Truth(name == "true"), 1, 1)
+        if name in ("document", "doc"):
+            return self._document()
+        if name == "exists" and self._token.text == "index-of":
+            self._advance()
+            return self._index_of()
         if name not in _CONVERSIONS and name != "not":
             self._refuse_function(token)
         if self._is_sign(")"):
             self._unsupported(f"{name}() without an argument", token)
         argument = self._expression(1)
         self._expect(")")
-        return self._grow(Not(argument.tree) if name == "not" else Function(name, (argument.tree,)), argument)
+        self._check_of_record(argument)
+        return self._grow(Not(argument.value) if name == "not" else Function(name, (argument.value,)), argument)
+
+    def _document(self) -> _Grown:
+        """``document('name')``: the name of the file is a convention, the person says which file it is."""
+        if self._token.kind != "string":
+            self._unsupported("a document whose name is not written out", self._token, _DOMAIN_HINT)
+        self._advance()
+        self._expect(")")
+        return _Grown(OriginalNodes(), 1, 1)
+
+    def _index_of(self) -> _Grown:
+        token = self._token
+        self._expect("(")
+        nodes = self._expression(1)
+        self._expect(",")
+        value = self._expression(1)
+        self._expect(")")
+        self._expect(")")
+        return self._occurs(nodes, value, token)
+
+    def _occurs(self, nodes: _Grown, value: _Grown, token: Token) -> _Grown:
+        if isinstance(nodes.tree, OriginalNodes) and nodes.tree.column is not None:
+            if value.tree == Variable(nodes.tree.column):
+                return _Grown(InOriginal((nodes.tree.column,)), 1, 1)
+            self._unsupported("a comparison with another column of the original file", token, _DOMAIN_HINT)
+        return self._unsupported("this use of another document", token, _DOMAIN_HINT)
+
+    def _steps(self, grown: _Grown) -> _Grown:
+        """Path from the original file down to a column."""
+        while self._token.kind == "sign" and self._token.text in ("/", "//"):
+            self._advance()
+            token = self._advance()
+            if token.kind != "name" or ":" in token.text or self._token.text in ("(", "::"):
+                self._unsupported("a path in the original file that is not of names", token, _DOMAIN_HINT)
+            grown = _Grown(OriginalNodes(token.text), 1, 1)
+        return grown
+
+    def _check_of_record(self, *operands: _Grown) -> None:
+        if any(isinstance(operand.tree, OriginalNodes) for operand in operands):
+            self._unsupported("this use of another document", self._token, _DOMAIN_HINT)
 
     def _substitute(self, name: str) -> _Grown:
         if name not in self._variables:
             self._fail(unknown_name("let variable", name, self._variables))
         if name not in self._substituted:
-            self._substituted[name] = _measured(self._variables[name])
+            tree = self._variables[name]
+            self._substituted[name] = _Grown(tree, 1, 1) if isinstance(tree, OriginalNodes) else _measured(tree)
         return self._substituted[name]
 
     def _combine(self, operator: str, left: _Grown, right: _Grown) -> _Grown:
+        if operator == "=":
+            for nodes, value in ((left, right), (right, left)):
+                if isinstance(nodes.tree, OriginalNodes):
+                    return self._occurs(nodes, value, self._token)
+        self._check_of_record(left, right)
         match operator:
             case "and" | "or":
                 kind = And if operator == "and" else Or
                 if isinstance(left.tree, kind):
                     # One flat node: a long conjunction is wide, not deep.
-                    depth = max(left.depth, right.depth + 1)
-                    return self._checked(_Grown(kind((*left.tree.operands, right.tree)), depth, left.size + right.size))
-                return self._grow(kind((left.tree, right.tree)), left, right)
+                    depth, size = max(left.depth, right.depth + 1), left.size + right.size
+                    return self._checked(_Grown(kind((*left.tree.operands, right.value)), depth, size))
+                return self._grow(kind((left.value, right.value)), left, right)
             case "+" | "-" | "*" | "div" | "mod":
                 sign: ArithmeticOperator = "/" if operator == "div" else operator
-                return self._grow(Arithmetic(sign, left.tree, right.tree), left, right)
+                return self._grow(Arithmetic(sign, left.value, right.value), left, right)
             case _:
                 relation = cast("ComparisonOperator", "==" if operator == "=" else operator)
-                return self._grow(Comparison(relation, left.tree, right.tree), left, right)
+                return self._grow(Comparison(relation, left.value, right.value), left, right)
 
     def _grow(self, tree: Expression, *parts: _Grown) -> _Grown:
         depth = 1 + max(part.depth for part in parts)
         return self._checked(_Grown(tree, depth, 1 + sum(part.size for part in parts)))
 
     def _checked(self, grown: _Grown) -> _Grown:
-        if grown.depth > DEEPEST_NESTING:
+        if grown.depth > self._limits.max_nesting:
             self._too_deep()
         if grown.size > LARGEST_TREE:
             self._fail(f"with its let variables written out, this expression has more than {LARGEST_TREE:,} terms")
@@ -323,7 +392,7 @@ class _Parser:
         found = repr(token.text) if token.text else "the end"
         self._fail(f"{expected}, found {found}{self._at(token)}")
 
-    def _refuse_function(self, token: _Token) -> NoReturn:
+    def _refuse_function(self, token: Token) -> NoReturn:
         name = token.text
         if name in _NODE_TESTS:
             self._unsupported(f"the node test {name}()", token)
@@ -332,22 +401,22 @@ class _Parser:
             self._unsupported(f"the function {name}()", token, hint)
         self._fail(f"XPath 1.0 has no function {name}(){self._at(token)}", hint)
 
-    def _unsupported(self, construct: str, token: _Token, hint: str = _UNDERSTOOD) -> NoReturn:
+    def _unsupported(self, construct: str, token: Token, hint: str = _UNDERSTOOD) -> NoReturn:
         self._fail(f"{construct} is outside the understood subset of XPath 1.0{self._at(token)}", hint)
 
     def _too_deep(self) -> NoReturn:
         self._fail(
-            f"this expression is nested more than {DEEPEST_NESTING} levels deep",
+            f"this expression is nested more than {self._limits.max_nesting} levels deep",
             "split it into several asserts, or a long sum into bracketed sums",
         )
 
     @staticmethod
-    def _at(token: _Token) -> str:
+    def _at(token: Token) -> str:
         return f" (at character {token.start + 1})" if token.text else ""
 
     def _fail(self, message: str, hint: str | None = None) -> NoReturn:
         place = self._place or Place()
-        text = " ".join(self._text[:LONGEST_TEST].split())
+        text = " ".join(self._text[: 20 * LONGEST_SHOWN].split())
         if len(text) > LONGEST_SHOWN:
             text = f"{text[:LONGEST_SHOWN]} ..."
         raise EditError(Problem(message, Place(place.file, place.line, None, text), hint))

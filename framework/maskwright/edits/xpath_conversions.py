@@ -15,6 +15,7 @@ from maskwright.edits.expression import (
     Comparison,
     Expression,
     Function,
+    InOriginal,
     IsMissing,
     Not,
     Number,
@@ -44,7 +45,7 @@ def as_condition(node: Expression) -> Expression:  # noqa: PLR0911 - one case fo
         arithmetic on truth values stay as they are.
     """
     match node:
-        case Truth():
+        case Truth() | InOriginal():
             return node
         case Variable():
             return Not(IsMissing(node))
@@ -83,7 +84,7 @@ def _comparison(node: Comparison) -> Expression:
 
 
 def _is_truth(node: Expression) -> bool:
-    return isinstance(node, (Truth, Comparison, Not, And, Or)) or (
+    return isinstance(node, (Truth, Comparison, InOriginal, Not, And, Or)) or (
         isinstance(node, Function) and node.name == "boolean"
     )
 
