@@ -6,8 +6,6 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
-from pydantic import BaseModel, ValidationError
-
 from maskwright.data.clusters import with_cluster_role, with_clusters
 from maskwright.data.dataset import Dataset
 from maskwright.data.declaration import VariableDeclaration
@@ -16,7 +14,7 @@ from maskwright.data.inference import read_dataset
 from maskwright.edits.domain import Domain, domain_tuples
 from maskwright.edits.edit import EditSet
 from maskwright.edits.variable_ranges import written_out
-from maskwright.errors import EditViolation, InputError, Problem, unknown_name
+from maskwright.errors import EditViolation, InputError, Problem
 from maskwright.execution.local import Execution
 from maskwright.localisation import localize as localisation
 from maskwright.masking import mask
@@ -26,6 +24,7 @@ from maskwright.pairing import paired
 from maskwright.planning.model import StepRequest
 from maskwright.planning.params import PlanningParams
 from maskwright.planning.plan import make_plan
+from maskwright.plugins.parameters import checked_params
 from maskwright.plugins.registry import find_edit_reader, find_measure, find_method, find_source
 from maskwright.progress import Quiet, Reporter, silent
 from maskwright.randomness import fresh_seed
@@ -78,7 +77,7 @@ def read(
         The file is missing, damaged or hostile, or a column is part numbers, part text.
     """
     source = find_source(file_format or Path(path))
-    params = _params(source.params, options, f"options of {source.name}")
+    params = checked_params(source.params, options, f"options of {source.name}")
     reading = source.open(Path(path), params, silent)
     declared = _declared(variables)
     if cluster is not None:
@@ -87,15 +86,26 @@ def read(
     return data if cluster is None else with_clusters(data, cluster)
 
 
-def read_edits(path: str | Path) -> EditSet:
+def read_edits(path: str | Path, **options: object) -> EditSet:
     """Read edits from a Schematron or YAML file.
+
+    Parameters
+    ----------
+    path : str or Path
+    **options
+        Of the rule language, for instance ``phase="release"`` of Schematron; ``maskwright explain schematron``.
 
     Raises
     ------
     EditError
         With every mistake: file, line, column, what was expected.
     """
-    return find_edit_reader(Path(path)).read(Path(path))
+    reader = find_edit_reader(Path(path))
+    if not options:
+        return reader.read(Path(path))
+    if reader.params is None:
+        raise InputError(f"rules in {reader.name} have no options, and these were given: {', '.join(options)}")
+    return reader.read(Path(path), checked_params(reader.params, options, f"options of {reader.name}"))
 
 
 def protect(
@@ -227,7 +237,7 @@ def step_request(
     for_method = {name: value for name, value in params.items() if name not in for_planner}
     return StepRequest(
         plugin,
-        _params(plugin.params, for_method, f"parameters of {method}", PlanningParams.model_fields),
+        checked_params(plugin.params, for_method, f"parameters of {method}", PlanningParams.model_fields),
         PlanningParams.model_validate(for_planner),
         None if variables is None else tuple(variables),
         tuple(tuple(group) for group in groups),
@@ -349,29 +359,12 @@ def measure_requests(measures: MeasureNames) -> list[Request]:
             params = dict(stated or {})
             label = str(params.pop("as", name))
             plugin = find_measure(name)
-            requests.append(Request(label, plugin, _params(plugin.params, params, f"parameters of {name}")))
+            requests.append(Request(label, plugin, checked_params(plugin.params, params, f"parameters of {name}")))
     labels = [request.label for request in requests]
     for label in labels:
         if labels.count(label) > 1:
             raise InputError(f"two measures are reported as {label!r}; name one with 'as'")
     return requests
-
-
-def _params(
-    model: type[BaseModel], values: Mapping[str, object], what: str, also: Mapping[str, object] | None = None
-) -> BaseModel:
-    try:
-        return model.model_validate(dict(values))
-    except ValidationError as error:
-        problems: list[Problem] = []
-        for each in error.errors(include_input=False, include_url=False):
-            name = ".".join(str(part) for part in each["loc"])
-            if each["type"] == "extra_forbidden":
-                names = [*model.model_fields, *(also or {})]
-                problems.append(Problem(f"{what}: {unknown_name('parameter', name, names)}"))
-            else:
-                problems.append(Problem(f"{what}: {name}: {each['msg'][:1].lower()}{each['msg'][1:]}"))
-        raise InputError(problems) from None
 
 
 def _dataset(data: Data, declared: Declarations | None = None) -> Dataset:
@@ -384,7 +377,7 @@ def _declared(variables: Declarations | None) -> dict[str, VariableDeclaration]:
         if isinstance(stated, VariableDeclaration):
             found[name] = stated
         else:
-            found[name] = _params(VariableDeclaration, stated, f"declaration of {name}")  # type: ignore[assignment]
+            found[name] = checked_params(VariableDeclaration, stated, f"declaration of {name}")  # type: ignore[assignment]
     return found
 
 

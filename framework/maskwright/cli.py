@@ -109,12 +109,7 @@ def build_parser() -> argparse.ArgumentParser:
     run.add_argument("--quiet", action="store_true", help="print nothing but errors")
     plan.add_argument("--no-data", action="store_true", help="plan from the declarations alone, without the data file")
     validate = add("validate", _validate, "Check a data file against edits.")
-    validate.add_argument("data", type=Path, metavar="DATA")
-    validate.add_argument("--edits", type=Path, action="append", required=True, metavar="FILE")
-    validate.add_argument("--original", type=Path, metavar="FILE", help="original data, for values-exist edits")
-    validate.add_argument("--svrl", type=Path, metavar="OUT", help="write an SVRL report; it carries values of records")
-    validate.add_argument("--fail-on-unknown", action="store_true",
-                          help="treat records whose verdict rests on a missing cell as violations")  # fmt: skip
+    _validate_arguments(validate)
     measure = add("measure", _measure, "Measure information loss and disclosure risk of a masked file.")
     measure.add_argument("original", type=Path, metavar="ORIGINAL")
     measure.add_argument("masked", type=Path, metavar="MASKED")
@@ -142,6 +137,22 @@ def build_parser() -> argparse.ArgumentParser:
     init = add("init", _init, "Write a pipeline file to start from.")
     init.add_argument("folder", nargs="?", default=Path(), type=Path, metavar="DIR")
     return parser
+
+
+def _validate_arguments(validate: argparse.ArgumentParser) -> None:
+    validate.add_argument("data", type=Path, metavar="DATA")
+    validate.add_argument("--edits", type=Path, action="append", required=True, metavar="FILE")
+    validate.add_argument("--original", type=Path, metavar="FILE", help="original data, for values-exist edits")
+    validate.add_argument("--svrl", type=Path, metavar="OUT", help="write an SVRL report; it carries values of records")
+    validate.add_argument("--fired", choices=("summary", "all"), default="summary",
+                          help="in the SVRL report: rules fired, once each or for each record")  # fmt: skip
+    validate.add_argument("--fail-on-unknown", action="store_true",
+                          help="treat records whose verdict rests on a missing cell as violations")  # fmt: skip
+    validate.add_argument("--phase", metavar="NAME", help="phase of a Schematron schema; #ALL for every pattern")
+    validate.add_argument("--include", type=Path, metavar="FOLDER",
+                          help="folder inside which a Schematron schema may include files")  # fmt: skip
+    validate.add_argument("--set", action="append", default=[], dest="overrides", metavar="name=v",
+                          help="option of the data format or the rules, such as max_text=5000000")  # fmt: skip
 
 
 def _reporter(quiet: bool = False) -> Reporter:
@@ -201,7 +212,7 @@ def _validate(chosen: argparse.Namespace) -> int:
 
     outcome = validate_file(
         chosen.data, chosen.edits, record=chosen.record, original=chosen.original, svrl=chosen.svrl,
-        reporter=_reporter(chosen.json),
+        reporter=_reporter(chosen.json), fired=chosen.fired, options=_options(chosen),
     )  # fmt: skip
     found = outcome.to_json()
     if chosen.json:
@@ -210,6 +221,17 @@ def _validate(chosen: argparse.Namespace) -> int:
         print_outcome(found)
     unknown = any(edit["unknown"] for edit in found["edits"])
     return EXIT_FINE if outcome.ok and not (chosen.fail_on_unknown and unknown) else EXIT_REFUSED
+
+
+def _options(chosen: argparse.Namespace) -> dict[str, object]:
+    from maskwright.command_options import stated_options
+
+    options = stated_options(chosen.overrides)
+    if chosen.phase is not None:
+        options["phase"] = chosen.phase
+    if chosen.include is not None:
+        options["include_folder"] = chosen.include.absolute()
+    return options
 
 
 def _measure(chosen: argparse.Namespace) -> int:

@@ -6,6 +6,7 @@ import contextlib
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
+from maskwright.command_options import check_options, params_of
 from maskwright.data.clusters import with_clusters
 from maskwright.data.declaration import VariableDeclaration
 from maskwright.data.inference import read_dataset
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
     from maskwright.data.dataset import Dataset
     from maskwright.edits.check import Outcome
     from maskwright.plugins.source import Source
+    from maskwright.validation import Fired
 
 
 def validate_file(
@@ -34,20 +36,37 @@ def validate_file(
     original: Path | None,
     svrl: Path | None,
     reporter: Reporter,
+    fired: Fired = "summary",
+    options: Mapping[str, object] | None = None,
 ) -> Outcome:
     """Check a data file against rule files, as a stream.
+
+    Parameters
+    ----------
+    data, edits, original, svrl : Path
+    record : str or None
+        XML element that holds one record.
+    reporter : Reporter
+    fired : {"summary", "all"}
+        Whether the SVRL report says once of each rule that it fired, or once for each record.
+    options : mapping of name to value, optional
+        Options of the data format (``max_text``) and of the rule language (``phase``, ``max_nesting``), by name.
 
     Raises
     ------
     InputError
         Bad input; a rule set in which nothing ever fired; zero records.
     """
-    rules = read_rule_files(edits)
-    source, params = _source(data, record)
+    chosen = dict(options or {})
+    check_options(chosen, (data, *([original] if original is not None else ())), edits)
+    rules = read_rule_files(edits, chosen)
+    for note in rules.notes:
+        reporter.notice(note)
+    source, params = _source(data, record, chosen)
     domain: Domain | None = None
     if original is not None:
         with stage(reporter, f"Reading {original.name}"):
-            domain = Domain.from_dataset(_load(original, record), domain_tuples(rules))
+            domain = Domain.from_dataset(_load(original, record, options=chosen), domain_tuples(rules))
     with contextlib.ExitStack() as stack:
         stream = None
         release = None
@@ -56,7 +75,9 @@ def validate_file(
             stack.enter_context(writing(release.temporary("svrl")))
             stream = stack.enter_context(release.temporary("svrl").open("wb"))
         with stage(reporter, f"Validating {data.name}") as progress:
-            outcome = check_file(data, source, params, rules, domain=domain, svrl=stream, progress=progress)
+            outcome = check_file(
+                data, source, params, rules, domain=domain, svrl=stream, fired=fired, progress=progress
+            )
         if not any(edit.fired for edit in outcome.edits):
             raise InputError(
                 Problem(
@@ -156,8 +177,14 @@ def _own_domain(data: Path, record: str | None, rules: EditSet) -> Domain | None
     return Domain.from_dataset(_load(data, record), domain_tuples(rules))
 
 
-def read_rule_files(files: Sequence[Path]) -> EditSet:
+def read_rule_files(files: Sequence[Path], options: Mapping[str, object] | None = None) -> EditSet:
     """Edits of several files, in order; edits without a name of their own are numbered through.
+
+    Parameters
+    ----------
+    files : sequence of Path
+    options : mapping, optional
+        By name; each rule language takes those it knows.
 
     Raises
     ------
@@ -168,7 +195,8 @@ def read_rule_files(files: Sequence[Path]) -> EditSet:
     problems: list[Problem] = []
     for path in files:
         try:
-            edits = _joined(edits, find_edit_reader(path).read(path))
+            reader = find_edit_reader(path)
+            edits = _joined(edits, reader.read_with(path, params_of(reader.params, options or {}, reader.name)))
         except InputError as error:
             problems.extend(error.problems)
     if problems:
@@ -190,15 +218,19 @@ def _joined(edits: EditSet, more: EditSet) -> EditSet:
     return EditSet(edits.edits + tuple(renamed), edits.notes + more.notes)
 
 
-def _source(path: Path, record: str | None) -> tuple[Source, Any]:
+def _source(path: Path, record: str | None, options: Mapping[str, object] | None = None) -> tuple[Source, Any]:
     source = find_source(path)
-    if record is not None and "record" in source.params.model_fields:
-        return source, source.params.model_validate({"record": record})
-    return source, source.params()
+    stated = dict(options or {}) | ({"record": record} if record is not None else {})
+    return source, params_of(source.params, stated, source.name) or source.params()
 
 
-def _load(path: Path, record: str | None, declared: Mapping[str, VariableDeclaration] | None = None) -> Dataset:
-    source, params = _source(path, record)
+def _load(
+    path: Path,
+    record: str | None,
+    declared: Mapping[str, VariableDeclaration] | None = None,
+    options: Mapping[str, object] | None = None,
+) -> Dataset:
+    source, params = _source(path, record, options)
     reading = source.open(path, params, lambda _: None)
     return read_dataset(reading.batches(), lambda: reading.layout, declared, file=path.name)
 

@@ -283,7 +283,7 @@ def read_rules(described: Pipeline) -> EditSet:
     for each in described.edits:
         try:
             if isinstance(each, RuleFile):
-                read[positions[id(each)]] = each.reader.read(each.path)
+                read[positions[id(each)]] = each.reader.read_with(each.path, each.params)
         except InputError as error:
             problems.extend(error.problems)
     try:

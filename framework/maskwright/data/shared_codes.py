@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import numpy as np
-import pandas as pd
 import pyarrow as pa
 
 from maskwright.data.number_text import read_numbers
@@ -48,6 +47,8 @@ def shared_codes(columns: Sequence[Column]) -> tuple[NDArray[np.int64], ...]:
 
 
 def _numeric_table(column: Column) -> tuple[NDArray[np.int64], list[float]]:
+    import pandas as pd  # heavy: `maskwright validate` does without
+
     positions, values = pd.factorize(np.where(column.missing, np.nan, column.values).astype(np.float64))
     return positions.astype(np.int64), np.asarray(values, dtype=np.float64).tolist()
 

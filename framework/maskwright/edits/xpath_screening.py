@@ -63,7 +63,8 @@ _AWAY = frozenset(
     {"parent", "ancestor", "ancestor-or-self", "following", "following-sibling", "preceding", "preceding-sibling"}
 )
 _OPERATORS = frozenset("and or div mod eq ne lt le gt ge is to idiv union intersect except return then else in".split())  # noqa: SIM905
-_TOKEN = re.compile(
+# Compiled on first use by `re`, which keeps it: the classes of characters take a while.
+_TOKEN = (
     rf"(?P<space>[ \t\r\n]+)"
     rf"|(?P<number>(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)(?:[eE][+-]?[0-9]+)?)"
     rf"|(?P<string>\"[^\"]*\"|'[^']*')"
@@ -128,9 +129,10 @@ def screen(text: str, version: Version, namespaces: Mapping[str, str], limits: S
 
 def _tokens(text: str) -> list[tuple[str, str]]:
     found = []
+    pattern = re.compile(_TOKEN)
     position = 0
     while position < len(text):
-        match = _TOKEN.match(text, position)
+        match = pattern.match(text, position)
         if match is None:
             raise ValueError(f"XPath has no {text[position]!r}, at character {position + 1}")
         if match.lastgroup != "space":

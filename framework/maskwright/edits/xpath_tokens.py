@@ -13,7 +13,8 @@ _NAME_START = (
     r"\u2C00-\u2FEF\u3001-\uD7FF\uF900-\uFDCF\uFDF0-\uFFFD\U00010000-\U000EFFFF"
 )
 NCNAME = rf"[{_NAME_START}][{_NAME_START}\-.0-9\u00B7\u0300-\u036F\u203F\u2040]*"
-_TOKEN = re.compile(
+# Compiled on first use by `re`, which keeps it: the classes of characters take a while.
+_TOKEN = (
     rf"(?P<space>[ \t\r\n]+)"
     rf"|(?P<number>[0-9]+(?:\.[0-9]*)?|\.[0-9]+)"
     rf"|(?P<string>\"[^\"]*\"|'[^']*')"
@@ -43,9 +44,10 @@ def tokens_of(text: str, fail: Callable[[str], NoReturn]) -> list[Token]:
         Raises, given what is wrong.
     """
     tokens: list[Token] = []
+    pattern = re.compile(_TOKEN)
     position = 0
     while position < len(text):
-        match = _TOKEN.match(text, position)
+        match = pattern.match(text, position)
         if match is None:
             character = text[position]
             if character in "\"'":

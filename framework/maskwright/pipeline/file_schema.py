@@ -15,6 +15,7 @@ if TYPE_CHECKING:
 
     from pydantic import BaseModel
 
+    from maskwright.plugins.edit_reader import EditReader
     from maskwright.plugins.measure import Measure
     from maskwright.plugins.method import Method
     from maskwright.plugins.partition import Partition
@@ -93,11 +94,24 @@ class _Builder:
 
     def edit(self) -> Schema:
         files = [
-            _single_key(reader.name, {"type": "string", "minLength": 1, "description": "File name."}, reader.summary)
+            _single_key(reader.name, self.rule_file(reader), reader.summary)
             for reader in self.chosen("edit_reader", self.registry.edit_readers)
         ]
         text = {"type": "string", "minLength": 1, "description": "A rule, for instance: V9 + V10 == V14"}
         return {"anyOf": [text, self.model(RuleEntry, "edits"), *files]}
+
+    def rule_file(self, reader: EditReader) -> Schema:
+        """Name of a rule file, or a mapping of it and the options of its language."""
+        name: Schema = {"type": "string", "minLength": 1, "description": "File name."}
+        if reader.params is None:
+            return name
+        options = self.model(reader.params, f"edit_reader.{reader.name}")
+        with_file = {
+            **options,
+            "properties": {"file": name, **options.get("properties", {})},
+            "required": ["file", *options.get("required", [])],
+        }
+        return {"anyOf": [name, with_file]}
 
     def step(self) -> Schema:
         methods = self.chosen("method", self.registry.methods)

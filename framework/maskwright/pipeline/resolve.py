@@ -20,6 +20,8 @@ from maskwright.yaml_document import MAX_CHARACTERS, Node, load_yaml
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from pydantic import BaseModel
+
     from maskwright.plugins.source import Source
 
 _VARIABLE_TEXTS = ("categories", "missing")
@@ -235,8 +237,18 @@ class _Reading:
             hint = "If this is one rule that holds ': ', put it in quotes."
             self.problems.append(Problem(sentence, key.place, hint))
             return None
+        params: BaseModel | None = None
+        if file.is_mapping and reader.params is not None:
+            params = read_model(reader.params, without(file, ("file",)), self.problems, "option")
+            named = file.get("file")
+            if named is None:
+                self.problems.append(Problem(f"{key.raw}: the key 'file' is missing", file.place))
+                return None
+            if params is None:
+                return None
+            file = named
         path = existing_file(file, self.folder, "rule", self.problems)
-        return RuleFile(reader, path, file.place) if path is not None else None
+        return RuleFile(reader, path, file.place, params) if path is not None else None
 
     def checked_rule(self, rule: RuleText, node: Node) -> RuleText | None:
         """Parse the rule now, so that its mistakes are told with those of the rest of the file."""

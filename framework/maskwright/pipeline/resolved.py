@@ -70,11 +70,12 @@ class RuleText:
 
 @dataclass(frozen=True)
 class RuleFile:
-    """A file of rules, with the plugin that reads it; `place` is that of its name in the pipeline file."""
+    """A file of rules, with the plugin that reads it and its options; `place` is that of its name in the pipeline."""
 
     reader: EditReader
     path: Path
     place: Place
+    params: BaseModel | None = None
 
 
 @dataclass(frozen=True)

@@ -9,6 +9,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
 
+    from pydantic import BaseModel
+
     from maskwright.edits.edit import EditSet
 
 
@@ -23,11 +25,19 @@ class EditReader:
     suffixes : tuple of str
         File name endings it claims, lower case with the dot.
     read : callable
-        ``(path) -> EditSet``. Raises EditError with every mistake, each with its place.
+        ``(path) -> EditSet``, or ``(path, params=None) -> EditSet`` where there are `params`. Raises EditError with
+        every mistake, each with its place.
     summary : str
+    params : type of pydantic.BaseModel or None
+        Options of the language: keys beside ``file`` in the pipeline, and ``--set`` on the command line.
     """
 
     name: str
     suffixes: tuple[str, ...]
-    read: Callable[[Path], EditSet]
+    read: Callable[..., EditSet]
     summary: str = ""
+    params: type[BaseModel] | None = None
+
+    def read_with(self, path: Path, params: BaseModel | None) -> EditSet:
+        """Edits of a file, read with options; None: without."""
+        return self.read(path) if params is None else self.read(path, params)

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any, Literal, Protocol, TypeVar
 
 import pluggy
 
+from maskwright.edits.schematron_options import SchematronOptions
 from maskwright.errors import PluginError, unknown_name
 from maskwright.plugins.contract import KINDS, Plugin, contract_error
 from maskwright.plugins.edit_reader import EditReader
@@ -146,7 +147,13 @@ def discover(found: Iterable[EntryPoint]) -> Registry:
     """
     collection = _Collection()
     for reader in (
-        EditReader("schematron", (".sch",), _read_schematron, "ISO Schematron: each assert or report is an edit."),
+        EditReader(
+            "schematron",
+            (".sch",),
+            _read_schematron,
+            "ISO Schematron: each assert or report is an edit.",
+            SchematronOptions,
+        ),
         EditReader("yaml", (".yaml", ".yml"), _read_edits_yaml, "Rules as text, one to a line of a YAML list."),
     ):
         collection.add("edit_reader", reader, BUILT_IN, version(BUILT_IN))
@@ -330,10 +337,10 @@ def _one_line(error: BaseException) -> str:
     return text if len(text) <= 300 else text[:297] + "..."
 
 
-def _read_schematron(path: Path) -> EditSet:
+def _read_schematron(path: Path, options: SchematronOptions | None = None) -> EditSet:
     from maskwright.edits.schematron import read_schematron
 
-    return read_schematron(path)
+    return read_schematron(path, options)
 
 
 def _read_edits_yaml(path: Path) -> EditSet:

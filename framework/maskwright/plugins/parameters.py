@@ -1,0 +1,37 @@
+"""Parameters of plugins from plain values, with mistakes said for people."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from pydantic import ValidationError
+
+from maskwright.errors import InputError, Problem, unknown_name
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from pydantic import BaseModel
+
+
+def checked_params(
+    model: type[BaseModel], values: Mapping[str, object], what: str, also: Mapping[str, object] | None = None
+) -> BaseModel:
+    """Parameters of a plugin from plain values; `what` they are of, for messages.
+
+    Raises
+    ------
+    InputError
+    """
+    try:
+        return model.model_validate(dict(values))
+    except ValidationError as error:
+        problems: list[Problem] = []
+        for each in error.errors(include_input=False, include_url=False):
+            name = ".".join(str(part) for part in each["loc"])
+            if each["type"] == "extra_forbidden":
+                names = [*model.model_fields, *(also or {})]
+                problems.append(Problem(f"{what}: {unknown_name('parameter', name, names)}"))
+            else:
+                problems.append(Problem(f"{what}: {name}: {each['msg'][:1].lower()}{each['msg'][1:]}"))
+        raise InputError(problems) from None
