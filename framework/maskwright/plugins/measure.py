@@ -5,7 +5,6 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal
 
-from maskwright.data.shared_codes import shared_codes
 from maskwright.edits.edit import EditSet
 from maskwright.errors import InputError, unknown_name
 from maskwright.plugins.partition import NoParams
@@ -88,6 +87,8 @@ class Comparison:
             if name not in data:
                 raise InputError(f"the {what}: {unknown_name('variable', name, data.names)}")
             columns.append(data[name])
+        from maskwright.data.shared_codes import shared_codes  # heavy: plugins are listed without it
+
         original, masked = shared_codes(columns)
         return original, masked
 
