@@ -2,8 +2,8 @@
 
     python benchmarks/validation.py [--records 1000000] [--peer-records 100000] [--form plain|comment|varied]
 
-16 integer variables, 5 rules (two sums, a product, a range, a governing rule), 1 % of the cells broken, SVRL written with
-``fired: summary``. Each measurement is a process of its own, with one thread to evaluate, start-up included. Peers:
+16 integer variables, 5 rules (two sums, a product, a range, a governing rule), 1 % of the cells broken, SVRL written
+with ``fired: summary``. Each measurement is a process of its own, with one thread to evaluate, start-up included. Peers:
 ``lxml.isoschematron`` with the same rules, in chunks of 1000 records (its fair form) and on the whole document (what
 people run; it is quadratic in failures times records). All must count the same failures for each rule.
 """
@@ -158,7 +158,8 @@ def main() -> None:
 def show(name: str, records: int, found: dict[str, object]) -> None:
     """One line."""
     cpu, peak = float(str(found["cpu"])), float(str(found["peak"]))
-    print(f"{name:<32} {records:>10,} records {cpu:>8.1f} s CPU {peak:>6.0f} MB  failures {found['counts']}", flush=True)
+    spent = f"{records:>10,} records {cpu:>8.1f} s CPU {peak:>6.0f} MB"
+    print(f"{name:<32} {spent}  failures {found['counts']}", flush=True)
 
 
 if __name__ == "__main__":

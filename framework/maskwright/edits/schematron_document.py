@@ -119,9 +119,8 @@ class _Builder:
         except OSError as error:
             raise EditError(Problem(f"the rule file cannot be read: {error.strerror}", place)) from None
         if len(content) > self._options.max_file_size:
-            raise EditError(
-                Problem(f"a rule file of over {self._options.max_file_size / 2**20:g} MB is not read", place, RAISE_LIMIT)
-            )
+            megabytes = self._options.max_file_size / 2**20
+            raise EditError(Problem(f"a rule file of over {megabytes:g} MB is not read", place, RAISE_LIMIT))
         if not content.strip():
             raise EditError(Problem("the rule file is empty; expected a Schematron schema", place))
         return content
