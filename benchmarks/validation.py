@@ -3,7 +3,7 @@
     python benchmarks/validation.py [--records 1000000] [--peer-records 100000] [--form plain|comment|varied]
 
 16 integer variables, 5 rules (two sums, a product, a range, a governing rule), 1 % of the cells broken, SVRL written
-with ``fired: summary``. Each measurement is a process of its own, with one thread to evaluate, start-up included. Peers:
+with ``fired: summary``. Each measurement is a process of its own, one thread evaluating, start-up included. Peers:
 ``lxml.isoschematron`` with the same rules, in chunks of 1000 records (its fair form) and on the whole document (what
 people run; it is quadratic in failures times records). All must count the same failures for each rule.
 """
