@@ -16,7 +16,7 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from maskwright.data.columns import Cells, Columns
-from maskwright.data.number_text import read_numbers, write_numbers
+from maskwright.data.number_text import WHITE_SPACE, read_numbers, write_numbers
 from maskwright.edits.expression import (
     And,
     Arithmetic,
@@ -243,12 +243,14 @@ class _XPath:
             joined = np.asarray(junction(joined, self.truth(operand)))
         return joined
 
-    def _call(self, name: str, arguments: Sequence[Expression]) -> _Value:  # noqa: PLR0911 - one case for each function
+    def _call(self, name: str, arguments: Sequence[Expression]) -> _Value:  # noqa: C901, PLR0911 - a case for each
         match name:
             case "boolean":
                 return self.truth(arguments[0])
             case "string":
                 return _Strings(_strings(self.value(arguments[0])))
+            case "normalize-space":
+                return _Strings(_single_spaced(_strings(self.value(arguments[0]))))
             case "min" | "max":
                 choose = np.minimum if name == "min" else np.maximum
                 extreme = self.number(arguments[0])
@@ -380,6 +382,12 @@ def _strings(value: _Value) -> Any:
     else:
         texts = _number_strings(np.atleast_1d(value).astype(np.float64, copy=False))
     return texts if value.ndim else texts[0]
+
+
+def _single_spaced(texts: Any) -> Any:
+    """Text without white space at its ends, and with one space for any inside (XPath 1.0, section 4.2)."""
+    trimmed = pc.utf8_trim(texts, characters=WHITE_SPACE)
+    return pc.replace_substring_regex(trimmed, pattern=f"[{WHITE_SPACE}]+", replacement=" ")
 
 
 def _number_strings(numbers: Numbers) -> Any:

@@ -43,10 +43,10 @@ LONGEST_NUMBER = 300  # digits: beyond, a literal may leave the range of binary6
 _PRECEDENCE = {
     "or": 1, "and": 2, "=": 3, "!=": 3, "<": 4, "<=": 4, ">": 4, ">=": 4, "+": 5, "-": 5, "*": 6, "div": 6, "mod": 6,
 }  # fmt: skip
-_CONVERSIONS = frozenset({"number", "string", "boolean", "floor", "ceiling", "round"})
+_CONVERSIONS = frozenset({"number", "string", "normalize-space", "boolean", "floor", "ceiling", "round"})
 _OTHER_XPATH_1 = (
     "position last count id local-name namespace-uri name concat starts-with contains substring-before "
-    "substring-after substring string-length normalize-space translate lang sum document key current generate-id "
+    "substring-after substring string-length translate lang sum document key current generate-id "
     "format-number unparsed-entity-uri system-property element-available function-available"
 )
 _NODE_TESTS = frozenset({"text", "node", "comment", "processing-instruction"})
@@ -55,7 +55,7 @@ _LATER_OPERATORS = (
 )
 _UNDERSTOOD = (
     "understood are child elements by name, numbers, strings, + - * div mod, comparisons, and, or, not(), true(), "
-    "false(), number(), string(), boolean(), floor(), ceiling(), round(), and let variables"
+    "false(), number(), string(), normalize-space(), boolean(), floor(), ceiling(), round(), and let variables"
 )
 _DOMAIN_HINT = "to require that a value occurs in the original file, write the edit in YAML: town in original"
 

@@ -17,6 +17,7 @@ from maskwright.edits.expression import (
     Function,
     InOriginal,
     IsMissing,
+    IsNumber,
     Not,
     Number,
     Or,
@@ -71,6 +72,17 @@ def as_condition(node: Expression) -> Expression:  # noqa: PLR0911 - one case fo
 def _comparison(node: Comparison) -> Expression:
     left, right = node.left, node.right
     equality = node.operator in ("==", "!=")
+    for one, other in ((left, right), (right, left)):
+        if equality and other == Text("") and isinstance(one, Function) and one.name == "normalize-space":
+            (variable,) = one.arguments
+            if isinstance(variable, Variable):
+                return IsMissing(variable) if node.operator == "==" else Not(IsMissing(variable))
+    match left:
+        case Function("number", (Variable() as variable,)) if equality and right == left:
+            # Only NaN differs from itself.
+            return IsNumber(variable) if node.operator == "==" else Not(IsNumber(variable))
+        case _:
+            pass
     if equality and (_is_truth(left) or _is_truth(right)):
         for one, other in ((left, right), (right, left)):
             if isinstance(one, Truth):
@@ -98,12 +110,16 @@ def _is_words(node: Expression) -> bool:
     return _is_text(node) or isinstance(node, Variable)
 
 
+def number_of_text(text: Text) -> Number | None:
+    """Return the number that a literal says, or None."""
+    if len(text.value) > LONGEST_NUMBER or re.match(XPATH_NUMBER, text.value) is None:
+        return None
+    return Number(Fraction(text.value.strip(WHITE_SPACE).removesuffix(".")))
+
+
 def _as_number(node: Expression) -> Expression:
     match node:
-        case Function("number", (Text() as text,)):
-            spoken = _as_number(text)
-            return spoken if isinstance(spoken, Number) else node
-        case Text(value) if len(value) <= LONGEST_NUMBER and re.match(XPATH_NUMBER, value) is not None:
-            return Number(Fraction(value.strip(WHITE_SPACE).removesuffix(".")))
+        case Function("number", (Text() as text,)) | (Text() as text):
+            return number_of_text(text) or node
         case _:
             return node
