@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from maskwright.data.variable import Variable as Variable
     from maskwright.edits.check import Outcome as Outcome
     from maskwright.edits.check import evaluate as evaluate
+    from maskwright.edits.conversion.convert import convert_edits as convert_edits
     from maskwright.edits.edit import Edit as Edit
     from maskwright.edits.edit import EditSet as EditSet
     from maskwright.errors import DataError as DataError
@@ -72,6 +73,7 @@ _HOME = {
     "EditError": "maskwright.errors",
     "EditReader": "maskwright.plugins.edit_reader",
     "EditSet": "maskwright.edits.edit",
+    "convert_edits": "maskwright.edits.conversion.convert",
     "EditViolation": "maskwright.errors",
     "evaluate": "maskwright.edits.check",
     "find_partition": "maskwright.plugins.registry",

@@ -86,12 +86,14 @@ def read(
     return data if cluster is None else with_clusters(data, cluster)
 
 
-def read_edits(path: str | Path, **options: object) -> EditSet:
-    """Read edits from a Schematron or YAML file.
+def read_edits(path: str | Path, language: str | None = None, **options: object) -> EditSet:
+    """Read edits from a rule file.
 
     Parameters
     ----------
     path : str or Path
+    language : str, optional
+        ``yaml``, ``schematron``, ``validate``, ``banff`` or that of a plugin; by default the file's ending tells.
     **options
         Of the rule language, for instance ``phase="release"`` of Schematron; ``maskwright explain schematron``.
 
@@ -100,7 +102,7 @@ def read_edits(path: str | Path, **options: object) -> EditSet:
     EditError
         With every mistake: file, line, column, what was expected.
     """
-    reader = find_edit_reader(Path(path))
+    reader = find_edit_reader(language or Path(path))
     if not options:
         return reader.read(Path(path))
     if reader.params is None:

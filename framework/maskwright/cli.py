@@ -125,10 +125,8 @@ def build_parser() -> argparse.ArgumentParser:
     for sub in (validate, measure):
         sub.add_argument("--record", metavar="NAME", help="XML element that holds one record")
         with_json(sub)
-    edits = add("edits", _edits, "List and classify the edits of rule files.")
-    edits.add_argument("files", type=Path, nargs="+", metavar="FILE")
-    edits.add_argument("--data", type=Path, metavar="FILE", help="count how many of its records satisfy each edit")
-    edits.add_argument("--record", metavar="NAME", help="XML element that holds one record")
+    edits = add("edits", _edits, "List and classify the edits of rule files, or write them in another language.")
+    _add_edit_options(edits)
     with_json(edits)
     with_json(add("plugins", _plugins, "List the installed plugins, also the broken ones."))
     explain = add("explain", _explain, "Explain a plugin: what it does, its parameters, its source.")
@@ -153,6 +151,17 @@ def _validate_arguments(validate: argparse.ArgumentParser) -> None:
                           help="folder inside which a Schematron schema may include files")  # fmt: skip
     validate.add_argument("--set", action="append", default=[], dest="overrides", metavar="name=v",
                           help="option of the data format or the rules, such as max_text=5000000")  # fmt: skip
+
+
+def _add_edit_options(edits: argparse.ArgumentParser) -> None:
+    edits.add_argument("files", type=Path, nargs="+", metavar="FILE")
+    edits.add_argument("--data", type=Path, metavar="FILE", help="count how many of its records satisfy each edit")
+    edits.add_argument("--record", metavar="NAME", help="XML element that holds one record")
+    edits.add_argument("--to", choices=("yaml", "schematron"), help="print the rules in this language instead")
+    edits.add_argument("--from", dest="language", metavar="LANGUAGE",
+                       help="their language: yaml, schematron, validate, banff; else the endings tell")  # fmt: skip
+    edits.add_argument("--decimals", type=int, metavar="N",
+                       help="--to schematron: most decimals of the variables (those of --data; else 4)")  # fmt: skip
 
 
 def _reporter(quiet: bool = False) -> Reporter:
@@ -250,10 +259,22 @@ def _measure(chosen: argparse.Namespace) -> int:
 
 
 def _edits(chosen: argparse.Namespace) -> int:
-    from maskwright.file_commands import describe_edits
+    from maskwright.file_commands import convert_rules, describe_edits
     from maskwright.reporting.terminal import print_edits
 
-    found = describe_edits(chosen.files, data=chosen.data, record=chosen.record, reporter=_reporter(chosen.json))
+    if chosen.to is not None:
+        text = convert_rules(
+            chosen.files, chosen.to, language=chosen.language, data=chosen.data, record=chosen.record,
+            decimals=chosen.decimals, reporter=_reporter(),
+        )  # fmt: skip
+        if chosen.json:
+            _print_json({"language": chosen.to, "text": text})
+        else:
+            print(text, end="")
+        return EXIT_FINE
+    found = describe_edits(
+        chosen.files, data=chosen.data, record=chosen.record, language=chosen.language, reporter=_reporter(chosen.json)
+    )
     if chosen.json:
         _print_json(found)
     else:

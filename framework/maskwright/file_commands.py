@@ -10,8 +10,10 @@ from maskwright.command_options import check_options, params_of
 from maskwright.data.clusters import with_clusters
 from maskwright.data.declaration import VariableDeclaration
 from maskwright.data.inference import read_dataset
+from maskwright.edits.conversion.convert import convert_edits
 from maskwright.edits.domain import Domain, domain_tuples
 from maskwright.edits.edit import EditSet
+from maskwright.edits.variable_ranges import written_out
 from maskwright.errors import InputError, Problem, unknown_name
 from maskwright.plugins.registry import find_edit_reader, find_source
 from maskwright.progress import Reporter, stage
@@ -24,6 +26,7 @@ if TYPE_CHECKING:
 
     from maskwright.data.dataset import Dataset
     from maskwright.edits.check import Outcome
+    from maskwright.edits.conversion.convert import Target
     from maskwright.plugins.source import Source
     from maskwright.validation import Fired
 
@@ -137,10 +140,10 @@ def measure_files(
 
 
 def describe_edits(
-    files: Sequence[Path], *, data: Path | None, record: str | None, reporter: Reporter
+    files: Sequence[Path], *, data: Path | None, record: str | None, reporter: Reporter, language: str | None = None
 ) -> dict[str, Any]:
     """List edits with kind and text; with data, how many records satisfy each."""
-    rules = read_rule_files(files)
+    rules = read_rule_files(files, language=language)
     counts: Mapping[str, Any] = {}
     records = None
     if data is not None:
@@ -170,6 +173,50 @@ def describe_edits(
     }
 
 
+def convert_rules(
+    files: Sequence[Path],
+    target: Target,
+    *,
+    language: str | None,
+    data: Path | None,
+    record: str | None,
+    decimals: int | None,
+    reporter: Reporter,
+) -> str:
+    """Rules of some files in another language; what differs is said as notices.
+
+    Parameters
+    ----------
+    files : sequence of Path
+    target : {"yaml", "schematron"}
+    language : str, optional
+        Edit reader; by default the file names' endings tell.
+    data : Path, optional
+        Gives the decimals, and the order of variables.
+    record : str, optional
+        Element of one record, for Schematron.
+    decimals : int, optional
+        Most decimals of the variables; what the data say otherwise, else 4.
+
+    Raises
+    ------
+    EditError
+        Edits that the other language cannot say, by name.
+    """
+    rules = read_rule_files(files, language=language)
+    grids: int | dict[str, int | None] = 4 if decimals is None else decimals
+    if data is not None:
+        with stage(reporter, f"Reading {data.name}"):
+            original = _load(data, record)
+        rules = written_out(rules, [column.name for column in original])
+        if decimals is None:
+            grids = {column.name: column.variable.decimals for column in original if column.variable.is_numeric}
+    found = convert_edits(rules, target, record=record or "Record", decimals=grids)
+    for note in (*rules.notes, *found.notes):
+        reporter.notice(note)
+    return found.text
+
+
 def _own_domain(data: Path, record: str | None, rules: EditSet) -> Domain | None:
     """Values-exist edits are about the original file: `data` is taken for it."""
     if not any(edit.kind == "domain" for edit in rules):
@@ -177,7 +224,9 @@ def _own_domain(data: Path, record: str | None, rules: EditSet) -> Domain | None
     return Domain.from_dataset(_load(data, record), domain_tuples(rules))
 
 
-def read_rule_files(files: Sequence[Path], options: Mapping[str, object] | None = None) -> EditSet:
+def read_rule_files(
+    files: Sequence[Path], options: Mapping[str, object] | None = None, language: str | None = None
+) -> EditSet:
     """Edits of several files, in order; edits without a name of their own are numbered through.
 
     Parameters
@@ -185,6 +234,8 @@ def read_rule_files(files: Sequence[Path], options: Mapping[str, object] | None 
     files : sequence of Path
     options : mapping, optional
         By name; each rule language takes those it knows.
+    language : str, optional
+        Of all files; by default their endings tell.
 
     Raises
     ------
@@ -195,7 +246,7 @@ def read_rule_files(files: Sequence[Path], options: Mapping[str, object] | None 
     problems: list[Problem] = []
     for path in files:
         try:
-            reader = find_edit_reader(path)
+            reader = find_edit_reader(language or path)
             edits = _joined(edits, reader.read_with(path, params_of(reader.params, options or {}, reader.name)))
         except InputError as error:
             problems.extend(error.problems)

@@ -5,15 +5,18 @@ The interpreter works on the texts of one record, with fractions and three truth
 
 from __future__ import annotations
 
-import random
 import re
 from fractions import Fraction
 from math import ceil, floor
+from typing import TYPE_CHECKING
 
 import pyarrow as pa
 
 from maskwright.data.columns import Columns
 from maskwright.edits import expression as x
+
+if TYPE_CHECKING:
+    import random
 
 Record = dict[str, str | None]
 NUMBERS = ("a", "b", "c")
@@ -38,7 +41,7 @@ def columns(rows: list[Record]) -> Columns:
 # --- random rules ----------------------------------------------------------------------------------------------------
 
 
-def arithmetic(rng: random.Random, depth: int) -> x.Expression:
+def arithmetic(rng: random.Random, depth: int) -> x.Expression:  # noqa: PLR0911
     if depth == 0 or rng.random() < 0.25:
         if rng.random() < 0.3:
             return x.Number(Fraction(rng.choice(["0", "1", "2", "-3", "0.5", "1.25", "10"])))
@@ -60,7 +63,7 @@ def arithmetic(rng: random.Random, depth: int) -> x.Expression:
     return x.Function(rng.choice(("abs", "floor", "ceiling", "round")), (inner[0],))
 
 
-def condition(rng: random.Random, depth: int) -> x.Expression:
+def condition(rng: random.Random, depth: int) -> x.Expression:  # noqa: C901, PLR0911
     if depth and rng.random() < 0.55:
         inner = tuple(condition(rng, depth - 1) for _ in range(3))
         kind = rng.randrange(5)
@@ -109,7 +112,7 @@ def said(cell: str | None) -> Fraction | None:
     return Fraction(cell.strip(" \t\r\n").removesuffix("."))
 
 
-def number(node: x.Expression, row: Record) -> Fraction | None:  # noqa: C901, PLR0911, PLR0912
+def number(node: x.Expression, row: Record) -> Fraction | None:  # noqa: C901, PLR0911
     if isinstance(node, x.Number):
         return node.value
     if isinstance(node, x.Variable):

@@ -24,7 +24,7 @@ from maskwright.edits.yaml_files import read_edits_yaml
 from maskwright.errors import EditError
 
 sys.path.insert(0, str(Path(__file__).parent))
-import edit_language as language  # noqa: E402
+import edit_language as language
 
 SVRL = "{http://purl.oclc.org/dsdl/svrl}"
 
@@ -76,12 +76,15 @@ def expressible(rules, target):
     """Edits that the target can say; the others must be refused by name, with a reason."""
     kept = []
     for one in rules:
+        refused = None
         try:
             convert_edits(EditSet((one,)), target, decimals=1)
         except EditError as error:
-            assert f"edit {one.name} cannot be written in" in str(error)
-        else:
+            refused = str(error)
+        if refused is None:
             kept.append(one)
+        else:
+            assert f"edit {one.name} cannot be written in" in refused
     return kept
 
 
@@ -112,7 +115,23 @@ def failed(schema: str, rows) -> dict[str, set[int]]:
     return found
 
 
-@pytest.mark.parametrize("seed", range(4))
+def read_back(path, kept, text):
+    """Edits of a Schematron file, without those that only a missing cell could obey."""
+    problems = ()
+    try:
+        return read_schematron(path), kept
+    except EditError as error:
+        problems = error.problems
+    assert all("can never hold" in problem.message for problem in problems)
+    lines = text.splitlines()
+    names = {re.search('id="(.*?)"', lines[problem.place.line - 3])[1] for problem in problems}
+    assert len(names) < 10
+    rest = [one for one in kept if one.name not in names]
+    path.write_text(convert_edits(EditSet(tuple(rest)), "schematron", decimals=1).text, encoding="utf-8")
+    return read_schematron(path), rest
+
+
+@pytest.mark.parametrize("seed", range(2))
 def test_schematron_has_the_same_verdict_in_another_engine(seed, tmp_path):
     rng = random.Random(200 + seed)
     rows = language.records(rng, 60)
@@ -128,18 +147,7 @@ def test_schematron_has_the_same_verdict_in_another_engine(seed, tmp_path):
     # And our own reading of that file.
     path = tmp_path / "rules.sch"
     path.write_text(written.text, encoding="utf-8")
-    try:
-        read = read_schematron(path)
-    except EditError as error:
-        # Rules that only a missing cell could obey.
-        never = {problem.place.line for problem in error.problems if problem.place is not None}
-        assert all("can never hold" in problem.message for problem in error.problems)
-        lines = written.text.splitlines()
-        names = {re.search('id="(.*?)"', lines[line - 3])[1] for line in never}
-        assert len(names) < 10
-        kept = [one for one in kept if one.name not in names]
-        path.write_text(convert_edits(EditSet(tuple(kept)), "schematron", decimals=1).text, encoding="utf-8")
-        read = read_schematron(path)
+    read, kept = read_back(path, kept, written.text)
     for one in kept:
         assert set(np.flatnonzero(~evaluate(read[one.name], data).holds).tolist()) == found[one.name]
     # And back again: rules in YAML with the verdict of that file.

@@ -134,10 +134,11 @@ def _direct(left: Expression, operator: ComparisonOperator, right: Expression) -
 
 def _near(left: Expression, operator: ComparisonOperator, right: Expression, grids: Grids) -> Expression:
     """Comparison of two numbers that differ by nothing or by a unit of the last place at least."""
-    places = max(_places(left, grids), _places(right, grids))
-    if places == 0 or (_is_plain(left) and _is_plain(right)):
+    sides = [_places(side, grids) for side in (left, right) if not isinstance(side, Number)]
+    # Whole numbers are exact, and no rounding brings one nearer to a literal.
+    if not any(sides) or (_is_plain(left) and _is_plain(right)):
         return _direct(left, operator, right)
-    half = Fraction(1, 2 * 10**places)
+    half = Fraction(1, 2 * 10 ** max(_places(left, grids), _places(right, grids)))
     if isinstance(right, Number):
         value, low, high = left, Number(right.value - half), Number(right.value + half)
     else:

@@ -31,14 +31,16 @@ class Converted:
     notes: tuple[str, ...] = ()
 
 
-def tree_of(edit: Edit) -> Expression:
+def tree_of(edit: Edit, *, ranges: bool = False) -> Expression:
     """Tree of an edit.
 
     Raises
     ------
     Inexpressible
-        Only an engine understands its test.
+        Only an engine understands its test, or it has ranges of variables and `ranges` is false.
     """
+    if edit.ranged and edit.binding == "exact" and not ranges:
+        raise Inexpressible("a range of variables follows the order of the data: convert with the data")
     if edit.checked_by != "model":
         raise Inexpressible(f"its test is outside the subset that is analysed (checked by {edit.checked_by})")
     return edit.expression

@@ -52,7 +52,8 @@ def schematron_file(edits: EditSet, record: str, grids: Grids) -> Converted:  # 
             silent.append(edit.name)
             continue
         try:
-            test = tree_of(edit) if edit.binding == "xpath1" else xpath_test(edit.expression, grids)
+            tree = tree_of(edit)
+            test = tree if edit.binding == "xpath1" else xpath_test(tree, grids)
             text = xpath_text(test)
         except Inexpressible as reason:
             problems.append(refusal(edit, "XPath 1.0", reason))
