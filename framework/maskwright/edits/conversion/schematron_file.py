@@ -12,7 +12,7 @@ from maskwright.edits.conversion.inexpressible import Inexpressible
 from maskwright.edits.conversion.xpath_as_exact import calculates
 from maskwright.edits.conversion.xpath_text import ORIGINAL_FILE, xpath_text
 from maskwright.edits.expression import Expression, InOriginal, children
-from maskwright.edits.xpath import NCNAME
+from maskwright.edits.xpath_tokens import NCNAME
 from maskwright.errors import EditError, Problem
 
 if TYPE_CHECKING:

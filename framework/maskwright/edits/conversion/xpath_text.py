@@ -21,7 +21,7 @@ from maskwright.edits.expression import (
     Truth,
     Variable,
 )
-from maskwright.edits.xpath import NCNAME
+from maskwright.edits.xpath_tokens import NCNAME
 
 LONGEST_TEST = 10_000
 ORIGINAL_FILE = "original.xml"
