@@ -20,7 +20,7 @@ import numpy as np
 from scipy.spatial import cKDTree
 
 from maskwright.adjustment.derivation import Derivations, Equality, derivations
-from maskwright.adjustment.projection import nearest_feasible
+from maskwright.adjustment.projection import feasible_points, nearest_feasible
 from maskwright.adjustment.rounding import Grid
 from maskwright.adjustment.search import Search
 from maskwright.adjustment.system import System, system_of, violated
@@ -157,6 +157,7 @@ def adjust(
         satisfied[index] = search.satisfied(result[index], index)
         projected[index] = True
         search.neighbours(points, result, satisfied, rng)
+    _other_ways(search, start, result, satisfied)
     search.repair(points, result, satisfied, rng)
     search.polish(start, result, np.flatnonzero(walked & satisfied)[:_MOST_DONORS])
     progress(0.9)
@@ -218,6 +219,24 @@ def _compute(
     chosen = Derivations(plan.free, tuple(step for step in plan.steps if step.variable in computed), ())
     ungridded: dict[str, int | None] = dict.fromkeys(names)
     return Grid(names, ungridded, np.ones(len(names)), chosen).round(values)
+
+
+def _other_ways(
+    search: Search, start: NDArray[np.float64], result: NDArray[np.float64], satisfied: NDArray[np.bool_]
+) -> None:
+    """Round every way to satisfy the edits, where the nearest one led nowhere; writes `result` and `satisfied`."""
+    index = np.flatnonzero(~satisfied)[:_MOST_DONORS]
+    if not len(index):
+        return
+    best = np.full(len(index), np.inf)
+    for rows, points in feasible_points(search.system, start[index], index, _MORE_MEMBERS):
+        rounded = search.grid.round(points)
+        distance = search.distance(rounded, start[index[rows]])
+        better = np.flatnonzero(distance < best[rows])
+        better = better[search.satisfied(rounded[better], index[rows[better]])]
+        best[rows[better]] = distance[better]
+        result[index[rows[better]]] = rounded[better]
+    satisfied[index[np.isfinite(best)]] = True
 
 
 def _take_nearest(

@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from maskwright.data.variable import Variable
 
 MOST_COMBINATIONS = 64
+MOST_WAYS = 256
 NEAREST_MEMBERS = 3
 _TANGENTS = 60
 
@@ -73,6 +74,18 @@ def nearest_feasible(
         best[rows[better]] = points[better]
         distance[rows[better]] = moved[better]
     return best, np.isfinite(distance)
+
+
+def feasible_points(
+    system: System, values: NDArray[np.float64], index: NDArray[np.int64], members: int
+) -> Iterator[tuple[NDArray[np.int64], NDArray[np.float64]]]:
+    """Every way to satisfy all constraints, not only the nearest: positions among the rows, and their points.
+
+    Where the nearest way has no point on the grid, another may have one.
+    """
+    for rows, combination in itertools.islice(_combinations(system, values, index, members), MOST_WAYS):
+        points, solved = _project(system, combination, values[rows], index[rows])
+        yield rows[solved], points[solved]
 
 
 @dataclass(frozen=True)

@@ -6,9 +6,10 @@ published as they are. A row that stands for a whole cluster satisfies an edit o
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field, fields, is_dataclass, replace
+from fractions import Fraction
 from functools import lru_cache
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pyarrow as pa
@@ -61,8 +62,8 @@ class Rows:
     def satisfied(self, edit: Edit, values: NDArray[np.float64], index: NDArray[np.int64]) -> NDArray[np.bool_]:
         """Whether rows `index`, holding `values` (shape (m, q)), satisfy an edit as every validator will see it.
 
-        A rule of the YAML language has to hold in decimal arithmetic and in binary64. An edit that is unknown because
-        a cell is missing is not violated.
+        A rule has to hold in decimal arithmetic and in binary64, one in XPath also as libxml2 reads numbers. An edit
+        that is unknown because a cell is missing is not violated.
         """
         places = [variable.decimals for variable in self.variables if variable.name in edit.variables]
         # Sums of whole numbers are exact in binary64, so there the two arithmetics cannot differ.
@@ -71,7 +72,12 @@ class Rows:
         def judge(columns: Columns) -> NDArray[np.bool_]:
             verdict = evaluate(edit, columns, self.domain)
             if edit.binding == "xpath1":
-                return verdict.holds & (evaluate_xpath(edit.expression, _as_libxml2(columns), self.domain).holds)
+                in_libxml2 = evaluate_xpath(_literals_as_libxml2(edit.expression), _as_libxml2(columns), self.domain)
+                if edit.kind in ("checked", "domain"):
+                    return verdict.holds & in_libxml2.holds
+                # What holds only because binary64 rounds would fail for whoever computes with decimals.
+                exact = evaluate_exact(edit.expression, columns, self.domain)
+                return verdict.holds & in_libxml2.holds & (exact.holds | exact.unknown)
             if not both:
                 return verdict.holds | verdict.unknown
             return verdict.unknown | (verdict.holds & evaluate_binary64(edit.expression, columns, self.domain))
@@ -148,6 +154,24 @@ def _as_libxml2(columns: Columns) -> Columns:
         columns.n,
         {name: replace(each, numbers=libxml2_numbers(each.numbers, each.decimals)) for name, each in cells.items()},
     )
+
+
+@lru_cache(maxsize=1024)
+def _literals_as_libxml2(expression: Expression) -> Expression:
+    """The same rule with its decimal literals as libxml2 reads them: in the way in which it reads cells."""
+
+    def read(part: Any) -> Any:
+        if isinstance(part, Number):
+            places = next((d for d in range(16) if (part.value * 10**d).denominator == 1), None)
+            return Number(Fraction(float(libxml2_numbers(np.array([float(part.value)]), places)[0])))
+        if isinstance(part, tuple):
+            return tuple(read(each) for each in part)
+        if is_dataclass(part) and not isinstance(part, type):
+            return replace(part, **{each.name: read(getattr(part, each.name)) for each in fields(part)})
+        return part
+
+    rewritten: Expression = read(expression)
+    return rewritten
 
 
 @lru_cache(maxsize=1024)

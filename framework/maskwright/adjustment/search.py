@@ -7,14 +7,20 @@ candidates of many rows are judged at once.
 
 from __future__ import annotations
 
+import itertools
 from dataclasses import dataclass
+from fractions import Fraction
+from functools import cached_property
 from typing import TYPE_CHECKING
 
 import numpy as np
 
+from maskwright.adjustment.derivation import ProductDerivation
 from maskwright.adjustment.system import System, violation
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from numpy.typing import NDArray
 
     from maskwright.adjustment.rounding import Grid
@@ -25,6 +31,11 @@ _CANDIDATES = 20_000
 _DESCENTS = 60
 _POLISHES = 12
 _MOST_PAIRS = 200
+_STRIDES = np.array([1, 2, 3, 5, 9, 17, 33, 65])
+_LONGEST = 10**9
+_SEEMS_SATISFIED = 1.0
+_MOST_MEMBERS = 64
+_MOST_JUMPS = 40
 
 
 @dataclass(frozen=True, eq=False)
@@ -119,22 +130,27 @@ class Search:
         for start in range(0, len(left), batch):
             index = left[start : start + batch]
             current = self.grid.round(points[index])
-            score = self._score(current, points[index], index)
+            score = self._score(current, points[index], index) + 1e3
             for _ in range(_DESCENTS):
                 # A third of the moves at a time: less work, and ties are broken differently each time.
                 some = moves[rng.permutation(len(moves))[: max(8, len(moves) // 3)]]
                 found = self.candidates(current, some)
-                scores = self._score(found, np.repeat(points[index], len(some), axis=0), np.repeat(index, len(some)))
-                scores = scores.reshape(len(index), len(some))
+                found = np.concatenate([found.reshape(len(index), len(some), -1), *self._jumps(current)], axis=1)
+                count = found.shape[1]
+                found, owner = found.reshape(len(index) * count, -1), np.repeat(np.arange(len(index)), count)
+                scores = self._score(found, points[index[owner]], index[owner])
+                # What looks satisfied may still fail in binary64, where the next candidate does not.
+                near = np.flatnonzero(scores < _SEEMS_SATISFIED)
+                holds = near[self.satisfied(found[near], index[owner[near]])]
+                scores[np.setdiff1d(near, holds)] += 1e3
+                scores = scores.reshape(len(index), count)
                 best = np.argmin(scores, axis=1)
                 rows = np.arange(len(index))
                 stuck = scores[rows, best] >= score
-                best[stuck] = rng.integers(len(some), size=int(stuck.sum()))
-                current = found.reshape(len(index), len(some), -1)[rows, best]
+                best[stuck] = rng.integers(count, size=int(stuck.sum()))
+                current = found.reshape(len(index), count, -1)[rows, best]
                 score = scores[rows, best]
-                near = np.flatnonzero(score < 1.0)
-                good = np.zeros(len(index), dtype=np.bool_)
-                good[near] = self.satisfied(current[near], index[near])
+                good = score < _SEEMS_SATISFIED
                 result[index[good]] = current[good]
                 satisfied[index[good]] = True
                 index, current, score = index[~good], current[~good], score[~good]
@@ -159,8 +175,8 @@ class Search:
             for _ in range(_POLISHES):
                 found = self.candidates(result[index], moves)
                 owner = np.repeat(index, len(moves))
-                distance = self._distance(found, target[owner]).reshape(len(index), -1)
-                nearer = distance < self._distance(result[index], target[index])[:, None] * (1 - 1e-9)
+                distance = self.distance(found, target[owner]).reshape(len(index), -1)
+                nearer = distance < self.distance(result[index], target[index])[:, None] * (1 - 1e-9)
                 good = np.zeros(nearer.size, dtype=np.bool_)
                 tried = np.flatnonzero(nearer.ravel())
                 good[tried] = self.satisfied(found[tried], owner[tried])
@@ -173,15 +189,57 @@ class Search:
                 if not len(index):
                     break
 
-    def _distance(self, values: NDArray[np.float64], target: NDArray[np.float64]) -> NDArray[np.float64]:
+    def distance(self, values: NDArray[np.float64], target: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Squared standardised distances, shape (r,)."""
         return np.asarray(np.nansum(((values - target) / self.system.scale) ** 2, axis=1))
 
     def _score(
         self, values: NDArray[np.float64], target: NDArray[np.float64], index: NDArray[np.int64]
     ) -> NDArray[np.float64]:
         """Shortfall first; the distance only tells apart candidates that are about as near to the edits."""
-        away = np.sqrt(self._distance(values, target))
+        away = np.sqrt(self.distance(values, target))
         return violation(self.system, values, index) * 1e3 + away / (1.0 + away)
+
+    def _jumps(self, current: NDArray[np.float64]) -> Iterator[NDArray[np.float64]]:
+        """Rows with two factors replaced by the nearest pairs whose product is one of the values allowed for it.
+
+        Yields
+        ------
+        ndarray of shape (m, j, q)
+        """
+        for one, other, pairs in self._pairs:
+            columns = [self.system.position[one], self.system.position[other]]
+            step = [10.0 ** -(self.grid.decimals[name] or 0) for name in (one, other)]
+            away = (current[:, None, columns] - pairs * step) / self.system.scale[columns]
+            nearest = np.argsort(np.nan_to_num(np.sum(away**2, axis=2)), axis=1, kind="stable")[:, :_MOST_JUMPS]
+            jumped = np.repeat(current, nearest.shape[1], axis=0)
+            units = self.grid.to_units(jumped)
+            units[one], units[other] = pairs[nearest, 0].ravel(), pairs[nearest, 1].ravel()
+            yield self.grid.compute(units, {}).reshape(len(current), nearest.shape[1], -1)
+
+    @cached_property
+    def _pairs(self) -> list[tuple[str, str, NDArray[np.float64]]]:
+        """For products that have to take listed values: the pairs of factors, in grid units, that give one."""
+        found: list[tuple[str, str, NDArray[np.float64]]] = []
+        listed = {each.variables[0]: each for each in self.system.sets if len(each.variables) == 1}
+        for step in self.grid.plan.steps:
+            if not isinstance(step, ProductDerivation) or step.variable not in listed or len(step.factors) != 2:
+                continue
+            (one, first), (other, second) = step.factors
+            if (first, second) != (1, 1) or not {one, other} <= set(self.names):
+                continue
+            unit = step.coefficient / 10 ** ((self.grid.decimals[one] or 0) + (self.grid.decimals[other] or 0))
+            pairs: list[NDArray[np.float64]] = []
+            for value in self.system.sets[listed[step.variable]][:_MOST_MEMBERS, 0]:
+                product = Fraction(str(float(value))) / unit
+                if product.denominator == 1 and 0 < product < _LONGEST:
+                    tried = np.arange(1, int(product.numerator**0.5) + 1)
+                    small = tried[product.numerator % tried == 0].astype(np.float64)
+                    pairs.extend((np.stack([small, product.numerator / small], axis=1),))
+                    pairs.extend((np.stack([product.numerator / small, small], axis=1),))
+            if pairs:
+                found.append((one, other, np.concatenate(pairs)))
+        return found
 
     def _steps(self, rng: np.random.Generator) -> NDArray[np.int64]:
         """Moves of a walk: single ones by powers of two up to two standard deviations, and pairs of small ones."""
@@ -193,8 +251,27 @@ class Search:
             single = np.zeros((2 * len(sizes), len(self.names)), dtype=np.int64)
             single[:, place] = np.concatenate([sizes, -sizes])
             moves.append(single)
+        moves.extend(self._along_equalities())
         found = np.concatenate(moves)
         return found[rng.permutation(len(found))]
+
+    def _along_equalities(self) -> Iterator[NDArray[np.int64]]:
+        """Moves of two variables after which an equality that nobody derives holds as before."""
+        constraints = [each for constraint in self.system.constraints for each in constraint.alternatives[:1]]
+        for linear in (each for alternative in constraints for each in alternative.linear if each.relation == "=="):
+            steps = {
+                name: coefficient / 10 ** (self.grid.decimals[name] or 0)
+                for name, coefficient in linear.coefficients
+                if name in self.names
+            }
+            for one, other in itertools.combinations(steps, 2):
+                ratio = steps[one] / steps[other]
+                move = np.zeros((2 * len(_STRIDES), len(self.names)), dtype=np.int64)
+                strides = np.concatenate([_STRIDES, -_STRIDES])
+                if max(abs(ratio.numerator), ratio.denominator) < _LONGEST:
+                    move[:, self.names.index(one)] = strides * ratio.denominator
+                    move[:, self.names.index(other)] = -strides * ratio.numerator
+                    yield move
 
 
 def _small_moves(count: int) -> NDArray[np.int64]:

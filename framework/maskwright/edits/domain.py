@@ -77,7 +77,8 @@ class Domain:
     @classmethod
     def from_dataset(cls, data: Dataset, tuples: Iterable[Names]) -> Domain:
         """Collect the combinations of a dataset."""
-        starts = range(0, max(len(data), 1), SLICE)
+        tuples = tuple(tuples)
+        starts = range(0, max(len(data), 1), SLICE) if tuples else ()
         return cls.from_chunks(tuples, (Columns.from_dataset(data, start, start + SLICE) for start in starts))
 
     def combinations(self, names: Names) -> Combinations:
