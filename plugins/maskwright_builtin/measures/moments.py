@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from maskwright_builtin.measures.pairing import present_values
+from maskwright_builtin.measures.pairing import present_values, spread
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -52,6 +52,21 @@ class Moments:
     cubes: NDArray[np.float64]
     fourth_first: NDArray[np.float64]
     fourth_other: NDArray[np.float64]
+
+
+def center_and_scale(
+    original: NDArray[np.float64], masked: NDArray[np.float64]
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Mean and standard deviation of each original variable; of a constant, its value and how far masking moved it."""
+    center, scale = np.zeros(original.shape[1]), np.ones(original.shape[1])
+    for j in range(original.shape[1]):
+        present = present_values(original[:, j])
+        scale[j] = spread(present, ddof=0)
+        center[j] = present.mean()
+        if scale[j] == 0.0:
+            center[j] = present[0]
+            scale[j] = np.abs(present_values(masked[:, j]) - center[j]).max() or 1.0
+    return center, scale
 
 
 def moments(

@@ -10,7 +10,7 @@ import numpy as np
 from pydantic import BaseModel, Field
 
 from maskwright import Comparison, Measure, Measurement, Progress
-from maskwright_builtin.measures.moments import Moments, moments
+from maskwright_builtin.measures.moments import Moments, center_and_scale, moments
 from maskwright_builtin.measures.pairing import Pairs, listed, pair_records, present_values, spread
 
 if TYPE_CHECKING:
@@ -135,7 +135,7 @@ def _loss(
 
 def _moment_losses(pairs: Pairs, progress: Progress) -> dict[str, NDArray[np.float64]]:
     """Losses of means and variances, shape (p,), and of the pairs, shape (p, p) with NaN on the diagonal."""
-    center, scale = _center_and_scale(pairs.original, pairs.masked)
+    center, scale = center_and_scale(pairs.original, pairs.masked)
 
     def first_half(share: float) -> None:
         progress(0.4 * share)
@@ -154,21 +154,6 @@ def _moment_losses(pairs: Pairs, progress: Progress) -> dict[str, NDArray[np.flo
         "covariances": _covariance_losses(old, new) + off_diagonal,
         "correlations": _correlation_losses(old, new) + off_diagonal,
     }
-
-
-def _center_and_scale(
-    original: NDArray[np.float64], masked: NDArray[np.float64]
-) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Mean and standard deviation of each original variable; of a constant, its value and how far masking moved it."""
-    center, scale = np.zeros(original.shape[1]), np.ones(original.shape[1])
-    for j in range(original.shape[1]):
-        present = present_values(original[:, j])
-        scale[j] = spread(present, ddof=0)
-        center[j] = present.mean()
-        if scale[j] == 0.0:
-            center[j] = present[0]
-            scale[j] = np.abs(present_values(masked[:, j]) - center[j]).max() or 1.0
-    return center, scale
 
 
 def _covariance_losses(old: Moments, new: Moments) -> NDArray[np.float64]:
