@@ -114,7 +114,7 @@ class Measurement:
     value: float
     parts: Mapping[str, float] = field(default_factory=dict)
     per_variable: Mapping[str, float] = field(default_factory=dict)
-    per_record: NDArray[np.float64] | None = None
+    per_record: NDArray[np.float64] | None = field(default=None, repr=False)
     interval: tuple[float, float] | None = None
     notes: tuple[str, ...] = ()
 

@@ -11,7 +11,7 @@ from pydantic import BaseModel, Field
 
 from maskwright import Comparison, Measure, Measurement, Progress
 from maskwright_builtin.measures.moments import Moments, center_and_scale, moments
-from maskwright_builtin.measures.pairing import Pairs, listed, pair_records, present_values, spread
+from maskwright_builtin.measures.pairing import Pairs, listed, pair_records, present_values
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -9,8 +9,8 @@ from pydantic import Field
 
 from maskwright import Comparison, Measure, Measurement
 from maskwright_builtin.measures.file_statistics import FileStatistics, file_statistics
-from maskwright_builtin.measures.nearest_originals import PAIRING, Pairing, nearest_originals
-from maskwright_builtin.measures.pairing import Pairs, listed, pair_records
+from maskwright_builtin.measures.nearest_pairing import PAIRING_DESCRIPTION, Pairing, pairs_of
+from maskwright_builtin.measures.pairing import Pairs, listed
 from maskwright_builtin.measures.variation import terms
 from maskwright_builtin.measures.weighting import WeightedParams, Weights, chosen, mean, weights_of
 
@@ -22,10 +22,10 @@ NATURES = (("PI1",), ("PI2", "PI4"), ("PI3", "PI5"))
 """Parts about values, about single variables, and about pairs of variables: each nature weighs one third."""
 
 
-class ThesisInformationLossParams(WeightedParams):
+class ThesisInformationLossParams(WeightedParams, extra="forbid", frozen=True):
     """How records are paired, and whether they are weighted."""
 
-    pairing: Pairing = Field("identity", description=f"{PAIRING} Only PI1 needs pairs.")
+    pairing: Pairing = Field("identity", description=f"{PAIRING_DESCRIPTION} Only PI1 needs pairs.")
 
 
 def thesis_information_loss(
@@ -57,7 +57,7 @@ def thesis_information_loss(
         `parts` has PI1 to PI5, those that exist; `per_variable` PI1 of each variable; `per_record` PI1 of each masked
         record (NaN where nothing can be compared).
     """
-    pairs = pair_records(nearest_originals(comparison) if params.pairing == "nearest" else comparison, MISSING_RULE)
+    pairs = pairs_of(comparison, MISSING_RULE, params.pairing)
     weights = weights_of(comparison, "pi", weighted=params.weighted)
     notes = list(pairs.notes)
     per_variable, per_record = _values(pairs, weights, comparison)
@@ -77,7 +77,9 @@ def thesis_information_loss(
     undefined = int(np.isnan(old.correlation - new.correlation)[np.triu_indices(pairs.p, 1)].sum())
     if undefined and pairs.p > 1:
         notes.append(f"correlations left out because they are not defined in one of the files: {undefined} pairs")
-    natures = [np.mean([parts[name] for name in names if name in parts]) for names in NATURES if set(names) & set(parts)]
+    natures = [
+        np.mean([parts[name] for name in names if name in parts]) for names in NATURES if set(names) & set(parts)
+    ]
     if not natures:
         return Measurement(float("nan"), notes=(*notes, "not defined: no variable can be compared"))
     return Measurement(float(np.mean(natures)), parts, per_variable, per_record, notes=tuple(notes))
@@ -132,5 +134,5 @@ THESIS_INFORMATION_LOSS = Measure(
     params=ThesisInformationLossParams,
     invariant_to=frozenset({"records", "columns"}),
     reference="Mateo-Sanz, doctoral thesis (in Catalan), chapters 5 and 6, as its published tables compute it",
-    summary="Mean relative change of values, means, variances and covariances, and change of correlations (PI1 to PI5).",
+    summary="Mean relative change of values, means, variances, covariances, and change of correlations (PI1 to PI5).",
 )

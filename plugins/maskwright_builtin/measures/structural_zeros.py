@@ -1,0 +1,99 @@
+"""Structural zeros: values that are zero because there is nothing to count, and should stay so."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from maskwright import Comparison, Measure, Measurement
+from maskwright_builtin.measures.pairing import listed, pair_records
+from maskwright_builtin.measures.weighting import WeightedParams, weights_of
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+MISSING_RULE = "a cell missing in either file is left out"
+
+
+def structural_zeros(
+    comparison: Comparison,
+    params: WeightedParams,
+    rng: np.random.Generator,  # noqa: ARG001
+) -> Measurement:
+    """Percent of the zeros of the two files that are not zeros in both: lost or made by masking.
+
+        100 (lost + made) / (kept + lost + made)
+
+    with `kept` the cells that are 0 in both files, `lost` those only in the original, `made` those only in the masked
+    file. A zero often means "has none of it" (no wages, no farm), and a mean of zeros and others is no zero. 0 when
+    every zero stays, or when there is none, which is said in a note.
+
+    Weighted: cells count by the weight of their record. Missing cells are left out, with their counterparts.
+
+    Returns
+    -------
+    Measurement
+        `parts` has the percent of all compared cells that are zero in the original (``share_original``) and in the
+        masked file (``share_masked``), the percent of the original's zeros that were lost (``lost``) and of the masked
+        file's that were made (``made``); `per_variable` the measure of each variable with zeros; `per_record` the
+        number of zeros lost or made in each masked record.
+    """
+    pairs = pair_records(comparison, MISSING_RULE)
+    weights = weights_of(comparison, "structural_zeros", weighted=params.weighted)
+    counts = None if weights is None else weights.masked
+    notes = list(pairs.notes)
+    per_variable: dict[str, float] = {}
+    per_record = np.zeros(len(pairs.masked))
+    kept = lost = made = cells = 0.0
+    without: list[str] = []
+    for j, name in enumerate(pairs.names):
+        old, new = pairs.originals(j), pairs.masked[:, j]
+        there = ~(np.isnan(old) | np.isnan(new))
+        before, after = (old == 0.0) & there, (new == 0.0) & there
+        own = [_total(each, counts) for each in (before & after, before & ~after, after & ~before)]
+        kept, lost, made = kept + own[0], lost + own[1], made + own[2]
+        cells += _total(there, counts)
+        per_record += before ^ after
+        comparison.progress((j + 1) / pairs.p)
+        if sum(own) > 0.0:
+            per_variable[name] = 100.0 * (own[1] + own[2]) / sum(own)
+        if not there.any():
+            without.append(name)
+    if without:
+        notes.append(f"left out, no record has a value in both files: {listed(without)}")
+    if not cells:
+        return Measurement(float("nan"), notes=(*notes, "not defined: no variable can be compared"))
+    if not per_variable:
+        notes.append("no value is zero in either file: nothing could be lost")
+    parts = {
+        "share_original": 100.0 * (kept + lost) / cells,
+        "share_masked": 100.0 * (kept + made) / cells,
+        "lost": _percent(lost, kept + lost),
+        "made": _percent(made, kept + made),
+    }
+    value = _percent(lost + made, kept + lost + made)
+    return Measurement(value, parts, per_variable, per_record, notes=tuple(notes))
+
+
+def _total(cells: NDArray[np.bool_], weights: NDArray[np.float64] | None) -> float:
+    return float(np.count_nonzero(cells)) if weights is None else float(weights[cells].sum())
+
+
+def _percent(part: float, whole: float) -> float:
+    return 100.0 * part / whole if whole > 0.0 else 0.0
+
+
+STRUCTURAL_ZEROS = Measure(
+    name="structural_zeros",
+    compute=structural_zeros,
+    kind="loss",
+    unit="percent",
+    direction="lower",
+    range=(0.0, 100.0),
+    params=WeightedParams,
+    invariant_to=frozenset({"records", "columns"}),
+    reference="Hundepool et al. (2012), Statistical Disclosure Control, Wiley, section 3.5: zeros and other special "
+    "values; the share is the Jaccard distance of the two sets of zero cells",
+    summary="Percent of the zeros that masking lost or made.",
+)
