@@ -53,6 +53,7 @@ if TYPE_CHECKING:
     from maskwright.plugins.method import Method as Method
     from maskwright.plugins.partition import NoParams as NoParams
     from maskwright.plugins.partition import Partition as Partition
+    from maskwright.plugins.registry import find_measure as find_measure
     from maskwright.plugins.registry import find_partition as find_partition
     from maskwright.plugins.report import Report as Report
     from maskwright.plugins.source import Source as Source
@@ -76,6 +77,7 @@ _HOME = {
     "convert_edits": "maskwright.edits.conversion.convert",
     "EditViolation": "maskwright.errors",
     "evaluate": "maskwright.edits.check",
+    "find_measure": "maskwright.plugins.registry",
     "find_partition": "maskwright.plugins.registry",
     "hookimpl": "maskwright.plugins.hooks",
     "InputError": "maskwright.errors",

@@ -18,10 +18,12 @@ def built_in(registry: Registry, kind: str, offered: dict) -> list:
 
 
 REGISTRY = plugins()
+PARAMS = {"weighted_score": {"components": [{"measure": "pil", "weight": 0.6}, {"measure": "sse", "weight": 0.4}]}}
+"""Parameters of plugins that do not run without."""
 CHECKS = [
     *method_checks(built_in(REGISTRY, "method", REGISTRY.methods)),
     *partition_checks(built_in(REGISTRY, "partition", REGISTRY.partitions)),
-    *measure_checks(built_in(REGISTRY, "measure", REGISTRY.measures)),
+    *measure_checks(built_in(REGISTRY, "measure", REGISTRY.measures), params=PARAMS),
 ]
 
 

@@ -66,17 +66,38 @@ class _Files:
     masked: NDArray[np.float64]
     names: tuple[str, ...] = ("x1", "x2", "x3", "x4")
     origin: NDArray[np.int64] | None = None
+    weights: NDArray[np.float64] | None = None
+    clusters: NDArray[np.int64] | None = None
 
     def comparison(self) -> Comparison:
-        return Comparison(
-            dataset_of(self.original, self.names), dataset_of(self.masked, self.names), self.names, origin=self.origin
-        )
+        files = dataset_of(self.original, self.names), dataset_of(self.masked, self.names)
+        return Comparison(*files, self.names, origin=self.origin, weights=self.weights, clusters=self.clusters)
 
 
 def _usual(n: int = 60) -> _Files:
     original = numbers(n, 4)
     noise = np.random.default_rng(3).normal(size=original.shape) * 0.3 * original.std(axis=0)
     return _Files(original, original + noise)
+
+
+def _more_files(usual: _Files) -> Iterator[tuple[str, _Files]]:
+    """Files on which a value out of range, a crash or a silent NaN is most likely."""
+    empty, dependent, swapped = usual.masked.copy(), usual.original.copy(), usual.original.copy()
+    empty[:, 2] = np.nan
+    yield "missing_variable", _Files(usual.original, empty)
+    dependent[:, 3] = dependent[:, 0] + dependent[:, 1]
+    yield "dependent_columns", _Files(dependent, dependent + (usual.masked - usual.original))
+    yield "one_point", _Files(usual.original, np.repeat(usual.original.mean(axis=0)[None, :], 60, axis=0))
+    yield "far_away", _Files(usual.original, usual.original * -1e6 + 1e9)
+    for j in range(swapped.shape[1]):
+        swapped[:, j] = np.roll(swapped[:, j], 7 * (j + 1))
+    yield "swapped", _Files(usual.original, swapped)
+    yield "integer_ties", _Files(np.round(usual.original / 200.0), np.round(usual.masked / 200.0))
+    weights = np.random.default_rng(5).integers(0, 9, 60).astype(np.float64)
+    yield (
+        "weights_and_clusters",
+        _Files(usual.original, usual.masked, weights=weights, clusters=np.arange(60, dtype=np.int64) // 3),
+    )
 
 
 def _checks(measure: Measure, given: Params) -> Iterator[tuple[str, Check]]:
@@ -94,6 +115,9 @@ def _checks(measure: Measure, given: Params) -> Iterator[tuple[str, Check]]:
     rows = np.arange(0, 60, 2)
     sampled = _Files(usual.original, usual.masked[rows], origin=rows.astype(np.int64))
     yield "sampled_records", partial(_answers_or_says_why, measure, given, sampled)
+    for name, files in _more_files(usual):
+        yield name, partial(_answers_or_says_why, measure, given, files)
+    yield "paired_by_origin", partial(_paired_by_origin, measure, given)
     yield "identity", partial(_identity, measure, given)
     yield "input_unmodified", partial(_input_unmodified, measure, given)
     yield "same_seed_same_result", partial(_same_seed, measure, given)
@@ -127,6 +151,7 @@ def _check_measurement(measure: Measure, files: _Files, found: Measurement) -> N
     require(not unknown, "per_variable holds names that are no variables of the comparison")
     for name, part in {**found.parts, **found.per_variable}.items():
         require(isinstance(name, str) and isinstance(part, float), "parts and per_variable map text to float")
+        require(not math.isnan(part) or bool(found.notes), f"{name} is not defined, which needs a note that says why")
     if found.per_record is not None:
         shape = (len(files.masked),)
         require(found.per_record.shape == shape, f"per_record must have shape {shape}, one for each masked record")
@@ -157,6 +182,20 @@ def _identity(measure: Measure, given: Params) -> None:
         require(best is None or abs(same - best) <= 1e-6, f"an unchanged file must have the best value, {best}")
     elif measure.kind == "risk":
         require(gain <= slack, "an unchanged file must not have a better risk than a masked one")
+
+
+def _paired_by_origin(measure: Measure, given: Params) -> None:
+    """Masked records in another order, with their origin, are the same masked records."""
+    usual = _usual()
+    order = np.random.default_rng(6).permutation(len(usual.masked)).astype(np.int64)
+    there = _compute(measure, given, usual)
+    moved = _compute(measure, given, _Files(usual.original, usual.masked[order], origin=order))
+    if "records" in measure.invariant_to:
+        same = math.isclose(there.value, moved.value, rel_tol=1e-6, abs_tol=1e-9)
+        require(same, "masked records in another order, paired by origin, give another value")
+    if there.per_record is not None and moved.per_record is not None and measure.deterministic:
+        same = np.allclose(there.per_record[order], moved.per_record, rtol=1e-6, atol=1e-9, equal_nan=True)
+        require(same, "per_record must follow the order of the masked records")
 
 
 def _input_unmodified(measure: Measure, given: Params) -> None:

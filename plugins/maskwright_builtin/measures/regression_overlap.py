@@ -17,6 +17,8 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 MISSING_RULE = "each model uses the records of its own file that have all its variables"
+Estimates = tuple["NDArray[np.float64]", "NDArray[np.float64]"]
+"""Coefficients of a model and their standard errors."""
 DEPENDENT = 1e-9
 """A predictor of which others leave a smaller share of its variance depends on them exactly."""
 _MODEL = re.compile(r"\s*(?P<outcome>[^~]+?)\s*~\s*(?P<predictors>[^~]+?)\s*")
@@ -123,7 +125,8 @@ def _positions(outcome: str, predictors: tuple[str, ...], pairs: Pairs) -> tuple
     unknown = [name for name in (outcome, *predictors) if name not in pairs.names]
     if unknown:
         raise InputError(
-            f"regression_overlap: {listed(unknown)} not among the numeric variables compared: {listed(list(pairs.names))}"
+            f"regression_overlap: {listed(unknown)} not among the numeric variables compared: "
+            f"{listed(list(pairs.names))}"
         )
     return pairs.names.index(outcome), tuple(pairs.names.index(name) for name in predictors)
 

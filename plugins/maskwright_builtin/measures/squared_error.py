@@ -6,8 +6,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from maskwright import Comparison, Measure, Measurement, NoParams
+from maskwright import Comparison, Measure, Measurement
 from maskwright_builtin.measures.pairing import Pairs, listed, pair_records, spread
+from maskwright_builtin.measures.weighting import WeightedParams, weights_of
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -15,13 +16,22 @@ if TYPE_CHECKING:
 MISSING_RULE = "a cell missing in either file is left out, and the divisor of its variable shrinks with it"
 
 
-def squared_error(comparison: Comparison, params: NoParams, rng: np.random.Generator) -> Measurement:  # noqa: ARG001
+def squared_error(
+    comparison: Comparison,
+    params: WeightedParams,
+    rng: np.random.Generator,  # noqa: ARG001
+) -> Measurement:
     """Sum of squared standardised differences, in percent of that of replacing every value by the mean.
 
-    ``100 * sum(((x - x') / s) ** 2) / (p (n - 1))`` with s the standard deviation of the whole original file
+        100 sum ((x - x') / s)^2 / (p (n - 1))
+
+    with s the standard deviation of the whole original file
     (divisor n - 1). 0 for the original data, 100 when every variable is replaced by its mean.
 
     Missing cells: a pair with a missing cell is left out; n is then the number of pairs of that variable.
+    Weighted: each square counts by its record's weight, scaled to mean 1 over the records compared; s stays that of the
+    file.
+
     A constant variable contributes 0 when no value changed, else it has no scale and is left out with a note.
 
     Returns
@@ -35,8 +45,14 @@ def squared_error(comparison: Comparison, params: NoParams, rng: np.random.Gener
     without_scale: list[str] = []
     without_pairs: list[str] = []
     per_record = np.zeros(len(pairs.masked))
+    weights = weights_of(comparison, "sse", weighted=params.weighted)
     for j, name in enumerate(pairs.names):
         squares, scale_squared, complete = _squared_differences(pairs, j)
+        if weights is not None and complete:
+            there = ~np.isnan(pairs.originals(j) - pairs.masked[:, j])
+            share = float(weights.masked[there].sum()) / complete
+            complete = complete if share > 0.0 else 0
+            squares *= weights.masked / (share or 1.0)
         comparison.progress((j + 1) / pairs.p)
         if not complete:
             without_pairs.append(name)
@@ -45,9 +61,9 @@ def squared_error(comparison: Comparison, params: NoParams, rng: np.random.Gener
         elif scale_squared == 0.0 or complete < 2:
             without_scale.append(name)
         else:
-            share = 100.0 * squares / (scale_squared * (complete - 1))
-            per_variable[name] = float(share.sum())
-            per_record += share
+            percent = 100.0 * squares / (scale_squared * (complete - 1))
+            per_variable[name] = float(percent.sum())
+            per_record += percent
     if without_pairs:
         notes.append(f"left out, no record has a value in both files: {listed(without_pairs)}")
     if without_scale:
@@ -74,6 +90,7 @@ SQUARED_ERROR = Measure(
     unit="percent",
     direction="lower",
     range=(0.0, None),
+    params=WeightedParams,
     invariant_to=frozenset({"affine", "records", "columns"}),
     reference="Domingo-Ferrer and Mateo-Sanz (2002), Practical data-oriented microaggregation for statistical "
     "disclosure control, IEEE TKDE 14(1), section 2 (SSE/SST)",

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
     import numpy as np
 
-COMPONENTS = (
+COMPONENTS: tuple[tuple[str, float, Measure, dict[str, str]], ...] = (
     ("PI", 0.5, THESIS_INFORMATION_LOSS, {}),
     ("ERD", 0.25, DISTANCE_RECORD_LINKAGE, {"direction": "masked_to_original", "ties": "lowest_index"}),
     ("ICN", 0.125, INTERVAL_DISCLOSURE, {"by": "rank"}),
@@ -39,17 +39,17 @@ def thesis_score(comparison: Comparison, params: ThesisScoreParams, rng: np.rand
         MG = 0.5 PI + 0.25 ERD + 0.125 ICN + 0.125 ICD
 
     with PI of the measure `pi`; ERD the percent of masked records whose nearest original record is their own, mean over
-    the cumulative scenarios of the first seven variables (ties to the first record); ICN and ICD the percent of original
-    values in rank and in standard-deviation intervals. The original data score 50 when every record is unique, so a
-    method above 50 is useless. PI and therefore MG are not bounded.
+    the cumulative scenarios of the first seven variables (ties to the first record); ICN and ICD the percent of
+    original values in rank and in standard-deviation intervals. The original data score 50 when every record is
+    unique, so a method above 50 is useless. PI and therefore MG are not bounded.
 
     Missing cells are treated as in the components. Weights are not used.
 
     Returns
     -------
     Measurement
-        `parts` has PI, ERD, ICN, ICD, the parts of PI as PI1 to PI5, and those of ERD as ERD-1 to ERD-7. A component that
-        is not defined for these data makes MG undefined.
+        `parts` has PI, ERD, ICN, ICD, the parts of PI as PI1 to PI5, and those of ERD as ERD-1 to ERD-7. A component
+        that is not defined for these data makes MG undefined.
     """
     chosen = comparison
     notes: list[str] = []
@@ -85,7 +85,6 @@ THESIS_SCORE = Measure(
     direction="lower",
     range=(0.0, None),
     params=ThesisScoreParams,
-    invariant_to=frozenset({"records"}),
     counts_clusters=True,
     reference="Mateo-Sanz, doctoral thesis (in Catalan), chapter 6, as its published tables compute it",
     summary="Half PI, a quarter record linkage, an eighth each of rank and standard-deviation intervals.",

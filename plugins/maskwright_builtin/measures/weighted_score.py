@@ -113,7 +113,7 @@ WEIGHTED_SCORE = Measure(
     params=WeightedScoreParams,
     deterministic=False,
     counts_clusters=True,
-    reference="none: the weights are yours; on weighing loss and risk see Domingo-Ferrer and Torra (2001), A quantitative "
-    "comparison of disclosure control methods for microdata",
+    reference="none: the weights are yours; on weighing loss and risk see Domingo-Ferrer and Torra (2001), A "
+    "quantitative comparison of disclosure control methods for microdata",
     summary="Weighted sum of measures of your choice.",
 )

@@ -7,14 +7,14 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from maskwright import NoParams
 from maskwright_builtin.measures.squared_error import squared_error
+from maskwright_builtin.measures.weighting import WeightedParams
 
 
 @pytest.fixture(scope="module")
 def sse(compare, rng):
     def measure(original, masked, **more):
-        return squared_error(compare(original, masked, **more), NoParams(), rng)
+        return squared_error(compare(original, masked, **more), WeightedParams(), rng)
 
     return measure
 
