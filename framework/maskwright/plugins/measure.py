@@ -82,8 +82,6 @@ class Comparison:
         InputError
             When a file has no such variable; with the nearest name.
         """
-        from maskwright.data.shared_codes import shared_codes
-
         columns = []
         for what, data in (("original", self.original), ("masked file", self.masked)):
             if name not in data:
