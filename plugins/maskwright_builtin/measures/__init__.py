@@ -9,6 +9,7 @@ from maskwright_builtin.measures.higher_moments import HIGHER_MOMENTS
 from maskwright_builtin.measures.il1s import IL1S
 from maskwright_builtin.measures.interval_disclosure import INTERVAL_DISCLOSURE
 from maskwright_builtin.measures.mahalanobis_record_linkage import MAHALANOBIS_RECORD_LINKAGE
+from maskwright_builtin.measures.order_statistics_attack import ORDER_STATISTICS_ATTACK
 from maskwright_builtin.measures.probabilistic_information_loss import PROBABILISTIC_INFORMATION_LOSS
 from maskwright_builtin.measures.probabilistic_record_linkage import PROBABILISTIC_RECORD_LINKAGE
 from maskwright_builtin.measures.propensity import PROPENSITY
@@ -30,6 +31,7 @@ MEASURES = (
     INTERVAL_DISCLOSURE,
     KOLMOGOROV_SMIRNOV,
     MAHALANOBIS_RECORD_LINKAGE,
+    ORDER_STATISTICS_ATTACK,
     PROBABILISTIC_INFORMATION_LOSS,
     PROBABILISTIC_RECORD_LINKAGE,
     PROPENSITY,

@@ -9,7 +9,7 @@ from pydantic import BaseModel, Field
 
 from maskwright import Comparison, Measure, Measurement
 from maskwright_builtin.measures.nearest_pairing import PAIRING_DESCRIPTION, Pairing, pairs_of
-from maskwright_builtin.measures.pairing import households_of, listed, present_values, spread
+from maskwright_builtin.measures.pairing import households_of, largest_of_household, listed, present_values, spread
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -73,7 +73,8 @@ def interval_disclosure(
         if file[0] == file[-1]:
             points.append(name)
         widths = disclosed(original[both], masked[both], file)
-        counted = widths if households is None else _widest(widths, households[both])
+        # The intervals are nested: one of a width holds some value of the household if its widest count reaches there.
+        counted = widths if households is None else largest_of_household(widths, households[both])
         shares[name] = 100.0 * np.cumsum(np.bincount(10 - counted, minlength=11))[:10] / counted.size
         hits[both] += 10.0 * widths
         compared += both
@@ -95,14 +96,6 @@ def interval_disclosure(
         per_record=per_record,
         notes=tuple(notes),
     )
-
-
-def _widest(widths: NDArray[np.int64], households: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Largest number of widths of each household: the intervals are nested, so one of them holds one of its values."""
-    present, household = np.unique(households, return_inverse=True)
-    widest = np.zeros(present.size, dtype=np.int64)
-    np.maximum.at(widest, household, widths)
-    return widest
 
 
 def _disclosed_by_rank(

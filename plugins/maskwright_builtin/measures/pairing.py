@@ -93,6 +93,14 @@ def households_of(comparison: Comparison, pairs: Pairs) -> NDArray[np.int64] | N
     return comparison.clusters[pairs.origin]
 
 
+def largest_of_household(counts: NDArray[np.int64], households: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Largest count among the records of each household; shape (h,)."""
+    present, household = np.unique(households, return_inverse=True)
+    largest = np.zeros(present.size, dtype=np.int64)
+    np.maximum.at(largest, household, counts)
+    return largest
+
+
 def _by_column(data: Dataset, names: tuple[str, ...]) -> NDArray[np.float64]:
     values = np.empty((len(data), len(names)), order="F")
     for j, name in enumerate(names):
