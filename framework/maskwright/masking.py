@@ -181,7 +181,10 @@ def _work(group: Group, plan: Plan, edits: EditSet) -> GroupWork:
     step = plan.steps[group.step - 1]
     assert group.strata is not None
     inside = EditSet(tuple(edits[name] for name in group.edits))
-    return GroupWork(group.step, step.method, step.params, group.variables, group.operators, inside, group.strata.codes)
+    return GroupWork(
+        group.step, step.method, step.params, group.variables, group.operators, inside, group.strata.codes,
+        step.independents,
+    )  # fmt: skip
 
 
 def _with_group(data: Dataset, result: GroupResult) -> Dataset:

@@ -20,6 +20,7 @@ from maskwright.adjustment.constraints import (
 )
 from maskwright.adjustment.rows import Rows
 from maskwright.adjustment.system import RELATIVE, System, fetcher, system_of, violated
+from maskwright.data.columns import number_cells
 from maskwright.edits.edit import EditSet
 from maskwright.errors import InputError
 
@@ -289,6 +290,7 @@ def project(
     variables: Sequence[Variable],
     edits: EditSet,
     scale: NDArray[np.float64] | None = None,
+    companions: Mapping[str, NDArray[np.float64]] | None = None,
 ) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
     """Nearest points that satisfy all edits, before rounding; for plugins that want feasible values early.
 
@@ -302,6 +304,8 @@ def project(
         Edits on other variables are not looked at.
     scale : ndarray of shape (p,), optional
         Distances are measured in these units; by default standard deviations of `values`.
+    companions : mapping of name to ndarray of shape (n,), float64, optional
+        Numeric variables that edits read and that stay as they are.
 
     Returns
     -------
@@ -314,14 +318,15 @@ def project(
     InputError
         When `values` does not have one column for each variable.
     """
-    names = {variable.name for variable in variables}
+    beside = {name: number_cells(column, np.isnan(column), None) for name, column in (companions or {}).items()}
+    names = {variable.name for variable in variables} | set(beside)
     if values.ndim != 2 or values.shape[1] != len(variables):
         raise InputError(f"values have shape {values.shape}; {len(variables)} variables need one column each")
     if scale is None:
         spread = np.nanstd(values, axis=0, ddof=1) if len(values) > 1 else np.ones(len(variables))
         scale = np.where((spread > 0) & np.isfinite(spread), spread, 1.0)
     rules = EditSet(tuple(edit for edit in edits if set(edit.variables) <= names))
-    system = system_of(Rows(tuple(variables), {}), rules, scale, {})
+    system = system_of(Rows(tuple(variables), beside), rules, scale, {})
     failing = (
         np.logical_or.reduce(list(violated(system, values).values())) if len(rules) else np.zeros(len(values), bool)
     )

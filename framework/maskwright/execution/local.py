@@ -83,6 +83,8 @@ class GroupWork:
     edits : EditSet
     strata : ndarray of shape (n,), int64
         Codes 0..s-1.
+    companions : tuple of str
+        Variables that the method reads and leaves as they are.
     """
 
     step: int
@@ -92,6 +94,7 @@ class GroupWork:
     operators: tuple[str, ...]
     edits: EditSet
     strata: NDArray[np.int64]
+    companions: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, eq=False)
@@ -158,6 +161,7 @@ def protect_group(
     center = np.array([standard.center[name] for name in work.variables])
     scale = np.array([standard.scale[name] for name in work.variables])
     weights = _weights(data)
+    companions = {name: data.matrix([name])[:, 0] for name in work.companions}
     pieces = _pieces(work, values, center, scale, execution)
     shares = _Shares(progress, [len(piece) for piece in pieces])
 
@@ -168,6 +172,7 @@ def protect_group(
             operators=work.operators, weights=None if weights is None else _frozen(weights[records]),
             clusters=None if data.clusters is None else _frozen(data.clusters[records]),
             center=_frozen(center), scale=_frozen(scale), file_n=len(values), progress=shares.of(number),
+            companions={name: _frozen(column[records]) for name, column in companions.items()},
         )  # fmt: skip
         if observe is not None:
             observe(work.step, work.method.name, block, None)

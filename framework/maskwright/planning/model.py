@@ -54,6 +54,19 @@ class StepRequest:
         expected = None if self.method.expected_group is None else self.method.expected_group(self.params, n)
         return max((each for each in (self.k, expected) if each is not None), default=None)
 
+    @property
+    def dependents(self) -> tuple[str, ...]:
+        """Variables to mask that the method's own parameter lists; empty when it lists none."""
+        return self._listed(self.method.dependent_parameter)
+
+    @property
+    def independents(self) -> tuple[str, ...]:
+        """Variables that the method reads and leaves as they are."""
+        return self._listed(self.method.independent_parameter)
+
+    def _listed(self, parameter: str | None) -> tuple[str, ...]:
+        return () if parameter is None else tuple(getattr(self.params, parameter) or ())
+
 
 @dataclass(frozen=True, eq=False)
 class Group:

@@ -167,16 +167,19 @@ def _step_variables(
     step: StepRequest, known: Mapping[str, Variable], problems: list[Problem], number: int
 ) -> tuple[str, ...]:
     listed = [name for group in step.groups for name in group]
-    wanted = list(dict.fromkeys([*(step.variables or ()), *listed]))
+    wanted = list(dict.fromkeys([*(step.variables or ()), *step.dependents, *listed]))
     strangers = [name for name in wanted if name not in known]
     problems.extend(Problem(f"step {number}: {unknown_name('variable', name, known)}") for name in strangers)
     if len(set(listed)) < len(listed):
         problems.append(Problem(f"step {number}: a variable is listed in two groups"))
-    if step.variables is None:
+    problems.extend(_independent_problems(step, known, wanted, number))
+    if step.variables is None and not step.dependents:
         default = [
             name
             for name, variable in known.items()
-            if variable.is_numeric and variable.role in ("quasi_identifier", "confidential")
+            if variable.is_numeric
+            and variable.role in ("quasi_identifier", "confidential")
+            and name not in step.independents
         ]
         wanted = [name for name in known if name in default or name in wanted]
         if not wanted:
@@ -218,6 +221,29 @@ def _wrong_zeros(
             yield Problem(f"step {number}: structural_zeros: {said}")
         elif name in known and not known[name].is_numeric:
             yield Problem(f"step {number}: structural_zeros: {name!r} is {known[name].type}, not a number")
+
+
+def _independent_problems(
+    step: StepRequest, known: Mapping[str, Variable], wanted: Sequence[str], number: int
+) -> Iterator[Problem]:
+    """Mistakes in the variables that a method reads beside those it masks."""
+    if step.dependents and step.variables is not None and set(step.dependents) != set(step.variables):
+        yield Problem(
+            f"step {number}: 'variables' and '{step.method.dependent_parameter}' name different variables",
+            hint=f"leave 'variables' out: '{step.method.dependent_parameter}' says what is masked",
+        )
+    for name in step.independents:
+        variable = known.get(name)
+        if variable is None:
+            yield Problem(f"step {number}: {unknown_name('variable', name, known)}")
+        elif name in wanted:
+            yield Problem(f"step {number}: {name!r} is both masked and in '{step.method.independent_parameter}'")
+        elif not variable.is_numeric or variable.role == "identifier":
+            what = "an identifier" if variable.role == "identifier" else variable.type
+            yield Problem(
+                f"step {number}: method {step.method.name!r} reads numbers in '{step.method.independent_parameter}'; "
+                f"{name!r} is {what}"
+            )
 
 
 def _plan_group(

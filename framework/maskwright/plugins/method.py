@@ -91,6 +91,11 @@ class Method:
     partition_parameter : str or None
         Name of the parameter that names a partition plugin. The pipeline checks the name
         and its parameters; `maskwright.find_partition` gives the plugin.
+    dependent_parameter : str or None
+        Name of the parameter that lists the variables to mask; where it is empty, the step's variables are masked.
+    independent_parameter : str or None
+        Name of the parameter that lists numeric variables the method reads and leaves as they are: it finds them in
+        `Block.companions`.
     reference : str
     summary : str
     example : str
@@ -109,6 +114,8 @@ class Method:
     expected_group: Callable[[Any, int], int] | None = None
     counts_clusters: bool = False
     partition_parameter: str | None = None
+    dependent_parameter: str | None = None
+    independent_parameter: str | None = None
     reference: str = ""
     summary: str = ""
     example: str = ""

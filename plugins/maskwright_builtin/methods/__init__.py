@@ -5,5 +5,14 @@ from __future__ import annotations
 from maskwright_builtin.methods.fuzzy_microaggregation import FUZZY_MICROAGGREGATION
 from maskwright_builtin.methods.individual_ranking import INDIVIDUAL_RANKING
 from maskwright_builtin.methods.microaggregation import MICROAGGREGATION
+from maskwright_builtin.methods.synthetic import FUZZY_C_REGRESSION, IPSO, MICRO_HYBRID, MURALIDHAR_SARATHY
 
-METHODS = (FUZZY_MICROAGGREGATION, MICROAGGREGATION, INDIVIDUAL_RANKING)
+METHODS = (
+    FUZZY_C_REGRESSION,
+    FUZZY_MICROAGGREGATION,
+    INDIVIDUAL_RANKING,
+    IPSO,
+    MICRO_HYBRID,
+    MICROAGGREGATION,
+    MURALIDHAR_SARATHY,
+)

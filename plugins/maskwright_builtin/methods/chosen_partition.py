@@ -1,0 +1,45 @@
+"""A parameter that names a partition plugin."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from pydantic import BaseModel, Field, field_validator
+from pydantic import ValidationError as InvalidParams
+
+from maskwright import InputError, Partition, find_partition
+
+
+class PartitionChoice(BaseModel, extra="forbid", frozen=True):
+    """The partition that cuts records into clusters."""
+
+    partition: str | dict[str, dict[str, Any]] = Field(
+        default="mdav",
+        description="How records are cut into clusters: the name of a partition, or {name: {its parameters}}.",
+    )
+
+    @field_validator("partition")
+    @classmethod
+    def _one_partition(cls, partition: str | dict[str, dict[str, Any]]) -> str | dict[str, dict[str, Any]]:
+        if isinstance(partition, dict) and len(partition) != 1:
+            raise ValueError(f"name one partition, as in {{mdav: {{}}}}; there are {len(partition)}")
+        return partition
+
+
+def chosen_partition(chosen: str | dict[str, dict[str, Any]]) -> tuple[Partition, BaseModel]:
+    """Return the partition plugin that a parameter names, and its parameters.
+
+    Raises
+    ------
+    InputError
+        When there is no such partition, or its parameters are wrong.
+    """
+    name, given = (chosen, {}) if isinstance(chosen, str) else next(iter(chosen.items()))
+    partition = find_partition(name)
+    try:
+        return partition, partition.params.model_validate(given)
+    except InvalidParams as error:
+        said = "; ".join(
+            f"{'.'.join(str(part) for part in problem['loc'])}: {problem['msg']}" for problem in error.errors()
+        )
+        raise InputError(f"partition {name!r}: {said}") from error

@@ -1,0 +1,201 @@
+"""Synthetic values from fuzzy c-regression: each record takes the value that one of c linear models fits."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Literal
+
+import numpy as np
+from pydantic import Field
+
+from maskwright import Block, Masked, Method
+from maskwright_builtin.methods.fuzzy_clustering import fuzzy_c_means
+from maskwright_builtin.methods.fuzzy_clustering.starting import random_means
+from maskwright_builtin.methods.synthetic.c_regression import CRegression, fuzzy_c_regression
+from maskwright_builtin.methods.synthetic.regression import orthonormal_basis, regress
+from maskwright_builtin.methods.synthetic.roles import (
+    RegressionRoles,
+    independent_columns,
+    require_records,
+    require_spread,
+)
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    Floats = NDArray[np.float64]
+
+START_RECORDS = 20_000
+"""Records that the clustering to start from looks at, at most."""
+
+NEARLY_ALL = 0.99
+"""Share of a variable's variance from which on fitted values are called nearly the original ones."""
+
+
+class FuzzyCRegressionParams(RegressionRoles):
+    """Parameters of fuzzy c-regression."""
+
+    c: int = Field(
+        default=4,
+        ge=1,
+        strict=True,
+        description="Number of models. 1: one regression, as IPSO-A. Larger is nearer to the original, and riskier.",
+    )
+    models: Literal["per_variable", "joint"] = Field(
+        default="per_variable",
+        description="per_variable: each dependent has memberships of its own. joint: one for all; linear equalities "
+        "among the variables survive, and much more is lost.",
+    )
+    label: Literal["nearest", "draw"] = Field(
+        default="nearest",
+        description="Whose fitted value a record takes: the model of its highest membership (which tells on which side "
+        "of the other models it lay), or one drawn with its memberships.",
+    )
+    residuals: Literal["none", "resample"] = Field(
+        default="none",
+        description="resample: add the residual of another record of the same model, so that variances do not shrink.",
+    )
+    intercept: bool = Field(default=True, description="Whether models have a constant.")
+    m: float = Field(default=1.5, gt=1, le=100, description="Fuzziness of the memberships.")
+    tolerance: float = Field(default=1e-4, ge=0, description="Stop when no membership changes by more.")
+    max_iterations: int = Field(default=30, ge=1, strict=True, description="Stop after so many iterations.")
+
+
+def protect(block: Block, params: FuzzyCRegressionParams, rng: np.random.Generator) -> Masked:
+    """Replace the dependent variables by values that fuzzy c-regression fits.
+
+    Parameters
+    ----------
+    block : Block
+        Its variables are the dependents; the independents are companions.
+    params : FuzzyCRegressionParams
+    rng : numpy.random.Generator
+        For the clustering to start from, the draw of labels and the residuals.
+
+    Returns
+    -------
+    Masked
+        Memberships start from fuzzy c-means, of the same m, of the standardised dependent and independent variables.
+
+    Raises
+    ------
+    InputError
+        More models than a third of the records, missing cells, or a dependent that the independents determine.
+
+    References
+    ----------
+    Cano, I. and Torra, V. (2009): Generation of synthetic data by means of fuzzy c-regression. FUZZ-IEEE 2009,
+    1145-1150; what was run is worked out in section 4.2 of the definitions.
+    """
+    independents = independent_columns(block, params.independent)
+    whole = regress(block.values[None], independents[None])
+    require_records(
+        block.n,
+        max(3 * params.c, int(whole.design_rank[0]) + 2),
+        "three for each model, and more than a model has coefficients",
+    )
+    require_spread(block, whole)
+    design = _design(independents, intercept=params.intercept)
+    center = block.center if params.intercept else np.zeros(block.p)
+    targets = (block.values - center) / block.scale
+    sets = [slice(column, column + 1) for column in range(block.p)]
+    if params.models == "joint":
+        sets = [slice(0, block.p)]
+    fitted = np.empty_like(targets)
+    notes: dict[str, Any] = {"largest_iterations": 0, "not_converged": 0}
+    for number, columns in enumerate(sets):
+        start = _start(independents, targets[:, columns], params, rng)
+        found = fuzzy_c_regression(
+            design, targets[:, columns], start, m=params.m, tolerance=params.tolerance,
+            max_iterations=params.max_iterations,
+        )  # fmt: skip
+        fitted[:, columns] = _values(design, targets[:, columns], found, params, rng)
+        notes["largest_iterations"] = max(notes["largest_iterations"], len(found.objective))
+        notes["not_converged"] += int(found.change >= params.tolerance)
+        block.progress((number + 1) / len(sets))
+    notes |= _closeness(targets, fitted)
+    return Masked(values=fitted * block.scale + center, missing=block.missing.copy(), notes=notes)
+
+
+def _design(independents: Floats, *, intercept: bool) -> Floats:
+    """Orthogonal columns of mean square 1 that span the independents, and the constant."""
+    n = len(independents)
+    spread = np.sqrt(np.mean(independents**2, axis=0))
+    scaled = independents / np.where(spread > 0, spread, 1.0)
+    if intercept:
+        scaled = independents - independents.mean(axis=0)
+        deviation = scaled.std(axis=0)
+        scaled = scaled / np.where(deviation > 0, deviation, 1.0)
+    basis, rank = orthonormal_basis(scaled[None] / np.sqrt(n))
+    columns = basis[0][:, : int(rank[0])] * np.sqrt(n)
+    return np.ascontiguousarray(np.column_stack([np.ones(n), columns]) if intercept else columns)
+
+
+def _start(independents: Floats, targets: Floats, params: FuzzyCRegressionParams, rng: np.random.Generator) -> Floats:
+    """Memberships in the clusters of fuzzy c-means."""
+    n = len(targets)
+    if params.c == 1:
+        return np.ones((n, 1))
+    deviation = independents.std(axis=0, ddof=1)
+    points = np.column_stack(
+        [(independents - independents.mean(axis=0)) / np.where(deviation > 0, deviation, 1.0), targets]
+    )
+    some = points
+    if n > START_RECORDS:
+        some = points[np.sort(rng.choice(n, START_RECORDS, replace=False))]
+    clusters = fuzzy_c_means(some, random_means(some, params.c, rng), m=params.m, tolerance=1e-4, max_iterations=100)
+    memberships = np.empty((n, params.c))
+    for cluster, centroid in enumerate(clusters.centroids):
+        distance = np.maximum(np.einsum("np,np->n", points - centroid, points - centroid), 1e-100)
+        memberships[:, cluster] = np.log(distance)
+    memberships *= -1.0 / (params.m - 1.0)
+    memberships -= memberships.max(axis=1, keepdims=True)
+    np.exp(memberships, out=memberships)
+    memberships /= memberships.sum(axis=1, keepdims=True)
+    return memberships
+
+
+def _values(
+    design: Floats, targets: Floats, found: CRegression, params: FuzzyCRegressionParams, rng: np.random.Generator
+) -> Floats:
+    if params.label == "nearest":
+        labels = np.argmax(found.memberships, axis=1)
+    else:
+        reached = np.cumsum(found.memberships, axis=1)
+        drawn = rng.random(len(design))[:, None] * reached[:, -1:]
+        labels = np.minimum((reached <= drawn).sum(axis=1), params.c - 1)
+    fitted = np.empty_like(targets)
+    for label in range(params.c):
+        records = np.flatnonzero(labels == label)
+        fitted[records] = design[records] @ found.models[label]
+        if params.residuals == "resample" and len(records):
+            residuals = targets[records] - fitted[records]
+            fitted[records] += residuals[rng.permutation(len(records))]
+    return fitted
+
+
+def _closeness(targets: Floats, fitted: Floats) -> dict[str, Any]:
+    """How near the fitted values are to the original ones."""
+    total = np.sum((targets - targets.mean(axis=0)) ** 2, axis=0)
+    left = np.sum((targets - fitted) ** 2, axis=0)
+    explained = float(np.max(1 - left[total > 0] / total[total > 0], initial=0.0))
+    notes: dict[str, Any] = {"largest_share_explained": explained}
+    if explained > NEARLY_ALL:
+        notes["warning"] = (
+            f"a dependent variable comes out nearly as it was ({explained:.1%} of its variance): take fewer models or "
+            "independent variables, 'label: draw', or 'residuals: resample'"
+        )
+    return notes
+
+
+FUZZY_C_REGRESSION = Method(
+    name="fuzzy_c_regression",
+    protect=protect,
+    params=FuzzyCRegressionParams,
+    scope="all",
+    blockable=True,
+    dependent_parameter="dependent",
+    independent_parameter="independent",
+    reference="Cano and Torra (2009), FUZZ-IEEE, 1145-1150",
+    summary="Replaces dependent variables by the values that one of c regressions fits for each record.",
+    example="method: fuzzy_c_regression\nparams: {c: 4}\n",
+)

@@ -1,0 +1,195 @@
+"""Bringing synthetic values onto the edits without losing the means and covariances they were made to keep."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from pydantic import Field
+
+from maskwright import EditSet
+from maskwright_builtin.methods.synthetic.regression import square_factor
+from maskwright_builtin.methods.synthetic.roles import RegressionRoles
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from maskwright import Block
+    from maskwright_builtin.methods.synthetic.regression import Regression
+
+RESTORED = 1e-9
+"""Largest shift of a mean (in standard deviations) or a correlation at which the moments count as kept."""
+
+FINITE_FREE = frozenset({"linear", "range", "product", "governing"})
+"""Kinds of edit that do not need the values of the original file."""
+
+
+class MomentsAndEdits(RegressionRoles):
+    """Whether edits may cost the means and covariances."""
+
+    restore_moments: bool = Field(
+        default=False,
+        description="Look for values that satisfy the edits and keep means and covariances too, before the engine "
+        "adjusts what is left. The report says how far it came.",
+    )
+    max_rounds: int = Field(
+        default=200, ge=1, strict=True, description="For restore_moments: rounds of bringing values onto the one and the other."
+    )
+
+
+@dataclass(frozen=True)
+class Restored:
+    """How far values satisfy edits and moments together.
+
+    Attributes
+    ----------
+    rounds : int
+    before : float
+        Largest shift of a mean (in standard deviations of the dependent) or of a covariance (in products of standard
+        deviations) among dependents and independents that bringing the values onto the edits at once would cost.
+    after : float
+        The same after `rounds` rounds.
+    records : int
+        Records that broke an edit at first.
+    """
+
+    rounds: int
+    before: float
+    after: float
+    records: int
+
+
+def onto_edits(
+    block: Block, params: MomentsAndEdits, target: Regression, values: NDArray[np.float64], *, restore: bool = True
+) -> tuple[NDArray[np.float64], Restored | None]:
+    """Values on the edits that keep the moments, as near as alternating projections come.
+
+    Parameters
+    ----------
+    block : Block
+    params : MomentsAndEdits
+        Nothing is done without `restore_moments`.
+    target : Regression
+        Of the original block, a stack of one: its means, fitted values and residual cross products are kept.
+    values : ndarray of shape (n, L)
+        Synthetic values.
+    restore : bool
+        Whether these values keep moments in the first place.
+
+    Returns
+    -------
+    values : ndarray of shape (n, L)
+        On the edits as far as they can be projected on; what is left, and rounding, is the engine's.
+    restored : Restored or None
+
+    Notes
+    -----
+    Values on the edits are the nearest ones, in standardised distance. Values with the moments are F + QR nearest to
+    a given residual Z: with the singular value decomposition ZR' = USV', Q = UV' (orthogonal Procrustes problem).
+    The two are taken in turn until they agree. Where the set of records with these moments and edits is empty, they
+    do not, and the shift of the moments says by how much.
+    """
+    edits = EditSet(
+        tuple(
+            edit
+            for edit in block.edits
+            if edit.kind in FINITE_FREE and set(edit.variables) <= {*block.names, *block.companions}
+        )
+    )
+    if not (restore and params.restore_moments and len(edits)):
+        return values, None
+
+    # Its search trees take time to import: not before they are needed.
+    from maskwright import project
+
+    def feasible(points: NDArray[np.float64]) -> NDArray[np.float64]:
+        return project(points, block.variables, edits, block.scale, block.companions)[0]
+
+    scale = block.scale
+    current = feasible(values)
+    records = int(np.count_nonzero((current != values).any(axis=1)))
+    before = after = moments_shift(target, current, scale)
+    best, rounds = current, 0
+    while after > RESTORED and rounds < params.max_rounds:
+        rounds += 1
+        current = feasible(_with_moments(target, current, scale))
+        shift = moments_shift(target, current, scale)
+        if shift < after:
+            best, after = current, shift
+        block.progress(0.4 + 0.6 * rounds / params.max_rounds)
+    return best, Restored(rounds, before, after, records)
+
+
+def note_moments(restored: Restored | None) -> dict[str, Any]:
+    """What the run record should hold of it."""
+    if restored is None:
+        return {}
+    notes: dict[str, Any] = {
+        "records_brought_onto_edits": restored.records,
+        "largest_rounds": restored.rounds,
+        "largest_moment_shift_without_restoring": restored.before,
+        "largest_moment_shift": restored.after,
+    }
+    if restored.after > RESTORED:
+        notes["warning"] = (
+            f"the edits and the means and covariances could not both be kept in {restored.rounds} rounds: the edits are, "
+            f"and a mean or covariance is off by up to {restored.after:.2g} standard deviations (squared, for "
+            "covariances)"
+        )
+    return notes
+
+
+def moments_shift(target: Regression, values: NDArray[np.float64], scale: NDArray[np.float64]) -> float:
+    """Largest shift of a mean or covariance of the dependents, with each other and with the independents.
+
+    Parameters
+    ----------
+    target : Regression
+        A stack of one.
+    values : ndarray of shape (n, L)
+    scale : ndarray of shape (L,)
+        Standard deviations of the dependents; independents count in theirs.
+    """
+    n = len(values)
+    shift = np.abs(values.mean(axis=0) - target.mean[0, 0]) / scale
+    moved = (values - values.mean(axis=0)) / scale
+    kept = (target.fitted + target.residuals)[0] / scale
+    covariance = np.abs(moved.T @ moved - kept.T @ kept) / max(n - 1, 1)
+    across = np.abs(target.design[0].T @ (moved - kept)) / np.sqrt(max(n - 1, 1))
+    return float(max(shift.max(initial=0.0), covariance.max(initial=0.0), across.max(initial=0.0)))
+
+
+def _with_moments(target: Regression, values: NDArray[np.float64], scale: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Nearest values whose moments are those of the target."""
+    design = target.design[0]
+    free = (values - target.mean[0] - target.fitted[0]) / scale
+    free -= free.mean(axis=0)
+    free -= design @ (design.T @ free)
+    factor = target.factor[0] / scale
+    rank = int(target.residual_rank[0])
+    left, _, right = np.linalg.svd(free @ factor[:rank].T, full_matrices=False)
+    return np.asarray(target.mean[0] + target.fitted[0] + (left @ right @ factor[:rank]) * scale)
+
+
+def hybrid_factor(target: Regression, alpha: NDArray[np.float64]) -> tuple[NDArray[np.float64], float]:
+    """Factor of the residuals that a share `alpha` of the old ones leaves room for, and its smallest eigenvalue.
+
+    Parameters
+    ----------
+    target : Regression
+        A stack of one.
+    alpha : ndarray of shape (L, L)
+
+    Returns
+    -------
+    factor : ndarray of shape (1, L, L)
+    smallest : float
+        Of the cross products E'E - alpha E'E alpha', on the scale of correlations; negative: there is no such factor.
+    """
+    cross = target.residuals[0].T @ target.residuals[0]
+    length = np.sqrt(np.diag(cross))
+    length = np.where(length > 0, length, 1.0)
+    left = (cross - alpha @ cross @ alpha.T) / np.outer(length, length)
+    factor, smallest = square_factor(((left + left.T) / 2)[None])
+    return factor * length, float(smallest[0])

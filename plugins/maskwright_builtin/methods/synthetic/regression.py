@@ -1,0 +1,196 @@
+"""Least squares that bear dependent columns, and residuals drawn anew with the covariance of the old ones.
+
+All functions take stacks: a leading axis of b sets of m records each, regressed set by set. One file is a stack of one.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    Floats = NDArray[np.float64]
+
+ROUNDING = 64 * np.finfo(np.float64).eps
+"""Singular values below this, times the largest and the square root of the number of records, are rounding noise."""
+
+
+@dataclass(frozen=True, eq=False)
+class Regression:
+    """Regression of dependents on an intercept and independents.
+
+    Attributes
+    ----------
+    mean : ndarray of shape (b, 1, L)
+        Of the dependents.
+    fitted : ndarray of shape (b, m, L)
+        Fitted values less `mean`.
+    residuals : ndarray of shape (b, m, L)
+    factor : ndarray of shape (b, L, L)
+        R with R'R = E'E for the residuals E: singular values times right singular vectors, rows beyond the rank 0.
+    residual_rank, design_rank, joint_rank : ndarray of shape (b,), int64
+        Ranks of the residuals, of the independents, and of independents and dependents together, without the intercept.
+    basis : ndarray of shape (b, m, r)
+        Orthonormal columns that span the independents and dependents, without the intercept; spare columns are 0.
+    design : ndarray of shape (b, m, p)
+        Likewise, of the independents alone.
+    """
+
+    mean: Floats
+    fitted: Floats
+    residuals: Floats
+    factor: Floats
+    residual_rank: NDArray[np.int64]
+    design_rank: NDArray[np.int64]
+    joint_rank: NDArray[np.int64]
+    basis: Floats
+    design: Floats
+
+
+def regress(dependents: Floats, independents: Floats) -> Regression:
+    """Regress dependents on an intercept and independents, whatever their ranks.
+
+    Parameters
+    ----------
+    dependents : ndarray of shape (b, m, L), float64
+    independents : ndarray of shape (b, m, p), float64
+        p may be 0: then the fitted value is the mean.
+
+    Notes
+    -----
+    Columns are centred and scaled first, and bases come from orthogonal decompositions: a Gram matrix is never formed
+    nor inverted, so that columns that depend on each other exactly, or lie at an offset of 1e8, do no harm.
+    """
+    mean = dependents.mean(axis=1, keepdims=True)
+    centred = dependents - mean
+    # A second pass takes away what the rounding of the first mean left.
+    mean = mean + centred.mean(axis=1, keepdims=True)
+    centred = dependents - mean
+    scaled, spread = _unit_columns(centred, dependents)
+    others = independents - independents.mean(axis=1, keepdims=True)
+    others = others - others.mean(axis=1, keepdims=True)
+    design, design_rank = orthonormal_basis(_unit_columns(others, independents)[0])
+    fitted = design @ (_transposed(design) @ scaled)
+    residuals = scaled - fitted
+    residuals -= design @ (_transposed(design) @ residuals)
+    left, sizes, right = _svd(residuals)
+    # Relative to the columns, which have length 1: what remains of a column that the design explains is rounding.
+    kept = sizes > ROUNDING * np.sqrt(dependents.shape[1])
+    sizes = np.where(kept, sizes, 0.0)
+    residual_rank = np.asarray(kept.sum(axis=1), dtype=np.int64)
+    return Regression(
+        mean=mean,
+        fitted=fitted * spread,
+        residuals=residuals * spread,
+        factor=_square(sizes[:, :, None] * right) * spread,
+        residual_rank=residual_rank,
+        design_rank=design_rank,
+        joint_rank=design_rank + residual_rank,
+        basis=np.concatenate([design, left * kept[:, None, :]], axis=2),
+        design=design,
+    )
+
+
+def new_residuals(noise: Floats, avoid: Floats, factor: Floats, rank: NDArray[np.int64]) -> Floats:
+    """Residuals made of noise, with mean 0 and cross products ``factor' factor``, orthogonal to given columns.
+
+    Parameters
+    ----------
+    noise : ndarray of shape (b, m, L), float64
+        Standard normal draws.
+    avoid : ndarray of shape (b, m, r)
+        Orthonormal columns, orthogonal to the intercept.
+    factor : ndarray of shape (b, L, L)
+    rank : ndarray of shape (b,), int64
+        Rank of `factor`; at least as many dimensions must be left beside `avoid` and the intercept.
+
+    Returns
+    -------
+    ndarray of shape (b, m, L)
+    """
+    columns = int(rank.max(initial=0))
+    if columns == 0:
+        return np.zeros_like(noise)
+    free = noise[:, :, :columns] - noise[:, :, :columns].mean(axis=1, keepdims=True)
+    # Twice is enough: the second pass removes what cancellation left of the first.
+    for _ in range(2):
+        free -= avoid @ (_transposed(avoid) @ free)
+        free -= free.mean(axis=1, keepdims=True)
+    orthonormal, _ = np.linalg.qr(free)
+    return np.asarray(orthonormal @ factor[:, :columns, :])
+
+
+def orthonormal_basis(columns: Floats) -> tuple[Floats, NDArray[np.int64]]:
+    """Orthonormal columns that span the given ones, those beyond the rank 0; and the rank.
+
+    Parameters
+    ----------
+    columns : ndarray of shape (b, m, p), float64
+        Of about equal lengths.
+
+    Returns
+    -------
+    basis : ndarray of shape (b, m, min(m, p))
+    rank : ndarray of shape (b,), int64
+    """
+    if columns.shape[2] == 0:
+        return np.zeros((*columns.shape[:2], 0)), np.zeros(len(columns), dtype=np.int64)
+    left, sizes, _ = _svd(columns)
+    kept = sizes > ROUNDING * np.sqrt(columns.shape[1]) * np.maximum(sizes[:, :1], 1.0)
+    return left * kept[:, None, :], np.asarray(kept.sum(axis=1), dtype=np.int64)
+
+
+def square_factor(cross: Floats) -> tuple[Floats, Floats]:
+    """Factor R with R'R = `cross`, by eigenvalues, and the smallest eigenvalue; negative ones count as 0.
+
+    Parameters
+    ----------
+    cross : ndarray of shape (b, L, L)
+        Symmetric.
+
+    Returns
+    -------
+    factor : ndarray of shape (b, L, L)
+        Largest eigenvalue first, so that rows beyond the rank are 0.
+    smallest : ndarray of shape (b,)
+    """
+    values, vectors = np.linalg.eigh(cross)
+    values, vectors = values[:, ::-1], vectors[:, :, ::-1]
+    noise = ROUNDING * np.maximum(values[:, :1], 0.0)
+    sizes = np.sqrt(np.where(values > noise, values, 0.0))
+    return sizes[:, :, None] * _transposed(vectors), values[:, -1]
+
+
+def _svd(columns: Floats) -> tuple[Floats, Floats, Floats]:
+    """Thin singular value decomposition; tall stacks by way of QR, which is several times faster."""
+    if columns.shape[1] > 2 * columns.shape[2] > 0:
+        orthonormal, triangle = np.linalg.qr(columns)
+        left, sizes, right = np.linalg.svd(triangle, full_matrices=False)
+        return orthonormal @ left, sizes, right
+    left, sizes, right = np.linalg.svd(columns, full_matrices=False)
+    return left, sizes, right
+
+
+def _square(factor: Floats) -> Floats:
+    """Zero rows below, where there were fewer records than dependents."""
+    b, rows, columns = factor.shape
+    if rows == columns:
+        return factor
+    return np.concatenate([factor, np.zeros((b, columns - rows, columns))], axis=1)
+
+
+def _unit_columns(centred: Floats, raw: Floats) -> tuple[Floats, Floats]:
+    """Centred columns scaled to length 1, or to 0 where only rounding noise is left, and the lengths."""
+    length = np.sqrt(np.einsum("bmp,bmp->bp", centred, centred))
+    noise = ROUNDING * np.sqrt(raw.shape[1]) * np.abs(raw).max(axis=1, initial=0.0)
+    varies = length > noise
+    length = np.where(varies, length, 1.0)[:, None, :]
+    return np.where(varies[:, None, :], centred / length, 0.0), length
+
+
+def _transposed(stack: Floats) -> Floats:
+    return stack.transpose(0, 2, 1)
