@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -81,33 +82,34 @@ def fuzzy_c_regression(
     Hathaway, R. J. and Bezdek, J. C. (1993): Switching regression models and fuzzy clustering. IEEE Transactions on
     Fuzzy Systems 1(3), 195-204.
     """
-    weights = memberships**m
-    gram = np.einsum("nc,na,nb->cab", weights, design, design, optimize=True)
-    models = _solve(gram, np.einsum("nc,na,nl->cal", weights, design, targets, optimize=True))
+    c, q, outputs = memberships.shape[1], design.shape[1], targets.shape[1]
+    both = np.concatenate([design, targets], axis=1)
+    first = np.stack([(design * (column**m)[:, None]).T @ both for column in memberships.T])
+    del both
+    models = _solve(first[:, :, :q], first[:, :, q:])
+    lower = np.tril_indices(q)
     pieces = [slice(start, start + RECORDS_AT_ONCE) for start in range(0, len(design), RECORDS_AT_ONCE)]
     objective: list[float] = []
-    change = np.inf
-    with ThreadPoolExecutor(THREADS) as pool:
+
+    def run(piece: slice, fixed: Floats) -> tuple[float, float, Floats]:
+        sums = np.zeros((c, len(lower[0]) + q * outputs))
+        return (*regress_records(design[piece], targets[piece], fixed, m, memberships[piece], sums), sums)
+
+    with ThreadPoolExecutor(min(THREADS, len(pieces))) as pool:
         for iteration in range(max_iterations):
-            fixed = models
-
-            def run(piece: slice, fixed: Floats = fixed) -> tuple[float, float, Floats, Floats]:
-                gram, cross = np.zeros((len(fixed), *gram_shape)), np.zeros_like(fixed)
-                found = regress_records(design[piece], targets[piece], fixed, m, memberships[piece], gram, cross)
-                return (*found, gram, cross)
-
-            gram_shape = gram.shape[1:]
-            parts = list(pool.map(run, pieces))
+            fixed = np.ascontiguousarray(models.transpose(2, 1, 0))
+            parts = list(pool.map(partial(run, fixed=fixed), pieces))
             objective.append(float(sum(part[0] for part in parts)))
             change = max(part[1] for part in parts)
             if progress is not None:
                 progress((iteration + 1) / max_iterations)
-            if change < tolerance:
+            if change < tolerance or iteration + 1 == max_iterations:
                 break
-            triangle = np.sum([part[2] for part in parts], axis=0)
-            whole = triangle + np.tril(triangle, -1).transpose(0, 2, 1)
-            models = _solve(whole, np.sum([part[3] for part in parts], axis=0))
-    return CRegression(fixed, memberships, np.array(objective), float(change))
+            sums = np.sum([part[2] for part in parts], axis=0)
+            gram = np.empty((c, q, q))
+            gram[:, lower[0], lower[1]] = gram[:, lower[1], lower[0]] = sums[:, : len(lower[0])]
+            models = _solve(gram, sums[:, len(lower[0]) :].reshape(c, outputs, q).transpose(0, 2, 1))
+    return CRegression(models, memberships, np.array(objective), float(change))
 
 
 def _solve(gram: Floats, cross: Floats) -> Floats:

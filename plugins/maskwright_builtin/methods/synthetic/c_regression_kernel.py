@@ -19,13 +19,7 @@ SMALLEST = 1e-100
 
 @njit(cache=True, nogil=True)
 def regress_records(
-    design: Floats,
-    targets: Floats,
-    models: Floats,
-    m: float,
-    memberships: Floats,
-    gram: Floats,
-    cross: Floats,
+    design: Floats, targets: Floats, models: Floats, m: float, memberships: Floats, sums: Floats
 ) -> tuple[float, float]:
     """Memberships of records in models, and the sums that the next models come from.
 
@@ -33,15 +27,14 @@ def regress_records(
     ----------
     design : ndarray of shape (n, q)
     targets : ndarray of shape (n, L)
-    models : ndarray of shape (c, q, L)
+    models : ndarray of shape (L, q, c)
+        The last axis runs over models, so that the residuals of a record in all of them are one vector.
     m : float
         Fuzziness, above 1.
     memberships : ndarray of shape (n, c)
         Overwritten.
-    gram : ndarray of shape (c, q, q)
-        The lower triangles receive the sums of ``u ** m z z'``.
-    cross : ndarray of shape (c, q, L)
-        Receives the sums of ``u ** m z y'``.
+    sums : ndarray of shape (c, q (q + 1) / 2 + q L)
+        Receives the sums of ``u ** m z_a z_b`` for b <= a, then those of ``u ** m z_a y_l``.
 
     Returns
     -------
@@ -51,37 +44,48 @@ def regress_records(
         Largest change of a membership.
     """
     n, q = design.shape
-    c, outputs = models.shape[0], targets.shape[1]
-    errors = np.empty(c)
+    outputs, c = models.shape[0], models.shape[2]
+    width = sums.shape[1]
+    errors, residuals, products = np.empty(c), np.empty(c), np.empty(width)
     power = 1.0 / (m - 1.0)
     half = m == 1.5
     objective = change = 0.0
     for row in range(n):
+        for i in range(c):
+            errors[i] = 0.0
+        for output in range(outputs):
+            for i in range(c):
+                residuals[i] = targets[row, output]
+            for a in range(q):
+                z = design[row, a]
+                for i in range(c):
+                    residuals[i] -= z * models[output, a, i]
+            for i in range(c):
+                errors[i] += residuals[i] * residuals[i]
         smallest = np.inf
         for i in range(c):
-            total = 0.0
-            for output in range(outputs):
-                value = targets[row, output]
-                for a in range(q):
-                    value -= design[row, a] * models[i, a, output]
-                total += value * value
-            errors[i] = max(total, SMALLEST)
+            errors[i] = max(errors[i], SMALLEST)
             smallest = min(smallest, errors[i])
         total = 0.0
         for i in range(c):
             ratio = smallest / errors[i]
-            total += ratio * ratio if half else math.pow(ratio, power)
+            residuals[i] = ratio * ratio if half else math.pow(ratio, power)
+            total += residuals[i]
+        place = 0
+        for a in range(q):
+            for b in range(a + 1):
+                products[place] = design[row, a] * design[row, b]
+                place += 1
+        for output in range(outputs):
+            for a in range(q):
+                products[place] = design[row, a] * targets[row, output]
+                place += 1
         for i in range(c):
-            ratio = smallest / errors[i]
-            u = (ratio * ratio if half else math.pow(ratio, power)) / total
+            u = residuals[i] / total
             change = max(change, abs(u - memberships[row, i]))
             memberships[row, i] = u
             weight = u * math.sqrt(u) if half else math.pow(u, m)
             objective += weight * errors[i]
-            for a in range(q):
-                share = weight * design[row, a]
-                for b in range(a + 1):
-                    gram[i, a, b] += share * design[row, b]
-                for output in range(outputs):
-                    cross[i, a, output] += share * targets[row, output]
+            for place in range(width):
+                sums[i, place] += weight * products[place]
     return objective, change

@@ -24,14 +24,14 @@ if TYPE_CHECKING:
 
     Floats = NDArray[np.float64]
 
-START_RECORDS = 20_000
+START_RECORDS = 5_000
 """Records that the clustering to start from looks at, at most."""
 
 NEARLY_ALL = 0.99
 """Share of a variable's variance from which on fitted values are called nearly the original ones."""
 
 
-class FuzzyCRegressionParams(RegressionRoles):
+class FuzzyCRegressionParams(RegressionRoles, frozen=True):
     """Parameters of fuzzy c-regression."""
 
     c: int = Field(
@@ -142,7 +142,9 @@ def _start(independents: Floats, targets: Floats, params: FuzzyCRegressionParams
     some = points
     if n > START_RECORDS:
         some = points[np.sort(rng.choice(n, START_RECORDS, replace=False))]
-    clusters = fuzzy_c_means(some, random_means(some, params.c, rng), m=params.m, tolerance=1e-4, max_iterations=100)
+    # One thread: so few records are clustered sooner than threads are started.
+    first = random_means(some, params.c, rng, threads=1)
+    clusters = fuzzy_c_means(some, first, m=params.m, tolerance=1e-4, max_iterations=50, threads=1)
     memberships = np.empty((n, params.c))
     for cluster, centroid in enumerate(clusters.centroids):
         distance = np.maximum(np.einsum("np,np->n", points - centroid, points - centroid), 1e-100)

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 
-class IpsoParams(MomentsAndEdits):
+class IpsoParams(MomentsAndEdits, frozen=True):
     """Parameters of IPSO."""
 
     variant: Literal["A", "B", "C"] = Field(

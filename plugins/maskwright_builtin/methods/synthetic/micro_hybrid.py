@@ -25,7 +25,7 @@ UNCHANGED = 1e-9
 """A synthetic value this near to the original, in standard deviations, counts as unchanged."""
 
 
-class MicroHybridParams(MomentsAndEdits, PartitionChoice):
+class MicroHybridParams(MomentsAndEdits, PartitionChoice, frozen=True):
     """Parameters of MicroHybrid."""
 
     k: int = Field(
@@ -38,8 +38,8 @@ class MicroHybridParams(MomentsAndEdits, PartitionChoice):
     )
     uncorrelated: bool = Field(
         default=True,
-        description="New residuals have no correlation with the old ones of their cluster. false needs smaller clusters "
-        "and protects less.",
+        description="New residuals have no correlation with the old ones of their cluster. false needs smaller "
+        "clusters and protects less.",
     )
 
 

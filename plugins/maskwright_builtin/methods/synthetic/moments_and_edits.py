@@ -18,14 +18,14 @@ if TYPE_CHECKING:
     from maskwright import Block
     from maskwright_builtin.methods.synthetic.regression import Regression
 
-RESTORED = 1e-9
+RESTORED = 1e-6
 """Largest shift of a mean (in standard deviations) or a correlation at which the moments count as kept."""
 
 FINITE_FREE = frozenset({"linear", "range", "product", "governing"})
 """Kinds of edit that do not need the values of the original file."""
 
 
-class MomentsAndEdits(RegressionRoles):
+class MomentsAndEdits(RegressionRoles, frozen=True):
     """Whether edits may cost the means and covariances."""
 
     restore_moments: bool = Field(
@@ -34,7 +34,10 @@ class MomentsAndEdits(RegressionRoles):
         "adjusts what is left. The report says how far it came.",
     )
     max_rounds: int = Field(
-        default=200, ge=1, strict=True, description="For restore_moments: rounds of bringing values onto the one and the other."
+        default=200,
+        ge=1,
+        strict=True,
+        description="For restore_moments: rounds of bringing values onto the one and the other.",
     )
 
 
@@ -133,8 +136,8 @@ def note_moments(restored: Restored | None) -> dict[str, Any]:
     }
     if restored.after > RESTORED:
         notes["warning"] = (
-            f"the edits and the means and covariances could not both be kept in {restored.rounds} rounds: the edits are, "
-            f"and a mean or covariance is off by up to {restored.after:.2g} standard deviations (squared, for "
+            f"the edits and the means and covariances could not both be kept in {restored.rounds} rounds: the edits "
+            f"are, and a mean or covariance is off by up to {restored.after:.2g} standard deviations (squared, for "
             "covariances)"
         )
     return notes

@@ -24,13 +24,14 @@ INDEFINITE = -1e-9
 """Eigenvalues above this, on the scale of correlations, are 0 but for rounding."""
 
 
-class MuralidharSarathyParams(MomentsAndEdits):
+class MuralidharSarathyParams(MomentsAndEdits, frozen=True):
     """Parameters of Muralidhar-Sarathy hybrid data."""
 
     alpha: float | dict[str, float] | tuple[tuple[float, ...], ...] = Field(
         default=0.5,
         description="Share of the original residual that is kept: a number from 0 (synthetic) to 1 (the original); "
-        "or one for each variable, as {variable: share}; or a whole matrix, a list for each dependent, in file order.",
+        "or one for each variable, as {variable: share}; or a whole matrix, a list for each dependent "
+        "in file order, for variables in standard deviations.",
     )
 
     @field_validator("alpha")
@@ -89,8 +90,8 @@ def protect(block: Block, params: MuralidharSarathyParams, rng: np.random.Genera
     if smallest < INDEFINITE:
         raise InputError(
             "alpha leaves no room for noise: what the residuals keep varies more than the residuals, in some direction "
-            f"(smallest eigenvalue of R - alpha R alpha' on the scale of correlations: {smallest:.3g}). Take shares that "
-            "are nearer to each other, or one share for all"
+            f"(smallest eigenvalue of R - alpha R alpha' on the scale of correlations: {smallest:.3g}). Take shares "
+            "that are nearer to each other, or one share for all"
         )
     noise = rng.standard_normal(found.fitted.shape)
     block.progress(0.4)
@@ -117,7 +118,7 @@ def _alpha_matrix(block: Block, params: MuralidharSarathyParams) -> NDArray[np.f
     if isinstance(alpha, tuple):
         if len(alpha) != block.p:
             raise InputError(f"alpha has {len(alpha)} rows; there are {block.p} dependent variables")
-        return np.array(alpha, dtype=np.float64)
+        return np.array(alpha, dtype=np.float64) * block.scale[:, None] / block.scale
     return float(alpha) * np.eye(block.p)
 
 

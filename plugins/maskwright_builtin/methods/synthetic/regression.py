@@ -15,6 +15,9 @@ if TYPE_CHECKING:
 
     Floats = NDArray[np.float64]
 
+TALL = 10
+"""Records for each column from which on random columns are certain to be far from dependent."""
+
 ROUNDING = 64 * np.finfo(np.float64).eps
 """Singular values below this, times the largest and the square root of the number of records, are rounding noise."""
 
@@ -116,11 +119,15 @@ def new_residuals(noise: Floats, avoid: Floats, factor: Floats, rank: NDArray[np
     if columns == 0:
         return np.zeros_like(noise)
     free = noise[:, :, :columns] - noise[:, :, :columns].mean(axis=1, keepdims=True)
+    tall = noise.shape[1] > TALL * (columns + avoid.shape[2])
     # Twice is enough: the second pass removes what cancellation left of the first.
     for _ in range(2):
         free -= avoid @ (_transposed(avoid) @ free)
         free -= free.mean(axis=1, keepdims=True)
-    orthonormal, _ = np.linalg.qr(free)
+        if tall:
+            # Noise with room to spare is far from dependent, so that its Gram matrix does no harm, and is faster.
+            free = free @ _transposed(np.linalg.inv(np.linalg.cholesky(_transposed(free) @ free)))
+    orthonormal = free if tall else np.linalg.qr(free)[0]
     return np.asarray(orthonormal @ factor[:, :columns, :])
 
 

@@ -53,15 +53,15 @@ def independent_columns(block: Block, names: Sequence[str]) -> NDArray[np.float6
     strangers = [name for name in names if name not in block.companions]
     if strangers:
         raise InputError(f"the independent variables {', '.join(strangers)} are not in the data of this step")
-    columns = (
-        np.column_stack([block.companions[name] for name in names]) if names else np.zeros((block.n, 0))
-    ).astype(np.float64)
+    columns = (np.column_stack([block.companions[name] for name in names]) if names else np.zeros((block.n, 0))).astype(
+        np.float64
+    )
     holes = [name for name, column in zip(names, columns.T, strict=True) if not np.isfinite(column).all()]
     holes += [name for name, gone in zip(block.names, block.missing.T, strict=True) if gone.any()]
     if holes:
         raise InputError(
-            f"regression takes no missing cells; there are some in {', '.join(holes)}. Leave these variables or records "
-            "out, or impute them first"
+            f"regression takes no missing cells; there are some in {', '.join(holes)}. Leave these variables or "
+            "records out, or impute them first"
         )
     return columns
 

@@ -1,0 +1,231 @@
+"""IPSO, MicroHybrid and Muralidhar-Sarathy hybrids: what they keep exactly, and when they refuse."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import maskwright as mw
+from maskwright import Block, InputError, Variable
+from maskwright.plugins.registry import find_method
+
+DEPENDENT, INDEPENDENT = ("a", "b", "c"), ("x", "y")
+ROLES = {"dependent": DEPENDENT, "independent": INDEPENDENT}
+EXACT = [
+    ("ipso", {"variant": "C"}),
+    ("ipso", {"variant": "C", "uncorrelated": False}),
+    ("micro_hybrid", {"k": 9}),
+    ("micro_hybrid", {"k": 6, "uncorrelated": False}),
+    ("micro_hybrid", {"k": 20, "partition": "mdav"}),
+    ("micro_hybrid", {"k": 10_000}),
+    ("muralidhar_sarathy", {"alpha": 0.0}),
+    ("muralidhar_sarathy", {"alpha": 0.7}),
+    ("muralidhar_sarathy", {"alpha": {"a": 0.5, "b": 0.45, "c": 0.5}}),
+    ("muralidhar_sarathy", {"alpha": ((0.5, 0.0, 0.02), (0.0, 0.5, 0.0), (0.02, 0.0, 0.5))}),
+]
+
+
+def frame(n: int = 120, seed: int = 0, offset: float = 0.0) -> pd.DataFrame:
+    """Three dependents with skewed residuals and two independents."""
+    rng = np.random.default_rng(seed)
+    x, y = rng.normal(size=n), rng.exponential(size=n)
+    columns = {
+        "a": 2 * x + y + rng.exponential(size=n), "b": -x + rng.normal(size=n), "c": 3 * y + rng.gamma(2.0, size=n),
+        "x": x, "y": y,
+    }  # fmt: skip
+    return pd.DataFrame(columns) * [1.0, 1000.0, 1e-3, 1.0, 10.0] + offset
+
+
+def moments_apart(first: pd.DataFrame, second: pd.DataFrame) -> float:
+    """Largest difference of means and covariances, in standard deviations of the first."""
+    a, b = first.to_numpy(float), second[first.columns].to_numpy(float)
+    spread = a.std(axis=0, ddof=1)
+    spread = np.where(spread > 0, spread, 1.0)
+    means = np.abs(a.mean(axis=0) - b.mean(axis=0)) / spread
+    covariances = np.abs(np.cov(a.T) - np.cov(b.T)) / np.outer(spread, spread)
+    return float(max(means.max(), covariances.max()))
+
+
+@pytest.mark.parametrize(("method", "params"), EXACT)
+@settings(max_examples=8, deadline=None)
+@given(seed=st.integers(0, 10_000))
+def test_means_and_covariances_are_exact_and_the_independents_stay(method, params, seed):
+    data = frame(seed=seed)
+    masked = mw.protect(data, method, seed=seed, params={**params, **ROLES})
+    assert moments_apart(data, masked) < 1e-9
+    pd.testing.assert_frame_equal(masked[list(INDEPENDENT)], data[list(INDEPENDENT)])
+    assert not np.isclose(masked["a"], data["a"], rtol=1e-6).any()
+
+
+@pytest.mark.parametrize(("method", "params"), EXACT)
+def test_large_offsets_do_no_harm(method, params):
+    data = frame(offset=1e8)
+    data["b"] = frame()["b"] + 1e8
+    masked = mw.protect(data, method, seed=1, params={**params, **ROLES})
+    # The spread of c is 1e-3 of a unit at an offset of 1e8: only 5 digits of it are in the data.
+    columns = ["a", "b", "x", "y"]
+    assert moments_apart(data[columns], masked[columns]) < 1e-6
+
+
+@pytest.mark.parametrize("method", ["ipso", "micro_hybrid", "muralidhar_sarathy", "fuzzy_c_regression"])
+def test_the_seed_decides(method):
+    data = frame()
+    params = {**ROLES, "c": 3, "label": "draw"} if method == "fuzzy_c_regression" else ROLES
+    first, again, other = (mw.protect(data, method, seed=seed, params=params) for seed in (1, 1, 2))
+    pd.testing.assert_frame_equal(first, again)
+    assert not np.isclose(first["a"], other["a"]).all()
+
+
+def test_variant_a_is_least_squares_with_and_without_a_column_that_depends_on_others():
+    data = frame()
+    data["z"] = data["x"] - 2 * data["y"]
+    design = np.column_stack([np.ones(len(data)), data[["x", "y"]]])
+    expected = design @ np.linalg.lstsq(design, data[list(DEPENDENT)], rcond=None)[0]
+    for independent in (("x", "y"), ("x", "y", "z")):
+        masked = mw.protect(
+            data, "ipso", seed=1, params={"variant": "A", "dependent": DEPENDENT, "independent": independent}
+        )
+        np.testing.assert_allclose(masked[list(DEPENDENT)], expected, rtol=1e-9)
+
+
+def test_variant_b_keeps_coefficients_and_the_size_of_residuals():
+    data = frame(n=4000)
+    masked = mw.protect(data, "ipso", seed=1, params={"variant": "B", **ROLES})
+    design = np.column_stack([np.ones(len(data)), data[list(INDEPENDENT)]])
+    before, left_before, *_ = np.linalg.lstsq(design, data[list(DEPENDENT)], rcond=None)
+    after, left_after, *_ = np.linalg.lstsq(design, masked[list(DEPENDENT)], rcond=None)
+    np.testing.assert_allclose(after, before, rtol=1e-9)
+    np.testing.assert_allclose(left_after, left_before, rtol=0.15)
+    assert not np.allclose(left_after, left_before, rtol=1e-6)
+
+
+def test_without_independents_the_moments_of_the_dependents_stay():
+    data = frame()
+    masked = mw.protect(data, "ipso", seed=1)
+    assert moments_apart(data, masked) < 1e-9
+    means = mw.protect(data, "ipso", seed=1, params={"variant": "A"})
+    np.testing.assert_allclose(means, np.broadcast_to(data.mean(), data.shape), rtol=1e-9, atol=1e-12)
+
+
+def test_new_residuals_have_no_correlation_with_the_old_ones():
+    data = frame()
+    masked = mw.protect(data, "ipso", seed=3, params=ROLES)
+    fitted = mw.protect(data, "ipso", seed=3, params={"variant": "A", **ROLES})
+    old, new = (each[list(DEPENDENT)] - fitted[list(DEPENDENT)] for each in (data, masked))
+    across = old.T.to_numpy() @ new.to_numpy() / np.outer(old.std(), new.std()) / len(data)
+    assert np.abs(across).max() < 1e-9
+
+
+@pytest.mark.parametrize(
+    ("method", "params"),
+    [("ipso", {"variant": "A"}), ("ipso", {}), ("micro_hybrid", {"k": 12}), ("muralidhar_sarathy", {})],
+)
+def test_linear_equalities_survive_without_adjustment(method, params):
+    """Also equalities that join dependents and independents."""
+    data = frame()
+    data["total"] = data["a"] + data["b"] - 2 * data["x"]
+    dependent = (*DEPENDENT, "total")
+    masked = mw.protect(data, method, seed=1, params={"dependent": dependent, "independent": INDEPENDENT, **params})
+    np.testing.assert_allclose(masked["total"], masked["a"] + masked["b"] - 2 * masked["x"], rtol=1e-9, atol=1e-9)
+
+
+def test_muralidhar_sarathy_mixes_original_and_synthetic():
+    data = frame()
+    near, far = (
+        mw.protect(data, "muralidhar_sarathy", seed=1, params={"alpha": alpha, **ROLES}) for alpha in (0.99, 0.1)
+    )
+    assert np.corrcoef(near["b"], data["b"])[0, 1] > 0.98 > np.corrcoef(far["b"], data["b"])[0, 1]
+    block = Block(
+        data.to_numpy(), np.zeros(data.shape, bool), tuple(map(Variable, data)), center=np.zeros(5), scale=np.ones(5)
+    )
+    method = find_method("muralidhar_sarathy")
+    same = method.protect(block, method.params(alpha=1.0), np.random.default_rng(0))
+    np.testing.assert_allclose(same.values, data, rtol=1e-9, atol=1e-9)
+    assert "nothing is protected" in same.notes["warning"]
+
+
+def test_the_change_of_third_moments_stays_below_its_bound():
+    rng = np.random.default_rng(5)
+    values = rng.lognormal(sigma=1.5, size=(300, 3))
+    block = Block(
+        values,
+        np.zeros(values.shape, bool),
+        tuple(map(Variable, "abc")),
+        center=values.mean(axis=0),
+        scale=values.std(axis=0, ddof=1),
+    )
+    method = find_method("micro_hybrid")
+    for k in (7, 20, 100, 300):
+        notes = method.protect(block, method.params(k=k), np.random.default_rng(k)).notes
+        assert 0 < notes["largest_third_moment_shift"] <= notes["largest_third_moment_bound"]
+
+
+@pytest.mark.parametrize(
+    ("method", "params", "message"),
+    [
+        ("ipso", {"dependent": ("a",), "independent": ("a",)}, "a: dependent and independent at once"),
+        ("ipso", {"dependent": ("a", "a")}, "dependent: a variable is listed twice"),
+        ("ipso", {"dependent": ("aa",)}, "'aa'.*'a'"),
+        ("ipso", {"independent": ("xx",)}, "'xx'.*'x'"),
+        ("ipso", {"independent": ("text",)}, "'text' is nominal"),
+        ("ipso", {"dependent": ("text",)}, "cannot mask 'text'"),
+        ("ipso", {"independent": ("a", "b", "c", "x", "y", "same")}, "nothing to mask"),
+        ("ipso", {"dependent": ("same",), "independent": INDEPENDENT}, "determine same"),
+        ("muralidhar_sarathy", {"dependent": ("same",), "independent": INDEPENDENT}, "determine same"),
+        ("fuzzy_c_regression", {"dependent": ("same",), "independent": INDEPENDENT}, "determine same"),
+        ("micro_hybrid", {**ROLES, "k": 8}, "below the limit of 9"),
+        ("micro_hybrid", {**ROLES, "k": 5, "uncorrelated": False}, "below the limit of 6"),
+        ("micro_hybrid", {**ROLES, "partition": "mdaf"}, "mdav"),
+        ("muralidhar_sarathy", {**ROLES, "alpha": 1.5}, "between 0 and 1"),
+        ("muralidhar_sarathy", {**ROLES, "alpha": {"a": 0.5}}, "b, c"),
+        ("muralidhar_sarathy", {**ROLES, "alpha": ((0.5,),)}, "3 dependent"),
+        ("muralidhar_sarathy", {**ROLES, "alpha": ((0.5, 0.1), (0.5,))}, "as many rows"),
+        ("fuzzy_c_regression", {**ROLES, "c": 50}, "three for each model"),
+        ("fuzzy_c_regression", {**ROLES, "c": 0}, "c:"),
+        ("fuzzy_c_regression", {**ROLES, "m": 1.0}, "m:"),
+    ],
+)  # fmt: skip
+def test_mistakes_are_refused_by_name(method, params, message):
+    data = frame()
+    data["same"] = data["x"] + data["y"]
+    data["text"] = "n"
+    with pytest.raises(InputError, match=message):
+        mw.protect(data, method, seed=1, params=params)
+
+
+def test_shares_that_leave_no_room_for_noise_are_refused():
+    """Nearly equal dependents cannot keep very different shares of their residuals."""
+    rng = np.random.default_rng(1)
+    data = frame()
+    data["b"] = data["a"] + 0.01 * rng.normal(size=len(data))
+    with pytest.raises(InputError, match=r"smallest eigenvalue.*-0\."):
+        mw.protect(data, "muralidhar_sarathy", seed=1, params={**ROLES, "alpha": {"a": 0.9, "b": 0.1, "c": 0.5}})
+
+
+@pytest.mark.parametrize(("n", "enough"), [(8, False), (9, True)])
+def test_the_limit_on_records_is_exact(n, enough):
+    """Two independents and three dependents: 1 + 2 + 3 + 3 records."""
+    data = frame(n=n)
+    if enough:
+        assert moments_apart(data, mw.protect(data, "ipso", seed=1, params=ROLES)) < 1e-9
+    else:
+        with pytest.raises(InputError, match=r"8 records .* at least 9"):
+            mw.protect(data, "ipso", seed=1, params=ROLES)
+
+
+def test_missing_cells_are_refused_by_name():
+    data = frame()
+    data.loc[3, "x"] = np.nan
+    with pytest.raises(InputError, match="missing cells; there are some in x"):
+        mw.protect(data, "ipso", seed=1, params=ROLES)
+
+
+def test_constant_dependents_stay_and_lose_nothing():
+    data = frame()
+    data["b"] = 7.0
+    masked = mw.protect(data, "ipso", seed=1, params=ROLES)
+    assert (masked["b"] == 7.0).all()
+    assert moments_apart(data, masked) < 1e-9
