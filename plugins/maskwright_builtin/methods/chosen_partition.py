@@ -2,28 +2,22 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Annotated, Any
 
-from pydantic import BaseModel, Field, field_validator
+from pydantic import AfterValidator, BaseModel
 from pydantic import ValidationError as InvalidParams
 
 from maskwright import InputError, Partition, find_partition
 
 
-class PartitionChoice(BaseModel, extra="forbid", frozen=True):
-    """The partition that cuts records into clusters."""
+def _one_partition(partition: str | dict[str, dict[str, Any]]) -> str | dict[str, dict[str, Any]]:
+    if isinstance(partition, dict) and len(partition) != 1:
+        raise ValueError(f"name one partition, as in {{mdav: {{}}}}; there are {len(partition)}")
+    return partition
 
-    partition: str | dict[str, dict[str, Any]] = Field(
-        default="mdav",
-        description="How records are cut into clusters: the name of a partition, or {name: {its parameters}}.",
-    )
 
-    @field_validator("partition")
-    @classmethod
-    def _one_partition(cls, partition: str | dict[str, dict[str, Any]]) -> str | dict[str, dict[str, Any]]:
-        if isinstance(partition, dict) and len(partition) != 1:
-            raise ValueError(f"name one partition, as in {{mdav: {{}}}}; there are {len(partition)}")
-        return partition
+PartitionName = Annotated[str | dict[str, dict[str, Any]], AfterValidator(_one_partition)]
+"""Type of the parameter: the name of a partition, or {name: {its parameters}}."""
 
 
 def chosen_partition(chosen: str | dict[str, dict[str, Any]]) -> tuple[Partition, BaseModel]:

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
-from pydantic import BaseModel, Field, field_validator
-from pydantic import ValidationError as InvalidParams
+from pydantic import BaseModel, Field
 
-from maskwright import Block, InputError, Masked, Method, Partition, aggregate, find_partition
+from maskwright import Block, InputError, Masked, Method, aggregate
+from maskwright_builtin.methods.chosen_partition import PartitionName, chosen_partition
 
 OPERATOR_OF_TYPE = {"continuous": "mean", "integer": "mean", "ordinal": "lower_median", "nominal": "mode"}
 
@@ -27,18 +25,11 @@ class MicroaggregationParams(BaseModel, extra="forbid", frozen=True):
         description="Means of clusters are weighted with the variable of role weight, so that weighted totals are kept "
         "instead of plain ones. A record whose weight outdoes the others of its cluster is close to the mean.",
     )
-    partition: str | dict[str, dict[str, Any]] = Field(
+    partition: PartitionName = Field(
         default="refine",
         description="How records are cut into clusters: the name of a partition, or {name: {its parameters}}. refine "
         "loses least; mdav is the classical one, faster and comparable with published figures.",
     )
-
-    @field_validator("partition")
-    @classmethod
-    def _one_partition(cls, partition: str | dict[str, dict[str, Any]]) -> str | dict[str, dict[str, Any]]:
-        if isinstance(partition, dict) and len(partition) != 1:
-            raise ValueError(f"name one partition, as in {{mdav: {{}}}}; there are {len(partition)}")
-        return partition
 
 
 def protect(block: Block, params: MicroaggregationParams, rng: np.random.Generator) -> Masked:
@@ -79,7 +70,7 @@ def protect(block: Block, params: MicroaggregationParams, rng: np.random.Generat
         raise InputError(
             "'weighted: true' needs survey weights: one numeric variable with 'role: weight' and no missing cell"
         )
-    partition, partition_params = _partition(params.partition)
+    partition, partition_params = chosen_partition(params.partition)
     labels = np.asarray(partition.cluster(block, params.k, partition_params, rng), dtype=np.int64)
     operators = block.operators or tuple(OPERATOR_OF_TYPE[variable.type] for variable in block.variables)
     representatives = aggregate(
@@ -95,18 +86,6 @@ def protect(block: Block, params: MicroaggregationParams, rng: np.random.Generat
         representatives=representatives,
         notes={"clusters": len(sizes), "smallest_cluster": int(sizes.min()), "largest_cluster": int(sizes.max())},
     )
-
-
-def _partition(chosen: str | dict[str, dict[str, Any]]) -> tuple[Partition, BaseModel]:
-    name, given = (chosen, {}) if isinstance(chosen, str) else next(iter(chosen.items()))
-    partition = find_partition(name)
-    try:
-        return partition, partition.params.model_validate(given)
-    except InvalidParams as error:
-        said = "; ".join(
-            f"{'.'.join(str(part) for part in problem['loc'])}: {problem['msg']}" for problem in error.errors()
-        )
-        raise InputError(f"partition {name!r}: {said}") from error
 
 
 MICROAGGREGATION = Method(

@@ -8,7 +8,7 @@ import numpy as np
 from pydantic import Field
 
 from maskwright import Block, InputError, Masked, Method, Variable
-from maskwright_builtin.methods.chosen_partition import PartitionChoice, chosen_partition
+from maskwright_builtin.methods.chosen_partition import PartitionName, chosen_partition
 from maskwright_builtin.methods.synthetic.moments_and_edits import MomentsAndEdits, note_moments, onto_edits
 from maskwright_builtin.methods.synthetic.regression import new_residuals, regress
 from maskwright_builtin.methods.synthetic.roles import independent_columns, require_records
@@ -25,7 +25,7 @@ UNCHANGED = 1e-9
 """A synthetic value this near to the original, in standard deviations, counts as unchanged."""
 
 
-class MicroHybridParams(MomentsAndEdits, PartitionChoice, frozen=True):
+class MicroHybridParams(MomentsAndEdits, frozen=True):
     """Parameters of MicroHybrid."""
 
     k: int = Field(
@@ -35,6 +35,10 @@ class MicroHybridParams(MomentsAndEdits, PartitionChoice, frozen=True):
         description="Smallest number of records of a cluster. Smaller is nearer to the original; from the number of "
         "records on, all are one cluster and the data are synthetic. At least 2|X| + |Y| + 1 for |X| dependent and |Y| "
         "independent variables (|X| + |Y| + 1 unless `uncorrelated`), fewer where they depend on each other.",
+    )
+    partition: PartitionName = Field(
+        default="mdav",
+        description="How records are cut into clusters: the name of a partition, or {name: {its parameters}}.",
     )
     uncorrelated: bool = Field(
         default=True,
