@@ -54,6 +54,12 @@ class StepRequest:
         expected = None if self.method.expected_group is None else self.method.expected_group(self.params, n)
         return max((each for each in (self.k, expected) if each is not None), default=None)
 
+    def smallest_stratum(self, n: int, p: int) -> int:
+        """Records that a stratum of a file of n must have, for groups of p variables."""
+        needed = 1 if self.method.fewest_records is None else self.method.fewest_records(self.params, p)
+        # A file that is too small as a whole is the method's to refuse: it knows the limit of these very data.
+        return max(self.group_records(n) or 1, min(needed, n))
+
     @property
     def dependents(self) -> tuple[str, ...]:
         """Variables to mask that the method's own parameter lists; empty when it lists none."""

@@ -266,7 +266,7 @@ def _plan_group(
         touching = EditSet(tuple(edit for edit in edits if set(edit.variables) & set(group)))
         strata = stratify(
             data, group, geometric if step.method.blockable else (),
-            touching if step.method.blockable else EditSet(), masked, step.group_records(len(data)) or 1,
+            touching if step.method.blockable else EditSet(), masked, step.smallest_stratum(len(data), len(group)),
             by_missing=step.planning.missing == "own_pattern", structural_zeros=step.planning.structural_zeros,
         )  # fmt: skip
     inside = tuple(edit.name for edit in edits if set(edit.variables) & masked <= set(group))

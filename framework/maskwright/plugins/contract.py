@@ -109,10 +109,14 @@ def _method_error(method: Method) -> str | None:
             return (
                 f"{field}: {', '.join(sorted(map(repr, found - known)))} unknown; there are {', '.join(sorted(known))}"
             )
-    for field in ("k_parameter", "partition_parameter"):
+    for field in ("k_parameter", "partition_parameter", "dependent_parameter", "independent_parameter"):
         name = getattr(method, field)
         if name is not None and name not in method.params.model_fields:
             return f"{field} is {name!r}, which is not a field of {method.params.__name__}"
+    if method.fewest_records is not None:
+        problem = _signature_error("fewest_records", method.fewest_records, ("params", "p"))
+        if problem is not None:
+            return problem
     if method.expected_group is not None:
         problem = _signature_error("expected_group", method.expected_group, ("params", "n"))
         if problem is not None:

@@ -88,6 +88,9 @@ class Method:
         ``(params, n) -> int``: how many of a file's n records its groups have in the mean, for methods that return
         labels and representatives but draw the groups. Smaller strata are merged, and reports compare group sizes
         with it; it is no promise. Defined at the top of a module.
+    fewest_records : callable or None
+        ``(params, p) -> int``: how many records it needs to mask p variables together. Smaller strata are merged.
+        Defined at the top of a module.
     partition_parameter : str or None
         Name of the parameter that names a partition plugin. The pipeline checks the name
         and its parameters; `maskwright.find_partition` gives the plugin.
@@ -113,6 +116,7 @@ class Method:
     k_parameter: str | None = None
     expected_group: Callable[[Any, int], int] | None = None
     counts_clusters: bool = False
+    fewest_records: Callable[[Any, int], int] | None = None
     partition_parameter: str | None = None
     dependent_parameter: str | None = None
     independent_parameter: str | None = None

@@ -229,3 +229,15 @@ def test_constant_dependents_stay_and_lose_nothing():
     masked = mw.protect(data, "ipso", seed=1, params=ROLES)
     assert (masked["b"] == 7.0).all()
     assert moments_apart(data, masked) < 1e-9
+
+
+def test_small_strata_of_a_condition_are_merged():
+    """Four records fulfil the condition; a regression of their own would give their values back."""
+    data = frame()
+    data["a"] = data["a"] - data["a"].min() + 1
+    data["b"] = np.where(np.arange(len(data)) < 4, -1.0, data["b"].abs() + 1)
+    edits = mw.EditSet.parse(["if b < 0 then a >= 0"])
+    for method in ("ipso", "micro_hybrid", "muralidhar_sarathy", "fuzzy_c_regression"):
+        masked = mw.protect(data, method, seed=1, params=ROLES, edits=edits)
+        assert mw.validate(masked, edits).ok
+        assert not np.isclose(masked["a"], data["a"], rtol=1e-6).any()

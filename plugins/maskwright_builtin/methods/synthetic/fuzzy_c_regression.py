@@ -88,11 +88,8 @@ def protect(block: Block, params: FuzzyCRegressionParams, rng: np.random.Generat
     """
     independents = independent_columns(block, params.independent)
     whole = regress(block.values[None], independents[None])
-    require_records(
-        block.n,
-        max(3 * params.c, int(whole.design_rank[0]) + 2),
-        "three for each model, and more than a model has coefficients",
-    )
+    why = "three for each model, and more than a model has coefficients"
+    require_records(block.n, max(3 * params.c, int(whole.design_rank[0]) + 2), why)
     require_spread(block, whole)
     design = _design(independents, intercept=params.intercept)
     center = block.center if params.intercept else np.zeros(block.p)
@@ -189,12 +186,18 @@ def _closeness(targets: Floats, fitted: Floats) -> dict[str, Any]:
     return notes
 
 
+def fewest_records(params: FuzzyCRegressionParams, p: int) -> int:  # noqa: ARG001 - the signature is the contract's
+    """Three for each model, and more than a model has coefficients."""
+    return max(3 * params.c, len(params.independent) + 2)
+
+
 FUZZY_C_REGRESSION = Method(
     name="fuzzy_c_regression",
     protect=protect,
     params=FuzzyCRegressionParams,
     scope="all",
     blockable=True,
+    fewest_records=fewest_records,
     dependent_parameter="dependent",
     independent_parameter="independent",
     reference="Cano and Torra (2009), FUZZ-IEEE, 1145-1150",

@@ -101,6 +101,13 @@ def _residuals(found: Regression, params: IpsoParams, rng: np.random.Generator) 
     return np.asarray(normal)
 
 
+def fewest_records(params: IpsoParams, p: int) -> int:
+    """Degrees of freedom when no variable depends on others; `protect` counts ranks and may need fewer."""
+    if params.variant != "C":
+        return len(params.independent) + 2
+    return len(params.independent) + (2 * p if params.uncorrelated else p) + 1
+
+
 IPSO = Method(
     name="ipso",
     protect=protect,
@@ -108,6 +115,7 @@ IPSO = Method(
     scope="all",
     blockable=True,
     preserves=frozenset({"linear", "mean"}),
+    fewest_records=fewest_records,
     dependent_parameter="dependent",
     independent_parameter="independent",
     reference="Burridge (2003), Statistics and Computing 13(4), 321-327",

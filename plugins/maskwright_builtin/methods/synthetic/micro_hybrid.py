@@ -152,6 +152,11 @@ def _third_moments(block: Block, values: NDArray[np.float64], labels: NDArray[np
     return {"largest_third_moment_shift": shift, "largest_third_moment_bound": bound}
 
 
+def fewest_records(params: MicroHybridParams, p: int) -> int:  # noqa: ARG001 - the signature is the contract's
+    """Records of a cluster."""
+    return params.k
+
+
 MICRO_HYBRID = Method(
     name="micro_hybrid",
     protect=protect,
@@ -159,6 +164,7 @@ MICRO_HYBRID = Method(
     scope="all",
     blockable=True,
     preserves=frozenset({"linear", "mean"}),
+    fewest_records=fewest_records,
     partition_parameter="partition",
     dependent_parameter="dependent",
     independent_parameter="independent",

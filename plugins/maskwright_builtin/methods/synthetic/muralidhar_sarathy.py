@@ -122,6 +122,11 @@ def _alpha_matrix(block: Block, params: MuralidharSarathyParams) -> NDArray[np.f
     return float(alpha) * np.eye(block.p)
 
 
+def fewest_records(params: MuralidharSarathyParams, p: int) -> int:
+    """Degrees of freedom when no variable depends on others; `protect` counts ranks and may need fewer."""
+    return len(params.independent) + 2 * p + 1
+
+
 MURALIDHAR_SARATHY = Method(
     name="muralidhar_sarathy",
     protect=protect,
@@ -129,6 +134,7 @@ MURALIDHAR_SARATHY = Method(
     scope="all",
     blockable=True,
     preserves=frozenset({"mean"}),
+    fewest_records=fewest_records,
     dependent_parameter="dependent",
     independent_parameter="independent",
     reference="Muralidhar and Sarathy (2008), Transactions on Data Privacy 1(1), 17-33",
