@@ -21,8 +21,11 @@ SMALL, LARGE = 10_000, 200_000
 KICKS = {"fast": (0, 0, 0), "normal": (20, 5, 2), "thorough": (500, 500, 500)}
 """Kicks per group of each effort, for up to `SMALL`, up to `LARGE`, and more records."""
 
-NEIGHBOURS = (15, 10, 10)
+NEIGHBOURS = (15, 8, 8)
 """Nearest records of each one, for the same numbers of records."""
+
+UNTRAPPED_FROM = 100
+"""Kicks per group from which a coarse start ends lower: MDAV's clusters of outliers are hard to leave."""
 
 ANNEALED_FROM = 16
 """Kicks per group from which annealing pays."""
@@ -46,7 +49,7 @@ class RefineParams(BaseModel, extra="forbid", frozen=True):
     start: str = Field(
         default="auto",
         description="Partition to start from: the name of one, run with its defaults; 'kd_cut', a fast and coarse one; "
-        "or 'auto': mdav for up to 200,000 records, kd_cut for more.",
+        "or 'auto': mdav for up to 200,000 records and less than 100 kicks per group, else kd_cut.",
     )
     effort: Literal["fast", "normal", "thorough"] = Field(
         default="normal",
@@ -60,7 +63,7 @@ class RefineParams(BaseModel, extra="forbid", frozen=True):
     neighbours: Annotated[int, Field(ge=1, le=100, strict=True)] | Literal["auto"] = Field(
         default="auto",
         description="Nearest records of each one, with whose groups it may deal. More cost time and memory and gain "
-        "little. 'auto': 15 for up to 10,000 records, 10 for more.",
+        "little. 'auto': 15 for up to 10,000 records, 8 for more.",
     )
     annealing: bool | Literal["auto"] = Field(
         default="auto",
@@ -130,9 +133,10 @@ def cluster(
         return np.arange(n)
     points = centred(standardised if standardised.shape[1] else np.zeros((n, 1)))
     own = np.random.Generator(np.random.PCG64(params.seed))
-    order, labels = _start(block, points, k, params.start, own)
     size = 0 if n <= SMALL else 1 if n <= LARGE else 2
     kicks = KICKS[params.effort][size] if params.kicks_per_group is None else params.kicks_per_group
+    usual = "mdav" if n <= LARGE and kicks < UNTRAPPED_FROM else "kd_cut"
+    order, labels = _start(block, points, k, usual if params.start == "auto" else params.start, own)
     annealed = kicks >= ANNEALED_FROM if params.annealing == "auto" else params.annealing
     neighbours = min(NEIGHBOURS[size] if params.neighbours == "auto" else params.neighbours, n - 1)
     refined = refined_labels(points[order], labels[order], k, kicks, neighbours, annealed, own, block.progress)
@@ -153,8 +157,6 @@ def _start(
 
     n = len(points)
     order, cut = np.arange(n), None
-    if start == "auto":
-        start = "mdav" if n <= LARGE else "kd_cut"
     if n >= REORDERED_FROM or start == "kd_cut":
         order, cut = kd_cut(points, k)
     if start == "kd_cut" and cut is not None:

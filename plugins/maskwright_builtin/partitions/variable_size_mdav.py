@@ -73,6 +73,7 @@ def cluster(
     ----------
     Solanas, A. and Martinez-Balleste, A. (2006): V-MDAV: a multivariate microaggregation with variable group size.
     Proceedings in Computational Statistics (COMPSTAT), 917-925. "Nearest cluster" is read as nearest centroid.
+    Of k to 2k - 1 records left some later descriptions make one cluster; here they are treated like all before.
     """
     standardised = standardised_records(block, k)
     n = len(standardised)

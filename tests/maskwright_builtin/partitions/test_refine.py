@@ -2,6 +2,11 @@
 
 from __future__ import annotations
 
+import os
+import subprocess
+import sys
+import textwrap
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -121,15 +126,15 @@ def test_descent_on_the_reference_files(shared, name, k, expected):
 # MDAV: 5.69, 9.09, 14.16; 16.93, 22.46, 33.19. Proven for Census: no partition is below 4.646 (k = 3), 7.209 (k = 5).
 # Kicks per group such that each takes a second or two.
 REACHED = [
-    ("census", 3, 200, 4.72, 4.646), ("census", 5, 200, 7.32, 7.209), ("census", 10, 150, 11.48, 0.0),
-    ("tarragona", 3, 200, 14.50, 13.857), ("tarragona", 5, 80, 20.20, 0.0), ("tarragona", 10, 80, 30.20, 0.0),
+    ("census", 3, 360, 4.72, 4.646), ("census", 5, 300, 7.32, 7.209), ("census", 10, 130, 11.48, 0.0),
+    ("tarragona", 3, 320, 14.50, 13.857), ("tarragona", 5, 220, 20.20, 0.0), ("tarragona", 10, 90, 30.20, 0.0),
 ]  # fmt: skip
 
 
 @pytest.mark.parametrize(("name", "k", "kicks", "reached", "bound"), REACHED)
 def test_loss_on_the_reference_files(shared, name, k, kicks, reached, bound):
     block = block_of(np.loadtxt(shared / "data" / f"{name}.csv", delimiter=",", skiprows=1))
-    assert bound < loss(block, cluster(block, k, kicks_per_group=kicks, seed=1)) <= reached
+    assert bound < loss(block, cluster(block, k, kicks_per_group=kicks)) <= reached
 
 
 def test_same_seed_same_labels_and_more_effort_less_loss():
@@ -151,10 +156,33 @@ def test_a_second_release_has_the_same_groups_whatever_the_seed_of_the_run():
 def test_effort_is_bounded_where_records_are_many():
     """Twenty kicks per group of a small file, fewer of a large one; a start that is quadratic only where it is fast."""
     values = np.random.default_rng(7).standard_normal((10_001, 2))
-    for n, kicks, neighbours in ((10_000, 20, 15), (10_001, 5, 10)):
+    for n, kicks, neighbours in ((10_000, 20, 15), (10_001, 5, 8)):
         block = block_of(values[:n])
         named = cluster(block, 5, start="mdav", kicks_per_group=kicks, neighbours=neighbours)
         np.testing.assert_array_equal(cluster(block, 5), named)
+
+
+def test_without_compiler_the_labels_are_the_same():
+    program = """
+        import numpy as np
+        from maskwright import Block, Variable, find_partition
+        refine = find_partition("refine")
+        rng = np.random.default_rng(4)
+        for table in (rng.standard_normal((60, 3)), rng.integers(0, 4, (45, 2)) * 1.0, rng.standard_cauchy((50, 2))):
+            names = tuple(Variable(f"x{j}") for j in range(table.shape[1]))
+            block = Block(table, np.zeros(table.shape, bool), names, center=table.mean(0), scale=table.std(0, ddof=1))
+            for start in ("mdav", "kd_cut"):
+                params = refine.params(start=start, kicks_per_group=4, annealing=start == "mdav")
+                print(refine.cluster(block, 3, params, rng).tolist())
+    """
+    said = [
+        subprocess.run(
+            [sys.executable, "-c", textwrap.dedent(program)],
+            env={**os.environ, "NUMBA_DISABLE_JIT": off}, capture_output=True, text=True, check=True,
+        ).stdout
+        for off in ("0", "1")
+    ]  # fmt: skip
+    assert said[0] == said[1] != ""
 
 
 @pytest.mark.parametrize("n", [6_000, 21_000])
