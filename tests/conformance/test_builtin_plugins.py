@@ -18,7 +18,13 @@ def built_in(registry: Registry, kind: str, offered: dict) -> list:
 
 
 REGISTRY = plugins()
-PARAMS = {"weighted_score": {"components": [{"measure": "pil", "weight": 0.6}, {"measure": "sse", "weight": 0.4}]}}
+PARAMS = {
+    "weighted_score": {"components": [{"measure": "pil", "weight": 0.6}, {"measure": "sse", "weight": 0.4}]},
+    "k_anonymity": {"keys": ["x1", "x2"]},
+    "uniqueness": {"keys": ["x1", "x2"]},
+    "l_diversity": {"keys": ["x1"], "sensitive": ["x3", "x4"]},
+    "t_closeness": {"keys": ["x1"], "sensitive": ["x3", "x4"]},
+}
 """Parameters of plugins that do not run without."""
 CHECKS = [
     *method_checks(built_in(REGISTRY, "method", REGISTRY.methods)),

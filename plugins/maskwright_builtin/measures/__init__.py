@@ -8,6 +8,8 @@ from maskwright_builtin.measures.distributions import HELLINGER, KOLMOGOROV_SMIR
 from maskwright_builtin.measures.higher_moments import HIGHER_MOMENTS
 from maskwright_builtin.measures.il1s import IL1S
 from maskwright_builtin.measures.interval_disclosure import INTERVAL_DISCLOSURE
+from maskwright_builtin.measures.k_anonymity import K_ANONYMITY
+from maskwright_builtin.measures.l_diversity import L_DIVERSITY
 from maskwright_builtin.measures.mahalanobis_record_linkage import MAHALANOBIS_RECORD_LINKAGE
 from maskwright_builtin.measures.order_statistics_attack import ORDER_STATISTICS_ATTACK
 from maskwright_builtin.measures.probabilistic_information_loss import PROBABILISTIC_INFORMATION_LOSS
@@ -18,11 +20,17 @@ from maskwright_builtin.measures.score import SCORE
 from maskwright_builtin.measures.squared_error import SQUARED_ERROR
 from maskwright_builtin.measures.structural_zeros import STRUCTURAL_ZEROS
 from maskwright_builtin.measures.subdomains import SUBDOMAINS
+from maskwright_builtin.measures.t_closeness import T_CLOSENESS
 from maskwright_builtin.measures.thesis_information_loss import THESIS_INFORMATION_LOSS
 from maskwright_builtin.measures.thesis_score import THESIS_SCORE
+from maskwright_builtin.measures.uniqueness import UNIQUENESS
 from maskwright_builtin.measures.weighted_score import WEIGHTED_SCORE
 
 MEASURES = (
+    K_ANONYMITY,
+    L_DIVERSITY,
+    T_CLOSENESS,
+    UNIQUENESS,
     DISCREPANCY,
     DISTANCE_RECORD_LINKAGE,
     HELLINGER,

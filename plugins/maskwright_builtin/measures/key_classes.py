@@ -1,0 +1,87 @@
+"""Classes of masked records that nobody can tell apart by the key variables."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Annotated
+
+import numpy as np
+from pydantic import BaseModel, Field
+
+from maskwright import Comparison, InputError
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from numpy.typing import NDArray
+
+
+class KeysParams(BaseModel, extra="forbid", frozen=True):
+    """The variables by which an intruder could recognise someone."""
+
+    keys: Annotated[list[str], Field(min_length=1)] | None = Field(
+        None, description="Key variables, of any type. Default: the variables with role quasi_identifier."
+    )
+
+
+@dataclass(frozen=True, eq=False)
+class KeyClasses:
+    """The classes of records with equal keys; a missing cell is a value of its own.
+
+    Attributes
+    ----------
+    keys : tuple of str
+    of_record : ndarray of shape (m,), int64
+        Class 0..c-1 of each masked record.
+    size : ndarray of shape (c,), int64
+        Records in each class, or households where record clusters are declared.
+    households : ndarray of shape (m,), int64, or None
+    """
+
+    keys: tuple[str, ...]
+    of_record: NDArray[np.int64]
+    size: NDArray[np.int64]
+    households: NDArray[np.int64] | None
+
+
+def key_classes(comparison: Comparison, params: KeysParams, measure: str) -> KeyClasses:
+    """Classes of the masked file.
+
+    Raises
+    ------
+    InputError
+        No key variables, variables that a file does not have, no records.
+    """
+    roles = {
+        variable.name: variable.role for variable in (*comparison.masked.variables, *comparison.original.variables)
+    }
+    declared = [name for name, role in roles.items() if role == "quasi_identifier" and name in comparison.masked]
+    keys = tuple(params.keys or declared)
+    if not keys:
+        raise InputError(
+            f"{measure}: no key variables; name them as `keys`, or declare variables with role quasi_identifier"
+        )
+    if len(set(keys)) < len(keys):
+        raise InputError(f"{measure}: a key variable is named twice")
+    if not len(comparison.masked):
+        raise InputError(f"{measure}: there is nothing to measure: the masked file has no records")
+    of_record = classes_of([comparison.keys(name)[1] for name in keys])
+    households = comparison.masked_clusters()
+    return KeyClasses(keys, of_record, class_sizes(of_record, households), households)
+
+
+def classes_of(codes: Sequence[NDArray[np.int64]]) -> NDArray[np.int64]:
+    """Number 0..c-1 of each record's combination of codes, -1 among them a code like others; shape (m,)."""
+    found = np.zeros(len(codes[0]), dtype=np.int64)
+    for code in codes:
+        # Numbers stay below the square of the number of records, far from overflow.
+        found = np.unique(found * (int(code.max()) + 2) + code + 1, return_inverse=True)[1].astype(np.int64)
+    return found
+
+
+def class_sizes(classes: NDArray[np.int64], households: NDArray[np.int64] | None) -> NDArray[np.int64]:
+    """Records of each class, or different households; shape (c,)."""
+    counted = classes
+    if households is not None:
+        counted = np.unique(np.stack([classes, households], axis=1), axis=0)[:, 0]
+    return np.bincount(counted)
