@@ -19,6 +19,8 @@ if TYPE_CHECKING:
     from maskwright.progress import Reporter
 
 INTERRUPTED = 130
+# Findings about rules under which no record can be published.
+BLOCKING = ("contradiction", "unreachable_on_grid")
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -279,7 +281,8 @@ def _edits(chosen: argparse.Namespace) -> int:
         _print_json(found)
     else:
         print_edits(found)
-    return EXIT_FINE
+    blocked = any(finding["kind"] in BLOCKING for finding in found["analysis"]["findings"])
+    return EXIT_INPUT if blocked else EXIT_FINE
 
 
 def _plugins(chosen: argparse.Namespace) -> int:

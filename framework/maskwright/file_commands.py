@@ -18,13 +18,14 @@ from maskwright.errors import InputError, Problem, unknown_name
 from maskwright.plugins.registry import find_edit_reader, find_source
 from maskwright.progress import Reporter, stage
 from maskwright.release import Release, writing
-from maskwright.validation import check_file
+from maskwright.validation import check_dataset, check_file
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
     from pathlib import Path
 
     from maskwright.data.dataset import Dataset
+    from maskwright.data.variable import Variable
     from maskwright.edits.check import Outcome
     from maskwright.edits.conversion.convert import Target
     from maskwright.plugins.source import Source
@@ -142,18 +143,39 @@ def measure_files(
 def describe_edits(
     files: Sequence[Path], *, data: Path | None, record: str | None, reporter: Reporter, language: str | None = None
 ) -> dict[str, Any]:
-    """List edits with kind and text; with data, how many records satisfy each."""
+    """List edits with kind and text, and analyse them; with data, how many records satisfy each.
+
+    With data, published decimals are those of its cells, and the analysis says whether they can be met.
+    """
+    from maskwright.edits.analysis.analyse import analyse
+
     rules = read_rule_files(files, language=language)
     counts: Mapping[str, Any] = {}
     records = None
+    variables: tuple[Variable, ...] = ()
     if data is not None:
-        source, params = _source(data, record)
-        with stage(reporter, f"Checking {data.name}") as progress:
-            outcome = check_file(
-                data, source, params, rules, domain=_own_domain(data, record, rules), progress=progress
-            )
+        with stage(reporter, f"Reading {data.name}"):
+            dataset = _load(data, record)
+        variables = dataset.variables
+        rules = written_out(rules, dataset.names)
+        with stage(reporter, f"Checking {data.name}"):
+            outcome = check_dataset(dataset, rules, Domain.from_dataset(dataset, domain_tuples(rules)))
         counts = {edit.name: edit for edit in outcome.edits}
         records = outcome.records
+    with stage(reporter, "Analysing the edits"):
+        analysis = analyse(rules, variables)
+
+    def satisfied(name: str) -> dict[str, int | None]:
+        if name not in counts:
+            return {"satisfied": None, "violations": None, "unknown": None, "fired": None}
+        found = counts[name]
+        return {
+            "satisfied": found.fired - found.violations - found.unknown,
+            "violations": found.violations,
+            "unknown": found.unknown,
+            "fired": found.fired,
+        }
+
     return {
         "records": records,
         "edits": [
@@ -164,11 +186,11 @@ def describe_edits(
                 "text": edit.text,
                 "variables": list(edit.variables),
                 "place": None if edit.place is None else str(edit.place),
-                "violations": counts[edit.name].violations if edit.name in counts else None,
-                "unknown": counts[edit.name].unknown if edit.name in counts else None,
+                **satisfied(edit.name),
             }
             for edit in rules
         ],
+        "analysis": analysis.to_json(),
         "notes": list(rules.notes),
     }
 
@@ -215,13 +237,6 @@ def convert_rules(
     for note in (*rules.notes, *found.notes):
         reporter.notice(note)
     return found.text
-
-
-def _own_domain(data: Path, record: str | None, rules: EditSet) -> Domain | None:
-    """Values-exist edits are about the original file: `data` is taken for it."""
-    if not any(edit.kind == "domain" for edit in rules):
-        return None
-    return Domain.from_dataset(_load(data, record), domain_tuples(rules))
 
 
 def read_rule_files(

@@ -113,8 +113,9 @@ def plan_pipeline(
         _declared_variable(name, described.data.variables.get(name))
         for name in dict.fromkeys([*described.data.variables, *edits.variables, *named])
     ]
-    refuse_contradictions(edits, variables)
-    return make_plan(_step_requests(described), variables, edits).to_json() | {"notices": list(edits.notes)}
+    about_rules = refuse_contradictions(edits, variables)
+    plan = make_plan(_step_requests(described), variables, edits)
+    return plan.to_json() | {"notices": [*edits.notes, *about_rules]}
 
 
 def _step_requests(described: Pipeline) -> list[StepRequest]:
@@ -160,7 +161,7 @@ def prepare(described: Pipeline, told: Reporter, clock: Clock | None = None) -> 
         arrival = check_dataset(original, stated, domain)
     edits, notices = applicable(stated, arrival, original)
     with timed("analyse"), stage(told, "Analysing the edits"):
-        refuse_contradictions(edits, original.variables)
+        about_rules = refuse_contradictions(edits, original.variables)
         refuse_arithmetic_on_text(edits, original)
     located: dict[str, Any] | None = None
     if described.on_input_violation == "localize":
@@ -181,6 +182,7 @@ def prepare(described: Pipeline, told: Reporter, clock: Clock | None = None) -> 
         *stated.notes,
         *notices,
         *more,
+        *about_rules,
         *about_edits(arrival),
         *plan.warnings,
     )

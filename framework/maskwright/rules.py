@@ -9,7 +9,7 @@ import numpy as np
 
 from maskwright.data.dataset import Column, Dataset
 from maskwright.data.number_text import plain_text
-from maskwright.edits.analysis import analyse
+from maskwright.edits.analysis.analyse import analyse
 from maskwright.edits.check import Outcome, evaluate
 from maskwright.edits.domain import Domain, domain_tuples
 from maskwright.edits.edit import EditSet
@@ -24,6 +24,9 @@ if TYPE_CHECKING:
     from maskwright.data.columns import Columns
     from maskwright.data.declaration import VariableDeclaration
     from maskwright.data.variable import Variable
+
+# Findings about rules told in a run.
+MOST_TOLD = 5
 
 
 def applicable(stated: EditSet, arrival: Outcome, data: Dataset) -> tuple[EditSet, tuple[str, ...]]:
@@ -78,18 +81,31 @@ def refuse_identifiers(edits: EditSet, identifiers: Collection[str]) -> None:
         raise EditError(problems)
 
 
-def refuse_contradictions(edits: EditSet, variables: Sequence[Variable]) -> None:
+def refuse_contradictions(edits: EditSet, variables: Sequence[Variable]) -> tuple[str, ...]:
     """Stop before anything runs when no record could satisfy all edits, or none on the published grid.
+
+    Returns
+    -------
+    tuple of str
+        What else analysis found: superfluous rules, implied equalities, fixed variables, dead branches.
 
     Raises
     ------
     EditError
-        Naming a smallest set of edits that exclude each other, or the edit that the grid cannot meet.
+        Naming a smallest set of edits that exclude each other, or that the grid cannot meet.
     """
     binding = tuple(edit for edit in edits if edit.severity == "error")
-    findings = analyse(binding, variables)
-    if findings:
-        raise EditError([Problem(finding.message, finding.place, finding.hint) for finding in findings])
+    # Declared bounds are rules already.
+    stated = {edit.name for edit in edits}
+    known = [replace(one, lower=None, upper=None) if f"bounds of {one.name}" in stated else one for one in variables]
+    analysis = analyse(binding, known)
+    if analysis.blocking:
+        raise EditError([Problem(finding.message, finding.place, finding.hint) for finding in analysis.blocking])
+    said = [finding.message for finding in analysis.findings]
+    more = len(said) - MOST_TOLD
+    if more > 0:
+        said = [*said[:MOST_TOLD], f"and {more} more findings about the rules: maskwright edits lists them"]
+    return tuple(said)
 
 
 def declared_bounds(variables: Sequence[Variable]) -> EditSet:

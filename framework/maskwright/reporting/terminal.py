@@ -45,6 +45,16 @@ OUTPUT_TITLES = {
 }
 
 
+FINDING_TITLES = {
+    "contradiction": "CONTRADICTION",
+    "unreachable_on_grid": "UNREACHABLE",
+    "redundant": "superfluous",
+    "implied_equality": "always equal",
+    "fixed": "one value only",
+    "dead_branch": "dead branch",
+}
+
+
 def console(stderr: bool = False) -> Console:
     """Console on standard output (or error) that never exceeds 100 columns."""
     stream = sys.stderr if stderr else sys.stdout
@@ -239,19 +249,26 @@ def print_outcome(outcome: Mapping[str, Any]) -> None:
 
 
 def print_edits(found: Mapping[str, Any]) -> None:
-    """Print the edits of rule files: kind, rule and place; with data, how many records break each."""
+    """Print the edits of rule files: kind, rule, place, what analysis found; with data, how many records obey each."""
     out = console()
-    counted = found.get("records") is not None
-    table = _table("edit", "kind", "violations", "unknown", "rule", "place")
-    for column in (2, 3):
+    keys = ("satisfied", "violations", "unknown") if found.get("records") is not None else ()
+    table = _table("edit", "kind", *keys, "rule", "place")
+    for column in range(2, 2 + len(keys)):
         table.columns[column].justify = "right"
     for edit in found["edits"]:
         name = edit["name"] if edit["severity"] == "error" else f"{edit['name']} ({edit['severity']})"
-        numbers = ["" if edit.get(key) is None else count(edit[key]) for key in ("violations", "unknown")]
+        numbers = ["" if edit.get(key) is None else count(edit[key]) for key in keys]
         table.add_row(name, edit["kind"], *numbers, edit["text"], edit.get("place") or "")
-    _show(out, table if counted else _without(_without(table, 3), 2))
-    about = plural(len(found["edits"]), "edit") + (f" on {plural(found['records'], 'record')}" if counted else "")
-    _heading(out, about)
+    _show(out, table)
+    _heading(out, plural(len(found["edits"]), "edit") + (f" on {plural(found['records'], 'record')}" if keys else ""))
+    analysis = found.get("analysis", {"findings": [], "not_analysed": []})
+    if analysis["findings"]:
+        out.print()
+    for finding in analysis["findings"]:
+        lead = FINDING_TITLES.get(finding["kind"], finding["kind"])
+        _item(out, f"{lead}: ", " ".join(filter(None, (finding["message"] + ".", finding["hint"]))))
+    for left in analysis["not_analysed"]:
+        _item(out, "not analysed: ", f"{plural(left['edits'], 'edit')}, {left['reason']}")
     _print_notices(out, found.get("notes", []), "note")
 
 
