@@ -80,6 +80,14 @@ def test_table_4_is_the_distance_between_rows_of_table_3():
         np.testing.assert_allclose(distance, row[["d1", "d2", "d3", "d4"]].astype(float), rtol=0, atol=2e-5)
 
 
+def test_constrained_rows_of_table_3_are_projections_of_the_others():
+    """At all three noise levels, to the rounding of the print; the constraint is the library's projection."""
+    for noise in ("N(0,0.5)", "N(0,1.0)", "N(0,1.5)"):
+        free, tied = TABLE3[noise, "unconstrained"], TABLE3[noise, "constrained"]
+        found = fuzzy_c_means(free, free, m=1 + 1e-9, max_iterations=1, equalities=RULE).centroids
+        np.testing.assert_allclose(found, tied, rtol=0, atol=1e-5)
+
+
 def test_constraining_the_half_step_brings_centroids_nearer_by_pythagoras():
     free = fuzzy_c_means(NOISY, START, m=1.5, max_iterations=1).centroids
     tied = fuzzy_c_means(NOISY, START, m=1.5, max_iterations=1, equalities=RULE).centroids
