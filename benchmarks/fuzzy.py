@@ -146,7 +146,8 @@ def large(rng, threads):
     fall = f"objective {found.objective[0]:.6g} -> {found.objective[-1]:.6g}"
     memory = f"peak memory {peak_megabytes():.0f} MB"
     print(
-        f"n = 100 000, c = 10 000, m = 1.1, 20 steps, 19 in binary32: {seconds[0]:.1f} s, {seconds[1]:.1f} s of processor time, {memory}, {fall}"
+        f"n = 100 000, c = 10 000, m = 1.1, 20 steps, 19 in binary32: {seconds[0]:.1f} s, {seconds[1]:.1f} s of "
+        f"processor time, {memory}, {fall}"
     )
 
 
