@@ -139,6 +139,8 @@ def accumulate(
                 objective += least * total ** (1.0 - m)
                 _weigh(shares[row], distances[row], total**-m, kind)
         # Missing to a whole tile: whatever records, of weight 0.
-        distances[count:] = 0
+        for row in range(count, TILE):
+            for i in range(padded):
+                distances[row, i] = 0
         _add_weighted(columns, distances, sums)
     return objective

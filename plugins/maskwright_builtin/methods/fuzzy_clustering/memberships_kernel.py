@@ -37,8 +37,10 @@ def squares(
     """
     p = coordinates.shape[0]
     a, b = of_one[start:stop], of_other[start:stop]
-    a[:] = 0
-    b[:] = 0
+    # Written out: assigning to slices takes the compiler seconds.
+    for i in range(a.shape[0]):
+        a[i] = 0
+        b[i] = 0
     j = 0
     while j + 4 <= p:
         x0, x1, x2, x3 = one[j], one[j + 1], one[j + 2], one[j + 3]
@@ -76,7 +78,8 @@ def smallest(distances: Floats, lanes: NDArray[Any]) -> float:
     `lanes` is an integer array of the same width.
     """
     bits = distances.view(lanes.dtype)
-    lanes[:] = bits[:LANES]
+    for lane in range(LANES):
+        lanes[lane] = bits[lane]
     for start in range(LANES, bits.shape[0], LANES):
         part = bits[start : start + LANES]
         for lane in range(LANES):
@@ -89,10 +92,12 @@ def smallest(distances: Floats, lanes: NDArray[Any]) -> float:
 @compiled
 def total_of(numbers: Floats, lanes: NDArray[np.float64]) -> float:
     """Sum in an order that does not depend on the processor: blocks in their own precision, then all in binary64."""
-    lanes[:] = 0.0
     sums = np.empty(LANES, dtype=numbers.dtype)
+    for lane in range(LANES):
+        lanes[lane] = 0.0
     for start in range(0, numbers.shape[0], BLOCK):
-        sums[:] = numbers[start : start + LANES]
+        for lane in range(LANES):
+            sums[lane] = numbers[start + lane]
         for first in range(start + LANES, min(start + BLOCK, numbers.shape[0]), LANES):
             part = numbers[first : first + LANES]
             for lane in range(LANES):
@@ -109,16 +114,21 @@ def total_of(numbers: Floats, lanes: NDArray[np.float64]) -> float:
 def _raise(ratios: Floats, exponent: int, result: Floats) -> None:
     """Write whole powers of the ratios, by squaring; `exponent` >= 1."""
     if exponent == 1:
-        result[:] = ratios
+        for i in range(ratios.shape[0]):
+            result[i] = ratios[i]
         return
+    squared = np.empty(BLOCK, dtype=ratios.dtype)
     for start in range(0, ratios.shape[0], BLOCK):
         stop = min(start + BLOCK, ratios.shape[0])
-        base, out = ratios[start:stop].copy(), result[start:stop]
+        given, base, out = ratios[start:stop], squared[: stop - start], result[start:stop]
+        for i in range(base.shape[0]):
+            base[i] = given[i]
         rest, first = exponent, True
         while rest > 0:
             if rest & 1:
                 if first:
-                    out[:] = base
+                    for i in range(out.shape[0]):
+                        out[i] = base[i]
                     first = False
                 else:
                     for i in range(out.shape[0]):
@@ -180,7 +190,7 @@ def share(
     elif least == 0.0:
         for i in range(distances.shape[0]):
             distances[i] = 1 if distances[i] == 0 else 0
-        shares[:] = distances
+            shares[i] = distances[i]
     else:
         nearest = shares.dtype.type(least)
         lowest_ratio = shares.dtype.type(floor)
