@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
@@ -30,8 +31,9 @@ if TYPE_CHECKING:
     from maskwright.data.dataset import Dataset
     from maskwright.data.variable import Variable
     from maskwright.edits.check import Outcome
-    from maskwright.pipeline.resolved import Pipeline
+    from maskwright.pipeline.resolved import MeasureRequest, Pipeline
     from maskwright.plugins.block import Block
+    from maskwright.plugins.measure import Measurement
     from maskwright.plugins.method import Masked
     from maskwright.plugins.source import Source
 
@@ -113,6 +115,9 @@ def run(
         with clock("measure"), compilation_told(told):
             names = [name for name in plan.masked if plan.variables[name].is_numeric]
             found = compute_measures(requests, original, released, edits, plan.to_json(), seed, told, names)
+        for each in described.measures:
+            if each.per_record and found[each.label].per_record is None:
+                told.notice(f"{each.label} has no contributions of single records: none are written")
         measures = {
             request.label: measurement_json(request, found[request.label], described.thresholds.get(request.label))
             for request in requests
@@ -132,12 +137,24 @@ def run(
                     report.write(release.temporary(report.name), record)
                 record["outputs"][report.name] |= file_facts(release.temporary(report.name))
             if described.output.record is not None:
-                _write_json(release.temporary("record"), record)
+                # Contributions of records are in this file only: reports and the caller never get them.
+                details = _per_record(described.measures, found)
+                _write_json(release.temporary("record"), {**record, **({"per_record": details} if details else {})})
             if described.output.public_record is not None:
                 _write_json(release.temporary("public_record"), public_record(record))
             release.publish()
     record["seconds"] = dict(clock.seconds)
     return RunResult(True, record)
+
+
+def _per_record(requests: Sequence[MeasureRequest], found: Mapping[str, Measurement]) -> dict[str, Any]:
+    """Contributions of the masked records, in their order, to the measures they were asked of; null: not defined."""
+    chosen = {request.label: found[request.label].per_record for request in requests if request.per_record}
+    return {
+        label: [value if math.isfinite(value) else None for value in values.tolist()]
+        for label, values in chosen.items()
+        if values is not None
+    }
 
 
 def write_dataset(data: Dataset, path: Path, source: Source) -> None:

@@ -96,6 +96,35 @@ def test_confidential_files_are_private_and_the_public_record_has_no_secret(demo
     assert json.loads(public)["loss"]["pil"]["value"] == record["measures"]["pil"]["value"]
 
 
+def test_contributions_of_records_are_in_the_confidential_record_only(demo: Path, tmp_path: Path) -> None:
+    """On request, in record order; never in what is returned, shown or published."""
+    asked = "measure: [{pil: {per_record: true}}, {sse: {per_record: true, as: moved}}, score]"
+    result = mw.run(_pipeline(demo, tmp_path, (_measures_of(demo), asked)))
+    record = json.loads((tmp_path / "run.json").read_text())
+    assert set(record["per_record"]) == {"moved"}
+    assert len(record["per_record"]["moved"]) == record["records"]
+    assert sum(record["per_record"]["moved"]) == pytest.approx(record["measures"]["moved"]["value"])
+    assert stat.S_IMODE((tmp_path / "run.json").stat().st_mode) == 0o600
+    assert "per_record" not in result.record
+    assert "per_record" not in (tmp_path / "about.json").read_text()
+    largest = repr(max(record["per_record"]["moved"]))
+    assert largest not in (tmp_path / "report.html").read_text()
+
+
+def test_contributions_of_records_need_a_confidential_record(demo: Path, tmp_path: Path) -> None:
+    """There is no other file they may go to."""
+    changes = (_measures_of(demo), "measure: [{sse: {per_record: true}}]"), ("  record: run.json", "  # no record")
+    with pytest.raises(mw.PipelineError, match=r"(?s)per_record of sse: .*confidential record only.*run\.json"):
+        mw.run(_pipeline(demo, tmp_path, *changes))
+
+
+def _measures_of(demo: Path) -> str:
+    lines = demo.read_text().splitlines()
+    start = next(number for number, line in enumerate(lines) if line.startswith("measure:"))
+    stop = next(number for number in range(start + 1, len(lines)) if lines[number][:1] not in ("", " ", "-", "#"))
+    return "\n".join(lines[start:stop]).rstrip()
+
+
 def test_identifiers_are_dropped_and_weights_kept(demo: Path, tmp_path: Path) -> None:
     """Roles decide what is published."""
     mw.run(_pipeline(demo, tmp_path))

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from maskwright.edits.file_model import RuleEntry
 from maskwright.pipeline.file_model import DataSection, OutputSection, PipelineFile, StepEntry
-from maskwright.pipeline.steps import LABEL
+from maskwright.pipeline.steps import LABEL, PER_RECORD
 from maskwright.planning.params import PlanningParams
 from maskwright.plugins.registry import BUILT_IN, Registry, plugins
 
@@ -160,7 +160,12 @@ class _Builder:
     def measure_choice(self, measure: Measure) -> Schema:
         params = self.model(measure.params, f"measure.{measure.name}")
         label = {"type": "string", "minLength": 1, "description": "Label in reports and thresholds."}
-        params["properties"] = params.get("properties", {}) | {LABEL: label}
+        details = {
+            "type": "boolean",
+            "default": False,
+            "description": "Also write the contribution of each masked record, to the confidential record only.",
+        }
+        params["properties"] = params.get("properties", {}) | {LABEL: label, PER_RECORD: details}
         return _single_key(measure.name, params, measure.summary)
 
     def output(self) -> Schema:

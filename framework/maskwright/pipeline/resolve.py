@@ -106,6 +106,16 @@ class _Reading:
             inputs["the data"] = data.path
         inputs |= {f"the rules {edit.path.name}": edit.path for edit in edits if isinstance(edit, RuleFile)}
         output = self.output(inputs)
+        if output is not None and output.record is None:
+            self.problems.extend(
+                Problem(
+                    f"per_record of {each.label}: contributions of records go to the confidential record only",
+                    each.place,
+                    "name a file for it: output: {record: run.json}",
+                )
+                for each in measures
+                if each.per_record
+            )
         if self.problems or data is None or execution is None or plain is None or output is None:
             raise PipelineError(sorted(self.problems, key=_position))
         return Pipeline(

@@ -119,12 +119,16 @@ class Step:
 
 @dataclass(frozen=True)
 class MeasureRequest:
-    """One measure to compute, under the label that reports and thresholds use."""
+    """One measure to compute, under the label that reports and thresholds use.
+
+    `per_record`: also write the contribution of each masked record, to the confidential record only.
+    """
 
     label: str
     measure: Measure
     params: BaseModel
     place: Place = field(default_factory=Place)
+    per_record: bool = False
 
 
 @dataclass(frozen=True)

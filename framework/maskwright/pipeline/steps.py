@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from maskwright.plugins.registry import Registry
 
 LABEL = "as"
+PER_RECORD = "per_record"
 
 
 def resolve_steps(section: Node, registry: Registry, problems: list[Problem]) -> tuple[Step, ...]:
@@ -153,12 +154,17 @@ def _measure(node: Node, registry: Registry, problems: list[Problem]) -> Measure
     if label is not None and (not isinstance(label.value, str) or not label.value):
         problems.append(Problem(f"as: expected a label, not {label.description}", label.place))
         return None
+    wanted = params.get(PER_RECORD)
+    if wanted is not None and not isinstance(wanted.value, bool):
+        problems.append(Problem(f"per_record: expected true or false, not {wanted.description}", wanted.place))
+        return None
     if params.is_mapping:
-        params = without(params, (LABEL,))
+        params = without(params, (LABEL, PER_RECORD))
     values = read_model(measure.params, params, problems, "parameter")
     if values is None:
         return None
-    return MeasureRequest(label.raw if label is not None else measure.name, measure, values, key.place)
+    per_record = wanted is not None and wanted.value is True
+    return MeasureRequest(label.raw if label is not None else measure.name, measure, values, key.place, per_record)
 
 
 def resolve_thresholds(

@@ -136,6 +136,8 @@ def _measure_error(measure: Measure) -> str | None:
         return "range must be (smallest, largest)"
     if not measure.invariant_to <= _INVARIANCES:
         return f"invariant_to may hold {', '.join(sorted(_INVARIANCES))}"
-    if "as" in measure.params.model_fields:
-        return "a parameter cannot be called 'as': pipelines use it for the measure's label"
+    taken = {"as": "the measure's label", "per_record": "contributions of records"}
+    for name, use in taken.items():
+        if name in measure.params.model_fields:
+            return f"a parameter cannot be called {name!r}: pipelines use it for {use}"
     return None

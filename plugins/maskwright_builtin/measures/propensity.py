@@ -49,7 +49,7 @@ def propensity(comparison: Comparison, params: PropensityParams, rng: np.random.
     regression gives. 0 when the model cannot tell the files apart, c (1 - c) = 0.25 (files of equal size) when it tells
     every record.
 
-    What chance gives: were the masked records a sample of their own from the same distribution, pMSE would have mean
+    What chance gives: were the masked records drawn from the distribution of the original file, pMSE would have mean
     ``(k - 1) (1 - c)^2 c / (n + m)`` and standard deviation ``sqrt(2 (k - 1)) (1 - c)^2 c / (n + m)``, k the number of
     independent parameters. The part ``ratio`` is pMSE over that mean, ``standardised`` its distance from the mean in
     standard deviations. Masked records that stay near their own originals give less than chance: a ratio below 1 is

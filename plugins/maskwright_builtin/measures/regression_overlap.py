@@ -77,7 +77,7 @@ def regression_overlap(
     pairs = pair_records(comparison, MISSING_RULE)
     weights = weights_of(comparison, "regression_overlap", weighted=params.weighted)
     notes = list(pairs.notes)
-    models = [_positions(*_parsed(model), pairs) for model in params.models] or _every_variable(pairs)
+    models = [_positions(*_parsed(model), pairs) for model in params.models] or _every_variable(pairs, notes)
     if not models:
         return Measurement(float("nan"), notes=(*notes, "not defined: a model needs two variables"))
     reach = _normal_quantile(0.5 + params.confidence / 2.0)
@@ -131,10 +131,13 @@ def _positions(outcome: str, predictors: tuple[str, ...], pairs: Pairs) -> tuple
     return pairs.names.index(outcome), tuple(pairs.names.index(name) for name in predictors)
 
 
-def _every_variable(pairs: Pairs) -> list[tuple[int, tuple[int, ...]]]:
-    if pairs.p < 2:
-        return []
-    return [(j, tuple(i for i in range(pairs.p) if i != j)) for j in range(pairs.p)]
+def _every_variable(pairs: Pairs, notes: list[str]) -> list[tuple[int, tuple[int, ...]]]:
+    """Each variable on all the others, of those that have values in both files."""
+    empty = [j for j in range(pairs.p) if any(np.isnan(file[:, j]).all() for file in (pairs.original, pairs.masked))]
+    if empty:
+        notes.append(f"left out of the models, no value in one of the files: {listed([pairs.names[j] for j in empty])}")
+    used = [j for j in range(pairs.p) if j not in empty]
+    return [(j, tuple(i for i in used if i != j)) for j in used] if len(used) > 1 else []
 
 
 @dataclass(frozen=True, eq=False)

@@ -45,7 +45,7 @@ class ScoreParams(BaseModel, extra="forbid", frozen=True):
 
     @model_validator(mode="after")
     def _sum_to_one(self) -> ScoreParams:
-        total = self.pil + self.distance_record_linkage + self.interval_disclosure
+        total = sum(self.model_dump().values())
         if abs(total - 1.0) > 1e-9:
             raise ValueError(f"the weights must sum to 1, not {total:g}")
         return self
