@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -10,6 +10,7 @@ import pandas as pd
 
 from maskwright.adjustment.adjust import Adjustment, adjust
 from maskwright.adjustment.constraints import Membership
+from maskwright.adjustment.cost import Cost, cost_of
 from maskwright.adjustment.rows import Rows
 from maskwright.data.columns import Cells, column_cells
 from maskwright.data.dataset import Column, Dataset
@@ -62,11 +63,22 @@ class MaskingResult:
     notes: tuple[Mapping[str, Any], ...]
     zeros: tuple[Mapping[str, Any], ...] = ()
     notices: tuple[str, ...] = ()
+    cost: Cost = field(default_factory=Cost)
 
     def without_data(self) -> MaskingResult:
         """Copy whose `masked` has no records, once they are written: measuring needs the memory."""
         empty = tuple(Column(each.variable, each.values[:0].copy(), each.missing[:0].copy()) for each in self.masked)
         return replace(self, masked=replace(self.masked, columns=empty))
+
+
+@dataclass(frozen=True, eq=False)
+class _Outcome:
+    """One adjustment unit, adjusted; `members` gives the row of each record, None when rows are records."""
+
+    unit: Unit
+    adjustment: Adjustment
+    members: NDArray[np.int64] | None
+    cost: Cost
 
 
 def mask(
@@ -115,11 +127,11 @@ def mask(
                 current = _with_group(current, result)
     domain = Domain.from_dataset(data, domain_tuples(edits))
     with stage(reporter, "Adjusting and rounding") as progress:
-        outcomes: list[tuple[Unit, Adjustment, NDArray[np.int64] | None]] = []
+        outcomes: list[_Outcome] = []
         for position, unit in enumerate(plan.units):
-            adjustment, members = _adjust_unit(unit, plan, results, current, data, edits, domain, standard, seed)
-            current = _with_values(current, unit, adjustment, members)
-            outcomes.append((unit, adjustment, members))
+            outcome = _adjust_unit(unit, plan, results, current, data, edits, domain, standard, seed)
+            current = _with_values(current, outcome)
+            outcomes.append(outcome)
             progress((position + 1) / len(plan.units))
     masked = current.without(plan.dropped)
     zeros = tuple(_zeros(data, masked, plan))
@@ -127,7 +139,7 @@ def mask(
         replace(masked, notes=()),
         _records_by_edit(outcomes, edits, "touched"),
         _records_by_edit(outcomes, edits, "failing"),
-        tuple(_unit_json(*outcome) for outcome in outcomes if outcome[0].edits),
+        tuple(_unit_json(outcome) for outcome in outcomes if outcome.unit.edits),
         _k_report(masked, plan),
         tuple(
             {"step": group.step, "variables": list(group.variables), **result.notes}
@@ -135,6 +147,7 @@ def mask(
         ),
         zeros,
         (*_warnings(plan, results), *_said_of_zeros(zeros), *_outside_range(outcomes)),
+        sum((each.cost for each in outcomes), Cost()),
     )
 
 
@@ -166,10 +179,10 @@ def _warnings(plan: Plan, results: Sequence[GroupResult]) -> Iterator[str]:
             yield f"step {group.step} ({method}) on {shown}: {warning}"
 
 
-def _outside_range(outcomes: Sequence[tuple[Unit, Adjustment, NDArray[np.int64] | None]]) -> Iterator[str]:
+def _outside_range(outcomes: Sequence[_Outcome]) -> Iterator[str]:
     """Variables that adjustment moved beyond the masked values' own range: an edit on their range is missing."""
-    for unit, adjustment, _ in outcomes:
-        for name, count in zip(unit.variables, adjustment.outside, strict=True):
+    for outcome in outcomes:
+        for name, count in zip(outcome.unit.variables, outcome.adjustment.outside, strict=True):
             if count:
                 yield (
                     f"adjustment put {count} value(s) of {name} outside the range that the method had left; if it has "
@@ -210,8 +223,8 @@ def _adjust_unit(
     domain: Domain,
     standard: Standard,
     seed: int,
-) -> tuple[Adjustment, NDArray[np.int64] | None]:
-    """Adjust one unit; returns the row of each record, or None when rows are records."""
+) -> _Outcome:
+    """Adjust one unit."""
     rules = EditSet(tuple(edits[name] for name in unit.edits))
     members: NDArray[np.int64] | None = None
     values: NDArray[np.float64]
@@ -231,7 +244,15 @@ def _adjust_unit(
         values, Rows(variables, companions, members, domain), rules, scale, generator(seed, "adjust", *unit.variables),
         sets=_domain_sets(rules, unit, plan, original), computed=frozenset(unit.computed),
     )  # fmt: skip
-    return adjustment, members
+    numeric = sum(plan.variables[name].is_numeric for name in plan.masked)
+    true = [_true_values(original, current, name) for name in unit.variables]
+    return _Outcome(unit, adjustment, members, cost_of(adjustment, values, members, true, scale, numeric))
+
+
+def _true_values(original: Dataset, current: Dataset, name: str) -> NDArray[np.float64]:
+    """Original values of the records that are still there; shape (n,)."""
+    values = np.asarray(original[name].values, dtype=np.float64)
+    return values if current.origin is None else values[current.origin]
 
 
 def _domain_sets(rules: EditSet, unit: Unit, plan: Plan, original: Dataset) -> dict[Membership, NDArray[np.float64]]:
@@ -269,7 +290,8 @@ def _domain_parts(parts: Sequence[Part]) -> Iterator[DomainPart]:
             yield from _domain_parts((*each.consequent, *each.otherwise, *(each.condition_parts or ())))
 
 
-def _with_values(data: Dataset, unit: Unit, adjustment: Adjustment, members: NDArray[np.int64] | None) -> Dataset:
+def _with_values(data: Dataset, outcome: _Outcome) -> Dataset:
+    unit, adjustment, members = outcome.unit, outcome.adjustment, outcome.members
     changed: dict[str, Column] = {}
     for position, name in enumerate(unit.variables):
         column = data[name]
@@ -280,12 +302,11 @@ def _with_values(data: Dataset, unit: Unit, adjustment: Adjustment, members: NDA
     return data.with_columns(changed)
 
 
-def _records_by_edit(
-    outcomes: Sequence[tuple[Unit, Adjustment, NDArray[np.int64] | None]], edits: EditSet, what: str
-) -> dict[str, int]:
+def _records_by_edit(outcomes: Sequence[_Outcome], edits: EditSet, what: str) -> dict[str, int]:
     counts = dict.fromkeys((edit.name for edit in edits), 0)
-    for unit, adjustment, members in outcomes:
-        for name in unit.edits:
+    for outcome in outcomes:
+        adjustment, members = outcome.adjustment, outcome.members
+        for name in outcome.unit.edits:
             if what == "failing":
                 counts[name] += adjustment.failing.get(name, 0)
                 continue
@@ -295,7 +316,8 @@ def _records_by_edit(
     return counts
 
 
-def _unit_json(unit: Unit, adjustment: Adjustment, members: NDArray[np.int64] | None) -> dict[str, Any]:
+def _unit_json(outcome: _Outcome) -> dict[str, Any]:
+    unit, adjustment, members, cost = outcome.unit, outcome.adjustment, outcome.members, outcome.cost
     return {
         "variables": list(unit.variables),
         "edits": list(unit.edits),
@@ -306,6 +328,7 @@ def _unit_json(unit: Unit, adjustment: Adjustment, members: NDArray[np.int64] | 
         "infeasible": int(adjustment.infeasible.sum()),
         "dependents": list(adjustment.derivations.dependents),
         "cost_sd": {name: float(cost) for name, cost in zip(unit.variables, adjustment.cost, strict=True)},
+        "loss": {"method": cost.method, "adjustment": cost.adjustment, "rounding": cost.rounding},
     }
 
 

@@ -62,6 +62,10 @@ class Adjustment:
         Root mean square move of each variable over all rows, in standard deviations.
     outside : ndarray of shape (q,), int64
         Rows moved beyond the smallest or largest masked value of the variable, by more than rounding.
+    points : ndarray of shape (r, q), float64
+        On every edit, before rounding to the grid.
+    derivations : Derivations
+        Which variables were computed from which.
     """
 
     values: NDArray[np.float64]
@@ -72,6 +76,7 @@ class Adjustment:
     failing: Mapping[str, int]
     cost: NDArray[np.float64]
     outside: NDArray[np.int64]
+    points: NDArray[np.float64]
     derivations: Derivations = field(default_factory=lambda: Derivations((), (), ()))
 
 
@@ -177,6 +182,7 @@ def adjust(
         failed,
         cost,
         _beyond_range(values, result, system),
+        points,
         plan,
     )
 

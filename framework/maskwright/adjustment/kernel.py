@@ -10,7 +10,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import numpy as np
-from numba import njit, prange
+from numba import njit
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -21,7 +21,6 @@ STALLED = 2
 
 _TOLERANCE = 1e-12
 _DEPENDENT = 1e-20
-_MANY = 20_000
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
@@ -188,8 +187,8 @@ def _drop(leaving, active, basis, triangle, chosen, dual):  # type: ignore[no-un
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
-def _project_row(row, points, equal, equal_bound, own, own_bound, below, below_bound, status):  # type: ignore[no-untyped-def]
-    """Project one row; its point changes only when that worked."""
+def _project_all(points, equal, equal_bound, own, own_bound, below, below_bound, status):  # type: ignore[no-untyped-def]
+    """Project every row; its point changes only when that worked."""
     dimension = points.shape[1]
     room = dimension + 1
     work = (
@@ -200,26 +199,17 @@ def _project_row(row, points, equal, equal_bound, own, own_bound, below, below_b
         np.empty(room),
         np.zeros(below.shape[0], np.bool_),
     )
-    # Cell by cell: copying a row whole makes Numba compile three seconds of code that words an error about shapes.
     point = np.empty(dimension)
-    for column in range(dimension):
-        point[column] = points[row, column]
-    status[row] = _project_one(point, equal, equal_bound[row], own[row], own_bound[row], below, below_bound[row], work)
-    if status[row] == SOLVED:
-        for column in range(dimension):
-            points[row, column] = point[column]
-
-
-@njit(cache=True, nogil=True, error_model="numpy")
-def _project_few(points, equal, equal_bound, own, own_bound, below, below_bound, status):  # type: ignore[no-untyped-def]
     for row in range(points.shape[0]):
-        _project_row(row, points, equal, equal_bound, own, own_bound, below, below_bound, status)
-
-
-@njit(cache=True, nogil=True, parallel=True, error_model="numpy")
-def _project_many(points, equal, equal_bound, own, own_bound, below, below_bound, status):  # type: ignore[no-untyped-def]
-    for row in prange(points.shape[0]):
-        _project_row(row, points, equal, equal_bound, own, own_bound, below, below_bound, status)
+        # Cell by cell: copying a row whole makes Numba compile three seconds of code that words an error about shapes.
+        for column in range(dimension):
+            point[column] = points[row, column]
+        status[row] = _project_one(
+            point, equal, equal_bound[row], own[row], own_bound[row], below, below_bound[row], work
+        )
+        if status[row] == SOLVED:
+            for column in range(dimension):
+                points[row, column] = point[column]
 
 
 def project_points(
@@ -249,6 +239,4 @@ def project_points(
     status : ndarray of shape (r,), int8
         Written: 0 solved, 1 infeasible, 2 stalled.
     """
-    # Threads take seconds to compile for: not before there are enough points to win them back.
-    project = _project_few if len(points) < _MANY else _project_many
-    project(points, equal, equal_bound, own, own_bound, below, below_bound, status)
+    _project_all(points, equal, equal_bound, own, own_bound, below, below_bound, status)

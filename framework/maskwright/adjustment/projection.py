@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from maskwright.adjustment.chunks import by_chunks
 from maskwright.adjustment.constraints import (
     Alternative,
     Constraint,
@@ -38,7 +39,6 @@ NEAREST_MEMBERS = 3
 _TANGENTS = 60
 
 
-@np.errstate(over="ignore", invalid="ignore")
 def nearest_feasible(
     system: System,
     values: NDArray[np.float64],
@@ -66,6 +66,19 @@ def nearest_feasible(
         Unchanged where nothing feasible was found.
     found : ndarray of shape (m,), bool
     """
+    best, found = values.copy(), np.zeros(len(values), dtype=np.bool_)
+
+    def work(rows: slice) -> None:
+        best[rows], found[rows] = _nearest(system, values[rows], index[rows], margin, members)
+
+    by_chunks(work, len(values))
+    return best, found
+
+
+@np.errstate(over="ignore", invalid="ignore")
+def _nearest(
+    system: System, values: NDArray[np.float64], index: NDArray[np.int64], margin: float, members: int
+) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
     best = values.copy()
     distance = np.full(len(values), np.inf)
     for rows, combination in _combinations(system, values, index, members):
@@ -77,6 +90,7 @@ def nearest_feasible(
     return best, np.isfinite(distance)
 
 
+@np.errstate(over="ignore", invalid="ignore")
 def feasible_points(
     system: System, values: NDArray[np.float64], index: NDArray[np.int64], members: int
 ) -> Iterator[tuple[NDArray[np.int64], NDArray[np.float64]]]:

@@ -6,9 +6,9 @@ published as they are. A row that stands for a whole cluster satisfies an edit o
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, fields, is_dataclass, replace
+from dataclasses import dataclass, fields, is_dataclass, replace
 from fractions import Fraction
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -52,7 +52,6 @@ class Rows:
     companions: Mapping[str, Cells]
     members: NDArray[np.int64] | None = None
     domain: Domain | None = None
-    _order: list[NDArray[np.int64]] = field(default_factory=list)
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -133,14 +132,16 @@ class Rows:
                 cells[variable.name] = number_cells(numbers, np.isnan(numbers), variable.decimals)
         return cells
 
+    @cached_property
+    def _by_row(self) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        """Records in the order of their rows, and where each row starts."""
+        assert self.members is not None
+        order = np.argsort(self.members, kind="stable")
+        return order, np.searchsorted(self.members[order], np.arange(int(self.members.max()) + 2))
+
     def _records_of(self, index: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
         """Records of the given rows, row after row, and where each row starts."""
-        assert self.members is not None
-        if not self._order:
-            order = np.argsort(self.members, kind="stable")
-            bounds = np.searchsorted(self.members[order], np.arange(int(self.members.max()) + 2))
-            self._order.extend((order, bounds))
-        order, bounds = self._order
+        order, bounds = self._by_row
         counts = bounds[index + 1] - bounds[index]
         starts = np.cumsum(counts) - counts
         positions = np.repeat(bounds[index] - starts, counts) + np.arange(int(counts.sum()))

@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.spatial import cKDTree
 
+from maskwright.adjustment.chunks import by_chunks
 from maskwright.adjustment.constraints import (
     Alternative,
     Constraint,
@@ -81,16 +82,19 @@ def system_of(
     return System(rows, constraints, scale, decimals, listed)
 
 
-@np.errstate(over="ignore", invalid="ignore")
 def violated(system: System, values: NDArray[np.float64]) -> dict[str, NDArray[np.bool_]]:
     """Rows that violate each constraint by more than rounding in binary64 (relative 1e-9); edit name to shape (r,)."""
-    index = np.arange(len(values))
-    return {
-        constraint.name: ~np.logical_or.reduce(
-            [_holds(system, alternative, values, index) for alternative in constraint.alternatives]
-        )
-        for constraint in system.constraints
-    }
+    found = {constraint.name: np.zeros(len(values), dtype=np.bool_) for constraint in system.constraints}
+
+    @np.errstate(over="ignore", invalid="ignore")
+    def work(rows: slice) -> None:
+        index = np.arange(rows.start, rows.stop)
+        for constraint in system.constraints:
+            ways = [_holds(system, alternative, values[rows], index) for alternative in constraint.alternatives]
+            found[constraint.name][rows] = ~np.logical_or.reduce(ways)
+
+    by_chunks(work, len(values))
+    return found
 
 
 def _holds(

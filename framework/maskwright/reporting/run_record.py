@@ -55,6 +55,12 @@ def run_record(
         "k": dict(result.k),
         "measures": {label: dict(found) for label, found in measures.items()},
         "adjustment": [dict(unit) for unit in result.adjustment],
+        "loss_by_step": {
+            "method": result.cost.method,
+            "adjustment": result.cost.adjustment,
+            "rounding": result.cost.rounding,
+            "several_edits": result.cost.several_edits,
+        },
         "structural_zeros": [dict(each) for each in result.zeros],
         "methods": [dict(notes) for notes in result.notes],
         "notices": [*prepared.notices, *result.notices],
@@ -99,6 +105,7 @@ def _edits(
                 "text": edit.text,
                 "message": edit.message,
                 "severity": edit.severity,
+                "planned": keeper["kept_by"],
                 "kept_by": kept_by,
                 "how": keeper["how"],
                 "violations": each.violations,
@@ -106,6 +113,7 @@ def _edits(
                 "unknown": each.unknown,
                 "fired": each.fired,
                 "adjusted": moved,
+                "loss": (result.cost.edits or {}).get(each.name, 0.0),
             }
         )
     return rows

@@ -21,6 +21,8 @@ from maskwright.reporting.wording import (
     count,
     duration,
     figure,
+    kept_as_planned,
+    loss_by_step,
     operator_word,
     plural,
     step_line,
@@ -139,6 +141,8 @@ def print_result(record: Mapping[str, Any]) -> None:
     _print_localisation(out, record.get("localisation"))
     _print_k(out, record.get("k", {}))
     _print_moved(out, record.get("adjustment", []))
+    for sentence in loss_by_step(record):
+        _item(out, "loss by step: ", sentence)
     if record["measures"]:
         out.print()
         print_measures(record["measures"])
@@ -162,7 +166,7 @@ def _edit_ledger(edits: Sequence[Mapping[str, Any]]) -> Table:
             "" if arrived is None else count(arrived),
             count(left),
             count(edit.get("unknown") or 0),
-            KEPT_BY.get(edit["kept_by"], edit["kept_by"]),
+            kept_as_planned(edit),
             count(edit.get("adjusted") or 0),
         )
     return table if any(edit.get("unknown") for edit in edits) else _without(table, 4)

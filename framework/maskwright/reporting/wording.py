@@ -155,3 +155,25 @@ def classes_of_equal_records(k: Mapping[str, Any]) -> list[tuple[str, dict[str, 
     if k.get("records"):
         rows.append(("on whole records (no method promises this)", k["records"]))
     return rows
+
+
+def kept_as_planned(edit: Mapping[str, Any]) -> str:
+    """Who kept an edit, beside who was to keep it where that was another."""
+    kept = KEPT_BY.get(edit["kept_by"], edit["kept_by"])
+    planned = edit.get("planned", edit["kept_by"])
+    return kept if planned == edit["kept_by"] else f"{kept} (planned: {KEPT_BY.get(planned, planned)})"
+
+
+def loss_by_step(record: Mapping[str, Any]) -> list[str]:
+    """One sentence on what methods, adjustment and rounding cost; none when the record does not say."""
+    found = record.get("loss_by_step")
+    if not found:
+        return []
+    said = (
+        f"{found['method']:.4g} % of the variance by the methods, {found['adjustment']:+.2g} by adjustment, "
+        f"{found['rounding']:+.2g} by rounding"
+    )
+    edits = [f"{edit['name']} {edit['loss']:+.2g}" for edit in record["edits"] if edit.get("loss")]
+    if found["several_edits"]:
+        edits.append(f"several at once {found['several_edits']:+.2g}")
+    return [said + (f" (by edit: {', '.join(edits)})" if edits else "")]

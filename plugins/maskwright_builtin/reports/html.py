@@ -88,7 +88,8 @@ def _template() -> Template:
         "step_line": wording.step_line,
     }
     environment.globals["operator_word"] = wording.operator_word
-    environment.globals["kept_by_words"] = wording.KEPT_BY
+    environment.globals["kept_as_planned"] = wording.kept_as_planned
+    environment.globals["loss_by_step"] = wording.loss_by_step
     environment.globals["bar_width"] = BAR_WIDTH
     return environment.get_template("report.html.j2")
 
