@@ -39,8 +39,9 @@ import json, resource, sys
 from maskwright.cli import main
 import contextlib, io
 out = io.StringIO()
+sys.argv = ["maskwright", "validate", sys.argv[1], "--edits", sys.argv[2], "--svrl", sys.argv[3], "--json"]
 with contextlib.redirect_stdout(out):
-    main(["validate", sys.argv[1], "--edits", sys.argv[2], "--svrl", sys.argv[3], "--json"])
+    main()
 found = json.loads(out.getvalue())
 """
 CHUNKED = """

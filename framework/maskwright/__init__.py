@@ -38,6 +38,7 @@ if TYPE_CHECKING:
     from maskwright.errors import Place as Place
     from maskwright.errors import PluginError as PluginError
     from maskwright.errors import Problem as Problem
+    from maskwright.errors import ReadAgain as ReadAgain
     from maskwright.errors import ReleaseRefused as ReleaseRefused
     from maskwright.errors import ThresholdMissed as ThresholdMissed
     from maskwright.localisation.localize import Localisation as Localisation
@@ -103,6 +104,7 @@ _HOME = {
     "read": "maskwright.api",
     "read_edits": "maskwright.api",
     "read_numbers": "maskwright.data.number_text",
+    "ReadAgain": "maskwright.errors",
     "ReleaseRefused": "maskwright.errors",
     "Report": "maskwright.plugins.report",
     "run": "maskwright.pipeline_run",

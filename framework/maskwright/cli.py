@@ -27,6 +27,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command line; returns the exit code: 0 fine, 1 refused, 2 bad input or usage, 3 a bug."""
     parser = build_parser()
     chosen = parser.parse_args(arguments)
+    chosen.own_process = arguments is None
     command: Callable[[argparse.Namespace], int] | None = getattr(chosen, "command", None)
     if command is None:
         parser.print_help()
@@ -218,6 +219,10 @@ def _plan(chosen: argparse.Namespace) -> int:
 
 
 def _validate(chosen: argparse.Namespace) -> int:
+    if chosen.own_process and chosen.data.suffix.lower() == ".xml" and chosen.original is None:
+        from maskwright.data.arrow_startup import leave_pandas_out
+
+        leave_pandas_out()
     from maskwright.file_commands import validate_file
     from maskwright.reporting.terminal import print_outcome
 

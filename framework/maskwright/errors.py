@@ -92,6 +92,10 @@ class DataError(InputError):
     """A data file cannot be read as flat records of declared variables."""
 
 
+class ReadAgain(InputError):  # noqa: N818 - it is no mistake of anybody
+    """A file that is read only once turns out to be of another form than it began: read it with `Source.open`."""
+
+
 class EditError(InputError):
     """An edit cannot be read, contradicts the others, or cannot be met on the published grid."""
 

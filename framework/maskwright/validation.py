@@ -11,6 +11,7 @@ from maskwright.data.variable import Variable
 from maskwright.edits.check import Checker, Outcome
 from maskwright.edits.record_document import RecordForm
 from maskwright.edits.svrl import SvrlWriter
+from maskwright.errors import InputError
 from maskwright.progress import Progress, silent
 
 if TYPE_CHECKING:
@@ -22,7 +23,7 @@ if TYPE_CHECKING:
     from maskwright.data.dataset import Dataset, Layout
     from maskwright.edits.domain import Domain
     from maskwright.edits.edit import EditSet
-    from maskwright.plugins.source import Source
+    from maskwright.plugins.source import Reading, Source
 
 CHUNK = 65536
 Fired = Literal["summary", "all"]
@@ -111,18 +112,23 @@ def check_file(
     progress: Progress = silent,
 ) -> Outcome:
     """Verdict of every edit on every record of a file, read as a stream."""
-    reading = source.open(path, params, progress)
-    batches = iter(reading.batches())
-    first = next(batches, None)
 
-    def chunks() -> Iterator[Columns]:
-        if first is not None:
-            yield Columns.from_batch(first, variables)
-        for batch in batches:
-            yield Columns.from_batch(batch, variables)
+    def checked(reading: Reading) -> Outcome:
+        batches = iter(reading.batches())
+        first = next(batches, None)
+        chunks = (
+            Columns.from_batch(batch, variables)
+            for batch in (batches if first is None else itertools.chain((first,), batches))
+        )
+        form = RecordForm.of_layout(reading.layout.details)
+        return check(chunks, edits, record_path(reading.layout), domain, svrl, fired=fired, form=form)
 
-    form = RecordForm.of_layout(reading.layout.details)
-    return check(chunks(), edits, record_path(reading.layout), domain, svrl, fired=fired, form=form)
+    if source.open_once is not None:
+        # Nothing has been written when this fails: the report is put together at the end. Mistakes are looked at again
+        # too, because a variable may stand in later records only.
+        with contextlib.suppress(InputError):
+            return checked(source.open_once(path, params, progress))
+    return checked(source.open(path, params, progress))
 
 
 def declared_variables(declarations: Mapping[str, Any]) -> dict[str, Variable]:

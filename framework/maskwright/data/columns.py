@@ -7,6 +7,7 @@ clusters); an edit cannot tell which.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -55,15 +56,19 @@ class Cells:
 class Columns:
     """Cells by variable name, all of `n` records."""
 
-    def __init__(self, n: int, cells: Mapping[str, Cells]) -> None:
+    def __init__(self, n: int, cells: Mapping[str, Cells | Callable[[], Cells]]) -> None:
         self.n = n
         self._cells = dict(cells)
 
     def __getitem__(self, name: str) -> Cells:
         try:
-            return self._cells[name]
+            cells = self._cells[name]
         except KeyError:
             raise InputError(unknown_name("variable", name, self._cells)) from None
+        if not isinstance(cells, Cells):
+            # Most rules read few variables of a file: numbers are made of text when they are asked for.
+            cells = self._cells[name] = cells()
+        return cells
 
     def __contains__(self, name: object) -> bool:
         return name in self._cells
@@ -106,7 +111,7 @@ class Columns:
             Gives missing codes and declared decimals.
         """
         known = variables or {}
-        cells = {name: _batch_cells(batch.column(name), known.get(name)) for name in batch.schema.names}
+        cells = {name: partial(_batch_cells, batch.column(name), known.get(name)) for name in batch.schema.names}
         return cls(batch.num_rows, cells)
 
 

@@ -54,12 +54,31 @@ def read_numbers(text: Any) -> NumberText:
         Cell texts; null where the cell is absent.
     """
     flat = text.combine_chunks() if isinstance(text, pa.ChunkedArray) else text
-    is_number = _bools(pc.match_substring_regex(flat, XPATH_NUMBER))
-    trimmed = pc.utf8_trim(flat, characters=WHITE_SPACE)
-    is_blank = _bools(pc.equal(pc.binary_length(trimmed), 0)) | _bools(pc.is_null(flat))
-    numeric = pc.if_else(pa.array(is_number), trimmed, pa.scalar(None, flat.type))
+    other = _other_bytes(flat)
+    blank = pc.equal(pc.binary_length(flat), 0)
+    if not other and not flat.null_count and not pc.any(blank).as_py():
+        n = len(flat)
+        values = np.asarray(pc.cast(flat, pa.float64()))
+        return NumberText(np.array(values), np.ones(n, dtype=np.bool_), np.zeros(n, dtype=np.bool_), 0)
+    is_number = pc.fill_null(pc.match_substring_regex(flat, XPATH_NUMBER), False)
+    trimmed = flat
+    if other is None or other.strip(b".-"):
+        trimmed = pc.utf8_trim(flat, characters=WHITE_SPACE)
+        blank = pc.equal(pc.binary_length(trimmed), 0)
+    numeric = pc.if_else(is_number, trimmed, pa.scalar(None, flat.type))
     values = np.asarray(pc.fill_null(pc.cast(numeric, pa.float64()), np.nan))
-    return NumberText(np.array(values), is_number, is_blank, _decimals(numeric))
+    return NumberText(np.array(values), _bools(is_number), _bools(pc.fill_null(blank, True)), _decimals(numeric))
+
+
+def _other_bytes(flat: Any) -> bytes | None:
+    """Bytes of all cells that are no digits; None when they cannot be looked at together."""
+    if flat.type != pa.string():
+        return None
+    _, offsets, data = flat.buffers()
+    if len(flat) == 0 or data is None:
+        return b""
+    bounds = np.frombuffer(offsets, dtype=np.int32)[flat.offset : flat.offset + len(flat) + 1]
+    return memoryview(data)[bounds[0] : bounds[-1]].tobytes().translate(None, b"0123456789")
 
 
 def _decimals(numeric: Any) -> int:

@@ -55,6 +55,9 @@ class Source:
     writes_text : bool
         Whether `write` wants string columns (canonical number text) rather than typed ones.
     summary : str
+    open_once : callable or None
+        As `open`, for those who read the records once and can start over: records may be handed on before the rest of
+        the file has been looked at, and `ReadAgain` is raised where it turns out that `open` was needed.
     """
 
     name: str
@@ -64,3 +67,4 @@ class Source:
     params: type[BaseModel] = NoParams
     writes_text: bool = True
     summary: str = ""
+    open_once: Callable[[Path, Any, Progress], Reading] | None = None

@@ -12,7 +12,7 @@ from maskwright import DataError, Place, Problem
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-BLOCK = 4 * 1024 * 1024
+BLOCK = 2 * 1024 * 1024
 """Bytes read at a time: large enough that work for each block does not count, small enough to stay in memory."""
 
 

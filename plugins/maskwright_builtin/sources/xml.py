@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pyarrow as pa
 
-from maskwright import DataError, Layout, Place, Problem, Progress, Source
+from maskwright import DataError, Layout, Place, Problem, Progress, ReadAgain, Source
 from maskwright_builtin.sources.files import readable_size
-from maskwright_builtin.sources.xml_opening import find_opening
+from maskwright_builtin.sources.xml_opening import Opening, find_opening
 from maskwright_builtin.sources.xml_parser import ByteProgress, XmlParams
 from maskwright_builtin.sources.xml_sparse import Deviation, NewVariable
 from maskwright_builtin.sources.xml_stream import Found, examine, stream
@@ -69,32 +69,70 @@ class XmlReading:
     @property
     def layout(self) -> Layout:
         """What is needed to write the file again; see `write_xml`."""
-        opening, found = self._opening, self._found
-        notes = [
-            f"{count} element{'s' if count > 1 else ''} <{tag}> outside the records: not part of the data, and not "
-            "written to the masked file"
-            for tag, count in found.left_out.items()
-        ]
-        return Layout(
-            "xml",
-            {
-                "root": opening.path[0].tag,
-                "root_tag": opening.start_tags[0],
-                "record": opening.record.tag,
-                "record_path": (*(name.tag for name in opening.path), opening.record.tag),
-                "path": tuple(name.tag for name in opening.path),
-                "start_tags": opening.start_tags,
-                "gaps": opening.gaps,
-                "before_record": opening.before_record,
-                "before_cell": opening.before_cell,
-                "after_cells": opening.after_cells,
-                "has_declaration": opening.has_declaration,
-                "encoding": opening.encoding,
-                "tags": {name.local: name.tag for name in found.columns if name.local != name.tag},
-                "missing": {name.local: _missing_form(found, name.local) for name in found.columns},
-                "notes": tuple(notes),
-            },
-        )
+        return _layout(self._opening, self._found)
+
+
+class XmlReadingOnce:
+    """An XML file that is taken to be written plainly to its end.
+
+    Raises
+    ------
+    ReadAgain
+        From `batches`, or at once: it is not.
+    """
+
+    def __init__(self, path: Path, params: XmlParams, progress: Progress) -> None:
+        size = readable_size(path, params.max_file_size)
+        self._path = path
+        self._reading: ByteProgress = lambda done: progress(min(1.0, done / size))
+        self._opening = find_opening(path, params)
+        try:
+            self._template = Template(self._opening, params.max_text)
+        except Deviation:
+            raise ReadAgain("the file is not written plainly") from None
+
+    def batches(self) -> Iterator[pa.RecordBatch]:
+        """Yield the records as string columns; null: no element, "": an empty one."""
+        schema = pa.schema([(column.local, pa.string()) for column in self._template.columns])
+        try:
+            for cut in self._template.cuts(self._path, self._reading):
+                yield pa.record_batch(cut.columns(), schema=schema)
+        except (Deviation, NewVariable):
+            raise ReadAgain("the file is not written plainly") from None
+
+    @property
+    def layout(self) -> Layout:
+        """The form of the file as far as its beginning tells."""
+        nothing = {column.local: 0 for column in self._template.columns}
+        return _layout(self._opening, Found(list(self._template.columns), 0, nothing, nothing))
+
+
+def _layout(opening: Opening, found: Found) -> Layout:
+    notes = [
+        f"{count} element{'s' if count > 1 else ''} <{tag}> outside the records: not part of the data, and not "
+        "written to the masked file"
+        for tag, count in found.left_out.items()
+    ]
+    return Layout(
+        "xml",
+        {
+            "root": opening.path[0].tag,
+            "root_tag": opening.start_tags[0],
+            "record": opening.record.tag,
+            "record_path": (*(name.tag for name in opening.path), opening.record.tag),
+            "path": tuple(name.tag for name in opening.path),
+            "start_tags": opening.start_tags,
+            "gaps": opening.gaps,
+            "before_record": opening.before_record,
+            "before_cell": opening.before_cell,
+            "after_cells": opening.after_cells,
+            "has_declaration": opening.has_declaration,
+            "encoding": opening.encoding,
+            "tags": {name.local: name.tag for name in found.columns if name.local != name.tag},
+            "missing": {name.local: _missing_form(found, name.local) for name in found.columns},
+            "notes": tuple(notes),
+        },
+    )
 
 
 def _missing_form(found: Found, name: str) -> str:
@@ -136,6 +174,7 @@ XML = Source(
     name="xml",
     suffixes=(".xml",),
     open=open_xml,
+    open_once=XmlReadingOnce,
     write=write_xml,
     params=XmlParams,
     writes_text=True,
