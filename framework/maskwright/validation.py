@@ -88,7 +88,10 @@ def check(
         if first is not None:
             if checker.needs_whole(first.names):
                 whole = [first, *remaining]
-                checker.prepare(Columns.joined(whole))
+                above = checker.prepare(Columns.joined(whole))
+                for name, failures in above.items():
+                    if writer is not None:
+                        writer.write_above(name, failures)
                 remaining = iter(whole)
             else:
                 remaining = itertools.chain([first], remaining)

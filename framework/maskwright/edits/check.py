@@ -246,13 +246,14 @@ class Checker:
         edits = (tally.edit for tally in self._tallies if tally.edit.engine is not None)
         return not all(self._engines.stays_in_record(edit, names) for edit in edits)
 
-    def prepare(self, columns: Columns) -> None:
-        """Ask about edits that look beyond a record, given all records."""
+    def prepare(self, columns: Columns) -> dict[str, int]:
+        """Ask about edits that look beyond a record, given all records; failures above the records, by edit."""
         self._whole = self._engines.answers(columns, in_pieces=False)
         for tally in self._tallies:
             if tally.edit.name in self._whole:
                 tally.violations += self._whole[tally.edit.name].above
                 tally.fired += self._whole[tally.edit.name].fired_above
+        return {name: answer.above for name, answer in self._whole.items()}
 
     def add(self, columns: Columns) -> tuple[Verdict, ...]:
         """Check the next records of the file.

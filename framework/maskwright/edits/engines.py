@@ -6,6 +6,7 @@ no environment, gets its documents as text, and is ended when it takes too long.
 
 from __future__ import annotations
 
+import atexit
 import importlib.util
 import json
 import os
@@ -107,6 +108,34 @@ class EngineProcess:
         for pipe in (self._process.stdin, self._process.stdout):
             if pipe is not None:
                 pipe.close()
+
+
+_COMPILERS: dict[Engine, EngineProcess] = {}
+
+
+def reasons_of(engine: Engine, stylesheets: Sequence[str]) -> list[str | None]:
+    """Why an engine refuses each stylesheet, None where it takes it; its process is kept for the next time.
+
+    Raises
+    ------
+    EditError
+        The engine is not installed, or breaks down on them.
+    """
+    if engine not in _COMPILERS:
+        _COMPILERS[engine] = EngineProcess(engine)
+        atexit.register(stop_compiler, engine)
+    try:
+        return _COMPILERS[engine].reasons(stylesheets)
+    except EditError:
+        stop_compiler(engine)
+        raise
+
+
+def stop_compiler(engine: Engine) -> None:
+    """End the process that `reasons_of` keeps."""
+    process = _COMPILERS.pop(engine, None)
+    if process is not None:
+        process.__exit__(None, None, None)
 
 
 @dataclass(frozen=True, eq=False)

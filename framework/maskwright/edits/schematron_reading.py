@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from maskwright.edits.engine_test import ENGINE_OF, stylesheet_of
-from maskwright.edits.engines import EngineProcess
+from maskwright.edits.engines import reasons_of
 from maskwright.errors import EditError, Place, Problem, nearest_name, unknown_name
 
 if TYPE_CHECKING:
@@ -122,8 +122,7 @@ class Reading:
             return
         stylesheets = [stylesheet_of(each.alone, 2) for each in self.undecided]
         try:
-            with EngineProcess(ENGINE_OF[self.version]) as process:
-                reasons = process.reasons(stylesheets)
+            reasons = reasons_of(ENGINE_OF[self.version], stylesheets)
         except EditError as error:
             first = error.problems[0]
             self.problems += [refusal(each.problem, first.message, first.hint) for each in self.undecided]

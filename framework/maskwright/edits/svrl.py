@@ -144,6 +144,22 @@ class SvrlWriter:
                     self._size += len(content)
         self._records += columns.n
 
+    def write_above(self, name: str, failures: int) -> None:
+        """Add failures of an edit on elements above the records, which no chunk holds: one line, with their number."""
+        for number, rule in enumerate(self._rules):
+            for position in rule.positions:
+                if self._edits[position].name == name and failures:
+                    opening = self._opening[position].removesuffix("[")
+                    location = opening.rpartition("/")[0]
+                    content = (
+                        f'{location}"><svrl:text>{failures} above the records</svrl:text>{self._closing[position]}'
+                    )
+                    self._segments[number].append((self._size, len(content.encode())))
+                    self._spool.write(content.encode())
+                    self._size += len(content.encode())
+                    self._failed[position] += failures
+                    self._fired[number] += 1
+
     def close(self) -> SvrlTotals:
         """Write the report and forget the temporary file.
 

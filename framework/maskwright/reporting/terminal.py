@@ -235,7 +235,9 @@ def print_outcome(outcome: Mapping[str, Any]) -> None:
         table.columns[column].justify = "right"
     for edit in outcome["edits"]:
         numbers = edit.get("first_records", [])[:MOST_RECORD_NUMBERS]
-        shown = ", ".join(str(number) for number in numbers) + (", …" if edit["violations"] > len(numbers) else "")
+        shown = ", ".join(str(number) for number in numbers) + (", …" if edit["violations"] > len(numbers) > 0 else "")
+        if edit["violations"] and not numbers:
+            shown = "the file as a whole"
         name = Text(edit["name"], style="bold red" if edit["violations"] else "")
         engine = edit.get("checked_by", "model")
         kind = edit["kind"] if engine == "model" else f"{edit['kind']} ({engine})"
