@@ -9,7 +9,7 @@ from fractions import Fraction
 import numpy as np
 import pyarrow as pa
 import pytest
-from hypothesis import example, given, settings
+from hypothesis import assume, example, given, settings
 from hypothesis import strategies as st
 from lxml import etree
 
@@ -140,7 +140,9 @@ def test_strings_agree_with_libxml2(expression: str) -> None:
 @given(numbers=st.lists(st.decimals(-(10**9), 10**9, places=3), min_size=3, max_size=3))
 @settings(max_examples=100, deadline=None)
 def test_sums_of_decimals_round_as_libxml2_rounds_them(numbers: list[object]) -> None:
+    """Where libxml2 reads the decimals as XPath says, to the nearest binary64: of 1.930 it does not."""
     cells = tuple(f"{number:f}" for number in numbers)
+    assume(all(etree.XPath("number(.)")(etree.fromstring(f"<a>{cell}</a>")) == float(cell) for cell in cells))
     for expression in ("V1 + V2 = V3", "0.1 * V1 - V2 <= V3", "V1 div V2 >= V3 mod 7", "round(V1 * 100) = V1 * 100"):
         truth = evaluate_xpath(parse_xpath(expression), chunk([cells])).holds
         assert truth.tolist() == [bool(etree.XPath(expression)(element(cells)))]
