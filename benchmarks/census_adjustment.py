@@ -1,7 +1,8 @@
 """What keeping the Census edits costs, by method: ``python benchmarks/census_adjustment.py --files DIR``.
 
 One equality, twelve inequalities and ``x >= 0`` for all 13 variables, k = 5. For each method: SSE and PIL with the
-edits and without them, records and representatives moved, and violations in the released data.
+edits and without them, records and representatives moved, and violations in the released data. With the example plugin
+installed (``pip install tests/example_plugin``) its noise is among the methods.
 """
 
 from __future__ import annotations
@@ -11,6 +12,7 @@ from pathlib import Path
 
 import maskwright as mw
 from maskwright.api import mask_data
+from maskwright.plugins.registry import plugins
 
 RULES = [
     "PTOTVAL = POTHVAL + PEARNVAL", "TAXINC <= AGI", "FEDTAX <= TAXINC", "FICA <= PEARNVAL", "PEARNVAL <= PTOTVAL",
@@ -21,6 +23,7 @@ METHODS = {
     "microaggregation": {"k": 5, "partition": "mdav", "group_size": "all"},
     "individual_ranking": {"k": 5, "k_guarantee": "report"},
     "fuzzy_microaggregation": {"k": 5, "group_size": "all"},
+    "example_noise": {"share": 0.1},
 }
 
 
@@ -31,6 +34,8 @@ def main():
     rules = RULES + [f"{name} >= 0" for name in data.names]
     print(f"{'method':<24} {'SSE':>8} {'extra':>8} {'PIL':>8} {'extra':>8} {'moved':>12} {'violations':>10}")
     for method, params in METHODS.items():
+        if method not in plugins().methods:
+            continue
         done = mask_data(data, method, edits=rules, seed=1, params=params)
         free = mask_data(data, method, seed=1, params=params)
         after, before = (mw.measure(data, each.masked, ["sse", "pil"]) for each in (done, free))
