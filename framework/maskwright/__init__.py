@@ -29,6 +29,11 @@ if TYPE_CHECKING:
     from maskwright.edits.conversion.convert import convert_edits as convert_edits
     from maskwright.edits.edit import Edit as Edit
     from maskwright.edits.edit import EditSet as EditSet
+    from maskwright.edits.edit import GoverningPart as GoverningPart
+    from maskwright.edits.edit import LinearPart as LinearPart
+    from maskwright.edits.edit import Part as Part
+    from maskwright.edits.edit import ProductPart as ProductPart
+    from maskwright.edits.edit import RangePart as RangePart
     from maskwright.errors import DataError as DataError
     from maskwright.errors import EditError as EditError
     from maskwright.errors import EditViolation as EditViolation
@@ -75,6 +80,11 @@ _HOME = {
     "EditError": "maskwright.errors",
     "EditReader": "maskwright.plugins.edit_reader",
     "EditSet": "maskwright.edits.edit",
+    "RangePart": "maskwright.edits.edit",
+    "ProductPart": "maskwright.edits.edit",
+    "Part": "maskwright.edits.edit",
+    "LinearPart": "maskwright.edits.edit",
+    "GoverningPart": "maskwright.edits.edit",
     "convert_edits": "maskwright.edits.conversion.convert",
     "EditViolation": "maskwright.errors",
     "evaluate": "maskwright.edits.check",

@@ -5,6 +5,7 @@ from __future__ import annotations
 from maskwright_builtin.measures.discrepancy import DISCREPANCY
 from maskwright_builtin.measures.distance_record_linkage import DISTANCE_RECORD_LINKAGE
 from maskwright_builtin.measures.distributions import HELLINGER, KOLMOGOROV_SMIRNOV
+from maskwright_builtin.measures.edit_knowledge_disclosure import EDIT_KNOWLEDGE_DISCLOSURE
 from maskwright_builtin.measures.higher_moments import HIGHER_MOMENTS
 from maskwright_builtin.measures.il1s import IL1S
 from maskwright_builtin.measures.interval_disclosure import INTERVAL_DISCLOSURE
@@ -27,6 +28,7 @@ from maskwright_builtin.measures.uniqueness import UNIQUENESS
 from maskwright_builtin.measures.weighted_score import WEIGHTED_SCORE
 
 MEASURES = (
+    EDIT_KNOWLEDGE_DISCLOSURE,
     K_ANONYMITY,
     L_DIVERSITY,
     T_CLOSENESS,
