@@ -155,6 +155,8 @@ def discover(found: Iterable[EntryPoint]) -> Registry:
             SchematronOptions,
         ),
         EditReader("yaml", (".yaml", ".yml"), _read_edits_yaml, "Rules as text, one to a line of a YAML list."),
+        EditReader("validate", (), _read_validate, "Rules of the R package validate, in YAML or as R text."),
+        EditReader("banff", (".banff",), _read_banff, "Linear edits as Banff has them: x1 + x2 = x3; or a table."),
     ):
         collection.add("edit_reader", reader, BUILT_IN, version(BUILT_IN))
     for entry_point in sorted(found, key=_order):
@@ -347,3 +349,15 @@ def _read_edits_yaml(path: Path) -> EditSet:
     from maskwright.edits.yaml_files import read_edits_yaml
 
     return read_edits_yaml(path)
+
+
+def _read_validate(path: Path) -> EditSet:
+    from maskwright.edits.imports.validate import read_validate
+
+    return read_validate(path)
+
+
+def _read_banff(path: Path) -> EditSet:
+    from maskwright.edits.imports.banff import read_banff
+
+    return read_banff(path)

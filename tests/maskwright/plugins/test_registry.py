@@ -104,7 +104,7 @@ def test_the_order_of_installation_does_not_matter() -> None:
 
 def test_built_in_rule_languages_are_listed_and_cannot_be_replaced() -> None:
     found = discover([entry("other", register_edit_readers=[EditReader("yaml", (".y",), lambda path: None)])])
-    assert list(found.edit_readers) == ["schematron", "yaml"]
+    assert list(found.edit_readers) == ["banff", "schematron", "validate", "yaml"]
     assert found.info("edit_reader", "yaml").distribution == "maskwright"
 
 

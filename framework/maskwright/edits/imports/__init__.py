@@ -1,0 +1,1 @@
+"""Rules that offices have in other languages, read as rules of the YAML language."""
