@@ -225,14 +225,7 @@ class Translator:
             case _:
                 raise Inexpressible("it is no condition on a record")
 
-    def value(self, node: Node) -> Expression:  # noqa: PLR0911 - one case for each kind of node
-        """Number, or text, or variable.
-
-        Raises
-        ------
-        Inexpressible
-            With the reason.
-        """
+    def _value(self, node: Node) -> Expression:  # noqa: PLR0911 - one case for each kind of node
         parts = node.children
         match node.data:
             case "number":
