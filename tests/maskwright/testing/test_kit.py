@@ -72,7 +72,7 @@ def failing(parameters) -> set[str]:
     for parameter in parameters:
         try:
             parameter.values[0]()
-        except (AssertionError, ValueError, TypeError, RuntimeError):
+        except (AssertionError, ValueError, TypeError, RuntimeError, ZeroDivisionError):
             failed.add(parameter.id.split("-", 1)[1])
     return failed
 
@@ -198,6 +198,32 @@ def noisy(comparison, params, rng):
     return Measurement(float(rng.random()))
 
 
+def silent_part(comparison, params, rng):
+    return Measurement(0.0, parts={"one": float("nan")})
+
+
+def in_file_order(comparison, params, rng):
+    gaps = np.abs(comparison.original_values() - comparison.masked_values()).sum(axis=1)
+    return Measurement(float(np.nansum(gaps)), per_record=np.sort(gaps))
+
+
+def in_place_of_origin(comparison, params, rng):
+    gaps = comparison.original.matrix(comparison.variables)[: len(comparison.masked)] - comparison.masked_values()
+    return Measurement(float(np.nansum(np.abs(gaps))), notes=("missing cells are left out",))
+
+
+def crashes_without_values(comparison, params, rng):
+    if np.isnan(comparison.masked_values()).all(axis=0).any():
+        raise ZeroDivisionError
+    return mean_difference(comparison, params, rng)
+
+
+def crashes_on_weights(comparison, params, rng):
+    if comparison.weights is not None:
+        raise ZeroDivisionError
+    return mean_difference(comparison, params, rng)
+
+
 @pytest.mark.parametrize(
     ("change", "found"),
     [
@@ -206,6 +232,12 @@ def noisy(comparison, params, rng):
         ({"compute": unexplained}, {"measurement", "missing_cells"}),
         ({"compute": first_record}, {"invariant_to_records", "invariant_to_columns"}),
         ({"compute": numpy_value}, {"measurement"}),
+        ({"compute": silent_part}, {"measurement", "swapped"}),
+        ({"compute": in_file_order}, {"paired_by_origin"}),
+        ({"compute": in_place_of_origin}, {"paired_by_origin"}),
+        ({"compute": crashes_without_values}, {"missing_variable"}),
+        ({"compute": crashes_on_weights}, {"weights_and_clusters"}),
+        ({"range": (0.0, 1e6)}, {"far_away"}),
         ({"compute": noisy}, {"deterministic"}),
         ({"invariant_to": frozenset({"affine"})}, {"invariant_to_affine"}),
         ({"kind": "risk"}, {"identity"}),
