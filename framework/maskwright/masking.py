@@ -240,10 +240,14 @@ def _adjust_unit(
         name: column_cells(current[name]) for name in rules.variables if name not in unit.variables and name in current
     }
     scale = np.array([standard.scale[name] for name in unit.variables])
+    weights = {name: weight for step in plan.steps for name, weight in step.planning.adjustment_weights.items()}
+    weight = np.sqrt([weights.get(name, 1.0) for name in unit.variables])
     adjustment = adjust(
-        values, Rows(variables, companions, members, domain), rules, scale, generator(seed, "adjust", *unit.variables),
+        values, Rows(variables, companions, members, domain), rules, scale / weight,
+        generator(seed, "adjust", *unit.variables),
         sets=_domain_sets(rules, unit, plan, original), computed=frozenset(unit.computed),
     )  # fmt: skip
+    adjustment = replace(adjustment, cost=adjustment.cost / weight)
     numeric = sum(plan.variables[name].is_numeric for name in plan.masked)
     true = [_true_values(original, current, name) for name in unit.variables]
     return _Outcome(unit, adjustment, members, cost_of(adjustment, values, members, true, scale, numeric))

@@ -42,3 +42,8 @@ class PlanningParams(BaseModel, extra="forbid", frozen=True):
         "such records as if the cell held the file's mean and aggregates the values present; 'refuse' stops. A missing "
         "cell stays missing in the masked file.",
     )
+    adjustment_weights: dict[str, Annotated[float, Field(gt=0, allow_inf_nan=False)]] = Field(
+        default_factory=dict,
+        description="How much a move of a variable counts when values are brought onto the edits, {variable: weight}, "
+        "1 where nothing is said: with {V1: 100} others move before V1 does.",
+    )

@@ -168,7 +168,7 @@ def _step_variables(
 ) -> tuple[str, ...]:
     listed = [name for group in step.groups for name in group]
     wanted = list(dict.fromkeys([*(step.variables or ()), *step.dependents, *listed]))
-    strangers = [name for name in wanted if name not in known]
+    strangers = [name for name in (*wanted, *step.planning.adjustment_weights) if name not in known]
     problems.extend(Problem(f"step {number}: {unknown_name('variable', name, known)}") for name in strangers)
     if len(set(listed)) < len(listed):
         problems.append(Problem(f"step {number}: a variable is listed in two groups"))

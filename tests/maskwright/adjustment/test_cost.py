@@ -8,6 +8,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
+import maskwright as mw
 from maskwright.api import mask_data
 from maskwright.reporting.wording import kept_as_planned, loss_by_step
 
@@ -63,3 +64,23 @@ def test_prediction_stands_beside_outcome() -> None:
     }
     (said,) = loss_by_step(record)
     assert said == ("5.25 % of the variance by the methods, +0.12 by adjustment, +0 by rounding (by edit: total +0.12)")
+
+
+def test_weights_keep_chosen_variables_where_they_are() -> None:
+    """With a weight of 10 000 on `a`, an edit on a and b is met by moving b; an unknown name is an error."""
+    rng = np.random.default_rng(2)
+    frame = pd.DataFrame(rng.integers(0, 300, size=(100, 2)), columns=list("ab")).astype(float)
+    declared = {name: {"decimals": 0} for name in frame}
+
+    def moved(weights: dict[str, float]) -> dict[str, float]:
+        params = {"k": 5, "k_guarantee": "report", "adjustment_weights": weights}
+        done = mask_data(frame, "individual_ranking", edits=["a <= b"], seed=1, params=params, declared=declared)
+        assert (done.masked["a"].values <= done.masked["b"].values).all()
+        cost: dict[str, float] = done.adjustment[0]["cost_sd"]
+        return cost
+
+    alike, held = moved({}), moved({"a": 10_000.0})
+    assert held["a"] < 0.1 * alike["a"]
+    assert held["b"] > alike["b"]
+    with pytest.raises(mw.InputError, match="aa"):
+        moved({"aa": 2.0})
