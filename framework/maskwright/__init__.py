@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from maskwright.api import protect as protect
     from maskwright.api import read as read
     from maskwright.api import read_edits as read_edits
+    from maskwright.api import suggest as suggest
     from maskwright.api import validate as validate
     from maskwright.data.columns import Columns as Columns
     from maskwright.data.dataset import Column as Column
@@ -64,6 +65,7 @@ if TYPE_CHECKING:
     from maskwright.plugins.report import Report as Report
     from maskwright.plugins.source import Source as Source
     from maskwright.progress import Progress as Progress
+    from maskwright.suggestions.model import Suggestions as Suggestions
 
 __version__ = "0.1.0"
 
@@ -120,6 +122,8 @@ _HOME = {
     "run": "maskwright.pipeline_run",
     "RunResult": "maskwright.pipeline_run",
     "Source": "maskwright.plugins.source",
+    "suggest": "maskwright.api",
+    "Suggestions": "maskwright.suggestions.model",
     "ThresholdMissed": "maskwright.errors",
     "validate": "maskwright.api",
     "Variable": "maskwright.data.variable",

@@ -29,6 +29,7 @@ from maskwright.plugins.registry import find_edit_reader, find_measure, find_met
 from maskwright.progress import Quiet, Reporter, silent
 from maskwright.randomness import fresh_seed
 from maskwright.rules import applicable, declared_bounds, refuse_contradictions, refuse_identifiers
+from maskwright.suggestions.suggest import suggest as suggest_rules
 from maskwright.validation import check_dataset
 
 if TYPE_CHECKING:
@@ -39,6 +40,7 @@ if TYPE_CHECKING:
     from maskwright.masking import MaskingResult
     from maskwright.planning.plan import Plan
     from maskwright.plugins.measure import Measurement
+    from maskwright.suggestions.model import Suggestions
 
     Data = Dataset | pd.DataFrame
     AnyData = TypeVar("AnyData", Dataset, pd.DataFrame)
@@ -300,6 +302,35 @@ def localize(
     stated = _edits(edits)
     domain = None if original is None else Domain.from_dataset(_dataset(original, declared), domain_tuples(stated))
     return localisation.localize(_dataset(data, declared), stated, weights, domain)
+
+
+def suggest(
+    data: Data,
+    edits: EditSet | Sequence[object] | None = None,
+    *,
+    share: float = 1.0,
+    declared: Declarations | None = None,
+) -> Suggestions:
+    """Find rules that hold in data: sums, products, constants, proportions, orderings, ranges, listed values.
+
+    They are suggestions, for a person to accept or reject, and they come from the data: publishing them discloses it.
+
+    Parameters
+    ----------
+    data : Dataset or pandas.DataFrame
+    edits : EditSet or sequence of rules, optional
+        Rules that are known; what follows from them is not suggested.
+    share : float, default 1
+        Suggest what holds in at least this share of the records.
+    declared : mapping of name to declaration, optional
+        For a DataFrame.
+
+    Returns
+    -------
+    Suggestions
+        ``found`` (each with ``rule``, ``records``, ``of``), ``notes``.
+    """
+    return suggest_rules(_dataset(data, declared), _edits(edits), share)
 
 
 def measure(

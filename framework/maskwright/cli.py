@@ -11,7 +11,7 @@ import traceback
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from maskwright.errors import EXIT_BUG, EXIT_FINE, EXIT_INPUT, EXIT_REFUSED, MaskwrightError, ReleaseRefused
+from maskwright.errors import EXIT_BUG, EXIT_FINE, EXIT_INPUT, EXIT_REFUSED, InputError, MaskwrightError, ReleaseRefused
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -19,8 +19,6 @@ if TYPE_CHECKING:
     from maskwright.progress import Reporter
 
 INTERRUPTED = 130
-# Findings about rules under which no record can be published.
-BLOCKING = ("contradiction", "unreachable_on_grid")
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -131,6 +129,13 @@ def build_parser() -> argparse.ArgumentParser:
     edits = add("edits", _edits, "List and classify the edits of rule files, or write them in another language.")
     _add_edit_options(edits)
     with_json(edits)
+    localize = add("localize", _localize, "Name the fewest fields to change in each record that violates an edit.")
+    localize.add_argument("data", type=Path, metavar="DATA")
+    localize.add_argument("--edits", type=Path, action="append", required=True, metavar="FILE")
+    localize.add_argument("--weight", action="append", default=[], dest="weights", metavar="NAME=W",
+                          help="how much a variable is trusted: the cost of changing it (1)")  # fmt: skip
+    localize.add_argument("--record", metavar="NAME", help="XML element that holds one record")
+    with_json(localize)
     with_json(add("plugins", _plugins, "List the installed plugins, also the broken ones."))
     explain = add("explain", _explain, "Explain a plugin: what it does, its parameters, its source.")
     explain.add_argument("name", metavar="NAME")
@@ -157,9 +162,13 @@ def _validate_arguments(validate: argparse.ArgumentParser) -> None:
 
 
 def _add_edit_options(edits: argparse.ArgumentParser) -> None:
-    edits.add_argument("files", type=Path, nargs="+", metavar="FILE")
+    edits.add_argument("files", type=Path, nargs="*", metavar="FILE")
     edits.add_argument("--data", type=Path, metavar="FILE", help="count how many of its records satisfy each edit")
     edits.add_argument("--record", metavar="NAME", help="XML element that holds one record")
+    edits.add_argument("--suggest", action="store_true",
+                       help="print rules that hold in --data and do not follow from FILE")  # fmt: skip
+    edits.add_argument("--share", type=float, default=1.0, metavar="S",
+                       help="--suggest: also what holds in this share of the records (1)")  # fmt: skip
     edits.add_argument("--to", choices=("yaml", "schematron"), help="print the rules in this language instead")
     edits.add_argument("--from", dest="language", metavar="LANGUAGE",
                        help="their language: yaml, schematron, validate, banff; else the endings tell")  # fmt: skip
@@ -269,6 +278,10 @@ def _edits(chosen: argparse.Namespace) -> int:
     from maskwright.file_commands import convert_rules, describe_edits
     from maskwright.reporting.terminal import print_edits
 
+    if chosen.suggest:
+        return _suggest(chosen)
+    if not chosen.files:
+        raise InputError("no rule file is named; to find rules in a data file: maskwright edits --data FILE --suggest")
     if chosen.to is not None:
         text = convert_rules(
             chosen.files, chosen.to, language=chosen.language, data=chosen.data, record=chosen.record,
@@ -286,8 +299,38 @@ def _edits(chosen: argparse.Namespace) -> int:
         _print_json(found)
     else:
         print_edits(found)
-    blocked = any(finding["kind"] in BLOCKING for finding in found["analysis"]["findings"])
-    return EXIT_INPUT if blocked else EXIT_FINE
+    return EXIT_INPUT if found["analysis"]["blocked"] else EXIT_FINE
+
+
+def _suggest(chosen: argparse.Namespace) -> int:
+    from maskwright.rule_commands import suggest_for_file
+    from maskwright.suggestions.suggest import as_yaml
+
+    if chosen.data is None or chosen.to is not None:
+        raise InputError("--suggest finds rules in a data file: name it with --data, and leave --to out")
+    found = suggest_for_file(
+        chosen.data, chosen.files, share=chosen.share, record=chosen.record, language=chosen.language,
+        reporter=_reporter(chosen.json),
+    )  # fmt: skip
+    if chosen.json:
+        _print_json(found.to_json())
+    else:
+        print(as_yaml(found, chosen.data.name), end="")
+    return EXIT_FINE
+
+
+def _localize(chosen: argparse.Namespace) -> int:
+    from maskwright.reporting.terminal import print_localisation
+    from maskwright.rule_commands import localize_file
+
+    found = localize_file(
+        chosen.data, chosen.edits, weights=chosen.weights, record=chosen.record, reporter=_reporter(chosen.json)
+    ).to_json()
+    if chosen.json:
+        _print_json(found)
+    else:
+        print_localisation(found)
+    return EXIT_FINE if not found["violating"] else EXIT_REFUSED
 
 
 def _plugins(chosen: argparse.Namespace) -> int:

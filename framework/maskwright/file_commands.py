@@ -70,7 +70,7 @@ def validate_file(
     domain: Domain | None = None
     if original is not None:
         with stage(reporter, f"Reading {original.name}"):
-            domain = Domain.from_dataset(_load(original, record, options=chosen), domain_tuples(rules))
+            domain = Domain.from_dataset(load_file(original, record, options=chosen), domain_tuples(rules))
     with contextlib.ExitStack() as stack:
         stream = None
         release = None
@@ -124,7 +124,7 @@ def measure_files(
     requests = measure_requests([{name: params} for name, params in wanted.items()])
     with stage(reporter, "Reading"):
         declared = {} if weight is None else {weight: VariableDeclaration(role="weight")}
-        before, after = _load(original, record, declared), _load(masked, record)
+        before, after = load_file(original, record, declared), load_file(masked, record)
     if cluster is not None:
         before = with_clusters(before, cluster).without([cluster])
     if key is not None:
@@ -155,7 +155,7 @@ def describe_edits(
     variables: tuple[Variable, ...] = ()
     if data is not None:
         with stage(reporter, f"Reading {data.name}"):
-            dataset = _load(data, record)
+            dataset = load_file(data, record)
         variables = dataset.variables
         rules = written_out(rules, dataset.names)
         with stage(reporter, f"Checking {data.name}"):
@@ -164,6 +164,9 @@ def describe_edits(
         records = outcome.records
     with stage(reporter, "Analysing the edits"):
         analysis = analyse(rules, variables)
+    # Warnings stop nothing, so neither do contradictions with them.
+    warnings = {edit.name for edit in rules if edit.severity != "error"}
+    blocked = any(warnings.isdisjoint(finding.edits) for finding in analysis.blocking)
 
     def satisfied(name: str) -> dict[str, int | None]:
         if name not in counts:
@@ -190,7 +193,7 @@ def describe_edits(
             }
             for edit in rules
         ],
-        "analysis": analysis.to_json(),
+        "analysis": {"blocked": blocked, **analysis.to_json()},
         "notes": list(rules.notes),
     }
 
@@ -229,7 +232,7 @@ def convert_rules(
     grids: int | dict[str, int | None] = 4 if decimals is None else decimals
     if data is not None:
         with stage(reporter, f"Reading {data.name}"):
-            original = _load(data, record)
+            original = load_file(data, record)
         rules = written_out(rules, [column.name for column in original])
         if decimals is None:
             grids = {column.name: column.variable.decimals for column in original if column.variable.is_numeric}
@@ -290,12 +293,13 @@ def _source(path: Path, record: str | None, options: Mapping[str, object] | None
     return source, params_of(source.params, stated, source.name) or source.params()
 
 
-def _load(
+def load_file(
     path: Path,
     record: str | None,
     declared: Mapping[str, VariableDeclaration] | None = None,
     options: Mapping[str, object] | None = None,
 ) -> Dataset:
+    """Read a data file, with what is declared of its variables."""
     source, params = _source(path, record, options)
     reading = source.open(path, params, lambda _: None)
     return read_dataset(reading.batches(), lambda: reading.layout, declared, file=path.name)

@@ -278,6 +278,31 @@ def print_edits(found: Mapping[str, Any]) -> None:
     _print_notices(out, found.get("notes", []), "note")
 
 
+def print_localisation(found: Mapping[str, Any]) -> None:
+    """Print the fields to change: how many records per variable, the first records, what was not localised."""
+    out = console()
+    table = _table("variable", "records to change it in")
+    table.columns[1].justify = "right"
+    for name, number in found["variables"].items():
+        table.add_row(name, count(number))
+    if found["variables"]:
+        _show(out, table)
+    for entry in found["fields"][:MOST_RECORD_NUMBERS]:
+        _item(out, f"record {entry['record']}: ", ", ".join(entry["variables"]) or "only missing cells to fill")
+    more = len(found["fields"]) - MOST_RECORD_NUMBERS
+    if more > 0:
+        out.print(f"and {plural(more, 'more record')}: --json lists them")
+    for left in found["not_localised"]:
+        _item(out, f"{plural(left['records'], 'record')} not localised: ", left["reason"])
+    if found["unproven"]:
+        out.print(f"{plural(found['unproven'], 'record')} may need fewer fields: that they do not was not proven")
+    _heading(
+        out,
+        f"{count(found['violating'])} of {plural(found['records'], 'record')} violate an edit; fields located in "
+        f"{count(found['localised'])}",
+    )
+
+
 def print_measures(measures: Mapping[str, Mapping[str, Any]]) -> None:
     """Print measures: value with its unit, which direction is better, and the threshold if there is one."""
     out = console()
