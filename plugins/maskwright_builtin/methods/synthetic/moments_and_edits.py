@@ -21,6 +21,9 @@ if TYPE_CHECKING:
 RESTORED = 1e-6
 """Largest shift of a mean (in standard deviations) or a correlation at which the moments count as kept."""
 
+BEYOND = 0.9
+"""How far beyond the edits a round goes on, as a share of the way to them; halves the number of rounds."""
+
 FINITE_FREE = frozenset({"linear", "range", "product", "governing"})
 """Kinds of edit that do not need the values of the original file."""
 
@@ -90,7 +93,7 @@ def onto_edits(
     -----
     Values on the edits are the nearest ones, in standardised distance. Values with the moments are F + QR nearest to
     a given residual Z: with the singular value decomposition ZR' = USV', Q = UV' (orthogonal Procrustes problem).
-    The two are taken in turn until they agree. Where the set of records with these moments and edits is empty, they
+    The two are taken in turn until they agree, each time going on beyond the edits (over-relaxation). Where the set of records with these moments and edits is empty, they
     do not, and the shift of the moments says by how much.
     """
     edits = EditSet(
@@ -110,16 +113,18 @@ def onto_edits(
         return project(points, block.variables, edits, block.scale, block.companions)[0]
 
     scale = block.scale
-    current = feasible(values)
-    records = int(np.count_nonzero((current != values).any(axis=1)))
-    before = after = moments_shift(target, current, scale)
-    best, rounds = current, 0
+    best = point = feasible(values)
+    records = int(np.count_nonzero((best != values).any(axis=1)))
+    before = after = moments_shift(target, best, scale)
+    rounds = 0
     while after > RESTORED and rounds < params.max_rounds:
         rounds += 1
-        current = feasible(_with_moments(target, current, scale))
-        shift = moments_shift(target, current, scale)
+        kept = _with_moments(target, point, scale)
+        met = feasible(kept)
+        shift = moments_shift(target, met, scale)
         if shift < after:
-            best, after = current, shift
+            best, after = met, shift
+        point = met + BEYOND * (met - kept)
         block.progress(0.4 + 0.6 * rounds / params.max_rounds)
     return best, Restored(rounds, before, after, records)
 
