@@ -93,8 +93,8 @@ def onto_edits(
     -----
     Values on the edits are the nearest ones, in standardised distance. Values with the moments are F + QR nearest to
     a given residual Z: with the singular value decomposition ZR' = USV', Q = UV' (orthogonal Procrustes problem).
-    The two are taken in turn until they agree, each time going on beyond the edits (over-relaxation). Where the set of records with these moments and edits is empty, they
-    do not, and the shift of the moments says by how much.
+    The two are taken in turn until they agree, each time going on beyond the edits (over-relaxation). Where the set
+    of records with these moments and edits is empty, they never do, and the shift of the moments says by how much.
     """
     edits = EditSet(
         tuple(
