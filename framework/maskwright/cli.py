@@ -137,9 +137,14 @@ def build_parser() -> argparse.ArgumentParser:
     localize.add_argument("--record", metavar="NAME", help="XML element that holds one record")
     with_json(localize)
     with_json(add("plugins", _plugins, "List the installed plugins, also the broken ones."))
-    explain = add("explain", _explain, "Explain a plugin: what it does, its parameters, its source.")
+    explain = add(
+        "explain",
+        _explain,
+        "Explain a plugin (its parameters, its source), or 'edits'.",
+    )
     explain.add_argument("name", metavar="NAME")
-    add("schema", _schema, "Print the JSON Schema of pipeline files.")
+    schema = add("schema", _schema, "Print the JSON Schema of pipeline files, or of files of edits.")
+    schema.add_argument("kind", nargs="?", choices=("pipeline", "edits"), default="pipeline")
     init = add("init", _init, "Write a pipeline file to start from.")
     init.add_argument("folder", nargs="?", default=Path(), type=Path, metavar="DIR")
     return parser
@@ -354,7 +359,12 @@ def _explain(chosen: argparse.Namespace) -> int:
     return EXIT_FINE
 
 
-def _schema(_: argparse.Namespace) -> int:
+def _schema(chosen: argparse.Namespace) -> int:
+    if chosen.kind == "edits":
+        from maskwright.edits.file_model import edits_schema
+
+        _print_json(edits_schema())
+        return EXIT_FINE
     from maskwright.pipeline.file_schema import pipeline_schema
 
     _print_json(pipeline_schema())

@@ -5,10 +5,12 @@ from __future__ import annotations
 import inspect
 import re
 import textwrap
+from importlib.resources import files
 from typing import TYPE_CHECKING, Any
 
 from pydantic_core import PydanticUndefined
 
+from maskwright.edits.file_model import EditsFile, RuleEntry
 from maskwright.errors import PluginError
 from maskwright.planning.params import PlanningParams
 from maskwright.plugins.method import Method
@@ -18,22 +20,32 @@ if TYPE_CHECKING:
     from pydantic import BaseModel
 
 _WIDTH = 100
+EDITS = "edits"
 
 
 def explain(name: str) -> str:
-    """Text about the plugin or plugins of that name.
+    """Text about the plugin or plugins of that name; ``edits`` is the language of rules.
 
     Raises
     ------
     PluginError
         No plugin has it; with the nearest name.
     """
+    if name == EDITS:
+        return _edits()
     registry = plugins()
     found = [(kind, offered[name]) for kind, offered in _offered(registry).items() if name in offered]
     if not found:
-        every = [info.name for info in registry.infos]
+        every = [EDITS, *(info.name for info in registry.infos)]
         raise PluginError(registry.unknown("plugin", name, every))
     return "\n\n".join(_text(registry, kind, plugin) for kind, plugin in found)
+
+
+def _edits() -> str:
+    page = files("maskwright.edits").joinpath("language.txt").read_text(encoding="utf-8").rstrip()
+    return "\n".join(
+        [page, "", "Keys of a rule", *_parameters(RuleEntry), "", "Keys of a file", *_parameters(EditsFile)]
+    )
 
 
 def _offered(registry: Registry) -> dict[str, dict[str, Any]]:
