@@ -143,8 +143,7 @@ def build_parser() -> argparse.ArgumentParser:
         "Explain a plugin (its parameters, its source), or 'edits'.",
     )
     explain.add_argument("name", metavar="NAME")
-    schema = add("schema", _schema, "Print the JSON Schema of pipeline files, or of files of edits.")
-    schema.add_argument("kind", nargs="?", choices=("pipeline", "edits"), default="pipeline")
+    _schema_arguments(add("schema", _schema, "Print the JSON Schema of pipeline files, or of files of edits."))
     init = add("init", _init, "Write a pipeline file to start from.")
     init.add_argument("folder", nargs="?", default=Path(), type=Path, metavar="DIR")
     return parser
@@ -164,6 +163,10 @@ def _validate_arguments(validate: argparse.ArgumentParser) -> None:
                           help="folder inside which a Schematron schema may include files")  # fmt: skip
     validate.add_argument("--set", action="append", default=[], dest="overrides", metavar="name=v",
                           help="option of the data format or the rules, such as max_text=5000000")  # fmt: skip
+
+
+def _schema_arguments(schema: argparse.ArgumentParser) -> None:
+    schema.add_argument("kind", nargs="?", choices=("pipeline", "edits"), default="pipeline")
 
 
 def _add_edit_options(edits: argparse.ArgumentParser) -> None:
