@@ -51,11 +51,10 @@ def posterior_intervals(
 
     def solve(chunk: slice) -> None:
         i = rank[chunk].astype(np.float64)
-        from_below, to_below = law.below(low[chunk]), law.below(high[chunk])
+        begin, end = law.below(low[chunk]), law.below(high[chunk])
         # In the upper half shares are counted from above, where they are small numbers with all their digits.
-        flipped = from_below + to_below > 1.0
-        begin = np.where(flipped, law.above(high[chunk]), from_below)
-        end = np.where(flipped, law.above(low[chunk]), to_below)
+        flipped = begin + end > 1.0
+        begin[flipped], end[flipped] = law.above(high[chunk][flipped]), law.above(low[chunk][flipped])
         known = begin < end
         a, b = np.where(flipped, n - i, i - 1.0), np.where(flipped, i - 1.0, n - i)
         found = np.full((2, len(i)), np.nan)

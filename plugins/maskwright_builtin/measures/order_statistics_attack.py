@@ -152,7 +152,9 @@ class _Groups:
 
 
 def _groups_of(masked: NDArray[np.float64], original: NDArray[np.float64]) -> _Groups:
-    order = np.lexsort((original, masked))
+    # Ranks kept by the masking leave the second sort nothing to do, and it notices.
+    order = np.argsort(original)
+    order = order[np.argsort(masked[order], kind="stable")]
     ordered = masked[order]
     starts = np.flatnonzero(np.diff(ordered, prepend=-np.inf) > 0.0)
     return _Groups(order, original[order], ordered[starts], np.append(starts, len(ordered)))
