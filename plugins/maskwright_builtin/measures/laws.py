@@ -6,7 +6,6 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
-from scipy.special import ndtr, ndtri
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -67,18 +66,26 @@ class Normal:
 
     def below(self, x: NDArray[np.float64]) -> NDArray[np.float64]:
         """Probability of at most x."""
+        from scipy.special import ndtr  # plugins are listed without SciPy
+
         return np.asarray(ndtr((x - self.mean) / self.sd))
 
     def above(self, x: NDArray[np.float64]) -> NDArray[np.float64]:
         """Probability of more than x."""
+        from scipy.special import ndtr  # plugins are listed without SciPy
+
         return np.asarray(ndtr((self.mean - x) / self.sd))
 
     def with_below(self, share: NDArray[np.float64]) -> NDArray[np.float64]:
         """Inverse of `below`."""
+        from scipy.special import ndtri
+
         return np.asarray(self.mean + self.sd * ndtri(share))
 
     def with_above(self, share: NDArray[np.float64]) -> NDArray[np.float64]:
         """Inverse of `above`."""
+        from scipy.special import ndtri
+
         return np.asarray(self.mean - self.sd * ndtri(share))
 
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import numpy as np
-from scipy.special import hyp2f1
 
 from maskwright import Comparison, Measure, Measurement
 from maskwright_builtin.measures.key_classes import KeysParams, key_classes
@@ -87,6 +86,8 @@ def individual_risk(size: NDArray[np.int64], fraction: NDArray[np.float64]) -> N
     ----------
     Benedetti and Franconi (1998); Franconi and Polettini (2004), Privacy in Statistical Databases, LNCS 3050, 262-272.
     """
+    from scipy.special import hyp2f1  # plugins are listed without SciPy
+
     f = size.astype(np.float64)
     # 2F1(f, f; f + 1; 1 - pi) = pi^(1 - f) 2F1(1, 1; f + 1; 1 - pi): no huge powers, and never above 1 / f.
     return np.asarray(fraction / f * hyp2f1(1.0, 1.0, f + 1.0, 1.0 - fraction))
