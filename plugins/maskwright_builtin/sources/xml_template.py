@@ -1,9 +1,9 @@
 """Fast reading of XML records that are written plainly.
 
 The form of the first record is a template: the same elements in the same order (some may be absent), no attributes,
-comments, character references or anything else. A block of the file is then text between known tags, and is cut with
-array operations. Every byte of the file is accounted for: whatever differs from the template, in any way, is a
-`Deviation`, and the file is read again from its start by the streaming parser, which knows all of XML.
+character references or anything else; comments are taken out first. A block of the file is then text between known
+tags, and is cut with array operations. Every byte of the file is accounted for: whatever differs from the template, in
+any way, is a `Deviation`, and the file is read again from its start by the streaming parser, which knows all of XML.
 """
 
 from __future__ import annotations
@@ -32,6 +32,7 @@ if TYPE_CHECKING:
 # What XML 1.0 forbids (control characters), and "&": references are left to the parser.
 PLAIN_BYTES = bytes(byte for byte in range(256) if (byte >= 0x20 or byte in b"\t\n\r") and byte != ord("&"))
 NOT_CHARACTERS = re.compile(rb"\xef\xbf[\xbe\xbf]")
+COMMENT = re.compile(rb"<!--(?:(?!--).)*-->", re.DOTALL)
 WHITE = rb"[ \t\r\n]*"
 LONGEST_RECORD = 4 * BLOCK
 
@@ -62,6 +63,23 @@ class Cut:
     def columns(self) -> list[Any]:
         """Texts of each variable, p arrays of shape (n,); null where there is no cell."""
         return [self.pieces.take(_indices(positions)) for positions in np.ascontiguousarray(self.positions.T)]
+
+
+def _without_comments(block: bytes) -> bytes:
+    """Block in which the text around a comment is joined, as in XPath's string value.
+
+    What is no comment between or in texts stays, and is a deviation then: one that is cut off, or inside a tag.
+    """
+    if b"<!--" not in block or b"<![" in block:
+        return block
+    kept, end = [], 0
+    for comment in COMMENT.finditer(block):
+        start = comment.start()
+        if block.rfind(b"<", 0, start) > block.rfind(b">", 0, start):
+            return block
+        kept.append(block[end:start])
+        end = comment.end()
+    return b"".join([*kept, block[end:]])
 
 
 def _indices(positions: NDArray[np.int64]) -> Any:
@@ -139,7 +157,7 @@ class Template:
                 rest = block[cut:]
                 yield self._cut(block[:cut])
                 progress(file.tell())
-        if not self._tail.fullmatch(rest):
+        if not self._tail.fullmatch(_without_comments(rest)):
             raise Deviation
 
     def _cut(self, block: bytes) -> Cut:
@@ -223,6 +241,7 @@ class Template:
                 raise Deviation from None
             if self._only_ascii or NOT_CHARACTERS.search(block):
                 raise Deviation
+        block = _without_comments(block)
         if b"/>" in block:
             for tag in self._tags:
                 block = block.replace(b"<%b/>" % tag, b"<%b></%b>" % (tag, tag))
