@@ -47,7 +47,15 @@ def absolute_path(node: Node, folder: Path, problems: list[Problem]) -> Path | N
     if not node.is_scalar or not isinstance(node.value, str) or not node.value.strip() or "\0" in node.value:
         problems.append(Problem(f"expected a file name, not {node.description}", node.place))
         return None
-    return (folder / node.value).resolve()
+    path = (folder / node.value).resolve()
+    try:
+        path.lstat()
+    except FileNotFoundError:
+        pass
+    except OSError as error:
+        problems.append(Problem(f"the file name cannot be used: {error.strerror}", node.place))
+        return None
+    return path
 
 
 def resolve_output(section: Node, folder: Path, inputs: Mapping[str, Path], problems: list[Problem]) -> Output | None:
