@@ -163,6 +163,7 @@ def is_refuted(schema: isoschematron.Schematron | bytes, data: bytes) -> bool:
 
 def attempt(target: str, paths: dict[str, Path]) -> tuple[str, str | None]:
     """Run the damaged files: what came of it, and what is wrong with that."""
+    signal.signal(signal.SIGPROF, stop)
     signal.setitimer(signal.ITIMER_PROF, LONGEST)
     try:
         if target == "pipeline":
@@ -202,7 +203,6 @@ def main() -> None:
     pick = random.Random(chosen.seed)
     finder = isoschematron.Schematron.ASSERTS_AND_REPORTS
     compiled = isoschematron.Schematron(etree.fromstring(SCHEMA), error_finder=finder)
-    signal.signal(signal.SIGPROF, stop)
     counts: collections.Counter[str] = collections.Counter()
     slowest, faults = 0.0, 0
     folder = Path(tempfile.mkdtemp())
