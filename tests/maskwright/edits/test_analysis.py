@@ -290,3 +290,13 @@ def test_agrees_with_trying_every_value(rules):
             for name in one.edits:
                 rest = EditSet(tuple(edits[other] for other in one.edits if other != name))
                 assert analyse(rest).blocking == ()
+
+
+def test_many_branches_on_shared_variables_are_given_up_and_counted():
+    rules = [
+        f"if V{i % 20} > {i} and V{(i + 3) % 20} < 9 then V{(i + 7) % 20} <= V{(i + 11) % 20} else V{(i + 13) % 20} > 0"
+        for i in range(40)
+    ]
+    found = analyse(EditSet.parse(rules))
+    assert found.blocking == ()
+    assert sum(found.skipped.values()) >= 40

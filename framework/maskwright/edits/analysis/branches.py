@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from maskwright.edits.analysis.contradictions import MOST_TRIED
 from maskwright.edits.analysis.finding import Finding
 from maskwright.edits.edit import GoverningPart
 from maskwright.edits.reasoning.answers import Refutation, Space
@@ -16,6 +17,7 @@ if TYPE_CHECKING:
     from maskwright.edits.analysis.statements import Statement
 
 MOST_CLAUSES = 150
+MOST_UNDECIDED = 3
 
 
 def dead_branches(component: Sequence[Statement]) -> tuple[list[Finding], int]:
@@ -25,7 +27,10 @@ def dead_branches(component: Sequence[Statement]) -> tuple[list[Finding], int]:
         return [], len(governing)
     found: list[Finding] = []
     skipped = 0
-    for statement in governing:
+    for place, statement in enumerate(governing):
+        if skipped >= MOST_UNDECIDED:
+            skipped += len(governing) - place
+            break
         findings, looked = _of(statement, component)
         found.extend(findings)
         skipped += not looked
@@ -72,7 +77,7 @@ def _possible(clauses: Sequence[Clause], name: str, choice: Choice | None) -> bo
     """Whether a choice of alternatives can hold with all clauses; None where that was not decided."""
     if choice is None:
         return None
-    answer = Question([*clauses, clause_of(name, choice)], Space(), {}).answer()
+    answer = Question([*clauses, clause_of(name, choice)], Space(), {}, most_choices=MOST_TRIED).answer()
     if not isinstance(answer, Refutation):
         return True
     return None if answer.is_open else False

@@ -22,6 +22,8 @@ MOST_EXACT_ROWS = 60
 MOST_CONFIRMED_ROWS = 300
 MOST_FILTERED = 30
 MOST_CLAUSES = 150
+# Alternatives tried for one question about rules.
+MOST_TRIED = 60
 
 
 def contradictions(edits: Iterable[Edit], variables: Sequence[Variable] = ()) -> tuple[str, ...] | None:
@@ -82,7 +84,9 @@ def _branching_conflict(component: Sequence[Statement]) -> tuple[tuple[str, ...]
 
 def question(component: Sequence[Statement], space: Space | None = None) -> Question:
     """Whether statements can hold together, nothing fixed."""
-    return Question([clause for each in component for clause in each.clauses], space or Space(), {})
+    return Question(
+        [clause for each in component for clause in each.clauses], space or Space(), {}, most_choices=MOST_TRIED
+    )
 
 
 def _sources(component: Sequence[Statement], answer: Refutation) -> tuple[str, ...]:

@@ -6,7 +6,7 @@ from fractions import Fraction
 from typing import TYPE_CHECKING
 
 from maskwright.data.number_text import plain_text
-from maskwright.edits.analysis.contradictions import MOST_EXACT_ROWS, contradiction
+from maskwright.edits.analysis.contradictions import MOST_EXACT_ROWS, MOST_TRIED, contradiction
 from maskwright.edits.analysis.finding import Finding, listed
 from maskwright.edits.analysis.statements import Statement, components, smallest, statements
 from maskwright.edits.exact_feasibility import Conflict, Row, solve
@@ -22,6 +22,9 @@ if TYPE_CHECKING:
     from maskwright.errors import Place
 
 MOST_RULES = 60
+MOST_UNDECIDED = 3
+# Stands for: neither shown to follow nor not to.
+UNDECIDED = ("", "undecided")
 
 
 def redundancies(edits: Iterable[Edit], variables: Sequence[Variable] = ()) -> tuple[Finding, ...]:
@@ -54,32 +57,43 @@ def redundant(component: Sequence[Statement]) -> tuple[list[Finding], int]:
     left = [each for each in component if each.name not in gone]
     if len(left) > MOST_RULES:
         return found, sum(each.edit is not None for each in left)
+    open_ones = 0
     for statement in reversed(left):
         if statement.edit is None or statement.negation is None:
             continue
         others = [each for each in left if each is not statement]
         because = _because(others, statement.negation)
-        if because is not None:
+        if because is UNDECIDED:
+            open_ones += 1
+            if open_ones >= MOST_UNDECIDED:
+                open_ones = sum(each.edit is not None for each in left)
+                break
+        elif because is not None:
             left = others
             found.append(_superfluous(statement, because))
     order = {each.name: place for place, each in enumerate(component)}
-    return sorted(found, key=lambda finding: order[finding.edits[0]]), 0
+    return sorted(found, key=lambda finding: order[finding.edits[0]]), open_ones
 
 
 def _because(others: Sequence[Statement], negation: Clause) -> tuple[str, ...] | None:
     """Smallest set of statements with which `negation` cannot hold."""
 
-    def excluded(some: Sequence[Statement]) -> Refutation | None:
-        answer = Question([clause for each in some for clause in each.clauses] + [negation], Space(), {}).answer()
-        return answer if isinstance(answer, Refutation) and not answer.is_open else None
+    def ask(some: Sequence[Statement]) -> Refutation | None:
+        clauses = [*(clause for each in some for clause in each.clauses), negation]
+        answer = Question(clauses, Space(), {}, most_choices=MOST_TRIED).answer()
+        return answer if isinstance(answer, Refutation) else None
 
-    answer = excluded(others)
-    if answer is None:
-        return None
+    def excluded(some: Sequence[Statement]) -> bool:
+        answer = ask(some)
+        return answer is not None and not answer.is_open
+
+    answer = ask(others)
+    if answer is None or answer.is_open:
+        return None if answer is None else UNDECIDED
     owners = [each.name for each in others for _ in each.clauses]
     used = {owners[place] for place in answer.clauses if 0 <= place < len(owners)}
     names = [each.name for each in others if each.name in used]
-    return smallest(names, lambda some: excluded([each for each in others if each.name in some]) is not None)
+    return smallest(names, lambda some: excluded([each for each in others if each.name in some]))
 
 
 def _superfluous(statement: Statement, because: Sequence[str]) -> Finding:

@@ -36,6 +36,8 @@ class Question:
         By how much a row may be broken when its fixed values are only known approximately.
     judge : callable, optional
         Whether an opaque condition holds for given values; without it such conditions are left open.
+    most_choices : int
+        Alternatives tried before the question is left open.
     """
 
     def __init__(
@@ -46,12 +48,13 @@ class Question:
         hints: Mapping[str, Value] | None = None,
         slack: Callable[[Row], Fraction] | None = None,
         judge: Callable[[Opaque, Mapping[str, Value]], bool] | None = None,
+        most_choices: int = MOST_CHOICES,
     ) -> None:
         self._clauses, self._space, self._fixed = clauses, space, fixed
         self._hints = hints or {}
         self._slack = slack
         self._judge = judge
-        self._choices = 0
+        self._choices, self._most_choices = 0, most_choices
 
     def answer(self, which: Sequence[int] | None = None) -> dict[str, Value] | Refutation:
         """Values of the free variables of the clauses (by position; all by default), or why there are none."""
@@ -96,14 +99,14 @@ class Question:
         while pending and len(pending[0][1]) == 1:
             (position, alive, _), *pending = pending
             chosen = chosen + [Chosen(position, atom, frozenset({position})) for atom in alive[0]]
-        found = self._together(chosen)
         self._choices += 1
+        if self._choices > self._most_choices:
+            return Refutation((), frozenset(), True)
+        found = self._together(chosen)
         if isinstance(found, Refutation):
             return self._with_dead(found)
         if not pending:
             return found
-        if self._choices > MOST_CHOICES:
-            return Refutation((), frozenset(), True)
         (position, alive, dead), *rest = pending
         reasons, used, is_open = list(dead), {position}, False
         for atoms in alive:
