@@ -332,3 +332,25 @@ def test_an_attribute_cannot_break_out_of_the_stylesheet(tmp_path: Path) -> None
     assert edit.engine is not None
     sheet = etree.fromstring(stylesheet_of(edit.engine.pattern, 2))
     assert not list(sheet.iter("{http://www.w3.org/1999/XSL/Transform}message"))
+
+
+# In a masking run
+
+
+@pytest.mark.parametrize(("longest", "released"), [(9, True), (2, False)])
+def test_a_masking_run_checks_them_on_the_result(tmp_path: Path, longest: int, released: bool) -> None:
+    """Means of three are written with more characters than the rule allows: nothing is released."""
+    import pandas as pd
+
+    import maskwright as mw
+
+    path = tmp_path / "rules.sch"
+    path.write_text(schema(rule(f"string-length(V1) &lt;= {longest}") + rule("V1 &gt;= 0", name="b")))
+    edits = mw.read_edits(path)
+    data = pd.DataFrame({"V1": [float(v) for v in range(120, 140)], "V2": [float(v * v) for v in range(20)]})
+    if released:
+        masked = mw.protect(data, "microaggregation", edits=edits, seed=1, params={"k": 3})
+        assert mw.validate(masked, edits).ok
+    else:
+        with pytest.raises(mw.EditViolation, match="a"):
+            mw.protect(data, "microaggregation", edits=edits, seed=1, params={"k": 3})
