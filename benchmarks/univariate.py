@@ -17,7 +17,7 @@ import numpy as np
 
 from maskwright import Block, Variable
 from maskwright.plugins.registry import find_method
-from maskwright_builtin.methods.individual_ranking import fixed_groups
+from maskwright_builtin.partitions.consecutive import consecutive_groups
 from maskwright_builtin.partitions.univariate import univariate_labels
 
 SEED = 20261121
@@ -60,7 +60,7 @@ def main():
         sorting, _ = seconds_of(lambda values=values: np.argsort(values, kind="stable"))
         for k in (3, 10):
             seconds, labels = seconds_of(lambda values=values, k=k: univariate_labels(values, k))
-            figures = f"{loss(values, labels):>12.4g} {loss(values, fixed_groups(values, k)):>12.4g}"
+            figures = f"{loss(values, labels):>12.4g} {loss(values, consecutive_groups(values, k)):>12.4g}"
             print(f"{name:<12} {n:>9} {k:>3} {seconds:>8.3f} {sorting:>8.3f} {seconds / sorting:>6.1f} {figures}")
     method = find_method("individual_ranking")
     columns = np.random.default_rng(SEED).standard_normal((n, COLUMNS))

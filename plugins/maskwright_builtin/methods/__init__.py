@@ -2,17 +2,28 @@
 
 from __future__ import annotations
 
+from maskwright_builtin.methods.distribution import PROBABILITY_DISTRIBUTION, RESAMPLING
 from maskwright_builtin.methods.fuzzy_microaggregation import FUZZY_MICROAGGREGATION
 from maskwright_builtin.methods.individual_ranking import INDIVIDUAL_RANKING
 from maskwright_builtin.methods.microaggregation import MICROAGGREGATION
+from maskwright_builtin.methods.noise import ADDITIVE_NOISE, CORRELATED_NOISE, MULTIPLICATIVE_NOISE
+from maskwright_builtin.methods.swapping import DATA_SHUFFLING, DATA_SWAPPING, RANK_SWAPPING
 from maskwright_builtin.methods.synthetic import FUZZY_C_REGRESSION, IPSO, MICRO_HYBRID, MURALIDHAR_SARATHY
 
 METHODS = (
+    ADDITIVE_NOISE,
+    CORRELATED_NOISE,
+    DATA_SHUFFLING,
+    DATA_SWAPPING,
     FUZZY_C_REGRESSION,
     FUZZY_MICROAGGREGATION,
     INDIVIDUAL_RANKING,
     IPSO,
     MICRO_HYBRID,
     MICROAGGREGATION,
+    MULTIPLICATIVE_NOISE,
     MURALIDHAR_SARATHY,
+    PROBABILITY_DISTRIBUTION,
+    RANK_SWAPPING,
+    RESAMPLING,
 )

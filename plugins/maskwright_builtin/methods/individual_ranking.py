@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Literal
+from typing import Literal
 
 import numpy as np
 from pydantic import BaseModel, Field
 
 from maskwright import Block, InputError, Masked, Method, NoParams, aggregate, find_partition
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
+from maskwright_builtin.partitions.consecutive import consecutive_groups
 
 OPERATOR_OF_TYPE = {"continuous": "mean", "integer": "mean", "ordinal": "lower_median"}
 
@@ -78,7 +76,7 @@ def protect(block: Block, params: IndividualRankingParams, rng: np.random.Genera
         )
         labels[present] = find_partition("univariate").cluster(part, params.k, NoParams(), rng)
     else:
-        labels[present] = fixed_groups(values[:, 0], params.k)
+        labels[present] = consecutive_groups(values[:, 0], params.k)
     operators = block.operators or tuple(OPERATOR_OF_TYPE[variable.type] for variable in block.variables)
     representatives = aggregate(block.values, block.missing, labels, operators)
     masked = representatives[labels]
@@ -91,29 +89,6 @@ def protect(block: Block, params: IndividualRankingParams, rng: np.random.Genera
         representatives=representatives,
         notes={"clusters": len(sizes), "smallest_cluster": int(sizes.min()), "largest_cluster": int(sizes.max())},
     )
-
-
-def fixed_groups(values: NDArray[np.float64], k: int) -> NDArray[np.int64]:
-    """Cut a column into clusters of k neighbours; the middle one, in ascending order, takes the remainder.
-
-    Parameters
-    ----------
-    values : ndarray of shape (n,), float64
-    k : int
-        At least 1.
-
-    Returns
-    -------
-    ndarray of shape (n,), int64
-        Labels 0..g-1, g = n // k, in ascending order; number g // 2 has k + n mod k records. One cluster when n < 2k.
-    """
-    n = len(values)
-    count = max(n // k, 1)
-    sizes = np.full(count, k, dtype=np.int64)
-    sizes[count // 2] = n - (count - 1) * k
-    labels = np.empty(n, dtype=np.int64)
-    labels[np.argsort(values, kind="stable")] = np.repeat(np.arange(count), sizes)
-    return labels
 
 
 INDIVIDUAL_RANKING = Method(

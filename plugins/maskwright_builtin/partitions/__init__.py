@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from maskwright_builtin.partitions.maximum_distance import MAXIMUM_DISTANCE
 from maskwright_builtin.partitions.mdav import MDAV
+from maskwright_builtin.partitions.projection import PROJECTION
 from maskwright_builtin.partitions.refine import REFINE
 from maskwright_builtin.partitions.univariate import UNIVARIATE
 from maskwright_builtin.partitions.variable_size_mdav import VARIABLE_SIZE_MDAV
 
-PARTITIONS = (MDAV, REFINE, MAXIMUM_DISTANCE, VARIABLE_SIZE_MDAV, UNIVARIATE)
+PARTITIONS = (MDAV, REFINE, MAXIMUM_DISTANCE, VARIABLE_SIZE_MDAV, UNIVARIATE, PROJECTION)

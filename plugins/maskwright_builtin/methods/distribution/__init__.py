@@ -1,0 +1,8 @@
+"""Values drawn anew from the distribution of each variable, and given to the records by rank."""
+
+from __future__ import annotations
+
+from maskwright_builtin.methods.distribution.distortion import PROBABILITY_DISTRIBUTION
+from maskwright_builtin.methods.distribution.resampling import RESAMPLING
+
+__all__ = ["PROBABILITY_DISTRIBUTION", "RESAMPLING"]

@@ -1,0 +1,97 @@
+"""Distortion by probability distribution: each variable is drawn anew from the family that fits it best."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from pydantic import BaseModel, Field
+
+from maskwright import Block, InputError, Masked, Method
+from maskwright_builtin.methods.distribution.families import FAMILIES, FamilyName, best_fit
+from maskwright_builtin.methods.distribution.ordered_matching import matched_by_rank
+from maskwright_builtin.methods.single_columns import NO_SPREAD, mask_columns, spread
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+
+class ProbabilityDistributionParams(BaseModel, extra="forbid", frozen=True):
+    """Parameters of distortion by probability distribution."""
+
+    families: tuple[FamilyName, ...] = Field(
+        default=("lognormal", "weibull", "uniform", "beta", "gamma", "logistic", "pareto", "extreme_value"),
+        min_length=1,
+        description="Families that are fitted to each variable; the one with the smallest Kolmogorov-Smirnov statistic "
+        f"is drawn from. There are {', '.join(FAMILIES)}. Default: those of the thesis's experiment.",
+    )
+
+
+def protect(block: Block, params: ProbabilityDistributionParams, rng: np.random.Generator) -> Masked:
+    """Replace the values of each variable by a sample from the distribution fitted to them.
+
+    Parameters
+    ----------
+    block : Block
+    params : ProbabilityDistributionParams
+    rng : numpy.random.Generator
+
+    Returns
+    -------
+    Masked
+        Every family is fitted (see `families.fit`), the one with the smallest Kolmogorov-Smirnov statistic is kept, and
+        as many values as the variable has are drawn from it; the r-th smallest original value becomes the r-th
+        smallest drawn one. Notes name the family and its statistic. Missing cells stay missing. A variable whose
+        values are all equal stays, with a warning.
+
+    Raises
+    ------
+    InputError
+        When no family applies to a variable, or the fitted one has such heavy tails that a drawn value is not finite.
+
+    References
+    ----------
+    Liew, C. K., Choi, U. J. and Liew, C. J. (1985): A data distortion by probability distribution. ACM Transactions on
+    Database Systems 10(3), 395-411; method Distr of Mateo-Sanz's thesis.
+    """
+    notes: dict[str, Any] = {"warnings": []}
+
+    def change(values: NDArray[np.float64], position: int) -> NDArray[np.float64]:
+        name = block.names[position]
+        if spread(values) == 0.0:
+            notes["warnings"].append(NO_SPREAD)
+            return values
+        with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
+            found = best_fit(params.families, values)
+            if found is None:
+                raise InputError(
+                    f"none of the families {', '.join(params.families)} applies to {name!r}; normal, uniform, logistic "
+                    "and extreme_value apply to any numbers"
+                )
+            fitted, distance = found
+            drawn = fitted.draw(len(values), rng)
+        if not np.isfinite(drawn).all():
+            raise InputError(
+                f"the {fitted.family} distribution fitted to {name!r} has values that are too large for a number; "
+                "take other families"
+            )
+        notes[f"family_{name}"] = fitted.family
+        notes[f"kolmogorov_smirnov_{name}"] = distance
+        return matched_by_rank(values, drawn)
+
+    masked = mask_columns(block, change)
+    return Masked(masked.values, masked.missing, notes={**masked.notes, **notes})
+
+
+PROBABILITY_DISTRIBUTION = Method(
+    name="probability_distribution",
+    protect=protect,
+    params=ProbabilityDistributionParams,
+    scope="variable",
+    # The distribution is that of the whole file.
+    blockable=False,
+    accepts=frozenset({"continuous", "integer", "missing"}),
+    reference="Liew, Choi and Liew (1985), ACM Trans. Database Systems 10(3), 395-411",
+    summary="Replaces each variable by a sample from the best-fitting distribution, matched by rank.",
+    example="method: probability_distribution\nparams: {families: [lognormal, weibull, gamma, normal]}\n",
+)

@@ -1,0 +1,24 @@
+"""Ordered matching: the r-th smallest value of a column is replaced by the r-th smallest of others."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+
+def matched_by_rank(values: NDArray[np.float64], ascending: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Give each value the one of its rank; equal values rank in the order of the records.
+
+    Parameters
+    ----------
+    values : ndarray of shape (m,), float64
+    ascending : ndarray of shape (m,), float64
+        The new values, sorted.
+    """
+    matched = np.empty_like(values)
+    matched[np.argsort(values, kind="stable")] = ascending
+    return matched

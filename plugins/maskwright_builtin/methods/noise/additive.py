@@ -1,0 +1,66 @@
+"""Additive noise, drawn for each variable on its own."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from maskwright import Block, Masked, Method
+from maskwright_builtin.methods.noise.correction import NoiseParams, corrected
+from maskwright_builtin.methods.single_columns import NO_SPREAD, mask_columns, spread
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+
+class AdditiveNoiseParams(NoiseParams, frozen=True):
+    """Parameters of additive noise."""
+
+
+def protect(block: Block, params: AdditiveNoiseParams, rng: np.random.Generator) -> Masked:
+    """Add normal noise to every value, each variable on its own.
+
+    Parameters
+    ----------
+    block : Block
+    params : AdditiveNoiseParams
+    rng : numpy.random.Generator
+
+    Returns
+    -------
+    Masked
+        ``x + e`` with e from N(0, (p s)^2), s the standard deviation (ddof = 1) of the variable's values, then
+        corrected as asked for. Covariances between variables stay in expectation, so that correlations shrink by
+        1 / (1 + p^2); `correlated_noise` keeps them. Missing cells stay missing. A variable whose values are all equal
+        stays, with a warning.
+
+    References
+    ----------
+    Brand, R. (2002): Microdata protection through noise addition. Inference Control in Statistical Databases, LNCS
+    2316, 97-116, section 2; method Addt of Mateo-Sanz's thesis.
+    """
+    warnings: list[str] = []
+
+    def change(values: NDArray[np.float64], position: int) -> NDArray[np.float64]:  # noqa: ARG001
+        deviation = spread(values)
+        if deviation == 0.0:
+            warnings.append(NO_SPREAD)
+            return values
+        return corrected(values, values + params.p * deviation * rng.standard_normal(len(values)), params.correction)
+
+    return mask_columns(block, change, {"warnings": warnings})
+
+
+ADDITIVE_NOISE = Method(
+    name="additive_noise",
+    protect=protect,
+    params=AdditiveNoiseParams,
+    scope="variable",
+    # Standard deviations and corrected moments are those of the whole file.
+    blockable=False,
+    accepts=frozenset({"continuous", "integer", "missing"}),
+    reference="Brand (2002), Inference Control in Statistical Databases, LNCS 2316, 97-116; Kim (1986), Proc. ASA "
+    "Section on Survey Research Methods, 303-308",
+    summary="Adds normal noise to each variable on its own, in proportion to its standard deviation.",
+    example="method: additive_noise\nparams: {p: 0.1, correction: mean_and_variance}\n",
+)

@@ -1,0 +1,55 @@
+"""Masking one column at a time, over the cells that have a value."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from maskwright import Block, Masked
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+    from numpy.typing import NDArray
+
+
+def mask_columns(
+    block: Block,
+    change: Callable[[NDArray[np.float64], int], NDArray[np.float64]],
+    notes: Mapping[str, Any] | None = None,
+) -> Masked:
+    """Replace the values of each column; missing cells stay missing.
+
+    Parameters
+    ----------
+    block : Block
+    change : callable
+        ``(values, position) -> values``: gets the m >= 1 values present in the column at a position, shape (m,), which
+        it may write to, and returns as many.
+    notes : mapping, optional
+        For the run record. The number of cells whose value changed is added as ``changed_cells``.
+    """
+    values = block.values.copy()
+    changed = 0
+    for position in range(block.p):
+        present = ~block.missing[:, position]
+        if present.any():
+            old = values[present, position]
+            new = change(old.copy(), position)
+            changed += int(np.count_nonzero(new != old))
+            values[present, position] = new
+        block.progress((position + 1) / block.p)
+    return Masked(values, block.missing.copy(), notes={"changed_cells": changed, **(notes or {})})
+
+
+def spread(values: NDArray[np.float64]) -> float:
+    """Standard deviation (ddof = 1); 0 for one value, and where it is nothing but rounding noise."""
+    if len(values) < 2:
+        return 0.0
+    deviation = float(np.std(values - values[0], ddof=1))
+    return deviation if deviation > 1e-12 * float(np.max(np.abs(values))) else 0.0
+
+
+NO_SPREAD = "a variable whose values are all equal has no spread to scale a change by: it is left as it is"
+"""Warning of methods that perturb in proportion to the spread."""

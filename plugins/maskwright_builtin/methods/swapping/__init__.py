@@ -1,0 +1,9 @@
+"""Swapping: values change places between records, and none is made up."""
+
+from __future__ import annotations
+
+from maskwright_builtin.methods.swapping.data_shuffling import DATA_SHUFFLING
+from maskwright_builtin.methods.swapping.data_swapping import DATA_SWAPPING
+from maskwright_builtin.methods.swapping.rank_swapping import RANK_SWAPPING
+
+__all__ = ["DATA_SHUFFLING", "DATA_SWAPPING", "RANK_SWAPPING"]
