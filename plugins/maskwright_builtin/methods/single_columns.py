@@ -47,7 +47,10 @@ def spread(values: NDArray[np.float64]) -> float:
     """Standard deviation (ddof = 1); 0 for one value, and where it is nothing but rounding noise."""
     if len(values) < 2:
         return 0.0
-    deviation = float(np.std(values - values[0], ddof=1))
+    deviations = values - values[0]
+    # Squares of shares of the largest neither overflow nor vanish.
+    largest = float(np.max(np.abs(deviations)))
+    deviation = largest * float(np.std(deviations / largest, ddof=1)) if largest > 0.0 else 0.0
     return deviation if deviation > 1e-12 * float(np.max(np.abs(values))) else 0.0
 
 

@@ -59,10 +59,13 @@ def protect(block: Block, params: RankSwappingParams, rng: np.random.Generator) 
         m = len(values)
         # A product such as 0.07 * 100 may fall short of the whole number it stands for.
         reach = math.floor(params.p * m / 100.0 * (1.0 + 1e-12))
-        if reach < 1:
+        if reach < 1 or m < 2:
+            name = repr(block.names[position])
             raise InputError(
-                f"p = {params.p:g} percent of the {m} value(s) of {block.names[position]!r} are less than one rank: "
-                + ("a single value has none to be swapped with" if m < 2 else f"take p of at least {100.0 / m:.3g}")
+                f"{name} has a single value to mask: there is none to swap it with"
+                if m < 2
+                else f"p = {params.p:g} percent of the {m} values of {name} are less than one rank, so that none could be "
+                f"swapped: take p of at least {math.ceil(1000.0 / m) / 10.0:g}"
             )
         order = np.argsort(values, kind="stable")
         swapped = np.empty_like(values)

@@ -1,0 +1,26 @@
+"""Every method that perturbs values, on the Census file under its rules."""
+
+from __future__ import annotations
+
+import pytest
+
+import maskwright as mw
+
+PERTURBING = {
+    "additive_noise": {"p": 0.2, "correction": "mean_and_variance"},
+    "correlated_noise": {"p": 0.2},
+    "multiplicative_noise": {"p": 0.2},
+    "probability_distribution": {},
+    "resampling": {"t": 1},
+    "rank_swapping": {"p": 15},
+    "data_swapping": {"rate": 0.3, "grouping": "equalities"},
+    "data_shuffling": {},
+    "individual_ranking": {"k": 5, "k_guarantee": "report"},
+}
+
+
+@pytest.mark.parametrize("method", PERTURBING)
+def test_no_record_violates_a_rule_of_the_census(method: str, census: mw.Dataset, census_rules: list[str]) -> None:
+    masked = mw.protect(census, method, edits=census_rules, seed=1, params=PERTURBING[method])
+    assert mw.validate(masked, census_rules).ok
+    assert (masked.matrix() != census.matrix()).mean() > 0.2
