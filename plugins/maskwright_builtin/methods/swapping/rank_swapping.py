@@ -64,8 +64,8 @@ def protect(block: Block, params: RankSwappingParams, rng: np.random.Generator) 
             raise InputError(
                 f"{name} has a single value to mask: there is none to swap it with"
                 if m < 2
-                else f"p = {params.p:g} percent of the {m} values of {name} are less than one rank, so that none could be "
-                f"swapped: take p of at least {math.ceil(1000.0 / m) / 10.0:g}"
+                else f"p = {params.p:g} percent of the {m} values of {name} are less than one rank, so that none could "
+                f"be swapped: take p of at least {math.ceil(1000.0 / m) / 10.0:g}"
             )
         order = np.argsort(values, kind="stable")
         swapped = np.empty_like(values)

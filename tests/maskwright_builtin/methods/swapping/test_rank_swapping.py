@@ -28,7 +28,7 @@ def test_no_value_moves_by_more_than_p_percent_of_the_ranks(make_block, protect,
     m = int((~missing).sum())
     reach = math.floor(Fraction(tenths, 1000) * m)
     if m > 0 and (reach < 1 or m < 2):
-        with pytest.raises(InputError, match="less than one rank|a single value"):
+        with pytest.raises(InputError, match=r"less than one rank|a single value"):
             protect("rank_swapping", block, seed, p=tenths / 10)
         return
     masked = protect("rank_swapping", block, seed, p=tenths / 10)
