@@ -10,7 +10,6 @@ from maskwright.command_options import check_options, params_of
 from maskwright.data.clusters import with_clusters
 from maskwright.data.declaration import VariableDeclaration
 from maskwright.data.inference import read_dataset
-from maskwright.edits.conversion.convert import convert_edits
 from maskwright.edits.domain import Domain, domain_tuples
 from maskwright.edits.edit import EditSet
 from maskwright.edits.variable_ranges import written_out
@@ -236,6 +235,8 @@ def convert_rules(
         rules = written_out(rules, [column.name for column in original])
         if decimals is None:
             grids = {column.name: column.variable.decimals for column in original if column.variable.is_numeric}
+    from maskwright.edits.conversion.convert import convert_edits  # heavy: validate does without
+
     found = convert_edits(rules, target, record=record or "Record", decimals=grids)
     for note in (*rules.notes, *found.notes):
         reporter.notice(note)
