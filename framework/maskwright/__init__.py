@@ -47,6 +47,8 @@ if TYPE_CHECKING:
     from maskwright.errors import ReadAgain as ReadAgain
     from maskwright.errors import ReleaseRefused as ReleaseRefused
     from maskwright.errors import ThresholdMissed as ThresholdMissed
+    from maskwright.experiments.compare import Compared as Compared
+    from maskwright.experiments.compare import compare as compare
     from maskwright.localisation.localize import Localisation as Localisation
     from maskwright.pipeline_run import RunResult as RunResult
     from maskwright.pipeline_run import run as run
@@ -75,6 +77,8 @@ _HOME = {
     "Block": "maskwright.plugins.block",
     "Column": "maskwright.data.dataset",
     "Columns": "maskwright.data.columns",
+    "compare": "maskwright.experiments.compare",
+    "Compared": "maskwright.experiments.compare",
     "Comparison": "maskwright.plugins.measure",
     "DataError": "maskwright.errors",
     "Dataset": "maskwright.data.dataset",

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from maskwright.errors import EXIT_BUG, EXIT_FINE, EXIT_INPUT, EXIT_REFUSED, InputError, MaskwrightError, ReleaseRefused
+from maskwright.experiments.cli import add_comparing
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -126,6 +127,7 @@ def build_parser() -> argparse.ArgumentParser:
     for sub in (validate, measure):
         sub.add_argument("--record", metavar="NAME", help="XML element that holds one record")
         with_json(sub)
+    add_comparing(add, with_json)
     edits = add("edits", _edits, "List and classify the edits of rule files, or write them in another language.")
     _add_edit_options(edits)
     with_json(edits)
@@ -143,7 +145,9 @@ def build_parser() -> argparse.ArgumentParser:
         "Explain a plugin (its parameters, its source), or 'edits'.",
     )
     explain.add_argument("name", metavar="NAME")
-    _schema_arguments(add("schema", _schema, "Print the JSON Schema of pipeline files, or of files of edits."))
+    _schema_arguments(
+        add("schema", _schema, "Print the JSON Schema of pipeline files, of experiments, or of files of edits.")
+    )
     init = add("init", _init, "Write a pipeline file to start from.")
     init.add_argument("folder", nargs="?", default=Path(), type=Path, metavar="DIR")
     return parser
@@ -166,7 +170,7 @@ def _validate_arguments(validate: argparse.ArgumentParser) -> None:
 
 
 def _schema_arguments(schema: argparse.ArgumentParser) -> None:
-    schema.add_argument("kind", nargs="?", choices=("pipeline", "edits"), default="pipeline")
+    schema.add_argument("kind", nargs="?", choices=("pipeline", "experiment", "edits"), default="pipeline")
 
 
 def _add_edit_options(edits: argparse.ArgumentParser) -> None:
@@ -367,6 +371,11 @@ def _schema(chosen: argparse.Namespace) -> int:
         from maskwright.edits.file_model import edits_schema
 
         _print_json(edits_schema())
+        return EXIT_FINE
+    if chosen.kind == "experiment":
+        from maskwright.experiments.schema import experiment_schema
+
+        _print_json(experiment_schema())
         return EXIT_FINE
     from maskwright.pipeline.file_schema import pipeline_schema
 

@@ -20,7 +20,7 @@ from maskwright.errors import EditViolation, InputError, Problem
 from maskwright.field_adjustment import with_errors_located
 from maskwright.notices import about_edits, about_publication, refuse_arithmetic_on_text
 from maskwright.pipeline.resolve import read_pipeline
-from maskwright.pipeline.resolved import Pipeline, RuleFile, Step
+from maskwright.pipeline.resolved import Pipeline, RuleFile
 from maskwright.planning.model import StepRequest
 from maskwright.planning.plan import Plan, make_plan
 from maskwright.progress import Progress, Quiet, Reporter, silent, stage
@@ -59,6 +59,35 @@ class Clock:
             yield
         finally:
             self.seconds[name] = round(self.seconds.get(name, 0.0) + time.perf_counter() - start, 4)
+
+
+@dataclass(frozen=True, eq=False)
+class Arrived:
+    """Data and edits as they are before any step: several pipelines that differ in their steps share them.
+
+    Attributes
+    ----------
+    original : Dataset
+    edits : EditSet
+        That fire on these data.
+    outcome : Outcome
+        Verdicts on the original.
+    broken : mapping of edit name to int
+        Records that violate it, after what `on_input_violation` did.
+    identifiers : tuple of Variable
+        Declared, and not read.
+    notices : tuple of str
+    localisation : mapping or None
+        Confidential.
+    """
+
+    original: Dataset
+    edits: EditSet
+    outcome: Outcome
+    broken: Mapping[str, int]
+    identifiers: tuple[Variable, ...] = ()
+    notices: tuple[str, ...] = ()
+    localisation: Mapping[str, Any] | None = None
 
 
 @dataclass(frozen=True, eq=False)
@@ -144,8 +173,47 @@ def prepare(described: Pipeline, told: Reporter, clock: Clock | None = None) -> 
         Under ``on_input_violation: fail``.
     """
     timed = clock or Clock()
+    refuse_steps(described)
+    arrived = arrive(described, told, timed)
+    with timed("plan"), stage(told, "Planning"):
+        plan = plan_of(described, arrived)
+    said = (
+        *arrived.notices,
+        *_earlier_release(described),
+        *plan.warnings,
+        *about_publication(arrived.original, plan),
+    )
+    return Prepared(described, arrived.original, arrived.edits, arrived.outcome, plan, said, arrived.localisation)
+
+
+def refuse_steps(described: Pipeline) -> None:
+    """Refuse steps that clusters of records or the block size rule out, before any data are read.
+
+    Raises
+    ------
+    InputError
+    """
     _refuse_methods_that_count_records(described)
     _refuse_small_blocks(described)
+
+
+def plan_of(described: Pipeline, arrived: Arrived) -> Plan:
+    """Plan of a pipeline's steps on data that have been read."""
+    variables = [*arrived.identifiers, *arrived.original.variables]
+    return make_plan(_step_requests(described), variables, arrived.edits, arrived.original, arrived.broken)
+
+
+def arrive(described: Pipeline, told: Reporter, clock: Clock | None = None) -> Arrived:
+    """Read data and edits and validate the original: all of `prepare` that does not depend on the steps.
+
+    Raises
+    ------
+    InputError
+        Anything wrong with data or edits.
+    EditViolation
+        Under ``on_input_violation: fail``.
+    """
+    timed = clock or Clock()
     with timed("read"), stage(told, f"Reading {described.data.path.name}") as progress:
         original = load(
             described.data.path, described.data.source, described.data.params, described.data.variables, progress,
@@ -172,22 +240,9 @@ def prepare(described: Pipeline, told: Reporter, clock: Clock | None = None) -> 
     else:
         original, arrival, more = _on_violation(described, original, edits, arrival)
         broken = {each.name: each.violations for each in arrival.edits}
-    with timed("plan"), stage(told, "Planning"):
-        plan = make_plan(_step_requests(described), [*identifiers, *original.variables], edits, original, broken)
     gone = [f"{variable.name} is an identifier: it is not published" for variable in identifiers]
-    said = (
-        *gone,
-        *_earlier_release(described),
-        *original.notes,
-        *stated.notes,
-        *notices,
-        *more,
-        *about_rules,
-        *about_edits(arrival),
-        *plan.warnings,
-    )
-    said = (*said, *about_publication(original, plan))
-    return Prepared(described, original, edits, arrival, plan, said, located)
+    said = (*gone, *original.notes, *stated.notes, *notices, *more, *about_rules, *about_edits(arrival))
+    return Arrived(original, edits, arrival, broken, tuple(identifiers), said, located)
 
 
 def _earlier_release(described: Pipeline) -> tuple[str, ...]:
@@ -196,7 +251,7 @@ def _earlier_release(described: Pipeline) -> tuple[str, ...]:
     Two releases of one file that were masked at random can be averaged, which takes noise away.
     """
     path = described.output.record
-    if path is None or not path.is_file() or all(_is_deterministic(step) for step in described.steps):
+    if path is None or not path.is_file() or all(step.is_deterministic for step in described.steps):
         return ()
     try:
         record = json.loads(path.read_text(encoding="utf-8"))
@@ -208,10 +263,6 @@ def _earlier_release(described: Pipeline) -> tuple[str, ...]:
         return ()
     danger = "whoever gets both releases can average them and so remove noise"
     return (f"{path.name} says that these data were masked before with another seed: {danger}",)
-
-
-def _is_deterministic(step: Step) -> bool:
-    return step.method.deterministic and (step.partition is None or step.partition.partition.deterministic)
 
 
 def _refuse_methods_that_count_records(described: Pipeline) -> None:

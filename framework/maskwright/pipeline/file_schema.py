@@ -73,9 +73,9 @@ class _Builder:
         """Describe one model; the models inside it become definitions of their own."""
         schema = model.model_json_schema(ref_template=f"#/$defs/{prefix}.{{model}}")
         for name, inner in schema.pop("$defs", {}).items():
-            self.definitions[f"{prefix}.{name}"] = _untitled(inner)
-        untitled: Schema = _untitled(schema)
-        return untitled
+            self.definitions[f"{prefix}.{name}"] = untitled(inner)
+        described: Schema = untitled(schema)
+        return described
 
     @staticmethod
     def list_of(model: type[BaseModel], field: str, item: Schema) -> Schema:
@@ -190,15 +190,15 @@ def _any_of(found: list[Schema]) -> Schema:
     return found[0] if len(found) == 1 else {"anyOf": found}
 
 
-def _untitled(schema: Any, *, names: bool = False) -> Any:
-    """Leave out the titles that pydantic makes of names; under ``properties`` a key is no keyword."""
+def untitled(schema: Any, *, names: bool = False) -> Any:
+    """Copy without the titles that pydantic makes of names; under ``properties`` a key is no keyword."""
     if isinstance(schema, dict):
         return {
-            key: _untitled(value, names=not names and key == "properties")
+            key: untitled(value, names=not names and key == "properties")
             for key, value in schema.items()
             if names or key != "title"
         }
-    return [_untitled(item) for item in schema] if isinstance(schema, list) else schema
+    return [untitled(item) for item in schema] if isinstance(schema, list) else schema
 
 
 def _reached(whole: Schema, definitions: Schema) -> set[str]:

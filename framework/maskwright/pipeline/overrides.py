@@ -33,7 +33,7 @@ def apply_overrides(root: Node, overrides: Overrides) -> Node:
     problems: list[Problem] = []
     for path_text, value, place in _pairs(overrides, problems):
         try:
-            root = _set(root, _steps(path_text, place), value, place)
+            root = set_at(root, path_steps(path_text, place), value, place)
         except PipelineError as error:
             problems.extend(error.problems)
     if problems:
@@ -70,7 +70,13 @@ def _value(written: str, place: Place) -> Node:
     return scalar(written, place)
 
 
-def _steps(path: str, place: Place) -> list[str]:
+def path_steps(path: str, place: Place) -> list[str]:
+    """Keys and positions of a path written with dots; a key in double quotes may hold dots.
+
+    Raises
+    ------
+    PipelineError
+    """
     found = list(_STEP.finditer(path))
     rebuilt = ".".join(match.group(0) for match in found)
     if rebuilt != path:
@@ -78,7 +84,25 @@ def _steps(path: str, place: Place) -> list[str]:
     return [match.group(1) if match.group(1) is not None else match.group(2).strip() for match in found]
 
 
-def _set(node: Node, steps: Sequence[str], value: Node, place: Place, before: str = "") -> Node:
+def set_at(node: Node, steps: Sequence[str], value: Node, place: Place, before: str = "") -> Node:
+    """Copy of a tree with `value` put at the end of a path.
+
+    Parameters
+    ----------
+    node : Node
+    steps : sequence of str
+        Keys and 0-based positions.
+    value : Node
+    place : Place
+        Of whoever asks, for errors.
+    before : str
+        The path down to `node`, for errors.
+
+    Raises
+    ------
+    PipelineError
+        When the path leads nowhere.
+    """
     if not steps:
         return value
     step, rest = steps[0], steps[1:]
@@ -90,7 +114,7 @@ def _set(node: Node, steps: Sequence[str], value: Node, place: Place, before: st
             valid = f"0 to {last}" if last else "0"
             raise PipelineError(Problem(f"{before!r} is a list: expected a position {valid}, not {step!r}", place))
         inner = node.get(position) or Node("scalar", place)
-        return node.with_element(position, _set(inner, rest, value, place, where))
+        return node.with_element(position, set_at(inner, rest, value, place, where))
     if node.is_scalar and isinstance(node.value, str) and before.startswith("measure."):
         # ``measure: [score]`` is short for ``{score: {}}``.
         if step != node.value:
@@ -99,4 +123,4 @@ def _set(node: Node, steps: Sequence[str], value: Node, place: Place, before: st
     elif node.is_scalar and node.value is not None:
         raise PipelineError(Problem(f"{before!r} is {node.description}: nothing can be set inside it", place))
     inner = node.get(step) or Node("scalar", place)
-    return node.with_entry(step, _set(inner, rest, value, place, where))
+    return node.with_entry(step, set_at(inner, rest, value, place, where))

@@ -57,30 +57,66 @@ def read_pipeline(path: str | Path, overrides: Overrides = (), *, check_data: bo
         raise PipelineError(
             Problem(f"{file.name} is not a pipeline file: expected a name that ends in .yaml", hint=HELP)
         )
-    text = _text_of(file)
+    text = text_of(file, "pipeline", HELP)
     root = apply_overrides(load_yaml(text, str(path)), overrides)
     if not root.is_mapping:
         message = (
             "the file is empty" if root.is_scalar and root.value is None else f"expected keys, not {root.description}"
         )
         raise PipelineError(Problem(message, root.place, HELP))
-    return _Reading(file.resolve(), text, root, check_data=check_data).pipeline()
+    return resolve_pipeline(file.resolve(), text, root, check_data=check_data)
 
 
-def _text_of(file: Path) -> str:
+def resolve_pipeline(path: Path, text: str, root: Node, *, check_data: bool = True) -> Pipeline:
+    """Pipeline of a document that has been read, or put together of the parts of one.
+
+    Parameters
+    ----------
+    path : Path
+        Absolute; names of files are relative to its folder.
+    text : str
+        For the run record.
+    root : Node
+        A mapping.
+    check_data : bool, default True
+        Whether the data file must exist.
+
+    Raises
+    ------
+    PipelineError
+        As `read_pipeline`.
+    """
+    return _Reading(path, text, root, check_data=check_data).pipeline()
+
+
+def text_of(file: Path, what: str, hint: str) -> str:
+    """Text of a file of settings.
+
+    Parameters
+    ----------
+    file : Path
+    what : str
+        What it is called in messages: "pipeline".
+    hint : str
+        What to do when there is none.
+
+    Raises
+    ------
+    PipelineError
+        It cannot be read, is too large or no UTF-8 text.
+    """
     try:
         if file.stat().st_size > 4 * MAX_CHARACTERS:
-            raise PipelineError(Problem("this file is too large to be a pipeline", Place(str(file))))
+            raise PipelineError(Problem(f"this file is too large to be a {what}", Place(str(file))))
         return file.read_bytes().decode("utf-8")
     except FileNotFoundError:
-        hint = HELP
-        raise PipelineError(Problem("there is no such pipeline file", Place(str(file)), hint)) from None
+        raise PipelineError(Problem(f"there is no such {what} file", Place(str(file)), hint)) from None
     except UnicodeDecodeError as error:
         message = f"the file is not UTF-8 text (byte {error.start + 1})"
         raise PipelineError(Problem(message, Place(str(file)), "Save it with the encoding UTF-8.")) from None
     except (OSError, ValueError) as error:
         reason = getattr(error, "strerror", None) or "not a file name"
-        raise PipelineError(Problem(f"the pipeline file cannot be read: {reason}", Place(str(file)))) from None
+        raise PipelineError(Problem(f"the {what} file cannot be read: {reason}", Place(str(file)))) from None
 
 
 class _Reading:

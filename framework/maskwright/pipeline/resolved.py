@@ -116,6 +116,11 @@ class Step:
     partition: PartitionChoice | None = None
     place: Place = field(default_factory=Place)
 
+    @property
+    def is_deterministic(self) -> bool:
+        """Whether neither its method nor its partition draws random numbers."""
+        return self.method.deterministic and (self.partition is None or self.partition.partition.deterministic)
+
 
 @dataclass(frozen=True)
 class MeasureRequest:

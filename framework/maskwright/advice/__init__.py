@@ -1,0 +1,1 @@
+"""Advice on which variables to mask together."""

@@ -1,0 +1,66 @@
+"""The commands that compare: parse and call. Imports nothing heavy before a command runs."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from maskwright.errors import EXIT_FINE, InputError
+
+if TYPE_CHECKING:
+    import argparse
+    from collections.abc import Callable
+
+    from maskwright.progress import Reporter
+
+    Command = Callable[[argparse.Namespace], int]
+
+
+def add_comparing(
+    add: Callable[[str, Command, str], argparse.ArgumentParser],
+    with_json: Callable[[argparse.ArgumentParser], None],
+) -> None:
+    """Add the commands to the command line."""
+    compare = add("compare", _compare, "Compare methods and parameters: a table and a risk-utility map.")
+    compare.add_argument("--choose", metavar="CELL", help="write the pipeline file of this cell, ready to run")
+    compare.add_argument("--fresh", action="store_true", help="compute everything again, whatever was kept")
+    _experiment_arguments(compare, with_json)
+
+
+def _experiment_arguments(sub: argparse.ArgumentParser, with_json: Callable[[argparse.ArgumentParser], None]) -> None:
+    sub.add_argument("experiment", type=Path, metavar="EXPERIMENT")
+    sub.add_argument("--workers", type=int, metavar="N", help="processes; one for each processor if not given")
+    with_json(sub)
+
+
+def _compare(chosen: argparse.Namespace) -> int:
+    from maskwright.experiments.compare import compare
+    from maskwright.experiments.summary import summary_text
+
+    _check_workers(chosen.workers)
+    compared = compare(chosen.experiment, workers=chosen.workers, fresh=chosen.fresh, reporter=_reporter(chosen))
+    pipeline = None if chosen.choose is None else compared.write_pipeline(chosen.choose)
+    if chosen.json:
+        _print_json(compared.to_json() | ({} if pipeline is None else {"pipeline": str(pipeline)}))
+        return EXIT_FINE
+    print(summary_text(compared), end="")
+    print(f"{compared.computed} run(s) were computed, {compared.cached} were known. Results: {compared.folder}")
+    if pipeline is not None:
+        print(f"Next: maskwright run {pipeline}")
+    return EXIT_FINE
+
+
+def _check_workers(workers: int | None) -> None:
+    if workers is not None and workers < 1:
+        raise InputError(f"--workers must be at least 1, not {workers}")
+
+
+def _reporter(chosen: argparse.Namespace) -> Reporter:
+    from maskwright.reporting.progress_bar import Terminal
+
+    return Terminal(quiet=chosen.json)
+
+
+def _print_json(content: Any) -> None:
+    print(json.dumps(content, indent=2, ensure_ascii=False, allow_nan=False))

@@ -1,0 +1,361 @@
+"""Comparing: every cell of an experiment run, or taken from the cache; table, front, map, text and pipelines."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from maskwright.errors import InputError, Problem, unknown_name
+from maskwright.experiments.cache import Cache
+from maskwright.experiments.experiment import Cell, Experiment, read_experiment
+from maskwright.experiments.export import write_pipeline
+from maskwright.experiments.files import write_text
+from maskwright.experiments.keys import Keys
+from maskwright.experiments.running import Crew, processors
+from maskwright.experiments.table import FAILED, cells_table, pareto_front, runs_table, write_tables
+from maskwright.experiments.worker import task_of
+from maskwright.progress import Quiet, Reporter, stage
+from maskwright.randomness import generator
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+    from pathlib import Path
+
+    import pandas as pd
+
+    from maskwright.pipeline.resolved import MeasureRequest
+
+CACHE = ".cache"
+
+
+@dataclass(frozen=True, eq=False)
+class Compared:
+    """An experiment that has been run.
+
+    Attributes
+    ----------
+    experiment : Experiment
+    cells : tuple of Cell
+    runs : pandas.DataFrame
+        One row for each run; what ``table.csv`` holds.
+    points : pandas.DataFrame
+        One row for each cell, means over its runs; indexed by cell.
+    score, risk, loss : str or None
+        Columns by which cells are judged; None when nothing of the kind is measured.
+    best : str or None
+        Cell with the best score among those that keep every edit; k = 1 is never the best.
+    front : tuple of str
+        Cells that no other beats in both risk and loss, by risk.
+    computed, cached : int
+        Runs.
+    seconds : float
+    files : mapping of str to Path
+        What was written.
+    """
+
+    experiment: Experiment
+    cells: tuple[Cell, ...]
+    runs: pd.DataFrame
+    points: pd.DataFrame
+    score: str | None
+    risk: str | None
+    loss: str | None
+    best: str | None
+    front: tuple[str, ...]
+    computed: int
+    cached: int
+    seconds: float
+    files: dict[str, Path] = field(default_factory=dict)
+
+    @property
+    def table(self) -> pd.DataFrame:
+        """The same as `runs`."""
+        return self.runs
+
+    @property
+    def folder(self) -> Path:
+        """Where the results are."""
+        return self.experiment.folder
+
+    def cell(self, name: str) -> Cell:
+        """Cell by its name.
+
+        Raises
+        ------
+        InputError
+            With the nearest name.
+        """
+        for each in self.cells:
+            if each.name == name:
+                return each
+        raise InputError(unknown_name("cell", name, [each.name for each in self.cells]))
+
+    def value(self, name: str, column: str) -> float:
+        """Figure of a cell in `points`; NaN where there is none."""
+        return float(self.points[column].to_numpy(np.float64, na_value=np.nan)[self.points.index.get_loc(name)])
+
+    def write_pipeline(self, name: str, folder: Path | None = None) -> Path:
+        """Write the pipeline of a cell, ready for ``maskwright run``.
+
+        Parameters
+        ----------
+        name : str
+            Of the cell.
+        folder : Path, optional
+            By default ``pipelines`` in the folder of the results.
+
+        Raises
+        ------
+        InputError
+            Unknown name, or k = 1.
+        """
+        return write_pipeline(self.cell(name), folder or self.experiment.folder / "pipelines")
+
+    def to_json(self) -> dict[str, Any]:
+        """Return what ``maskwright compare --json`` prints."""
+        failed = self.points[self.points["failed"] > 0]
+        return {
+            "cells": len(self.cells),
+            "runs": len(self.runs),
+            "computed": self.computed,
+            "cached": self.cached,
+            "failed": [{"cell": name, "problem": row["problem"]} for name, row in failed.iterrows()],
+            "score": self.score,
+            "risk": self.risk,
+            "loss": self.loss,
+            "best": None if self.best is None else self._point(self.best),
+            "front": [self._point(name) for name in self.front],
+            "files": {key: str(path) for key, path in self.files.items()},
+            "seconds": round(self.seconds, 2),
+        }
+
+    def _point(self, name: str) -> dict[str, Any]:
+        cell = self.cell(name)
+        judged = {
+            column: self.value(name, column) for column in (self.score, self.risk, self.loss) if column is not None
+        }
+        return {"cell": name, "family": cell.family, "edits": cell.edits, "settings": dict(cell.values), **judged}
+
+
+def compare(
+    experiment: str | Path,
+    *,
+    workers: int | None = None,
+    fresh: bool = False,
+    reporter: Reporter | None = None,
+    draw: bool = True,
+) -> Compared:
+    """Run an experiment file: every cell of its grid, or what is not yet in its cache.
+
+    Parameters
+    ----------
+    experiment : str or Path
+    workers : int, optional
+        Processes; by default what the file says, else one for each processor. With 1 this process does the work.
+    fresh : bool, default False
+        Compute everything again.
+    reporter : Reporter, optional
+        Told of progress and notices; nothing is shown by default.
+    draw : bool, default True
+        Whether to draw the risk-utility map.
+
+    Returns
+    -------
+    Compared
+        Its files are in the folder of the experiment: ``table.csv``, ``table.parquet``, ``map.svg``, ``map.png``,
+        ``summary.txt`` and ``pipelines/``.
+
+    Raises
+    ------
+    InputError
+        With every mistake in the file; when every cell fails; when a result cannot be written.
+
+    Notes
+    -----
+    Results are kept in ``.cache`` in that folder, readable by their owner only. A run that was killed goes on where
+    it stopped; a result is computed again when the data, the edits, a setting, the seed, or the version of Maskwright
+    or of a plugin has changed.
+    """
+    told = reporter or Quiet()
+    described = read_experiment(experiment)
+    compared = run_cells(described, described.cells(), told, workers=workers, fresh=fresh)
+    write_results(compared, told, draw=draw)
+    return compared
+
+
+def run_cells(
+    described: Experiment,
+    cells: Sequence[Cell],
+    told: Reporter,
+    *,
+    workers: int | None = None,
+    fresh: bool = False,
+) -> Compared:
+    """Run cells, or take them from the cache, and judge them; nothing but the cache is written."""
+    start = time.perf_counter()
+    cache = Cache(described.folder / CACHE)
+    cache.prepare()
+    found, computed = results_of(described, cells, cache, told, workers=workers, fresh=fresh)
+    runs = runs_table(cells, found, [request.label for request in described.measures])
+    if (runs["status"] == FAILED).all():
+        reasons = [str(reason) for reason in runs["problem"].dropna().unique()]
+        more = f"; and {len(reasons) - 3} more reasons" if len(reasons) > 3 else ""
+        raise InputError(f"every cell failed: {'; '.join(reasons[:3])}{more}")
+    points = cells_table(runs)
+    score, risk, loss = axes_of(described)
+    _check_parts(points, described, (score, risk, loss))
+    eligible = points[(points["violations"] == 0).fillna(False).astype(bool)]
+    return Compared(
+        described, tuple(cells), runs, points, score, risk, loss,
+        _best(described, eligible, cells, score), _front(described, eligible, risk, loss),
+        computed, len(runs) - computed, time.perf_counter() - start,
+    )  # fmt: skip
+
+
+def results_of(
+    described: Experiment,
+    cells: Sequence[Cell],
+    cache: Cache,
+    told: Reporter,
+    *,
+    workers: int | None = None,
+    fresh: bool = False,
+    crew: Crew | None = None,
+) -> tuple[list[list[dict[str, Any]]], int]:
+    """Results of every run of the cells, and how many were computed now; each is kept as soon as it is there."""
+    base = described.settings.seed if described.settings.seed is not None else cache.seed()
+    keys = Keys()
+    masked: dict[str, list[tuple[int, int]]] = {}
+    tasks: list[dict[str, Any]] = []
+    known: list[dict[str, Any]] = []
+    labels: list[Mapping[str, str]] = []
+    for number, cell in enumerate(cells):
+        for run in range(cell.repeats):
+            seed = seed_of(base, run)
+            key = keys.of_run(cell, seed)
+            masked.setdefault(key, []).append((number, run))
+            if len(masked[key]) > 1:
+                continue  # the same masked file as another cell's
+            kept = None if fresh else cache.load(key)
+            wanted = {request.label: keys.of_measure(request, seed) for request in described.measures}
+            missing = [label for label, measure in wanted.items() if kept is None or measure not in kept["measures"]]
+            known.append(kept or {})
+            labels.append(wanted)
+            tasks.append(task_of(cell.family_index, cell.edits, dict(cell.values), seed, missing))
+    results = [dict(each) for each in known]
+    open_tasks = [position for position, task in enumerate(tasks) if task["measures"]]
+    hands = Crew(described, _workers(described, workers, len(open_tasks))) if crew is None else crew
+    names = list(masked)
+    try:
+        with stage(told, f"Comparing {len(cells)} cells") as progress:
+            for count, (position, result) in enumerate(hands.results([tasks[p] for p in open_tasks]), 1):
+                at = open_tasks[position]
+                results[at] = _joined(known[at], result, labels[at])
+                if result["status"] != FAILED:
+                    cache.save(names[at], results[at])
+                progress(count / (len(open_tasks) + 1))
+    finally:
+        if crew is None:
+            hands.end()
+    found: list[list[dict[str, Any]]] = [[{} for _ in range(cell.repeats)] for cell in cells]
+    for position, places in enumerate(masked.values()):
+        shown = _labelled(results[position], labels[position])
+        for number, run in places:
+            found[number][run] = shown
+    return found, sum(len(places) for position, places in enumerate(masked.values()) if tasks[position]["measures"])
+
+
+def seed_of(base: int, run: int) -> int:
+    """Seed of a run: the same for all cells, which are so compared under the same random numbers."""
+    return int(generator(base, "compare", run).integers(2**63))
+
+
+def _joined(known: dict[str, Any], result: dict[str, Any], labels: Mapping[str, str]) -> dict[str, Any]:
+    """Result with its measures by key, together with those that were known."""
+    measured = {labels[label]: each for label, each in result.get("measures", {}).items()}
+    return {**result, "measures": known.get("measures", {}) | measured}
+
+
+def _labelled(result: dict[str, Any], labels: Mapping[str, str]) -> dict[str, Any]:
+    if result["status"] == FAILED:
+        return {**result, "measures": {}}
+    return {**result, "measures": {label: result["measures"][key] for label, key in labels.items()}}
+
+
+def _workers(described: Experiment, asked: int | None, tasks: int) -> int:
+    chosen = asked or described.settings.execution.workers or processors()
+    return max(1, min(chosen, tasks))
+
+
+def axes_of(described: Experiment) -> tuple[str | None, str | None, str | None]:
+    """Columns of score, risk and loss: those the file names, else the first measure of each kind."""
+    axes = described.settings.map
+
+    def first(kind: str) -> str | None:
+        return next((each.label for each in described.measures if each.measure.kind == kind), None)
+
+    return described.settings.score or first("score"), axes.risk or first("risk"), axes.loss or first("loss")
+
+
+def request_of(described: Experiment, column: str) -> MeasureRequest:
+    """Measure of a column ``label`` or ``label.part``."""
+    by_label = {request.label: request for request in described.measures}
+    return by_label[column] if column in by_label else by_label[column.split(".", maxsplit=1)[0]]
+
+
+def sign_of(described: Experiment, column: str) -> float:
+    """1 when smaller is better, -1 when larger is. Parts go the way of their measure."""
+    return 1.0 if request_of(described, column).measure.direction == "lower" else -1.0
+
+
+def _check_parts(points: pd.DataFrame, described: Experiment, columns: Sequence[str | None]) -> None:
+    for column in columns:
+        if column is not None and column not in points:
+            label = request_of(described, column).label
+            parts = [name for name in points.columns if name.startswith(f"{label}.") and not name.endswith(" sd")]
+            raise InputError(Problem(unknown_name(f"part of {label}", column, parts)))
+
+
+def _best(described: Experiment, points: pd.DataFrame, cells: Sequence[Cell], score: str | None) -> str | None:
+    if score is None:
+        return None
+    masking = [cell.name for cell in cells if cell.active.steps]
+    values = points.loc[points.index.isin(masking), score].dropna() * sign_of(described, score)
+    return None if values.empty else str(values.idxmin())
+
+
+def _front(described: Experiment, points: pd.DataFrame, risk: str | None, loss: str | None) -> tuple[str, ...]:
+    if risk is None or loss is None:
+        return ()
+    x, y = (points[column].to_numpy(np.float64) * sign_of(described, column) for column in (risk, loss))
+    on = np.flatnonzero(pareto_front(x, y))
+    return tuple(str(points.index[position]) for position in on[np.argsort(x[on], kind="stable")])
+
+
+def write_results(compared: Compared, told: Reporter, *, draw: bool = True) -> None:
+    """Write table, map, text and the pipelines of the best cell and of the front.
+
+    Raises
+    ------
+    InputError
+        What the disk refuses.
+    """
+    from maskwright.experiments.summary import summary_text
+
+    folder = compared.experiment.folder
+    compared.files.update(write_tables(compared.runs, folder))
+    if draw and compared.risk is not None and compared.loss is not None:
+        from maskwright.experiments.drawing import draw_map
+
+        with stage(told, "Drawing the map"):
+            compared.files.update(draw_map(compared, folder))
+    masking = {cell.name for cell in compared.cells if cell.active.steps}
+    for name in dict.fromkeys((compared.best, *compared.front)):
+        if name is not None and name in masking:
+            compared.files[f"pipeline of {name}"] = compared.write_pipeline(name)
+    path = folder / "summary.txt"
+    write_text(path, summary_text(compared))
+    compared.files["summary"] = path

@@ -1,0 +1,177 @@
+"""The risk-utility map, drawn."""
+
+from __future__ import annotations
+
+import math
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from maskwright.experiments.compare import Compared, request_of, sign_of
+from maskwright.experiments.files import write_whole
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    import pandas as pd
+
+# Colours that are told apart also by people who do not see red or green (Okabe and Ito), then shapes.
+COLOURS = ("#0072B2", "#E69F00", "#009E73", "#CC79A7", "#56B4E9", "#D55E00", "#7F7F7F")
+SHAPES = ("o", "s", "^", "D", "v", "P", "X")
+MOST_NAMED = 8
+# With a fixed salt and no date the same map has the same bytes.
+SETTINGS: Any = {"svg.hashsalt": "maskwright", "svg.fonttype": "none", "font.size": 9.0, "axes.spines.top": False,
+            "axes.spines.right": False}  # fmt: skip
+
+
+def draw_map(compared: Compared, folder: Path) -> dict[str, Path]:
+    """Draw ``map.svg`` and ``map.png``: a point for each cell, the front as a line, the best cell by score as a star.
+
+    Families that set one number also get ``score.svg`` and ``score.png``: the score over that number.
+
+    Returns
+    -------
+    mapping of str to Path
+
+    Raises
+    ------
+    InputError
+        What the disk refuses.
+    """
+    from matplotlib import rc_context
+    from matplotlib.figure import Figure
+
+    with rc_context(SETTINGS):
+        figure = Figure(figsize=(9.0, 5.6), layout="constrained")
+        _map(figure.add_subplot(), compared)
+        files = _save(figure, folder, "map")
+        numbers = _numbers(compared)
+        if compared.score is not None and numbers:
+            figure = Figure(figsize=(9.0, 5.0), layout="constrained")
+            _curves(figure.add_subplot(), compared, numbers)
+            files |= _save(figure, folder, "score")
+    return files
+
+
+def _save(figure: Any, folder: Path, stem: str) -> dict[str, Path]:
+    files: dict[str, Path] = {}
+    for form, metadata in (("svg", {"Date": None}), ("png", {"Software": None})):
+        path = folder / f"{stem}.{form}"
+        write_whole(path, partial(figure.savefig, format=form, dpi=150, metadata=metadata))
+        files[path.name] = path
+    return files
+
+
+def _map(axes: Any, compared: Compared) -> None:
+    risk, loss = compared.risk, compared.loss
+    assert risk is not None
+    assert loss is not None
+    points = compared.points[compared.points[[risk, loss]].notna().all(axis=1)]
+    masking = {cell.name for cell in compared.cells if cell.active.steps}
+    identity = ~points.index.isin(masking)
+    for (family, cells), style in zip(_families(points[~identity]), _styles(), strict=False):
+        if cells[f"{risk} sd"].notna().any() or cells[f"{loss} sd"].notna().any():
+            axes.errorbar(
+                cells[risk], cells[loss], xerr=cells[f"{risk} sd"].fillna(0), yerr=cells[f"{loss} sd"].fillna(0),
+                fmt="none", ecolor=style["color"], elinewidth=0.6, alpha=0.6,
+            )  # fmt: skip
+        axes.scatter(
+            cells[risk], cells[loss], s=26, linewidths=0.4, edgecolors="white", label=family, zorder=3, **style
+        )
+    if identity.any():
+        original = points[identity]
+        axes.scatter(original[risk], original[loss], s=60, marker="*", color="black", label="original data", zorder=3)
+    front = points.loc[list(compared.front)]
+    if len(front) > 1:
+        axes.step(
+            front[risk], front[loss], where=_step(compared), color="black", linewidth=0.9, label="not beaten in both"
+        )
+    if compared.best is not None and compared.best in points.index:
+        best = points.loc[compared.best]
+        axes.scatter([best[risk]], [best[loss]], s=150, facecolors="none", edgecolors="black", zorder=4,
+                     label=f"best by {compared.score}")  # fmt: skip
+    _scale(axes, points[loss])
+    _name_points(axes, compared, points)
+    axes.set_xlabel(_title(compared, risk, "risk"))
+    axes.set_ylabel(_title(compared, loss, "loss"))
+    axes.grid(linewidth=0.3, alpha=0.5)
+    axes.legend(loc="center left", bbox_to_anchor=(1.01, 0.5), frameon=False, fontsize=8)
+
+
+def _step(compared: Compared) -> str:
+    """From one point of the front the best that is known stays until the next."""
+    assert compared.risk is not None
+    return "post" if sign_of(compared.experiment, compared.risk) > 0 else "pre"
+
+
+def _scale(axes: Any, loss: pd.Series[float]) -> None:
+    """Losses that differ a hundredfold are drawn on a logarithmic scale, linear near 0."""
+    positive = loss[loss > 0]
+    if len(positive) > 2 and positive.max() > 100 * positive.median():
+        axes.set_yscale("symlog", linthresh=max(float(positive.quantile(0.1)), 1e-9))
+
+
+def _name_points(axes: Any, compared: Compared, points: pd.DataFrame) -> None:
+    """Name the best cell and some of the front, far enough from each other to be read."""
+    named = [name for name in (compared.best,) if name is not None and name in points.index]
+    masking = {cell.name for cell in compared.cells if cell.active.steps}
+    stride = max(1, math.ceil(len(compared.front) / MOST_NAMED))
+    named += [name for name in compared.front[::stride] if name in masking and name not in named]
+    shown = points[[axis for axis in (compared.risk, compared.loss) if axis]].to_numpy(np.float64)
+    spread = np.ptp(shown, axis=0)
+    placed: list[np.ndarray] = []
+    for name in named:
+        at = np.array([compared.value(name, axis) for axis in (compared.risk, compared.loss) if axis])
+        apart = np.where(spread > 0, spread, 1.0)
+        if all(np.abs((at - other) / apart).max() > 0.04 for other in placed):
+            axes.annotate(str(name), tuple(at), xytext=(6, 5), textcoords="offset points", fontsize=7, zorder=5)
+            placed.append(at)
+
+
+def _curves(axes: Any, compared: Compared, numbers: dict[str, str]) -> None:
+    score = compared.score
+    assert score is not None
+    points = compared.points
+    for (family, cells), style in zip(_families(points), _styles(), strict=False):
+        if family in numbers:
+            shown = cells.assign(at=cells[numbers[family]].astype(np.float64)).dropna(subset=[score]).sort_values("at")
+            axes.plot(shown["at"], shown[score], linewidth=0.9, markersize=3.5, label=family, **style)
+    columns = list(dict.fromkeys(numbers.values()))
+    if all((points[column].dropna().map(float) % 1 == 0).all() for column in columns):
+        axes.xaxis.get_major_locator().set_params(integer=True)
+    axes.set_xlabel(", ".join(columns))
+    axes.set_ylabel(_title(compared, score, "score"))
+    axes.grid(linewidth=0.3, alpha=0.5)
+    axes.legend(loc="center left", bbox_to_anchor=(1.01, 0.5), frameon=False, fontsize=8)
+
+
+def _numbers(compared: Compared) -> dict[str, str]:
+    """The setting of each family in which alone its cells differ, where it is a number."""
+    found: dict[str, str] = {}
+    for family, cells in _families(compared.points):
+        first = compared.cell(str(cells.index[0]))
+        if len(first.values) == 1 and len(cells) > 1 and cells["edits"].nunique() == 1:
+            (name,) = first.values
+            column = name if name in cells else f"params.{name}"
+            if cells[column].map(lambda value: isinstance(value, (int, float)) and not isinstance(value, bool)).all():
+                found[family] = column
+    return found
+
+
+def _families(points: pd.DataFrame) -> list[tuple[str, pd.DataFrame]]:
+    """Families in the order of the file; under several edit sets each is a family of its own."""
+    keys = points["family"]
+    if points["edits"].nunique() > 1:
+        keys = keys + " [" + points["edits"] + "]"
+    return [(str(name), cells) for name, cells in points.groupby(keys, sort=False)]
+
+
+def _styles() -> list[dict[str, Any]]:
+    return [{"color": colour, "marker": shape} for shape in SHAPES for colour in COLOURS]
+
+
+def _title(compared: Compared, column: str, what: str) -> str:
+    measure = request_of(compared.experiment, column).measure
+    better = "smaller" if measure.direction == "lower" else "larger"
+    return f"{column}, {measure.unit} ({what}; {better} is better)"

@@ -1,0 +1,86 @@
+"""The pipeline file of a cell, ready to run."""
+
+from __future__ import annotations
+
+import os
+import re
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import yaml
+
+from maskwright.errors import InputError, Problem
+from maskwright.experiments.files import write_text
+from maskwright.pipeline.resolved import RuleFile
+from maskwright.yaml_document import scalar
+
+if TYPE_CHECKING:
+    from maskwright.experiments.experiment import Cell
+
+HEAD = """\
+# {cell}: a cell of {experiment}.
+# It has no seed: `maskwright run` draws a fresh one, so that the released file is none of those that were compared.
+"""
+
+
+def write_pipeline(cell: Cell, folder: Path) -> Path:
+    """Write the pipeline of a cell into a folder, as a file named after the cell.
+
+    Raises
+    ------
+    InputError
+        For the identity, which masks nothing; or when the file cannot be written.
+    """
+    if not cell.active.steps:
+        raise InputError(
+            Problem(f"{cell.name} masks nothing (k is 1): there is no pipeline to run", hint="Choose another cell.")
+        )
+    stem = re.sub(r"[^\w.=-]+", "-", cell.name).strip("-")
+    path = folder / f"{stem}.yaml"
+    head = HEAD.format(cell=cell.name, experiment=cell.pipeline.path.name)
+    text = yaml.dump(_settings(cell, path), Dumper=_Dumper, sort_keys=False, allow_unicode=True, width=120)
+    write_text(path, head + text)
+    return path
+
+
+def _settings(cell: Cell, path: Path) -> dict[str, Any]:
+    described = cell.pipeline
+    settings = dict(described.settings)
+    settings["data"] = settings["data"] | {"source": _relative(described.data.path, path)}
+    settings["edits"] = [
+        _with_file(stated, _relative(each.path, path)) if isinstance(each, RuleFile) else stated
+        for stated, each in zip(settings.get("edits") or [], described.edits, strict=True)
+    ]
+    settings["protect"] = [step for number, step in enumerate(settings["protect"], 1) if number not in cell.identity]
+    stem = path.stem
+    settings["output"] = {
+        "data": f"{stem}-masked{described.data.path.suffix}",
+        "record": f"{stem}-run.json",
+        "public_record": f"{stem}-about.json",
+    }
+    return settings
+
+
+def _with_file(stated: dict[str, Any], file: str) -> dict[str, Any]:
+    ((language, named),) = stated.items()
+    return {language: named | {"file": file} if isinstance(named, dict) else file}
+
+
+def _relative(file: Path, path: Path) -> str:
+    """Name of a file as the pipeline in `path` has to write it."""
+    try:
+        return Path(os.path.relpath(file, path.parent)).as_posix()
+    except ValueError:  # on another drive
+        return str(file)
+
+
+class _Dumper(yaml.SafeDumper):
+    """Texts that a pipeline file would read as numbers, true, false or null are put in quotes."""
+
+
+def _text(dumper: yaml.SafeDumper, text: str) -> yaml.ScalarNode:
+    plain = isinstance(scalar(text).value, str)
+    return dumper.represent_scalar("tag:yaml.org,2002:str", text, style=None if plain else '"')
+
+
+_Dumper.add_representer(str, _text)

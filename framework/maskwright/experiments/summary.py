@@ -1,0 +1,71 @@
+"""What an experiment found, in a few lines."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from maskwright.experiments.compare import Compared
+
+MOST_SHOWN = 10
+
+
+def summary_text(compared: Compared) -> str:
+    """Text that names the best cell by score, the front, and the cells that failed."""
+    return "\n".join(_lines(compared)) + "\n"
+
+
+def _lines(compared: Compared) -> Iterator[str]:
+    points = compared.points
+    yield f"{len(points)} cells, {len(compared.runs)} runs."
+    failed = points[points["failed"] > 0]
+    if len(failed):
+        yield f"{len(failed)} cell(s) failed:"
+        for name, row in failed.head(MOST_SHOWN).iterrows():
+            yield f"  {name}: {row['problem']}"
+        if len(failed) > MOST_SHOWN:
+            yield f"  and {len(failed) - MOST_SHOWN} more, in the table"
+    broken = points[(points["violations"] > 0).fillna(False)]
+    if len(broken):
+        yield f"{len(broken)} cell(s) do not keep every edit and are neither best nor on the front."
+    if compared.score is not None and compared.best is not None:
+        yield f"Best by {compared.score}: {compared.best}, {_shown(compared, compared.best, compared.score)}."
+        yield from _families(compared, compared.score)
+    if compared.front:
+        yield f"Not beaten in both {compared.risk} (risk) and {compared.loss} (loss): {len(compared.front)} cell(s)"
+        for name in compared.front[:MOST_SHOWN]:
+            said = [f"{axis} {_shown(compared, name, axis)}" for axis in (compared.risk, compared.loss) if axis]
+            yield f"  {name}: {', '.join(said)}"
+        if len(compared.front) > MOST_SHOWN:
+            yield f"  and {len(compared.front) - MOST_SHOWN} more, on the map"
+    yield (
+        "These figures are of masked files that were made for comparison; a release is masked anew, with random "
+        "numbers of its own."
+    )
+
+
+def _families(compared: Compared, score: str) -> Iterator[str]:
+    """Best cell of each family, when there are several."""
+    from maskwright.experiments.compare import sign_of
+
+    sign = sign_of(compared.experiment, score)
+    masking = {cell.name for cell in compared.cells if cell.active.steps}
+    points = compared.points
+    points = points[points.index.isin(masking) & (points["violations"] == 0).fillna(False) & points[score].notna()]
+    if points["family"].nunique() < 2:
+        return
+    best = (points[score] * sign).groupby(points["family"]).idxmin()
+    ranked = sorted(best, key=lambda name: (sign * compared.value(name, score), name))
+    yield "Best of each family:"
+    for name in ranked:
+        yield f"  {name}: {_shown(compared, name, score)}"
+
+
+def _shown(compared: Compared, name: str, column: str) -> str:
+    runs = int(compared.value(name, "runs") - compared.value(name, "failed"))
+    deviation = compared.value(name, f"{column} sd")
+    spread = "" if math.isnan(deviation) else f" (mean of {runs} runs, sd {deviation:.2f})"
+    return f"{compared.value(name, column):.2f}{spread}"

@@ -1,0 +1,54 @@
+"""A process that runs cells, one line of JSON for each: ``python -m maskwright.experiments.worker``.
+
+The first line is ``{"experiment": file, "text": its text}``, answered by ``{"ready": true}`` or ``{"error": message}``.
+Each further line is a task, answered by the result of `Laboratory.run`. The process ends when its input does, also when
+the process that asks was killed.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+from pathlib import Path
+from typing import IO, Any
+
+from maskwright.errors import MaskwrightError
+from maskwright.experiments.experiment import Experiment, experiment_of
+from maskwright.experiments.laboratory import Laboratory
+from maskwright.yaml_document import from_python
+
+
+def task_of(index: int, edits: str, values: dict[str, Any], seed: int, labels: list[str]) -> dict[str, Any]:
+    """One run of a cell, as plain data."""
+    return {"family": index, "edits": edits, "values": values, "seed": seed, "measures": labels}
+
+
+def perform(laboratory: Laboratory, experiment: Experiment, task: dict[str, Any]) -> dict[str, Any]:
+    """Do one task."""
+    place = experiment.family_node(task["family"]).place
+    values = {name: from_python(value, place) for name, value in task["values"].items()}
+    cell = experiment.cell(task["family"], task["edits"], values)
+    measures = [request for request in experiment.measures if request.label in task["measures"]]
+    return laboratory.run(cell, task["seed"], measures)
+
+
+def serve(requests: IO[str], answers: IO[str]) -> None:
+    """Answer each line of `requests` with one line, until they end."""
+    laboratory = Laboratory()
+    first = json.loads(requests.readline())
+    experiment = experiment_of(Path(first["experiment"]), first["text"])
+    for line in requests:
+        try:
+            found = perform(laboratory, experiment, json.loads(line))
+        except MaskwrightError as error:
+            found = {"status": "failed", "problem": error.problems[0].message, "seconds": 0.0}
+        answers.write(json.dumps(found) + "\n")
+        answers.flush()
+
+
+if __name__ == "__main__":
+    # Whatever a plugin prints must not be taken for an answer.
+    channel = os.fdopen(os.dup(1), "w", encoding="utf-8")
+    os.dup2(2, 1)
+    serve(sys.stdin, channel)
