@@ -132,11 +132,7 @@ def build_parser() -> argparse.ArgumentParser:
     _add_edit_options(edits)
     with_json(edits)
     localize = add("localize", _localize, "Name the fewest fields to change in each record that violates an edit.")
-    localize.add_argument("data", type=Path, metavar="DATA")
-    localize.add_argument("--edits", type=Path, action="append", required=True, metavar="FILE")
-    localize.add_argument("--weight", action="append", default=[], dest="weights", metavar="NAME=W",
-                          help="how much a variable is trusted: the cost of changing it (1)")  # fmt: skip
-    localize.add_argument("--record", metavar="NAME", help="XML element that holds one record")
+    _localize_arguments(localize)
     with_json(localize)
     with_json(add("plugins", _plugins, "List the installed plugins, also the broken ones."))
     explain = add(
@@ -146,11 +142,19 @@ def build_parser() -> argparse.ArgumentParser:
     )
     explain.add_argument("name", metavar="NAME")
     _schema_arguments(
-        add("schema", _schema, "Print the JSON Schema of pipeline files, of experiments, or of files of edits.")
+        add("schema", _schema, "Print the JSON Schema of pipelines, of experiments, or of files of edits.")
     )
     init = add("init", _init, "Write a pipeline file to start from.")
     init.add_argument("folder", nargs="?", default=Path(), type=Path, metavar="DIR")
     return parser
+
+
+def _localize_arguments(localize: argparse.ArgumentParser) -> None:
+    localize.add_argument("data", type=Path, metavar="DATA")
+    localize.add_argument("--edits", type=Path, action="append", required=True, metavar="FILE")
+    localize.add_argument("--weight", action="append", default=[], dest="weights", metavar="NAME=W",
+                          help="how much a variable is trusted: the cost of changing it (1)")  # fmt: skip
+    localize.add_argument("--record", metavar="NAME", help="XML element that holds one record")
 
 
 def _validate_arguments(validate: argparse.ArgumentParser) -> None:
