@@ -403,6 +403,9 @@ def _masked(seed: int, data: mw.Dataset, edits: mw.EditSet, method: Method, tall
     """Result of one triple, None where it is refused."""
     params, variables = request(method)
     try:
+        if variables is not None:
+            # Nothing but categories is masked: numbers have to obey the rules beforehand.
+            data = mask_data(data, "microaggregation", edits=edits, seed=1, params={"k": 3}).masked
         return mask_data(data, method.name, edits=edits, seed=1, params=params, variables=variables)
     except mw.EditViolation as error:
         tally.refused[method.name] += 1

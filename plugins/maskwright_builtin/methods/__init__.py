@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+from maskwright_builtin.methods.coding import TOP_AND_BOTTOM_CODING
 from maskwright_builtin.methods.distribution import PROBABILITY_DISTRIBUTION, RESAMPLING
 from maskwright_builtin.methods.fuzzy_microaggregation import FUZZY_MICROAGGREGATION
 from maskwright_builtin.methods.individual_ranking import INDIVIDUAL_RANKING
+from maskwright_builtin.methods.lossy_compression import LOSSY_COMPRESSION
 from maskwright_builtin.methods.microaggregation import MICROAGGREGATION
 from maskwright_builtin.methods.noise import ADDITIVE_NOISE, CORRELATED_NOISE, MULTIPLICATIVE_NOISE
+from maskwright_builtin.methods.post_randomisation import PRAM
+from maskwright_builtin.methods.rounding import ROUNDING
 from maskwright_builtin.methods.swapping import DATA_SHUFFLING, DATA_SWAPPING, RANK_SWAPPING
 from maskwright_builtin.methods.synthetic import FUZZY_C_REGRESSION, IPSO, MICRO_HYBRID, MURALIDHAR_SARATHY
 
@@ -19,11 +23,15 @@ METHODS = (
     FUZZY_MICROAGGREGATION,
     INDIVIDUAL_RANKING,
     IPSO,
+    LOSSY_COMPRESSION,
     MICRO_HYBRID,
     MICROAGGREGATION,
     MULTIPLICATIVE_NOISE,
     MURALIDHAR_SARATHY,
+    PRAM,
     PROBABILITY_DISTRIBUTION,
     RANK_SWAPPING,
     RESAMPLING,
+    ROUNDING,
+    TOP_AND_BOTTOM_CODING,
 )
