@@ -15,6 +15,10 @@ PERTURBING = {
     "rank_swapping": {"p": 15},
     "data_swapping": {"rate": 0.3, "grouping": "equalities"},
     "data_shuffling": {},
+    "rounding": {"base": 1000, "kind": "random"},
+    "lossy_compression": {"quality": 55},
+    "top_and_bottom_coding": {"top_share": 0.3, "bottom_share": 0.2},
+    "microaggregation": {"k": 5, "partition": {"projection": {"onto": "rotated_factor"}}, "group_size": "all"},
     "individual_ranking": {"k": 5, "k_guarantee": "report"},
 }
 

@@ -109,7 +109,7 @@ def protect(block: Block, params: PramParams, rng: np.random.Generator) -> Maske
         matrix = markov_matrix(params, block.variables[position], found, np.bincount(codes))
         return found[draw(codes, matrix, rng)].astype(np.float64)
 
-    return mask_columns(block, change, {"warnings": sorted(set(warnings))})
+    return mask_columns(block, change, {"warnings": warnings})
 
 
 def markov_matrix(
