@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
@@ -181,13 +182,16 @@ def _warnings(plan: Plan, results: Sequence[GroupResult]) -> Iterator[str]:
 
 def _outside_range(outcomes: Sequence[_Outcome]) -> Iterator[str]:
     """Variables that adjustment moved beyond the masked values' own range: an edit on their range is missing."""
+    counts: Counter[str] = Counter()
     for outcome in outcomes:
-        for name, count in zip(outcome.unit.variables, outcome.adjustment.outside, strict=True):
-            if count:
-                yield (
-                    f"adjustment put {count} value(s) of {name} outside the range that the method had left; if it has "
-                    f"bounds, state them (for instance {name} >= 0)"
-                )
+        counts.update(dict(zip(outcome.unit.variables, outcome.adjustment.outside.tolist(), strict=True)))
+    found = [(name, count) for name, count in counts.items() if count]
+    if found:
+        listed = ", ".join(f"{name} ({count})" for name, count in found)
+        yield (
+            f"adjustment put values outside the range that the methods had left: {listed}; where a variable has "
+            f"bounds, state them (for instance {found[0][0]} >= 0)"
+        )
 
 
 def _work(group: Group, plan: Plan, edits: EditSet) -> GroupWork:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import lru_cache
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -24,6 +25,8 @@ if TYPE_CHECKING:
     from maskwright.data.columns import Columns
     from maskwright.data.declaration import VariableDeclaration
     from maskwright.data.variable import Variable
+    from maskwright.edits.analysis.finding import Analysis
+    from maskwright.edits.edit import Edit
 
 # Findings about rules told in a run.
 MOST_TOLD = 5
@@ -81,8 +84,15 @@ def refuse_identifiers(edits: EditSet, identifiers: Collection[str]) -> None:
         raise EditError(problems)
 
 
-def refuse_contradictions(edits: EditSet, variables: Sequence[Variable]) -> tuple[str, ...]:
+def refuse_contradictions(edits: EditSet, variables: Sequence[Variable], *, thorough: bool = True) -> tuple[str, ...]:
     """Stop before anything runs when no record could satisfy all edits, or none on the published grid.
+
+    Parameters
+    ----------
+    edits : EditSet
+    variables : sequence of Variable
+    thorough : bool, default True
+        False looks only for what stops, which is faster.
 
     Returns
     -------
@@ -97,8 +107,10 @@ def refuse_contradictions(edits: EditSet, variables: Sequence[Variable]) -> tupl
     binding = tuple(edit for edit in edits if edit.severity == "error")
     # Declared bounds are rules already.
     stated = {edit.name for edit in edits}
-    known = [replace(one, lower=None, upper=None) if f"bounds of {one.name}" in stated else one for one in variables]
-    analysis = analyse(binding, known)
+    known = tuple(
+        replace(one, lower=None, upper=None) if f"bounds of {one.name}" in stated else one for one in variables
+    )
+    analysis = _analysis(binding, known, thorough)
     if analysis.blocking:
         raise EditError([Problem(finding.message, finding.place, finding.hint) for finding in analysis.blocking])
     said = [finding.message for finding in analysis.findings]
@@ -106,6 +118,12 @@ def refuse_contradictions(edits: EditSet, variables: Sequence[Variable]) -> tupl
     if more > 0:
         said = [*said[:MOST_TOLD], f"and {more} more findings about the rules: maskwright edits lists them"]
     return tuple(said)
+
+
+@lru_cache(maxsize=8)
+def _analysis(edits: tuple[Edit, ...], variables: tuple[Variable, ...], thorough: bool) -> Analysis:
+    """What `analyse` finds; comparing methods asks for the same rules again and again."""
+    return analyse(edits, variables, thorough=thorough)
 
 
 def declared_bounds(variables: Sequence[Variable]) -> EditSet:

@@ -1,6 +1,6 @@
 """Random edits, random data, every registered method: what is written obeys every edit.
 
-The evaluator shares nothing with the product: the written file is parsed by lxml, its texts become exact fractions that
+The evaluator shares nothing with the product: the written file is parsed by lxml, its texts become exact decimals that
 plain Python compares, and rules that were given as Schematron are evaluated by lxml's XPath besides.
 
 2 000 (edits, data, method) triples in the tests; more by hand::
@@ -14,9 +14,10 @@ import argparse
 import json
 import math
 import operator
+import re
 from collections import Counter
 from dataclasses import dataclass, field
-from fractions import Fraction
+from decimal import Context, Decimal, Inexact, localcontext
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any
@@ -39,8 +40,12 @@ if TYPE_CHECKING:
 
 Row = dict[str, Any]
 
-RECORDS = 12
+# IPSO needs 2 p + 1 records for p variables.
+RECORDS = 24
 NUMBERS = 10
+# Arithmetic of the evaluator: it stops rather than round.
+EXACT = Context(prec=60, traps=[Inexact])
+METHODS_OF_A_WORLD = 5
 COMPARE: dict[str, Callable[[Any, Any], bool]] = {
     "<=": operator.le,
     "<": operator.lt,
@@ -94,12 +99,11 @@ class World:
 
     # -- the witness ------------------------------------------------------------------------------------------------
 
-    def value(self, name: str) -> Fraction:
-        return Fraction(self.units[name], 10 ** self.places[name])
+    def value(self, name: str) -> Decimal:
+        return Decimal(self.units[name]).scaleb(-self.places[name])
 
-    def _number(self, value: Fraction) -> str:
-        places = next(places for places in range(12) if (value * 10**places).denominator == 1)
-        return f"{float(value):.{places}f}"
+    def _number(self, value: Decimal) -> str:
+        return f"{value:f}"
 
     def _pick(self, count: int) -> list[str]:
         return [str(name) for name in self.rng.choice(self.numbers[:-2], count, replace=False)]
@@ -109,8 +113,8 @@ class World:
         free = [name for name in self.numbers[:-2] if name not in used]
         return str(self.rng.choice(free)) if free else None
 
-    def _room(self) -> Fraction:
-        return Fraction(int(self.rng.choice([0, 5, 50, 200])))
+    def _room(self) -> Decimal:
+        return Decimal(int(self.rng.choice([0, 5, 50, 200])))
 
     # -- rules ------------------------------------------------------------------------------------------------------
 
@@ -155,12 +159,12 @@ class World:
             lambda row: row[a] * row[b] == row[total],
         )  # fmt: skip
 
-    def _linear(self, names: list[str], coefficients: list[int]) -> tuple[str, Fraction, Callable[[Row], Fraction]]:
+    def _linear(self, names: list[str], coefficients: list[int]) -> tuple[str, Decimal, Callable[[Row], Decimal]]:
         text = " + ".join(
             f"{coefficient} * {name}" if coefficient > 1 else name
             for name, coefficient in zip(names, coefficients, strict=True)
         )
-        at = sum((c * self.value(name) for name, c in zip(names, coefficients, strict=True)), Fraction(0))
+        at = sum((c * self.value(name) for name, c in zip(names, coefficients, strict=True)), Decimal(0))
         return text, at, lambda row: sum(c * row[name] for name, c in zip(names, coefficients, strict=True))
 
     def _balance(self, used: set[str]) -> Rule | None:
@@ -198,7 +202,7 @@ class World:
 
     def _interval(self, used: set[str]) -> Rule:
         (a,) = self._pick(1)
-        low, high = max(Fraction(0), self.value(a) - self._room()), self.value(a) + self._room()
+        low, high = max(Decimal(0), self.value(a) - self._room()), self.value(a) + self._room()
         return Rule(
             "interval", f"{a} in [{self._number(low)}, {self._number(high)}]",
             f"{a} &gt;= {self._number(low)} and {a} &lt;= {self._number(high)}", (a,),
@@ -207,7 +211,7 @@ class World:
 
     def _set(self, used: set[str]) -> Rule:
         (a,) = self._pick(1)
-        members = {self.value(a)} | {Fraction(int(each)) for each in self.rng.integers(1, 300, 4)}
+        members = {self.value(a)} | {Decimal(int(each)) for each in self.rng.integers(1, 300, 4)}
         listed = sorted(members)
         return Rule(
             "set", f"{a} in {{{', '.join(self._number(each) for each in listed)}}}",
@@ -217,7 +221,7 @@ class World:
     def _bound(self, name: str) -> tuple[str, str, Callable[[Row], bool]]:
         """One-sided bound of a number that the witness obeys."""
         sign = str(self.rng.choice(["<=", ">="]))
-        bound = max(Fraction(0), self.value(name) + (self._room() if sign == "<=" else -self._room()))
+        bound = max(Decimal(0), self.value(name) + (self._room() if sign == "<=" else -self._room()))
         shown = self._number(bound)
         escaped = sign.replace("<", "&lt;").replace(">", "&gt;")
         return f"{name} {sign} {shown}", f"{name} {escaped} {shown}", lambda row: COMPARE[sign](row[name], bound)
@@ -294,7 +298,7 @@ class World:
                 if self.rng.random() < 0.7:
                     for total, compute in self.computed:
                         units[total] = compute(units)
-            row: Row = {name: Fraction(units[name], 10 ** self.places[name]) for name in self.numbers}
+            row: Row = {name: Decimal(units[name]).scaleb(-self.places[name]) for name in self.numbers}
             row |= {name: self.group[name] if number == 0 else str(self.rng.choice(["a", "b"])) for name in self.groups}
             if self.missing and number and self.rng.random() < 0.3:
                 row[str(self.rng.choice(self.numbers))] = None
@@ -308,20 +312,32 @@ class World:
 
     def violations(self, file: Path) -> list[Rule]:
         """Rules that a record of the written file breaks, once for each record."""
+        with localcontext(EXACT):
+            return self._violations(file)
+
+    def _violations(self, file: Path) -> list[Rule]:
         root = etree.parse(file).getroot()
-        tests = [etree.XPath(f"boolean({rule.xpath})".replace("&lt;", "<").replace("&gt;", ">")) if rule.xpath else None
-                 for rule in self.rules]  # fmt: skip
+        tests = self._xpath_tests()
         broken: list[Rule] = []
         for record in root:
             cells = {child.tag: child.text for child in record}
-            row: Row = {name: Fraction(cells[name]) if cells.get(name) else None for name in self.numbers}
+            row: Row = {name: Decimal(cells[name]) if cells.get(name) else None for name in self.numbers}
             row |= {name: cells.get(name) for name in self.groups}
             for rule, test in zip(self.rules, tests, strict=True):
                 if any(row[name] is None for name in rule.names):
                     continue
-                if not rule.obeyed(row) or (self.schematron and test is not None and not test(record)):
+                if not rule.obeyed(row) or (test is not None and not test(record)):
                     broken.append(rule)
         return broken
+
+    def _xpath_tests(self) -> list[etree.XPath | None]:
+        """Rules that were given as Schematron, for lxml to evaluate."""
+        return [
+            etree.XPath(f"boolean({rule.xpath})".replace("&lt;", "<").replace("&gt;", ">"))
+            if rule.xpath and self.schematron
+            else None
+            for rule in self.rules
+        ]
 
     def edits(self, folder: Path) -> mw.EditSet:
         """Rules as Schematron where the world says so and XPath can say them, else as text."""
@@ -361,7 +377,7 @@ class Tally:
     triples: int = 0
     released: Counter[str] = field(default_factory=Counter)
     refused: Counter[str] = field(default_factory=Counter)
-    bad_input: Counter[str] = field(default_factory=Counter)
+    cannot: Counter[str] = field(default_factory=Counter)
     rows: int = 0
     moved: int = 0
     fallback: int = 0
@@ -370,18 +386,22 @@ class Tally:
 
 
 def request(method: Method) -> tuple[dict[str, Any], list[str] | None]:
-    """Parameters of a method as its own example states them, with a small k, and the variables it can mask."""
+    """Parameters of a method as its own example states them, fit for a few records, and the variables it can mask.
+
+    A promised k is 3, or all records for a method that models them (it names dependent variables).
+    """
     params = example_params(method) or {}
     if method.k_parameter is not None:
-        params[method.k_parameter] = 3
+        params[method.k_parameter] = 3 if method.dependent_parameter is None else RECORDS
         params["k_guarantee"] = "report" if method.scope == "variable" else "require"
     return params, None if {"continuous", "integer"} <= method.accepts else ["g", "h"]
 
 
 def judge(seed: int, methods: list[Method], tally: Tally, folder: Path) -> None:
-    """Mask one world with every method, write what is released, and judge the written files."""
-    world = World(seed)
-    world.records()
+    """Mask one world with methods, write what is released, and judge the written files."""
+    with localcontext(EXACT):
+        world = World(seed)
+        world.records()
     data, edits = world.dataset(), world.edits(folder)
     for method in methods:
         tally.triples += 1
@@ -400,7 +420,7 @@ def judge(seed: int, methods: list[Method], tally: Tally, folder: Path) -> None:
 
 
 def _masked(seed: int, data: mw.Dataset, edits: mw.EditSet, method: Method, tally: Tally) -> MaskingResult | None:
-    """Result of one triple, None where it is refused."""
+    """Result of one triple; None where it is refused, or where the method cannot mask such data."""
     params, variables = request(method)
     try:
         if variables is not None:
@@ -408,11 +428,17 @@ def _masked(seed: int, data: mw.Dataset, edits: mw.EditSet, method: Method, tall
             data = mask_data(data, "microaggregation", edits=edits, seed=1, params={"k": 3}).masked
         return mask_data(data, method.name, edits=edits, seed=1, params=params, variables=variables)
     except mw.EditViolation as error:
-        tally.refused[method.name] += 1
-        tally.refused_worlds.append(f"{method.name} {seed}: {str(error).splitlines()[0]}")
+        reason = str(error).splitlines()[0]
+        tally.refused[f"{method.name}: {_without_numbers(reason)}"] += 1
+        tally.refused_worlds.append(f"{method.name} {seed}: {reason}")
     except mw.InputError as error:
-        tally.bad_input[f"{method.name}: {str(error).splitlines()[0][:60]}"] += 1
+        tally.cannot[f"{method.name}: {_without_numbers(str(error).splitlines()[0])}"] += 1
     return None
+
+
+def _without_numbers(reason: str) -> str:
+    """Reason without counts and lists, so that equal ones are counted together."""
+    return re.sub(r"\d+", "#", reason.split(";", maxsplit=1)[0])
 
 
 @pytest.mark.timeout(1500)
@@ -420,17 +446,21 @@ def test_every_method_obeys_every_edit(tmp_path: Path) -> None:
     """2 000 triples: no violation in any written file, few refusals, and hardly a row that had to be replaced."""
     tally = run(2000, 0, tmp_path)
     assert tally.violations == []
-    assert set(tally.released) == set(plugins().methods), tally.bad_input
+    assert set(tally.released) == set(plugins().methods), tally.cannot
     assert sum(tally.refused.values()) <= 0.005 * tally.triples, tally.refused_worlds
+    # About a fifth of the worlds have missing cells, which some methods do not take.
+    assert sum(tally.cannot.values()) <= 0.25 * tally.triples, tally.cannot
     assert tally.fallback <= 0.01 * tally.rows
 
 
 def run(triples: int, first: int, folder: Path, report: Callable[[Tally], None] = lambda _: None) -> Tally:
-    """Judge worlds from `first` on with every registered method until there are so many triples."""
+    """Judge worlds from `first` on, each with a few of the registered methods, until there are so many triples."""
     methods = [plugins().methods[name] for name in sorted(plugins().methods)]
+    turns = min(METHODS_OF_A_WORLD, len(methods))
     tally = Tally()
-    for seed in range(first, first + math.ceil(triples / len(methods))):
-        judge(seed, methods, tally, folder)
+    for seed in range(first, first + math.ceil(triples / turns)):
+        chosen = [methods[(seed * turns + turn) % len(methods)] for turn in range(turns)]
+        judge(seed, chosen, tally, folder)
         if seed % 500 == 499:
             report(tally)
     return tally
@@ -440,7 +470,7 @@ def show(tally: Tally) -> None:
     """Print the figures."""
     figures = {
         "triples": tally.triples, "released": dict(tally.released), "violations": len(tally.violations),
-        "refused": dict(tally.refused), "bad input": dict(tally.bad_input), "rows adjusted or checked": tally.rows,
+        "refused": dict(tally.refused), "does not apply": dict(tally.cannot), "rows adjusted or checked": tally.rows,
         "moved": tally.moved, "fallback": tally.fallback,
         "fallback share": tally.fallback / max(1, tally.rows),
     }  # fmt: skip

@@ -141,7 +141,7 @@ def print_result(record: Mapping[str, Any]) -> None:
     _print_localisation(out, record.get("localisation"))
     _print_k(out, record.get("k", {}))
     _print_moved(out, record.get("adjustment", []))
-    for sentence in loss_by_step(record):
+    for sentence in loss_by_step(record, by_edit=False):
         _item(out, "loss by step: ", sentence)
     if record["measures"]:
         out.print()

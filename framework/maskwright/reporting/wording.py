@@ -164,7 +164,7 @@ def kept_as_planned(edit: Mapping[str, Any]) -> str:
     return kept if planned == edit["kept_by"] else f"{kept} (planned: {KEPT_BY.get(planned, planned)})"
 
 
-def loss_by_step(record: Mapping[str, Any]) -> list[str]:
+def loss_by_step(record: Mapping[str, Any], *, by_edit: bool = True) -> list[str]:
     """One sentence on what methods, adjustment and rounding cost; none when the record does not say."""
     found = record.get("loss_by_step")
     if not found:
@@ -173,6 +173,8 @@ def loss_by_step(record: Mapping[str, Any]) -> list[str]:
         f"{found['method']:.4g} % of the variance by the methods, {found['adjustment']:+.2g} by adjustment, "
         f"{found['rounding']:+.2g} by rounding"
     )
+    if not by_edit:
+        return [said]
     edits = [f"{edit['name']} {edit['loss']:+.2g}" for edit in record["edits"] if edit.get("loss")]
     if found["several_edits"]:
         edits.append(f"several at once {found['several_edits']:+.2g}")
