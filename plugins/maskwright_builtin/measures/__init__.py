@@ -12,6 +12,7 @@ from maskwright_builtin.measures.interval_disclosure import INTERVAL_DISCLOSURE
 from maskwright_builtin.measures.k_anonymity import K_ANONYMITY
 from maskwright_builtin.measures.l_diversity import L_DIVERSITY
 from maskwright_builtin.measures.mahalanobis_record_linkage import MAHALANOBIS_RECORD_LINKAGE
+from maskwright_builtin.measures.microaggregation_gap import MICROAGGREGATION_GAP
 from maskwright_builtin.measures.order_statistics_attack import ORDER_STATISTICS_ATTACK
 from maskwright_builtin.measures.probabilistic_information_loss import PROBABILISTIC_INFORMATION_LOSS
 from maskwright_builtin.measures.probabilistic_record_linkage import PROBABILISTIC_RECORD_LINKAGE
@@ -42,6 +43,7 @@ MEASURES = (
     KOLMOGOROV_SMIRNOV,
     MAHALANOBIS_RECORD_LINKAGE,
     ORDER_STATISTICS_ATTACK,
+    MICROAGGREGATION_GAP,
     PROBABILISTIC_INFORMATION_LOSS,
     PROBABILISTIC_RECORD_LINKAGE,
     PROPENSITY,
