@@ -18,7 +18,11 @@ class MicroaggregationGapParams(BaseModel, extra="forbid", frozen=True):
     """Parameters of the gap."""
 
     k: int = Field(
-        ge=2, le=20, strict=True, description="Smallest number of records of a group, as the file was masked with."
+        default=3,
+        ge=2,
+        le=20,
+        strict=True,
+        description="Smallest number of records of a group, as the file was masked with.",
     )
     precision: float = Field(
         default=1e-3,

@@ -88,12 +88,12 @@ def sum_of_squares_bound(
     Notes
     -----
     Set partitioning: minimise the sum of squares of the chosen groups, each record in exactly one. Groups of 2k and
-    more can be split without loss, so k to 2k - 1 records suffice. The linear relaxation is solved over a pool of groups;
-    its dual prices are searched exactly for groups that cost less than the prices of their records. Lowering the price
-    of each record by the lowest reduced cost (if below 0) of the groups in which it is the first makes the prices
-    feasible for all groups, and their sum a lower bound, whatever the pool is. Records with high prices come first:
-    they have many groups to look at, and are then out of the way. The prices that are searched lie between the best
-    ones so far and those of the programme, which swing.
+    more can be split without loss, so k to 2k - 1 records suffice. The linear relaxation is solved over a pool of
+    groups; its dual prices are searched exactly for groups that cost less than the prices of their records. Lowering
+    the price of each record by the lowest reduced cost (if below 0) of the groups in which it is the first makes the
+    prices feasible for all groups, and their sum a lower bound, whatever the pool is. Records with high prices come
+    first: they have many groups to look at, and are then out of the way. The prices that are searched lie between the
+    best ones so far and those of the programme, which swing.
 
     References
     ----------
@@ -122,7 +122,7 @@ def sum_of_squares_bound(
             (np.ones(int(sizes.sum())), np.concatenate([np.array(group) for group in groups]),
              np.concatenate([[0], np.cumsum(sizes)])), shape=(n, len(groups)),
         )  # fmt: skip
-        solved = linprog(np.array([pool[group] for group in groups]), A_eq=matrix, b_eq=np.ones(n), method="highs")
+        solved: Any = linprog(np.array([pool[group] for group in groups]), A_eq=matrix, b_eq=np.ones(n), method="highs")
         assert solved.status == 0, "the first partitions are feasible, and costs are bounded below by 0"
         relaxed = float(solved.fun)
         prices = np.asarray(solved.eqlin.marginals)
