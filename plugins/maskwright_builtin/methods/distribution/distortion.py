@@ -8,7 +8,7 @@ import numpy as np
 from pydantic import BaseModel, Field
 
 from maskwright import Block, InputError, Masked, Method
-from maskwright_builtin.methods.distribution.families import FAMILIES, FamilyName, best_fit
+from maskwright_builtin.methods.distribution.family_names import FAMILIES, FamilyName
 from maskwright_builtin.methods.distribution.ordered_matching import matched_by_rank
 from maskwright_builtin.methods.single_columns import NO_SPREAD, mask_columns, spread
 
@@ -54,6 +54,9 @@ def protect(block: Block, params: ProbabilityDistributionParams, rng: np.random.
     Liew, C. K., Choi, U. J. and Liew, C. J. (1985): A data distortion by probability distribution. ACM Transactions on
     Database Systems 10(3), 395-411; method Distr of Mateo-Sanz's thesis.
     """
+    # SciPy's distributions take a second to import: not before they are needed.
+    from maskwright_builtin.methods.distribution.families import best_fit
+
     notes: dict[str, Any] = {"warnings": []}
 
     def change(values: NDArray[np.float64], position: int) -> NDArray[np.float64]:

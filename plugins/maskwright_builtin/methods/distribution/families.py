@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Literal, get_args
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from scipy import special, stats
@@ -13,12 +13,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-FamilyName = Literal[
-    "beta", "chi_squared", "exponential", "extreme_value", "gamma", "logistic", "lognormal", "normal", "pareto",
-    "poisson", "uniform", "weibull",
-]  # fmt: skip
-
-FAMILIES: tuple[FamilyName, ...] = get_args(FamilyName)
+    from maskwright_builtin.methods.distribution.family_names import FamilyName
 
 _STEPS = 50
 
@@ -66,7 +61,7 @@ def fit(family: FamilyName, values: NDArray[np.float64]) -> Fitted | None:
     Parameters
     ----------
     family : str
-        One of `FAMILIES`.
+        One of `family_names.FAMILIES`.
     values : ndarray of shape (m,), float64
         At least two different ones.
 

@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 from pydantic import BaseModel, Field, model_validator
-from scipy.special import ndtr, ndtri
 
 from maskwright import Block, Masked, Method
 from maskwright_builtin.methods.single_columns import mask_columns
@@ -72,6 +71,8 @@ def _factors(params: MultiplicativeNoiseParams, m: int, rng: np.random.Generator
     if params.distribution == "lognormal":
         variance = np.log1p(params.p**2)
         return np.asarray(np.exp(np.sqrt(variance) * rng.standard_normal(m) - variance / 2.0))
+    from scipy.special import ndtr, ndtri  # not before it is needed
+
     low, high = ndtr(-1.0 / params.p), ndtr(1.0 / params.p)
     return np.asarray(1.0 + params.p * ndtri(low + (high - low) * rng.random(m)))
 

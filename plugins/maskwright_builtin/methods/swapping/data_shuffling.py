@@ -5,8 +5,6 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import numpy as np
-from scipy.special import ndtri
-from scipy.stats import rankdata
 
 from maskwright import Block, InputError, Masked, Method
 from maskwright_builtin.methods.synthetic.roles import RegressionRoles, independent_columns, require_records
@@ -52,6 +50,10 @@ def protect(block: Block, params: DataShufflingParams, rng: np.random.Generator)
     Muralidhar, K. and Sarathy, R. (2006): Data shuffling: a new masking approach for numerical data. Management
     Science 52(5), 658-670.
     """
+    # SciPy's statistics take a second to import: not before they are needed.
+    from scipy.special import ndtri
+    from scipy.stats import rankdata
+
     independent = independent_columns(block, params.independent)
     q = independent.shape[1]
     require_records(block.n, q + 2, "2 more than independent variables")

@@ -10,7 +10,6 @@ from pydantic import Field
 from maskwright import Block, Masked, Method
 from maskwright_builtin.methods.fuzzy_clustering import fuzzy_c_means
 from maskwright_builtin.methods.fuzzy_clustering.starting import random_means
-from maskwright_builtin.methods.synthetic.c_regression import CRegression, fuzzy_c_regression
 from maskwright_builtin.methods.synthetic.regression import orthonormal_basis, regress
 from maskwright_builtin.methods.synthetic.roles import (
     RegressionRoles,
@@ -21,6 +20,8 @@ from maskwright_builtin.methods.synthetic.roles import (
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
+
+    from maskwright_builtin.methods.synthetic.c_regression import CRegression
 
     Floats = NDArray[np.float64]
 
@@ -86,6 +87,9 @@ def protect(block: Block, params: FuzzyCRegressionParams, rng: np.random.Generat
     Cano, I. and Torra, V. (2009): Generation of synthetic data by means of fuzzy c-regression. FUZZ-IEEE 2009,
     1145-1150; what was run is worked out in section 4.2 of the definitions.
     """
+    # The compiler takes half a second to import: not before it is needed.
+    from maskwright_builtin.methods.synthetic.c_regression import fuzzy_c_regression
+
     independents = independent_columns(block, params.independent)
     whole = regress(block.values[None], independents[None])
     why = "three for each model, and more than a model has coefficients"
