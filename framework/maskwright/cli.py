@@ -11,6 +11,7 @@ import traceback
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from maskwright.advice.cli import add_advising
 from maskwright.errors import EXIT_BUG, EXIT_FINE, EXIT_INPUT, EXIT_REFUSED, InputError, MaskwrightError, ReleaseRefused
 from maskwright.experiments.cli import add_comparing
 
@@ -128,6 +129,7 @@ def build_parser() -> argparse.ArgumentParser:
         sub.add_argument("--record", metavar="NAME", help="XML element that holds one record")
         with_json(sub)
     add_comparing(add, with_json)
+    add_advising(add, with_json)
     edits = add("edits", _edits, "List and classify the edits of rule files, or write them in another language.")
     _add_edit_options(edits)
     with_json(edits)

@@ -1,1 +1,1 @@
-"""Advice on which variables to mask together."""
+"""Advice on which variables to mask together: partitions counted, judged by correlations alone, then measured."""

@@ -1,0 +1,90 @@
+"""The command that advises: parse and call. Imports nothing heavy before it runs."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from maskwright.errors import EXIT_FINE, InputError
+
+if TYPE_CHECKING:
+    import argparse
+    from collections.abc import Callable
+
+    from maskwright.advice.advise import Advice
+
+    Command = Callable[[argparse.Namespace], int]
+
+MOST_SHOWN = 12
+
+
+def add_advising(
+    add: Callable[[str, Command, str], argparse.ArgumentParser],
+    with_json: Callable[[argparse.ArgumentParser], None],
+) -> None:
+    """Add the command to the command line."""
+    advise = add("advise", _advise, "Advise on which variables to mask together: masked, measured and ranked.")
+    advise.add_argument("what", choices=("variables",))
+    advise.add_argument("data", type=Path, metavar="DATA")
+    advise.add_argument("--edits", type=Path, action="append", default=[], metavar="FILE",
+                        help="variables that these bind stay together")  # fmt: skip
+    advise.add_argument("--record", metavar="NAME", help="XML element that holds one record")
+    advise.add_argument("--k", type=int, default=5, metavar="K", help="smallest cluster (5)")
+    advise.add_argument("--measure", action="append", default=[], dest="measures", metavar="NAME",
+                        help="the first ranks, others are told; mg if none is named")  # fmt: skip
+    advise.add_argument("--shape", action="append", default=[], dest="shapes", metavar="SIZES",
+                        help="sizes of blocks, such as 3+10; every cut into two blocks if none is given")  # fmt: skip
+    advise.add_argument("--candidates", type=int, default=5, metavar="N",
+                        help="partitions of each shape to mask and measure (5)")  # fmt: skip
+    advise.add_argument("--seed", type=int, default=0, metavar="N", help="for partitions drawn at random (0)")
+    with_json(advise)
+
+
+def _advise(chosen: argparse.Namespace) -> int:
+    from maskwright.advice.advise import advise_variables
+    from maskwright.api import read, read_edits
+    from maskwright.edits.edit import EditSet
+    from maskwright.reporting.progress_bar import Terminal
+
+    for name in ("k", "candidates", "seed"):
+        if getattr(chosen, name) < (0 if name == "seed" else 1):
+            raise InputError(f"--{name} must be positive, not {getattr(chosen, name)}")
+    data = read(chosen.data, **({} if chosen.record is None else {"record": chosen.record}))
+    edits = EditSet()
+    for file in chosen.edits:
+        edits += read_edits(file)
+    advice = advise_variables(
+        data, edits, k=chosen.k, measures=chosen.measures or ("mg",), shapes=[_shape(text) for text in chosen.shapes],
+        candidates=chosen.candidates, seed=chosen.seed, reporter=Terminal(quiet=chosen.json),
+    )  # fmt: skip
+    if chosen.json:
+        print(json.dumps(advice.to_json(), indent=2, ensure_ascii=False, allow_nan=False))
+    else:
+        _print(advice)
+    return EXIT_FINE
+
+
+def _shape(text: str) -> tuple[int, ...]:
+    try:
+        return tuple(int(part) for part in text.split("+"))
+    except ValueError:
+        raise InputError(f"--shape {text}: expected sizes joined by '+', such as 3+10") from None
+
+
+def _print(advice: Advice) -> None:
+    for shape, count in advice.counts.items():
+        drawn = ", drawn from at random" if shape in advice.sampled else ""
+        print(f"{shape}: {count} partitions{drawn}")
+    print(f"Shortlisted by indicator {advice.indicator}, masked, and ranked by {advice.objective}:")
+    for number, each in enumerate(advice.ranked[:MOST_SHOWN], 1):
+        figures = ", ".join(f"{label} {value:.2f}" for label, value in each.measures.items())
+        print(f"{number:>3}. {each.shape:<7} {figures}  ({each.why})")
+        for block in each.blocks:
+            print(f"     · {', '.join(block)}")
+    if len(advice.ranked) > MOST_SHOWN:
+        print(f"     and {len(advice.ranked) - MOST_SHOWN} more: --json lists them")
+    groups = "[" + ", ".join("[" + ", ".join(block) + "]" for block in advice.ranked[0].blocks) + "]"
+    print(f"In a pipeline: groups: {groups}")
+    for note in advice.notes:
+        print(f"Note: {note}")
