@@ -32,7 +32,7 @@ from maskwright_builtin.measures import (
     ORDER_STATISTICS_ATTACK,
     PROBABILISTIC_RECORD_LINKAGE,
 )
-from maskwright_builtin.measures.agreement import same_cell_patterns
+from maskwright_builtin.measures.record_linkage.agreement import same_cell_patterns
 from maskwright_builtin.partitions.mdav import mdav_labels
 
 SEED = 20261121

@@ -1,0 +1,1 @@
+"""Measures of attribute disclosure: how closely an intruder can guess a value."""

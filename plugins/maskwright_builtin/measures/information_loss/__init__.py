@@ -1,0 +1,1 @@
+"""Measures of information loss: what a user of the masked file loses."""

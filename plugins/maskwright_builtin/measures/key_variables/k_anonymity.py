@@ -1,0 +1,72 @@
+"""k-anonymity: the smallest class of records with equal key variables."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from pydantic import Field
+
+from maskwright import Comparison, Measure, Measurement
+from maskwright_builtin.measures.key_variables.key_classes import KeysParams, key_classes
+
+if TYPE_CHECKING:
+    import numpy as np
+
+
+class KAnonymityParams(KeysParams, extra="forbid", frozen=True):
+    """The key variables, and a k to count by."""
+
+    k: int = Field(3, ge=2, description="`parts` count the records in classes smaller than this.")
+
+
+def k_anonymity(
+    comparison: Comparison,
+    params: KAnonymityParams,
+    rng: np.random.Generator,  # noqa: ARG001
+) -> Measurement:
+    """Size of the smallest class of masked records with equal values of all key variables.
+
+    ``min over records i of #{u : keys(u) = keys(i)}``; the file is k-anonymous for every k up to it. Only equality
+    counts, so continuous keys that are not clustered give 1. A missing cell is a value of its own. Weights are not
+    used. Where record clusters (households) are declared, the size of a class is the number of households in it.
+
+    Returns
+    -------
+    Measurement
+        `parts`: ``classes``, their number; ``below_k``, percent of records in classes smaller than k; ``mean_risk``,
+        mean of 100 / class size over records, the chance in percent that someone known to be in the file is picked out
+        by the keys. `per_record`: 100 / class size.
+
+    Raises
+    ------
+    InputError
+        No key variables, or variables that a file does not have.
+    """
+    classes = key_classes(comparison, params, "k_anonymity")
+    sizes = classes.size[classes.of_record]
+    risk = 100.0 / sizes
+    return Measurement(
+        float(classes.size.min()),
+        parts={
+            "classes": float(len(classes.size)),
+            "below_k": 100.0 * float((sizes < params.k).mean()),
+            "mean_risk": float(risk.mean()),
+        },
+        per_record=risk,
+        notes=(f"key variables: {', '.join(classes.keys)}",),
+    )
+
+
+K_ANONYMITY = Measure(
+    name="k_anonymity",
+    compute=k_anonymity,
+    kind="risk",
+    unit="count",
+    direction="higher",
+    range=(1.0, None),
+    params=KAnonymityParams,
+    counts_clusters=True,
+    invariant_to=frozenset({"affine", "records", "columns"}),
+    reference="Samarati (2001), IEEE Transactions on Knowledge and Data Engineering 13(6), 1010-1027",
+    summary="Size of the smallest class of masked records with equal key variables.",
+)

@@ -1,0 +1,114 @@
+"""l-diversity: how many different sensitive values a class of equal keys holds at least."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Literal
+
+import numpy as np
+from pydantic import Field
+
+from maskwright import Comparison, Measure, Measurement
+from maskwright_builtin.measures.key_variables.key_classes import key_classes
+from maskwright_builtin.measures.key_variables.sensitive_variables import (
+    SensitiveParams,
+    sensitive_names,
+    values_by_class,
+)
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+
+class LDiversityParams(SensitiveParams, extra="forbid", frozen=True):
+    """Keys, sensitive variables, and how diversity is counted."""
+
+    count: Literal["distinct", "entropy"] = Field(
+        "distinct",
+        description="'distinct': different values. 'entropy': exp of their entropy, the number of equally frequent "
+        "values that would be as diverse.",
+    )
+
+
+def l_diversity(
+    comparison: Comparison,
+    params: LDiversityParams,
+    rng: np.random.Generator,  # noqa: ARG001
+) -> Measurement:
+    """Smallest diversity of a sensitive variable in a class of masked records with equal key variables.
+
+    With p_s the share of value s in a class: `distinct` counts the s with p_s > 0, `entropy` is ``exp(-sum_s p_s log
+    p_s)``; the value is the minimum over classes and sensitive variables. At 1, someone in such a class needs no link
+    to be known: everybody there has the same value.
+
+    A missing key is a value of its own; a missing sensitive cell is left out, and a class with no value counts for
+    nothing. Weights are not used. Where record clusters (households) are declared, a household counts once for each
+    value it has.
+
+    Returns
+    -------
+    Measurement
+        `parts`: ``homogeneous``, percent of records in a class in which some sensitive variable has a single value.
+        `per_variable`: the smallest diversity of each sensitive variable among those compared. `per_record`: that of
+        the record's class.
+
+    Raises
+    ------
+    InputError
+        No key or sensitive variables, or variables that a file does not have.
+    """
+    classes = key_classes(comparison, params, "l_diversity")
+    names = sensitive_names(comparison, params, classes, "l_diversity")
+    least = np.full(len(classes.size), np.inf)
+    by_variable: dict[str, float] = {}
+    notes = [f"key variables: {', '.join(classes.keys)}; sensitive: {', '.join(names)}"]
+    for name, of_class, value, _, missing in values_by_class(comparison, names, classes):
+        diversity = _diversity(of_class, value, len(classes.size), params.count)
+        if np.isfinite(diversity).any():
+            by_variable[name] = float(diversity.min())
+        least = np.minimum(least, diversity)
+        if missing:
+            notes.append(f"{missing} record(s) without a value of {name} are left out")
+    if not by_variable:
+        notes.append("not defined: no sensitive variable has a value")
+        return Measurement(float("nan"), notes=tuple(notes))
+    of_record = least[classes.of_record]
+    return Measurement(
+        min(by_variable.values()),
+        parts={"homogeneous": 100.0 * float((of_record <= 1.0).mean())},
+        per_variable={name: value for name, value in by_variable.items() if name in comparison.variables},
+        per_record=np.where(np.isfinite(of_record), of_record, np.nan),
+        notes=tuple(notes),
+    )
+
+
+def _diversity(of_class: NDArray[np.int64], value: NDArray[np.int64], count: int, how: str) -> NDArray[np.float64]:
+    """Diversity of each class, infinite for a class without values; both arrays are ordered by class, then value."""
+    begins = np.ones(len(of_class), dtype=np.bool_)
+    begins[1:] = (of_class[1:] != of_class[:-1]) | (value[1:] != value[:-1])
+    starts = np.flatnonzero(begins)
+    copies = np.diff(np.append(starts, len(of_class)))
+    owner = of_class[starts]
+    different = np.bincount(owner, minlength=count).astype(np.float64)
+    if how == "distinct":
+        return np.where(different > 0, different, np.inf)
+    total = np.bincount(of_class, minlength=count)
+    share = copies / total[owner]
+    entropy = np.bincount(owner, weights=-share * np.log(share), minlength=count)
+    # One value has no entropy at all; rounding must not make it more than one.
+    return np.where(different > 1, np.exp(entropy), np.where(different > 0, 1.0, np.inf))
+
+
+L_DIVERSITY = Measure(
+    name="l_diversity",
+    compute=l_diversity,
+    kind="risk",
+    unit="count",
+    direction="higher",
+    range=(1.0, None),
+    params=LDiversityParams,
+    counts_clusters=True,
+    invariant_to=frozenset({"affine", "records", "columns"}),
+    reference="Machanavajjhala, Kifer, Gehrke and Venkitasubramaniam (2007), ACM Transactions on Knowledge Discovery "
+    "from Data 1(1), article 3",
+    summary="Smallest number of different sensitive values in a class of masked records with equal keys.",
+)

@@ -1,0 +1,1 @@
+"""Measures of record linkage: how many records an intruder finds again."""

@@ -1,0 +1,140 @@
+"""The chance that each masked record and its own original are linked when the nearest records are."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Literal
+
+import numpy as np
+from pydantic import Field, model_validator
+
+from maskwright_builtin.measures.record_linkage.known_variables import KnownVariablesParams
+from maskwright_builtin.measures.record_linkage.nearest_pairing import PAIRING_DESCRIPTION, Pairing
+from maskwright_builtin.measures.record_linkage.nearest_records import count_nearer, squared_distances
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from numpy.typing import NDArray
+
+    from maskwright import Progress
+
+
+class LinkageParams(KnownVariablesParams, extra="forbid", frozen=True):
+    """What the intruder knows and how records are linked."""
+
+    direction: Literal["original_to_masked", "masked_to_original"] = Field(
+        "original_to_masked", description="Which file's records are linked to the nearest record of the other file."
+    )
+    ties: Literal["share", "lowest_index"] = Field(
+        "share",
+        description="Several records exactly as near: 'share' counts the expected success of drawing one of them, "
+        "'lowest_index' takes the first in the file.",
+    )
+    nearest: int = Field(
+        1,
+        ge=1,
+        le=10,
+        description="A record counts as linked when its counterpart is among this many nearest records; 2 is "
+        "second-nearest linkage.",
+    )
+    pairing: Pairing = Field("identity", description=PAIRING_DESCRIPTION)
+
+    @model_validator(mode="after")
+    def _ties_shared_beyond_the_nearest(self) -> LinkageParams:
+        if self.nearest > 1 and self.ties != "share":
+            raise ValueError("nearest above 1 needs ties: share")
+        return self
+
+
+def chance_of_link(
+    original: NDArray[np.float64],
+    masked: NDArray[np.float64],
+    weight: NDArray[np.float64],
+    origin: NDArray[np.int64],
+    family: NDArray[np.int64],
+    params: LinkageParams,
+    progress: Progress,
+) -> NDArray[np.float64]:
+    """Chance that each masked record and its original are linked; shape (m,).
+
+    A link is correct when it reaches a record of the same family: the same original record, or the same household.
+
+    Parameters
+    ----------
+    original, masked : ndarray of shape (n, d) and (m, d), float64
+    weight : ndarray of shape (d,)
+    origin : ndarray of shape (m,), int64
+    family : ndarray of shape (n,), int64
+        Of each original record; ``arange(n)`` when each record stands for itself.
+    """
+    if params.direction == "masked_to_original":
+        queries, targets, families, target_families = masked, original, family[origin], family
+    else:
+        queries, targets, families, target_families = original[origin], masked, family[origin], family[origin]
+    own = _nearest_relatives(queries, targets, weight, families, target_families)
+    found = count_nearer(queries, targets, weight, own.distance, own.position, params.nearest, progress)
+    if params.ties == "lowest_index":
+        return np.where((found.ties > 0) & (target_families[found.first] == families), 1.0, 0.0)
+    # One minus the chance that none of the places left goes to a relative, drawn without replacement among the ties.
+    missed = np.ones(len(queries))
+    left, ties = params.nearest - found.nearer, found.ties
+    for place in range(params.nearest):
+        others = np.maximum(ties - own.count - place, 0) / np.maximum(ties - place, 1)
+        missed = np.where((place < left) & (ties > 0), missed * others, missed)
+    return 1.0 - missed
+
+
+@dataclass(frozen=True, eq=False)
+class _Relatives:
+    """The targets of a query's own family that are nearest to it: their distance, one position, how many they are."""
+
+    distance: NDArray[np.float64]
+    position: NDArray[np.int64]
+    count: NDArray[np.int64]
+
+
+def _nearest_relatives(
+    queries: NDArray[np.float64],
+    targets: NDArray[np.float64],
+    weight: NDArray[np.float64],
+    families: NDArray[np.int64],
+    target_families: NDArray[np.int64],
+) -> _Relatives:
+    distance = np.full(len(queries), np.inf)
+    position, count = np.zeros(len(queries), dtype=np.int64), np.zeros(len(queries), dtype=np.int64)
+    for chosen, relative in relatives(families, target_families):
+        found = squared_distances(queries[chosen], targets[relative], weight)
+        nearer, tied = found < distance[chosen], found == distance[chosen]
+        count[chosen] = np.where(nearer, 1, count[chosen] + tied)
+        position[chosen[nearer]] = relative[nearer]
+        distance[chosen] = np.minimum(distance[chosen], found)
+    return _Relatives(distance, position, count)
+
+
+def relatives(
+    families: NDArray[np.int64], target_families: NDArray[np.int64]
+) -> Iterator[tuple[NDArray[np.int64], NDArray[np.int64]]]:
+    """Pairs of queries and targets of one family: each time some queries and one target for each of them.
+
+    As many times as the largest family of targets has members, so that memory stays O(n).
+    """
+    order = np.argsort(target_families, kind="stable")
+    members = target_families[order]
+    begin, end = (np.searchsorted(members, families, side=side) for side in ("left", "right"))
+    for step in range(int((end - begin).max())):
+        chosen = np.flatnonzero(begin + step < end)
+        yield chosen, order[begin[chosen] + step]
+
+
+def share_reached(chance: NDArray[np.float64], families: NDArray[np.int64] | None) -> float:
+    """Percent of records, or of the households that `families` declares, that are reached.
+
+    A household is reached when any of its records is, their chances taken as independent.
+    """
+    if families is None:
+        return 100.0 * float(chance.mean())
+    _, household = np.unique(families, return_inverse=True)
+    missed = np.ones(int(household.max()) + 1)
+    np.multiply.at(missed, household, 1.0 - chance)
+    return 100.0 * float(1.0 - missed.mean())

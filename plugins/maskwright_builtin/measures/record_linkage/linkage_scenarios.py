@@ -1,0 +1,84 @@
+"""Linking the nearest records in every scenario of what an intruder knows."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from maskwright import Comparison, Measurement
+from maskwright_builtin.measures.pairing import households_of, listed
+from maskwright_builtin.measures.record_linkage.known_variables import added_by_variable, parts_of, scenarios_of
+from maskwright_builtin.measures.record_linkage.linkage import LinkageParams, chance_of_link, share_reached
+from maskwright_builtin.measures.record_linkage.nearest_pairing import pairs_of
+from maskwright_builtin.measures.standardising import MISSING_RULE, comparable_values
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from numpy.typing import NDArray
+
+    Files = tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]
+    """Original of shape (n, d), masked of shape (m, d), and the factor of each difference, (d,)."""
+
+
+def _as_they_are(original: NDArray[np.float64], masked: NDArray[np.float64], weight: NDArray[np.float64]) -> Files:
+    return original, masked, weight
+
+
+def measure_linkage(
+    comparison: Comparison,
+    params: LinkageParams,
+    measure: str,
+    *,
+    own: bool = False,
+    space: Callable[[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]], Files] | None = None,
+) -> Measurement:
+    """Percent linked, mean over scenarios, as `distance_record_linkage` documents it.
+
+    Parameters
+    ----------
+    comparison : Comparison
+    params : LinkageParams
+    measure : str
+        For messages.
+    own : bool
+        Standardise each file by its own mean and standard deviation.
+    space : callable, optional
+        From the known columns of both files, paired row by row, to the coordinates whose Euclidean distance is meant.
+
+    Raises
+    ------
+    InputError
+        Unknown variables, more known variables than there are, too many subsets.
+    """
+    pairs = pairs_of(comparison, MISSING_RULE, params.pairing)
+    scenarios = scenarios_of(params, comparison, measure)
+    used = sorted({j for scenario in scenarios for j in scenario.columns})
+    values = comparable_values(comparison, pairs, used, own=own)
+    notes = list(pairs.notes)
+    origin = np.arange(len(pairs.masked)) if pairs.origin is None else pairs.origin
+    households = households_of(comparison, pairs)
+    del pairs  # both files once more, with variables that no scenario knows
+    if values.constant:
+        notes.append(f"constant in the original file and left out of the distances: {listed(values.constant)}")
+    family = np.arange(len(values.original)) if comparison.clusters is None else comparison.clusters
+    percents: list[float] = []
+    per_record = np.zeros(len(origin))
+    for done, scenario in enumerate(scenarios):
+
+        def progress(share: float, done: int = done) -> None:
+            comparison.progress((done + share) / len(scenarios))
+
+        columns = [used.index(j) for j in scenario.columns]
+        files = values.original[:, columns], values.masked[:, columns], values.weight[columns]
+        chance = chance_of_link(*(space or _as_they_are)(*files), origin, family, params, progress)
+        percents.append(share_reached(chance, households))
+        per_record += 100.0 * chance / len(scenarios)
+    return Measurement(
+        float(np.mean(percents)),
+        parts=parts_of(scenarios, percents),
+        per_variable=added_by_variable(scenarios, percents, comparison.variables),
+        per_record=per_record,
+        notes=tuple(notes),
+    )

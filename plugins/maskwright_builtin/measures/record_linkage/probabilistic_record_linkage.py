@@ -1,0 +1,330 @@
+"""Probabilistic record linkage: links by the weight of what agrees, learned without knowing any true link."""
+
+from __future__ import annotations
+
+from itertools import pairwise
+from typing import TYPE_CHECKING, Annotated, Literal
+
+import numpy as np
+from pydantic import BaseModel, Field, model_validator
+
+from maskwright import Comparison, InputError, Measure, Measurement
+from maskwright_builtin.measures.pairing import households_of, listed, pair_records, present_values, spread
+from maskwright_builtin.measures.record_linkage.agreement import (
+    best_same_cell,
+    best_within,
+    same_cell_patterns,
+    within_patterns,
+)
+from maskwright_builtin.measures.record_linkage.fellegi_sunter import Classes, fit_classes
+from maskwright_builtin.measures.record_linkage.known_variables import FIRST_VARIABLES, Names, positions
+from maskwright_builtin.measures.record_linkage.linkage import relatives, share_reached
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from maskwright import Progress
+    from maskwright_builtin.measures.pairing import Pairs
+
+MISSING_RULE = "a missing cell agrees with nothing"
+MOST_VARIABLES = 12
+MOST_RECORDS_WITHIN = 20_000
+LARGEST_ERROR = 0.1
+SMALLEST_WEIGHT, SAME_WEIGHT = 1e-6, 1e-9
+"""In bits: less speaks for nothing, and weights that differ by less are equal."""
+
+
+class ProbabilisticRecordLinkageParams(BaseModel, extra="forbid", frozen=True):
+    """What the intruder knows and when two values agree."""
+
+    known: Annotated[int, Field(ge=1, le=MOST_VARIABLES)] | Annotated[Names, Field(max_length=MOST_VARIABLES)] = Field(
+        FIRST_VARIABLES,
+        description="The variables the intruder knows: an integer for that many of the first ones (fewer where there "
+        f"are fewer), or their names; at most {MOST_VARIABLES}.",
+    )
+    agree: Literal["same_cell", "within"] = Field(
+        "same_cell",
+        description="When two values agree. 'same_cell': both lie in the same cell of the variable's grid. 'within': "
+        f"they differ by at most `tau` standard deviations; every pair is visited, at most {MOST_RECORDS_WITHIN} "
+        "records.",
+    )
+    cells: int = Field(10, ge=2, le=10_000, description="Cells of the grid, for variables without `cuts`.")
+    grid: Literal["quantiles", "equal_width"] = Field(
+        "quantiles",
+        description="'quantiles': cells with about the same number of original records. 'equal_width': cells of the "
+        "same width between the smallest and the largest original value.",
+    )
+    cuts: dict[str, Annotated[list[float], Field(min_length=1)]] = Field(
+        default_factory=dict,
+        description="Declared grids: by variable, where its cells end, ascending; a value at a cut is in the upper "
+        "cell.",
+    )
+    tau: float = Field(0.1, gt=0, description="For 'within': in standard deviations of the original variable.")
+    prior: Annotated[float, Field(gt=0, lt=1)] | Literal["estimated"] | None = Field(
+        None,
+        description="Probability that a pair of records matches. Default 1 / n, n the records linked to; 'estimated': "
+        "by EM with the rest, which often is not identified.",
+    )
+    direction: Literal["original_to_masked", "masked_to_original"] = Field(
+        "original_to_masked", description="Which file's records are linked to records of the other file."
+    )
+
+    @model_validator(mode="after")
+    def _cuts_ascend(self) -> ProbabilisticRecordLinkageParams:
+        for name, cuts in self.cuts.items():
+            if any(first >= second for first, second in pairwise(cuts)):
+                raise ValueError(f"the cuts of {name} must ascend")
+        return self
+
+
+def probabilistic_record_linkage(
+    comparison: Comparison,
+    params: ProbabilisticRecordLinkageParams,
+    rng: np.random.Generator,  # noqa: ARG001
+) -> Measurement:
+    """Percent of records whose highest-weight partner in the other file is their own counterpart.
+
+    Each pair of records has an agreement pattern g in {0, 1}^d. With ``m_j = P(g_j = 1 | match)`` and ``u_j = P(g_j =
+    1 | no match)``, found by EM on the counts of the 2^d patterns over all pairs under conditional independence
+    (``P(g) = prior prod m_j^g_j (1 - m_j)^(1 - g_j) + (1 - prior) prod u_j^g_j (1 - u_j)^(1 - g_j)``; start m = 0.9,
+    u = the share of all pairs that agree), the weight of a pair is ``sum_j log2(m_j / u_j)`` over the variables that
+    agree plus ``sum_j log2((1 - m_j) / (1 - u_j))`` over the others. Each record is linked to the partner of highest
+    weight; partners of equal weight share the credit. The counts are exact, by joins and inclusion and exclusion for
+    cells, pair by pair for `within`. Of a sampled masked file the originals of its records are compared with it.
+
+    A variable with m <= u says nothing for a match and is not used for links; nor is one on which all pairs agree, or
+    none. Both are named in the notes. A note warns where the classes are not identified: fewer than three variables
+    (more unknowns than patterns), or a standard error of some m above 0.1.
+
+    Missing cells agree with nothing. Weights are not used: the risk is that of the records released. Households: where
+    record clusters are declared a link is correct when it reaches any record of the same household, and the value is
+    the percent of households of which at least one record is linked.
+
+    Returns
+    -------
+    Measurement
+        `parts` has ``prior`` and, for each variable V, ``m_V``, ``u_V`` and ``true_m_V``, the share of the true pairs
+        that agree, which no intruder knows (all between 0 and 1). `per_variable`: bits by which an agreement on the
+        variable rather than a disagreement speaks for a match. `per_record`: percent earned by each masked record.
+
+    Raises
+    ------
+    InputError
+        Unknown variables, cuts of a variable that is not known, too many records for `within`.
+    """
+    pairs = pair_records(comparison, MISSING_RULE)
+    names = comparison.variables
+    chosen = (
+        tuple(range(min(params.known, len(names))))
+        if isinstance(params.known, int)
+        else positions(params.known, comparison, "probabilistic_record_linkage")
+    )
+    known = [names[j] for j in chosen]
+    positions(list(params.cuts), comparison, "probabilistic_record_linkage")
+    if not set(params.cuts) <= set(known):
+        unknown = [name for name in params.cuts if name not in known]
+        raise InputError(f"probabilistic_record_linkage: cuts are declared for {listed(unknown)}, not known variables")
+    origin = np.arange(len(pairs.masked)) if pairs.origin is None else pairs.origin
+    family = np.arange(len(pairs.original)) if comparison.clusters is None else comparison.clusters
+    original, masked, reach = _agreement_values(params, pairs, chosen)
+    if params.direction == "original_to_masked":
+        queries, targets, target_families = original[origin], masked, family[origin]
+    else:
+        queries, targets, target_families = masked, original, family
+    if params.agree == "within" and max(len(queries), len(targets)) > MOST_RECORDS_WITHIN:
+        raise InputError(
+            f"probabilistic_record_linkage: agree 'within' visits every pair of records and takes at most "
+            f"{MOST_RECORDS_WITHIN}; these files have {max(len(queries), len(targets))}. Use 'same_cell'"
+        )
+    linking = _Linking(queries, targets, family[origin], target_families, reach, comparison.progress)
+    counts = linking.pattern_counts()
+    pairs_in_all = int(counts.sum())
+    agreeing = [_agreeing(counts, j) for j in range(len(known))]
+    # A single target is every record's partner, whatever agrees.
+    telling = [j for j, count in enumerate(agreeing) if 0 < count < pairs_in_all and len(targets) > 1]
+    notes = list(pairs.notes)
+    silent = [known[j] for j in range(len(known)) if j not in telling]
+    if silent and len(targets) > 1:
+        notes.append(f"not used, all pairs of records agree or none does: {listed(silent)}")
+    prior = 1.0 / len(targets) if params.prior in (None, "estimated") else float(params.prior or 0)
+    parts = {"prior": prior}
+    per_variable: dict[str, float] = {}
+    if telling:
+        classes = fit_classes(_marginal(counts, telling), prior, estimate_prior=params.prior == "estimated")
+        parts["prior"] = classes.prior
+        true = linking.own_agreement()
+        for place, j in enumerate(telling):
+            found = {"m": classes.m[place], "u": classes.u[place], "true_m": true[j]}
+            parts |= {f"{what}_{known[j]}": float(value) for what, value in found.items()}
+            per_variable[known[j]] = float(classes.weights()[place])
+        notes += _warnings(classes, [known[j] for j in telling])
+        chance = linking.chance(_ranks(classes, telling, len(known)))
+    else:
+        chance = linking.chance(np.zeros(2 ** len(known), dtype=np.int64))
+    return Measurement(
+        share_reached(chance, households_of(comparison, pairs)),
+        parts=parts,
+        per_variable=per_variable,
+        per_record=100.0 * chance,
+        notes=tuple(notes),
+    )
+
+
+class _Linking:
+    """Two files ready to be compared: cells (whole numbers) with no `reach`, or values with one."""
+
+    def __init__(
+        self,
+        queries: NDArray[np.float64],
+        targets: NDArray[np.float64],
+        families: NDArray[np.int64],
+        target_families: NDArray[np.int64],
+        reach: NDArray[np.float64] | None,
+        progress: Progress,
+    ) -> None:
+        self.queries, self.targets, self.reach = queries, targets, reach
+        self.families, self.target_families, self.progress = families, target_families, progress
+
+    def pattern_counts(self) -> NDArray[np.int64]:
+        """Pairs of records with each pattern; shape (2**d,)."""
+
+        def progress(share: float) -> None:
+            self.progress(share / 2.0)
+
+        if self.reach is None:
+            return same_cell_patterns(self.queries.astype(np.int64), self.targets.astype(np.int64), progress)
+        return within_patterns(self.queries, self.targets, self.reach, progress)
+
+    def patterns(self, chosen: NDArray[np.int64], relative: NDArray[np.int64]) -> NDArray[np.int64]:
+        """Patterns of some pairs."""
+        result = np.zeros(len(chosen), dtype=np.int64)
+        for j in range(self.queries.shape[1]):
+            one, other = self.queries[chosen, j], self.targets[relative, j]
+            agree = (one == other) & (one >= 0) if self.reach is None else np.abs(one - other) <= self.reach[j]
+            result |= agree.astype(np.int64) << j
+        return result
+
+    def own_agreement(self) -> NDArray[np.float64]:
+        """Share of the pairs within a family that agree on each variable; shape (d,)."""
+        agreeing, pairs = np.zeros(self.queries.shape[1]), 0
+        for chosen, relative in relatives(self.families, self.target_families):
+            pattern = self.patterns(chosen, relative)
+            agreeing += [(pattern >> j & 1).sum() for j in range(len(agreeing))]
+            pairs += len(chosen)
+        return np.asarray(agreeing / pairs)
+
+    def chance(self, ranks: NDArray[np.int64]) -> NDArray[np.float64]:
+        """Chance that each query is linked within its family, by the ranks of the patterns; shape (q,)."""
+        own, count = np.full(len(self.queries), -1, dtype=np.int64), np.zeros(len(self.queries), dtype=np.int64)
+        for chosen, relative in relatives(self.families, self.target_families):
+            rank = ranks[self.patterns(chosen, relative)]
+            count[chosen] = np.where(rank > own[chosen], 1, count[chosen] + (rank == own[chosen]))
+            own[chosen] = np.maximum(own[chosen], rank)
+
+        def progress(share: float) -> None:
+            self.progress(0.5 + share / 2.0)
+
+        if self.reach is None:
+            used = [j for j in range(self.queries.shape[1]) if ranks[1 << j] > ranks[0]]
+            queries, targets = (file[:, used].astype(np.int64) for file in (self.queries, self.targets))
+            best, ties = best_same_cell(queries, targets, ranks[_patterns_on(used)], progress)
+        else:
+            best, ties = best_within(self.queries, self.targets, self.reach, ranks, progress)
+        return np.where(own == best, count / ties, 0.0)
+
+
+def _agreement_values(
+    params: ProbabilisticRecordLinkageParams, pairs: Pairs, chosen: tuple[int, ...]
+) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64] | None]:
+    """Values of both files, or their cells (-1 where missing), and for values how far apart they still agree."""
+    files = [file[:, chosen].copy() for file in (pairs.original, pairs.masked)]
+    if params.agree == "within":
+        return files[0], files[1], params.tau * np.array([spread(column, ddof=1) for column in files[0].T])
+    for place, j in enumerate(chosen):
+        cuts = _cuts(params, pairs.names[j], present_values(pairs.original[:, j]))
+        for file in files:
+            column = file[:, place]
+            file[:, place] = np.where(np.isnan(column), -1, np.searchsorted(cuts, column, side="right"))
+    return files[0], files[1], None
+
+
+def _cuts(params: ProbabilisticRecordLinkageParams, name: str, values: NDArray[np.float64]) -> NDArray[np.float64]:
+    if name in params.cuts:
+        return np.array(params.cuts[name])
+    if not values.size:
+        return np.zeros(0)
+    shares = np.arange(1, params.cells) / params.cells
+    if params.grid == "quantiles":
+        return np.unique(np.quantile(values, shares, method="higher"))
+    low, high = values.min(), values.max()
+    return np.unique(low + shares * (high - low))
+
+
+def _patterns_on(used: list[int]) -> NDArray[np.int64]:
+    """Patterns over all variables that agree on no others, in the order of the patterns over the used ones."""
+    small = np.arange(2 ** len(used))
+    return np.asarray(sum(((small >> place & 1) << j for place, j in enumerate(used)), start=np.zeros_like(small)))
+
+
+def _agreeing(counts: NDArray[np.int64], j: int) -> int:
+    return int(counts[np.arange(len(counts)) >> j & 1 == 1].sum())
+
+
+def _marginal(counts: NDArray[np.int64], kept: list[int]) -> NDArray[np.int64]:
+    """Counts of the patterns on some of the variables."""
+    full = np.arange(len(counts))
+    small = sum(((full >> j & 1) << place for place, j in enumerate(kept)), start=np.zeros_like(full))
+    result = np.zeros(2 ** len(kept), dtype=np.int64)
+    np.add.at(result, small, counts)
+    return result
+
+
+def _ranks(classes: Classes, telling: list[int], d: int) -> NDArray[np.int64]:
+    """Rank of each pattern over all d variables by its weight; equal for equal weights."""
+    weight = np.zeros(d)
+    found = classes.weights()
+    weight[telling] = np.where(found > SMALLEST_WEIGHT, found, 0.0)
+    agrees = np.arange(2**d)[:, None] >> np.arange(d) & 1
+    total = agrees @ weight
+    order = np.argsort(total, kind="stable")
+    steps = np.diff(total[order], prepend=total[order[0]]) > SAME_WEIGHT
+    ranks = np.empty(2**d, dtype=np.int64)
+    ranks[order] = np.cumsum(steps)
+    return ranks
+
+
+def _warnings(classes: Classes, known: list[str]) -> list[str]:
+    notes = []
+    against = [name for name, m, u in zip(known, classes.m, classes.u, strict=True) if m <= u]
+    if against:
+        notes.append(f"not used for links, matches agree no more often than other pairs: {listed(against)}")
+    if len(known) < 3:
+        notes.append(
+            f"the classes are not identified: {len(known)} variable(s) make fewer agreement patterns than the model "
+            "has unknowns; m and u are where EM stopped"
+        )
+    elif not np.all(classes.error <= LARGEST_ERROR):
+        loose = [name for name, error in zip(known, classes.error, strict=True) if not error <= LARGEST_ERROR]
+        notes.append(
+            f"the classes are not well identified: the standard error of m is above {LARGEST_ERROR} for {listed(loose)}"
+        )
+    if not classes.converged:
+        notes.append("EM did not converge; m and u are where it stopped")
+    return notes
+
+
+PROBABILISTIC_RECORD_LINKAGE = Measure(
+    name="probabilistic_record_linkage",
+    compute=probabilistic_record_linkage,
+    kind="risk",
+    unit="percent",
+    direction="lower",
+    range=(0.0, 100.0),
+    params=ProbabilisticRecordLinkageParams,
+    counts_clusters=True,
+    invariant_to=frozenset({"affine", "records"}),
+    reference="Fellegi and Sunter (1969), Journal of the American Statistical Association 64, 1183-1210; Jaro (1989), "
+    "same journal 84, 414-420; as a disclosure risk: Domingo-Ferrer and Torra (2001), chapter 6 of Confidentiality, "
+    "Disclosure and Data Access, Elsevier",
+    summary="Percent of records linked to their own by the weight of agreements, learned by EM from all pairs.",
+)

@@ -1,0 +1,1 @@
+"""Scores: loss and risk in one number."""

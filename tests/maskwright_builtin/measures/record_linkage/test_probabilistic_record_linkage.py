@@ -1,0 +1,216 @@
+"""Probabilistic linkage: an oracle that visits every pair, EM checked by its own definition, awkward files."""
+
+from __future__ import annotations
+
+from itertools import product
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from pydantic import ValidationError
+
+from maskwright import InputError
+from maskwright_builtin.measures.record_linkage.agreement import same_cell_patterns, within_patterns
+from maskwright_builtin.measures.record_linkage.fellegi_sunter import fit_classes
+from maskwright_builtin.measures.record_linkage.probabilistic_record_linkage import (
+    ProbabilisticRecordLinkageParams,
+    probabilistic_record_linkage,
+)
+
+
+@pytest.fixture(scope="module")
+def linkage(compare, rng):
+    def measure(original, masked, origin=None, clusters=None, **params):
+        comparison = compare(original, masked, origin=origin, clusters=clusters)
+        return probabilistic_record_linkage(comparison, ProbabilisticRecordLinkageParams(**params), rng)
+
+    return measure
+
+
+def em(patterns, counts, prior):
+    """Parameters by the textbook E and M steps from the same start."""
+    g, c = np.array(patterns), np.array(counts, dtype=float)
+    m, u = np.full(g.shape[1], 0.9), c @ g / c.sum()
+    for _ in range(5_000):
+        match = prior * np.where(g, m, 1 - m).prod(axis=1)
+        posterior = match / (match + (1 - prior) * np.where(g, u, 1 - u).prod(axis=1))
+        matched, rest = c * posterior, c * (1 - posterior)
+        before = m, u
+        m = np.clip(matched @ g / matched.sum(), 1e-12, 1 - 1e-12)
+        u = np.clip(rest @ g / rest.sum(), 1e-12, 1 - 1e-12)
+        if max(np.abs(m - before[0]).max(), np.abs(u - before[1]).max()) < 1e-10:
+            break
+    return m, u
+
+
+def oracle(agree, origin, family, direction):
+    """Percent linked, from a table of agreements of shape (n, m, d), and m and u."""
+    if direction == "original_to_masked":
+        agree = agree[origin]
+    n, m, d = agree.shape
+    flat = agree.reshape(-1, d)
+    kept = [j for j in range(d) if 0 < flat[:, j].sum() < len(flat)]
+    weight = np.zeros((n, m))
+    classes = None
+    if kept and (m if direction == "original_to_masked" else n) > 1:
+        patterns = list(product([False, True], repeat=len(kept)))
+        counts = [int((flat[:, kept] == g).all(axis=1).sum()) for g in patterns]
+        prior = 1 / (m if direction == "original_to_masked" else n)
+        classes = em(patterns, counts, prior)
+        for place, j in enumerate(kept):
+            p, q = classes[0][place], classes[1][place]
+            bits = np.log2(p / q) - np.log2((1 - p) / (1 - q))
+            weight += (bits if bits > 1e-6 else 0) * agree[:, :, j]
+    chances = []
+    for i, source in enumerate(origin):
+        mine = weight[i] if direction == "original_to_masked" else weight[:, i]
+        owner = family[origin] if direction == "original_to_masked" else family
+        best = mine > mine.max() - 1e-7
+        chances.append((best & (owner == family[source])).sum() / best.sum())
+    return np.array(chances), classes, kept
+
+
+@given(
+    seed=st.integers(0, 2**32 - 1),
+    n=st.integers(2, 40),
+    d=st.integers(1, 4),
+    cells=st.integers(2, 6),
+    missing=st.sampled_from([0.0, 0.1]),
+    agree=st.sampled_from(["same_cell", "within"]),
+    direction=st.sampled_from(["original_to_masked", "masked_to_original"]),
+    households=st.booleans(),
+    sampled=st.booleans(),
+)
+@settings(max_examples=50, deadline=None)
+def test_equals_an_oracle_that_visits_every_pair(
+    linkage, seed, n, d, cells, missing, agree, direction, households, sampled
+):
+    generator = np.random.default_rng(seed)
+    original = generator.integers(0, 12, (n, d)).astype(float)
+    origin = generator.integers(0, n, max(1, n // 2)) if sampled else np.arange(n)
+    masked = original[origin] + generator.integers(-1, 2, (len(origin), d))
+    for file in (original, masked):
+        file[generator.random(file.shape) < missing] = np.nan
+    clusters = generator.integers(0, max(1, n // 3), n) if households else None
+    table = np.zeros((n, len(origin), d), dtype=bool)
+    cuts = np.unique(generator.integers(1, 12, cells)).astype(float)
+    for j in range(d):
+        x, y = original[:, j, None], masked[None, :, j]
+        if agree == "same_cell":
+            same = np.searchsorted(cuts, x, side="right") == np.searchsorted(cuts, y, side="right")
+            table[:, :, j] = same & ~np.isnan(x) & ~np.isnan(y)
+        else:
+            present = original[~np.isnan(original[:, j]), j]
+            constant = present.size < 2 or np.ptp(present) == 0
+            table[:, :, j] = np.abs(x - y) <= (0.0 if constant else 0.5 * np.std(present, ddof=1))
+    params = {"agree": agree, "known": d, "direction": direction}
+    params |= {"cuts": {f"v{j + 1}": cuts.tolist() for j in range(d)}} if agree == "same_cell" else {"tau": 0.5}
+    found = linkage(original, masked, origin=origin if sampled else None, clusters=clusters, **params)
+    family = np.arange(n) if clusters is None else clusters
+    chances, classes, kept = oracle(table, origin, family, direction)
+    if classes is not None:
+        np.testing.assert_allclose([found.parts[f"m_v{j + 1}"] for j in kept], classes[0], atol=1e-5)
+        np.testing.assert_allclose([found.parts[f"u_v{j + 1}"] for j in kept], classes[1], atol=1e-5)
+    np.testing.assert_allclose(found.per_record, 100 * chances, atol=1e-6)
+
+
+@given(seed=st.integers(0, 2**32 - 1), d=st.integers(1, 6), levels=st.integers(1, 500))
+@settings(max_examples=40, deadline=None)
+def test_pattern_counts_equal_looking_at_every_pair(seed, d, levels):
+    generator = np.random.default_rng(seed)
+    queries, targets = generator.integers(-1, levels, (70, d)), generator.integers(-1, levels, (50, d))
+    agree = (queries[:, None, :] == targets[None]) & (queries[:, None, :] >= 0)
+    expected = np.bincount((agree << np.arange(d)).sum(axis=2).ravel(), minlength=2**d)
+    np.testing.assert_array_equal(same_cell_patterns(queries, targets, lambda _: None), expected)
+    values = [np.where(file < 0, np.nan, file.astype(float)) for file in (queries, targets)]
+    found = within_patterns(*values, np.zeros(d), lambda _: None)
+    np.testing.assert_array_equal(found, expected)
+
+
+def test_em_finds_the_classes_that_made_the_counts():
+    """Counts that the model itself expects: EM has to give its parameters back."""
+    m, u, prior = np.array([0.95, 0.8, 0.7, 0.9]), np.array([0.1, 0.2, 0.05, 0.3]), 1e-3
+    agrees = np.arange(16)[:, None] >> np.arange(4) & 1
+    match, other = (np.prod(np.where(agrees == 1, p, 1 - p), axis=1) for p in (m, u))
+    counts = np.rint(1e15 * (prior * match + (1 - prior) * other)).astype(np.int64)
+    found = fit_classes(counts, prior, estimate_prior=False)
+    assert found.converged
+    np.testing.assert_allclose(found.m, m, atol=1e-6)
+    np.testing.assert_allclose(found.u, u, atol=1e-6)
+    assert (found.error < 1e-3).all()
+    free = fit_classes(counts, 0.1, estimate_prior=True)
+    assert free.prior == pytest.approx(prior, rel=1e-3)
+
+
+def test_noise_is_linked_and_the_classes_are_those_of_the_true_pairs(linkage):
+    generator = np.random.default_rng(5)
+    original = generator.normal(size=(1500, 6))
+    masked = original + 0.1 * generator.normal(size=original.shape)
+    found = linkage(original, masked, cells=12)
+    assert found.value > 60
+    for j in range(1, 7):
+        assert found.parts[f"m_v{j}"] == pytest.approx(found.parts[f"true_m_v{j}"], abs=0.03)
+        assert found.parts[f"u_v{j}"] == pytest.approx(1 / 12, abs=0.01)
+    assert found.parts["prior"] == 1 / 1500
+    assert not any("identified" in note for note in found.notes)
+
+
+def test_unrelated_files_are_not_identified_and_say_so(linkage):
+    generator = np.random.default_rng(6)
+    original = generator.normal(size=(400, 5))
+    found = linkage(original, generator.normal(size=original.shape))
+    assert any("identified" in note for note in found.notes)
+    assert found.value < 2
+
+
+@pytest.mark.parametrize("known", [1, 2])
+def test_fewer_than_three_variables_are_not_identified(linkage, known):
+    original = np.random.default_rng(7).normal(size=(100, 3))
+    found = linkage(original, original, known=known)
+    assert any("not identified" in note for note in found.notes)
+
+
+def test_variables_that_tell_nothing_are_named(linkage):
+    generator = np.random.default_rng(8)
+    original = generator.normal(size=(80, 5))
+    original[:, 1] = 3.0
+    original[:, 2] = np.nan
+    found = linkage(original, original)
+    assert any("all pairs of records agree or none does: v2, v3" in note for note in found.notes)
+    assert "m_v2" not in found.parts
+    alike = linkage(np.ones((10, 2)), np.ones((10, 2)))
+    assert alike.value == pytest.approx(10)
+    assert linkage(np.ones((1, 2)), np.ones((1, 2))).value == 100
+
+
+def test_dependent_columns_do_not_break_it(linkage, census):
+    found = linkage(census, census, known=["PTOTVAL", "POTHVAL", "PEARNVAL"])
+    assert np.isfinite([found.value, *found.parts.values()]).all()
+
+
+@pytest.mark.parametrize(
+    ("params", "message"),
+    [
+        ({"known": ["v1", "v9"]}, "no variable called 'v9'"),
+        ({"cuts": {"v3": [1.0]}, "known": ["v1"]}, "cuts are declared for v3"),
+        ({"cuts": {"w": [1.0]}}, "no variable called 'w'"),
+    ],
+)
+def test_wrong_variables_are_refused_by_name(linkage, params, message):
+    with pytest.raises(InputError, match=message):
+        linkage(np.eye(3), np.eye(3), **params)
+
+
+def test_pair_by_pair_is_refused_for_many_records(linkage):
+    with pytest.raises(InputError, match="at most 20000"):
+        linkage(np.zeros((20_001, 1)), np.zeros((20_001, 1)), agree="within")
+
+
+@pytest.mark.parametrize(
+    "bad",
+    [{"known": 0}, {"known": 13}, {"cells": 1}, {"tau": 0}, {"prior": 1.0}, {"prior": "free"}, {"cuts": {"a": [2, 1]}}],
+)
+def test_bad_parameters_are_refused(bad):
+    with pytest.raises(ValidationError):
+        ProbabilisticRecordLinkageParams(**bad)
