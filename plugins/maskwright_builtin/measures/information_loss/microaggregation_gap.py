@@ -61,6 +61,9 @@ def microaggregation_gap(
     """
     original, masked = comparison.original_values(), comparison.masked_values()
     n = len(original)
+    empty = np.isnan(original).all(axis=0) & np.isnan(masked).all(axis=0)
+    names = [name for name, gone in zip(comparison.variables, empty, strict=True) if not gone]
+    original, masked = original[:, ~empty], masked[:, ~empty]
     if n > MOST_RECORDS or n < 2 * params.k or np.isnan(original).any() or np.isnan(masked).any():
         why = f"the bound is for 2k to {MOST_RECORDS} records without missing cells in the variables compared"
         return Measurement(float("nan"), notes=(why,))
@@ -77,7 +80,7 @@ def microaggregation_gap(
     refine = find_partition("refine")
     block = Block(
         points, np.zeros(points.shape, dtype=np.bool_),
-        tuple(Variable(name) for name, kept in zip(comparison.variables, varies, strict=True) if kept),
+        tuple(Variable(name) for name, kept in zip(names, varies, strict=True) if kept),
         center=np.zeros(points.shape[1]), scale=np.ones(points.shape[1]),
     )  # fmt: skip
     starts = [refine.cluster(block, params.k, refine.params(seed=seed), rng) for seed in range(STARTS)]
@@ -88,9 +91,11 @@ def microaggregation_gap(
     notes = []
     if found.unfinished:
         notes.append(f"{found.unfinished} searches were cut off: the bound is valid, and could be higher")
-    constant = [name for name, kept in zip(comparison.variables, varies, strict=True) if not kept]
-    if constant:
-        notes.append(f"{', '.join(constant)}: constant, left out")
+    left_out = {
+        "without values": [name for name, gone in zip(comparison.variables, empty, strict=True) if gone],
+        "constant": [name for name, kept in zip(names, varies, strict=True) if not kept],
+    }
+    notes.extend(f"{', '.join(which)}: {why}, left out" for why, which in left_out.items() if which)
     return Measurement(
         # Equal records can be grouped without loss: any loss is then infinitely far above.
         value=100.0 * (error - found.value) / found.value if found.value > 0 else (0.0 if error == 0 else float("nan")),
