@@ -61,7 +61,7 @@ def microaggregation_gap(
     """
     original, masked = comparison.original_values(), comparison.masked_values()
     n = len(original)
-    empty = np.isnan(original).all(axis=0) & np.isnan(masked).all(axis=0)
+    empty = np.asarray(np.isnan(original).all(axis=0) & np.isnan(masked).all(axis=0))
     names = [name for name, gone in zip(comparison.variables, empty, strict=True) if not gone]
     original, masked = original[:, ~empty], masked[:, ~empty]
     if n > MOST_RECORDS or n < 2 * params.k or np.isnan(original).any() or np.isnan(masked).any():
