@@ -122,7 +122,16 @@ def _average(cells: NDArray[np.float64], runs: _Runs, weights: NDArray[np.float6
     return result
 
 
+def _sums_are_exact(cells: NDArray[np.float64], runs: _Runs) -> bool:
+    """Whether all cells are whole numbers so small that no sum of a run is rounded."""
+    largest = float(np.max(np.abs(cells))) * float(runs.lengths.max())
+    return largest <= 2.0**53 and bool(np.all(cells == np.rint(cells)))
+
+
 def _mean(cells: NDArray[np.float64], runs: _Runs, weights: NDArray[np.float64] | None) -> NDArray[np.float64]:
+    if weights is None and _sums_are_exact(cells, runs):
+        # The nearest number to the mean: clusters with equal means get equal numbers, whatever their cells.
+        return np.asarray(np.add.reduceat(cells, runs.starts) / runs.lengths)
     # Differences and sums of huge cells may leave the range of numbers: those clusters are averaged scaled down.
     with np.errstate(over="ignore", invalid="ignore"):
         means = _average(cells, runs, weights)

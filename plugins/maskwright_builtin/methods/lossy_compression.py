@@ -13,8 +13,8 @@ from maskwright import Block, InputError, Masked, Method
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-STRIP = 65_528
-"""Most records of a picture: JPEG counts lines in 16 bits, and codes squares of 8 by 8."""
+STRIP = 65_496
+"""Most records of a picture: libjpeg admits 65 500 lines, and codes squares of 8 by 8."""
 
 WHITE = 255
 
@@ -45,7 +45,7 @@ def protect(block: Block, params: LossyCompressionParams, rng: np.random.Generat
     -------
     Masked
         Each variable is mapped linearly from its range to 0..255 and rounded; records are the lines and variables the
-        columns of an 8-bit grey picture, which Pillow writes as JPEG (in strips of 65 528 records) and reads; values
+        columns of an 8-bit grey picture, which Pillow writes as JPEG (in strips of 65 496 records) and reads; values
         are mapped back, and stay between the smallest and the largest original one. Which values are near each other
         in the picture, and so the result, depends on the order of records and variables. Missing cells stay missing,
         and have the variable's mean in the picture.

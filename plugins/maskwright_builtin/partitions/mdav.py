@@ -2,26 +2,37 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 import numpy as np
+from pydantic import BaseModel, Field
 
-from maskwright import Block, NoParams, Partition, Progress
+from maskwright import Block, Partition, Progress
 from maskwright_builtin.partitions.records import standardised_records
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
-    from pydantic import BaseModel
 
 SLICE = 300_000
 """Leaves scanned in one call of the kernel: a few calls per second."""
 
 
+class MdavParams(BaseModel, extra="forbid", frozen=True):
+    """Parameters of MDAV."""
+
+    last: Literal["farthest", "opposite"] = Field(
+        default="farthest",
+        description="When 2k to 3k - 1 records are left, one of the last two clusters is made around: 'farthest', the "
+        "record farthest from their centroid, as defined; 'opposite', the one farthest from that record, which is what "
+        "some rows of the thesis's tables (DMM) were computed with.",
+    )
+
+
 def cluster(
     block: Block,
     k: int,
-    params: BaseModel,  # noqa: ARG001 - the contract of a partition
-    rng: np.random.Generator,  # noqa: ARG001
+    params: MdavParams,
+    rng: np.random.Generator,  # noqa: ARG001 - the contract of a partition
 ) -> NDArray[np.int64]:
     """Cut the records of a block into clusters by MDAV (maximum distance to average vector).
 
@@ -36,7 +47,7 @@ def cluster(
         Distances are between rows of `Block.standardised`.
     k : int
         Smallest cluster size, >= 1.
-    params : NoParams
+    params : MdavParams
     rng : numpy.random.Generator
         Left alone.
 
@@ -58,12 +69,15 @@ def cluster(
     References
     ----------
     Domingo-Ferrer, J. and Mateo-Sanz, J. M. (2002): Practical data-oriented microaggregation for statistical
-    disclosure control. IEEE Transactions on Knowledge and Data Engineering 14(1), 189-201.
+    disclosure control. IEEE Transactions on Knowledge and Data Engineering 14(1), 189-201; method DMM of Mateo-Sanz's
+    thesis.
     """
-    return mdav_labels(standardised_records(block, k), k, block.progress)
+    return mdav_labels(standardised_records(block, k), k, block.progress, opposite=params.last == "opposite")
 
 
-def mdav_labels(standardised: NDArray[np.float64], k: int, progress: Progress) -> NDArray[np.int64]:
+def mdav_labels(
+    standardised: NDArray[np.float64], k: int, progress: Progress, *, opposite: bool = False
+) -> NDArray[np.int64]:
     """Cut points as `standardised_records` makes them into clusters; labels as `cluster` gives them."""
     # The compiler takes half a second to import: not before it is needed.
     from maskwright_builtin.partitions import mdav_kernel as kernel
@@ -93,6 +107,8 @@ def mdav_labels(standardised: NDArray[np.float64], k: int, progress: Progress) -
             break
     if remaining >= 2 * k:
         farthest, _, _ = find_farthest(standardised, sums[0] / remaining, leaves, work)
+        if opposite:
+            farthest, _, _ = find_farthest(standardised, standardised[farthest], leaves, work)
         kernel.take_cluster(standardised, farthest, label, labels, sums, leaves, work)
         label += 1
     labels[labels < 0] = label
@@ -103,7 +119,7 @@ def mdav_labels(standardised: NDArray[np.float64], k: int, progress: Progress) -
 MDAV = Partition(
     name="mdav",
     cluster=cluster,
-    params=NoParams,
+    params=MdavParams,
     deterministic=True,
     reference="Domingo-Ferrer and Mateo-Sanz (2002), IEEE Trans. Knowl. Data Eng. 14(1), 189-201",
     summary="Clusters of k records around the record farthest from the mean and the one farthest from it, exactly.",
