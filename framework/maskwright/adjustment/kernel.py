@@ -19,7 +19,9 @@ SOLVED = 0
 INFEASIBLE = 1
 STALLED = 2
 
-_TOLERANCE = 1e-12
+# Relative to the largest term: what counts as violated, and what a constraint that depends on active ones may miss.
+_TOLERANCE = 2e-14
+_ALLOWED = 1e-12
 _DEPENDENT = 1e-20
 
 
@@ -66,6 +68,32 @@ def _multipliers(triangle, active, result):  # type: ignore[no-untyped-def]
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
+def _refine(point, equal, equal_bound, own, own_bound, below, below_bound, active_set):  # type: ignore[no-untyped-def]
+    """Put the point exactly onto its active constraints: the steps that led there have left rounding errors."""
+    active, basis, triangle, chosen, residual = active_set
+    shared = equal.shape[0]
+    for row in range(active):
+        number = chosen[row]
+        if number >= 0:
+            normal, bound, sign = below[number], below_bound[number], -1.0
+        elif -1 - number < shared:
+            normal, bound, sign = equal[-1 - number], equal_bound[-1 - number], 1.0
+        else:
+            normal, bound, sign = own[-1 - number - shared], own_bound[-1 - number - shared], 1.0
+        gap = -bound
+        for column in range(point.shape[0]):
+            gap += normal[column] * point[column]
+        gap *= sign
+        # The normals are the columns of basis' * triangle: solve triangle' * residual = gaps on the way.
+        for other in range(row):
+            gap -= triangle[other, row] * residual[other]
+        residual[row] = gap / triangle[row, row]
+    for row in range(active):
+        for column in range(point.shape[0]):
+            point[column] -= residual[row] * basis[row, column]
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
 def _project_one(point, equal, equal_bound, own, own_bound, below, below_bound, work):  # type: ignore[no-untyped-def]
     """Project one point in place; see `project_points`."""
     dimension = point.shape[0]
@@ -94,13 +122,13 @@ def _project_one(point, equal, equal_bound, own, own_bound, below, below_bound, 
         for column in range(dimension):
             point[column] -= gap / squared * basis[active, column]
         _accept(squared, basis, triangle, active)
-        chosen[active] = -1
+        chosen[active] = -1 - number
         dual[active] = 0.0
         active += 1
     for number in range(limits):
         in_use[number] = False
     for _ in range(20 * (limits + dimension) + 20):
-        worst, worst_gap = -1, 0.0
+        worst, worst_gap, worst_size = -1, 0.0, 0.0
         for number in range(limits):
             if in_use[number] or np.isnan(below_bound[number]):
                 continue
@@ -111,8 +139,10 @@ def _project_one(point, equal, equal_bound, own, own_bound, below, below_bound, 
                 gap -= term
                 size = max(size, abs(term))
             if gap < -_TOLERANCE * (1.0 + size) and gap < worst_gap:
-                worst, worst_gap = number, gap
+                worst, worst_gap, worst_size = number, gap, size
         if worst < 0:
+            active_set = (active, basis, triangle, chosen, step)
+            _refine(point, equal, equal_bound, own, own_bound, below, below_bound, active_set)
             return SOLVED
         own_dual = 0.0
         gap = worst_gap
@@ -141,7 +171,11 @@ def _project_one(point, equal, equal_bound, own, own_bound, below, below_bound, 
             if active < dimension and squared > _DEPENDENT * length:
                 primal_step = -gap / squared
             if np.isinf(dual_step) and np.isinf(primal_step):
-                return INFEASIBLE
+                if -gap > _ALLOWED * (1.0 + worst_size):
+                    return INFEASIBLE
+                # Rounding errors of the active constraints that it depends on.
+                in_use[worst] = True
+                break
             taken = min(dual_step, primal_step)
             for row in range(active):
                 dual[row] -= taken * step[row]

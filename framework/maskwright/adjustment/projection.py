@@ -26,7 +26,7 @@ from maskwright.edits.edit import EditSet
 from maskwright.errors import InputError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from numpy.typing import NDArray
 
@@ -37,6 +37,8 @@ MOST_COMBINATIONS = 64
 MOST_WAYS = 256
 NEAREST_MEMBERS = 3
 _TANGENTS = 60
+# A margin of 1 for numbers without a grid, relative to the largest term: beyond what projecting leaves in binary64.
+_SLACK = 2e-12
 
 
 def nearest_feasible(
@@ -56,7 +58,8 @@ def nearest_feasible(
     index : ndarray of shape (m,)
         Their row numbers.
     margin : float
-        Inequalities are tightened by this many grid steps of each of their variables, so that rounding has room.
+        Inequalities are tightened by this many grid steps of each of their variables, so that rounding has room; by
+        as many times 2e-12 of a standard deviation and of their largest term where a variable has no grid.
     members : int
         How many nearest members of each finite set are tried.
 
@@ -195,7 +198,7 @@ def _project(
         normals, bounds = np.zeros((len(moving), len(products), len(scale))), np.zeros((len(moving), len(products)))
         for number, product in enumerate(products):
             once = bound_once[moving, number]
-            _tangent(product, fetch, system.position, normals[:, number], bounds[:, number], once)
+            _tangent(product, fetch, system, normals[:, number], bounds[:, number], once, margin)
             bound_once[moving, number] = once
         after = target[moving].copy()
         reached = np.zeros(len(moving), dtype=np.int8)
@@ -231,6 +234,8 @@ def _matrices(
     """Normals in standardised coordinates, of length 1, and the bounds of each row."""
     normals: dict[str, list[NDArray[np.float64]]] = {"==": [], "<=": []}
     bounds: dict[str, list[NDArray[np.float64]]] = {"==": [], "<=": []}
+    # Equalities carry the rounding errors of a row's largest number into its small ones.
+    largest = 1e-3 * np.nan_to_num(np.abs(values / system.scale)).max(axis=1, initial=0.0)
     for stated in alternative.linear:
         linear = closed_on_grid(stated, system.decimals)
         normal = np.zeros(len(system.scale))
@@ -248,6 +253,9 @@ def _matrices(
         length = float(np.sqrt(np.sum(normal**2)))
         if length == 0:
             continue
+        if margin and linear.relation == "<=" and _lacks_grid(system, (name for name, _ in linear.coefficients)):
+            terms = np.nan_to_num(np.abs(normal * values / system.scale)).max(axis=1)
+            bound = bound - margin * _SLACK * (length + np.abs(bound) + terms + length * largest)
         normals[linear.relation].append(normal / length)
         bounds[linear.relation].append(bound / length)
     shape, rows = (0, len(system.scale)), len(values)
@@ -257,6 +265,10 @@ def _matrices(
         np.array(normals["<="]) if normals["<="] else np.zeros(shape),
         np.stack(bounds["<="], axis=1) if bounds["<="] else np.zeros((rows, 0)),
     )
+
+
+def _lacks_grid(system: System, names: Iterable[str]) -> bool:
+    return any(name in system.position and system.decimals.get(name) is None for name in names)
 
 
 def _member_equalities(
@@ -277,16 +289,21 @@ def _member_equalities(
 def _tangent(
     curved: PolynomialConstraint,
     fetch: Fetch,
-    position: Mapping[str, int],
+    system: System,
     normal: NDArray[np.float64],
     bound: NDArray[np.float64],
     once: NDArray[np.bool_],
+    margin: float,
 ) -> None:
     """Write the tangent at the current points; NaN bound where the constraint does not bind or is not defined."""
-    value, _ = curved.evaluate(fetch)
+    position = system.position
+    value, size = curved.evaluate(fetch)
+    names = {name for _, monomial in curved.terms for name, _ in monomial}
+    if margin and curved.relation != "==" and _lacks_grid(system, names):
+        value = value + margin * _SLACK * size
     curved.gradient(fetch, position, normal)
     bound[:] = -value
-    for name in {name for _, monomial in curved.terms for name, _ in monomial if name in position}:
+    for name in sorted(names & position.keys()):
         bound += normal[:, position[name]] * fetch(name)
     length = np.sqrt(np.sum(normal**2, axis=1))
     binding = (length > 0) & np.isfinite(length) & np.isfinite(bound)

@@ -19,7 +19,7 @@ from maskwright.data.number_text import libxml2_numbers
 from maskwright.edits.binary64 import evaluate_binary64, evaluate_xpath
 from maskwright.edits.check import evaluate
 from maskwright.edits.exact import evaluate_exact
-from maskwright.edits.expression import Arithmetic, Expression, Number, children, variable_names
+from maskwright.edits.expression import Arithmetic, Comparison, Expression, Number, children, variable_names
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -62,11 +62,13 @@ class Rows:
         """Whether rows `index`, holding `values` (shape (m, q)), satisfy an edit as every validator will see it.
 
         A rule has to hold in decimal arithmetic and in binary64, one in XPath also as libxml2 reads numbers. An edit
-        that is unknown because a cell is missing is not violated.
+        that is unknown because a cell is missing is not violated. Between numbers without a grid, few equalities can
+        hold in binary64: they may miss as much as validation allows; inequalities may not.
         """
         places = [variable.decimals for variable in self.variables if variable.name in edit.variables]
         # Sums of whole numbers are exact in binary64, so there the two arithmetics cannot differ.
-        both = None not in places and (any(places) or not _sums_whole_numbers(edit))
+        same = not any(places) and _sums_whole_numbers(edit)
+        both = not _has_equality(edit) if None in places else not same
 
         def judge(columns: Columns) -> NDArray[np.bool_]:
             verdict = evaluate(edit, columns, self.domain)
@@ -173,6 +175,17 @@ def _literals_as_libxml2(expression: Expression) -> Expression:
 
     rewritten: Expression = read(expression)
     return rewritten
+
+
+@lru_cache(maxsize=1024)
+def _has_equality(edit: Edit) -> bool:
+    stack: list[Expression] = [edit.expression]
+    while stack:
+        node = stack.pop()
+        if isinstance(node, Comparison) and node.operator in ("==", "!="):
+            return True
+        stack.extend(children(node))
+    return False
 
 
 @lru_cache(maxsize=1024)
