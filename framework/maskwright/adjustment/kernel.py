@@ -19,8 +19,10 @@ SOLVED = 0
 INFEASIBLE = 1
 STALLED = 2
 
-# Relative to the largest term: what counts as violated, and what a constraint that depends on active ones may miss.
-_TOLERANCE = 2e-14
+# Relative to the largest term: what counts as violated, first and on refined points, and what a constraint that
+# depends on active ones may miss.
+_TOLERANCE = 1e-12
+_FINEST = 5e-16
 _ALLOWED = 1e-12
 _DEPENDENT = 1e-20
 
@@ -97,7 +99,7 @@ def _refine(point, equal, equal_bound, own, own_bound, below, below_bound, activ
 def _project_one(point, equal, equal_bound, own, own_bound, below, below_bound, work):  # type: ignore[no-untyped-def]
     """Project one point in place; see `project_points`."""
     dimension = point.shape[0]
-    basis, triangle, chosen, dual, step, in_use = work
+    basis, triangle, chosen, dual, step, in_use, count, columns = work
     shared = equal.shape[0]
     fixed = shared + own.shape[0]
     limits = below.shape[0]
@@ -127,6 +129,7 @@ def _project_one(point, equal, equal_bound, own, own_bound, below, below_bound, 
         active += 1
     for number in range(limits):
         in_use[number] = False
+    tolerance = _TOLERANCE
     for _ in range(20 * (limits + dimension) + 20):
         worst, worst_gap, worst_size = -1, 0.0, 0.0
         for number in range(limits):
@@ -134,16 +137,19 @@ def _project_one(point, equal, equal_bound, own, own_bound, below, below_bound, 
                 continue
             gap = below_bound[number]
             size = abs(gap)
-            for column in range(dimension):
-                term = below[number, column] * point[column]
+            for place in range(count[number]):
+                term = below[number, columns[number, place]] * point[columns[number, place]]
                 gap -= term
                 size = max(size, abs(term))
-            if gap < -_TOLERANCE * (1.0 + size) and gap < worst_gap:
+            if gap < -tolerance * (1.0 + size) and gap < worst_gap:
                 worst, worst_gap, worst_size = number, gap, size
         if worst < 0:
             active_set = (active, basis, triangle, chosen, step)
             _refine(point, equal, equal_bound, own, own_bound, below, below_bound, active_set)
-            return SOLVED
+            if tolerance == _FINEST:
+                return SOLVED
+            tolerance = _FINEST
+            continue
         own_dual = 0.0
         gap = worst_gap
         length = 0.0
@@ -193,7 +199,7 @@ def _project_one(point, equal, equal_bound, own, own_bound, below, below_bound, 
             gap += taken * squared if not np.isinf(primal_step) else 0.0
             in_use[chosen[leaving]] = False
             active = _drop(leaving, active, basis, triangle, chosen, dual)
-    return STALLED
+    return SOLVED if tolerance == _FINEST else STALLED
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
@@ -232,7 +238,16 @@ def _project_all(points, equal, equal_bound, own, own_bound, below, below_bound,
         np.empty(room),
         np.empty(room),
         np.zeros(below.shape[0], np.bool_),
+        np.zeros(below.shape[0], np.int64),
+        np.empty(below.shape, np.int64),
     )
+    # Most normals have one or a few nonzero coordinates.
+    count, columns = work[-2], work[-1]
+    for number in range(below.shape[0]):
+        for column in range(dimension):
+            if below[number, column] != 0.0:
+                columns[number, count[number]] = column
+                count[number] += 1
     point = np.empty(dimension)
     for row in range(points.shape[0]):
         # Cell by cell: copying a row whole makes Numba compile three seconds of code that words an error about shapes.
