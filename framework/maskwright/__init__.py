@@ -49,6 +49,8 @@ if TYPE_CHECKING:
     from maskwright.errors import ThresholdMissed as ThresholdMissed
     from maskwright.experiments.compare import Compared as Compared
     from maskwright.experiments.compare import compare as compare
+    from maskwright.experiments.tune import Tuned as Tuned
+    from maskwright.experiments.tune import tune as tune
     from maskwright.localisation.localize import Localisation as Localisation
     from maskwright.pipeline_run import RunResult as RunResult
     from maskwright.pipeline_run import run as run
@@ -129,6 +131,8 @@ _HOME = {
     "suggest": "maskwright.api",
     "Suggestions": "maskwright.suggestions.model",
     "ThresholdMissed": "maskwright.errors",
+    "tune": "maskwright.experiments.tune",
+    "Tuned": "maskwright.experiments.tune",
     "validate": "maskwright.api",
     "Variable": "maskwright.data.variable",
     "write_numbers": "maskwright.data.number_text",

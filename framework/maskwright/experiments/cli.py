@@ -26,6 +26,8 @@ def add_comparing(
     compare.add_argument("--choose", metavar="CELL", help="write the pipeline file of this cell, ready to run")
     compare.add_argument("--fresh", action="store_true", help="compute everything again, whatever was kept")
     _experiment_arguments(compare, with_json)
+    tune = add("tune", _tune, "Search settings beyond an experiment's grid: smallest score, or loss under a risk.")
+    _experiment_arguments(tune, with_json)
 
 
 def _experiment_arguments(sub: argparse.ArgumentParser, with_json: Callable[[argparse.ArgumentParser], None]) -> None:
@@ -48,6 +50,19 @@ def _compare(chosen: argparse.Namespace) -> int:
     print(f"{compared.computed} run(s) were computed, {compared.cached} were known. Results: {compared.folder}")
     if pipeline is not None:
         print(f"Next: maskwright run {pipeline}")
+    return EXIT_FINE
+
+
+def _tune(chosen: argparse.Namespace) -> int:
+    from maskwright.experiments.tune import aim_text, tune
+
+    _check_workers(chosen.workers)
+    tuned = tune(chosen.experiment, workers=chosen.workers, reporter=_reporter(chosen))
+    if chosen.json:
+        _print_json(tuned.to_json())
+    else:
+        print(aim_text(tuned), end="")
+        print(f"Next: maskwright run {tuned.pipeline}")
     return EXIT_FINE
 
 

@@ -247,7 +247,7 @@ def results_of(
             tasks.append(task_of(cell.family_index, cell.edits, dict(cell.values), seed, missing))
     results = [dict(each) for each in known]
     open_tasks = [position for position, task in enumerate(tasks) if task["measures"]]
-    hands = Crew(described, _workers(described, workers, len(open_tasks))) if crew is None else crew
+    hands = Crew(described, workers_of(described, workers, len(open_tasks))) if crew is None else crew
     names = list(masked)
     try:
         with stage(told, f"Comparing {len(cells)} cells") as progress:
@@ -285,7 +285,8 @@ def _labelled(result: dict[str, Any], labels: Mapping[str, str]) -> dict[str, An
     return {**result, "measures": {label: result["measures"][key] for label, key in labels.items()}}
 
 
-def _workers(described: Experiment, asked: int | None, tasks: int) -> int:
+def workers_of(described: Experiment, asked: int | None, tasks: int) -> int:
+    """Processes for so many tasks: as asked, as the file says, or one for each processor."""
     chosen = asked or described.settings.execution.workers or processors()
     return max(1, min(chosen, tasks))
 
