@@ -9,9 +9,11 @@ from pathlib import Path
 import pytest
 
 import maskwright
+import maskwright as mw
 from maskwright.cli import main
 from maskwright.pipeline.file_model import PipelineFile
 from maskwright.pipeline.resolve import read_pipeline
+from maskwright.plugins.registry import plugins as registered
 
 ROOT = Path(__file__).parents[2]
 README = ROOT / "README.md"
@@ -77,14 +79,25 @@ def test_every_command_line_shown_is_one_the_parser_takes(document: str, capsys:
                 assert option in help_of(words[1], capsys), line
 
 
-def test_every_pipeline_shown_is_a_pipeline(tmp_path: Path) -> None:
+def test_every_file_shown_is_a_pipeline_or_a_file_of_edits(tmp_path: Path) -> None:
     (tmp_path / "census.xml").write_text("<Records/>", encoding="utf-8")
     (tmp_path / "census.sch").write_text("<schema/>", encoding="utf-8")
-    pipelines = blocks("README.md", "yaml")
-    assert pipelines
-    for text in pipelines:
-        (tmp_path / "pipeline.yaml").write_text(text, encoding="utf-8")
-        assert read_pipeline(tmp_path / "pipeline.yaml", {}).seed == 42
+    files = blocks("README.md", "yaml")
+    pipelines = [text for text in files if "protect:" in text]
+    assert 0 < len(pipelines) < len(files)
+    for text in files:
+        (tmp_path / "shown.yaml").write_text(text, encoding="utf-8")
+        if text in pipelines:
+            assert read_pipeline(tmp_path / "shown.yaml", {}).seed == 42
+        else:
+            assert len(mw.read_edits(tmp_path / "shown.yaml")) == text.count("\n  - ")
+
+
+def test_every_built_in_plugin_to_choose_is_named() -> None:
+    text = README.read_text(encoding="utf-8")
+    for info in registered().infos:
+        if info.distribution == "maskwright" and info.kind in ("method", "measure", "partition"):
+            assert f"`{info.name}`" in text, f"README.md does not name the {info.kind} {info.name}"
 
 
 def test_every_key_of_a_pipeline_is_explained() -> None:
