@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import TYPE_CHECKING, NamedTuple, NoReturn, cast
+from typing import TYPE_CHECKING, NamedTuple, cast
 
 from maskwright.edits.expression import (
     And,
@@ -30,6 +30,7 @@ from maskwright.edits.expression import (
     children,
 )
 from maskwright.edits.schematron_options import SchematronOptions
+from maskwright.edits.xpath_refusals import DOMAIN_HINT, Refusals
 from maskwright.edits.xpath_tokens import Token, tokens_of
 from maskwright.errors import EditError, Place, Problem, unknown_name
 
@@ -37,27 +38,12 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
 LARGEST_TREE = 10_000
-LONGEST_SHOWN = 500
 LONGEST_NUMBER = 300  # digits: beyond, a literal may leave the range of binary64
 
 _PRECEDENCE = {
     "or": 1, "and": 2, "=": 3, "!=": 3, "<": 4, "<=": 4, ">": 4, ">=": 4, "+": 5, "-": 5, "*": 6, "div": 6, "mod": 6,
 }  # fmt: skip
 _CONVERSIONS = frozenset({"number", "string", "normalize-space", "boolean", "floor", "ceiling", "round"})
-_OTHER_XPATH_1 = (
-    "position last count id local-name namespace-uri name concat starts-with contains substring-before "
-    "substring-after substring string-length translate lang sum document key current generate-id "
-    "format-number unparsed-entity-uri system-property element-available function-available"
-)
-_NODE_TESTS = frozenset({"text", "node", "comment", "processing-instruction"})
-_LATER_OPERATORS = (
-    "eq ne lt le gt ge is to idiv union intersect except instance castable cast treat return then else satisfies"
-)
-_UNDERSTOOD = (
-    "understood are child elements by name, numbers, strings, + - * div mod, comparisons, and, or, not(), true(), "
-    "false(), number(), string(), normalize-space(), boolean(), floor(), ceiling(), round(), and let variables"
-)
-_DOMAIN_HINT = "to require that a value occurs in the original file, write the edit in YAML: town in original"
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,7 +110,7 @@ def parse_xpath(
     """
     tree = parse_value(text, place, variables, limits)
     if isinstance(tree, OriginalNodes):
-        raise EditError(Problem("a document is no condition on a record", place, _DOMAIN_HINT))
+        raise EditError(Problem("a document is no condition on a record", place, DOMAIN_HINT))
     return tree
 
 
@@ -146,23 +132,24 @@ class _Parser:
         variables: Mapping[str, Expression | OriginalNodes],
         limits: SchematronOptions,
     ) -> None:
-        self._text = text
-        self._place = place
+        self._refuse = Refusals(text, place, limits.max_nesting)
         self._variables = variables
         self._limits = limits
         self._substituted: dict[str, _Grown] = {}
         self._level = 0
         self._next = 0
         if len(text) > limits.max_expression:
-            self._fail(f"this expression has {len(text):,} characters; at most {limits.max_expression:,} are read")
-        self._tokens = tokens_of(text, self._fail)
+            self._refuse.fail(
+                f"this expression has {len(text):,} characters; at most {limits.max_expression:,} are read"
+            )
+        self._tokens = tokens_of(text, self._refuse.fail)
 
     def parse(self) -> Expression | OriginalNodes:
         if self._tokens[0].kind == "end":
-            self._fail("this expression is empty")
+            self._refuse.fail("this expression is empty")
         tree = self._expression(1).tree
         if self._next != len(self._tokens) - 1:
-            self._refuse_operator()
+            self._refuse.operator(self._token)
         return tree
 
     @property
@@ -179,7 +166,7 @@ class _Parser:
 
     def _expect(self, text: str) -> None:
         if not self._is_sign(text):
-            self._refuse_operator(f"expected {text!r}")
+            self._refuse.operator(self._token, f"expected {text!r}")
         self._advance()
 
     # Precedence climbing: one Python frame for each operator level that is in fact used, so 200 levels of nesting
@@ -187,7 +174,7 @@ class _Parser:
     def _expression(self, lowest: int) -> _Grown:
         self._level += 1
         if self._level > self._limits.max_nesting:
-            self._too_deep()
+            self._refuse.too_deep()
         left = self._unary()
         while True:
             # XPath 1.0 section 3.7: after an operand, `and`, `or`, `div`, `mod` and `*` are operators, never names.
@@ -217,7 +204,9 @@ class _Parser:
             case "number":
                 self._advance()
                 if len(token.text) > LONGEST_NUMBER:
-                    self._fail(f"the number at character {token.start + 1} has more than {LONGEST_NUMBER} digits")
+                    self._refuse.fail(
+                        f"the number at character {token.start + 1} has more than {LONGEST_NUMBER} digits"
+                    )
                 grown = _Grown(Number(Fraction(token.text.removesuffix("."))), 1, 1)
             case "string":
                 self._advance()
@@ -234,26 +223,26 @@ class _Parser:
             case "sign" if token.text == "." and self._tokens[self._next + 1].text == "/":
                 self._next += 2
                 if self._token.kind != "name" or self._tokens[self._next + 1].text == "(":
-                    self._unsupported("a path that goes anywhere but to a child element", token)
+                    self._refuse.unsupported("a path that goes anywhere but to a child element", token)
                 grown = self._child()
             case _:
-                self._refuse_operand()
+                self._refuse.operand(self._token)
         if isinstance(grown.tree, OriginalNodes):
             grown = self._steps(grown)
-        self._refuse_path()
+        self._refuse.path(self._token)
         return grown
 
     def _child(self) -> _Grown:
         token = self._advance()
         if self._is_sign("::"):
             if token.text != "child":
-                self._unsupported(f"the axis {token.text}::", token)
+                self._refuse.unsupported(f"the axis {token.text}::", token)
             self._advance()
             token = self._advance()
             if token.kind != "name" or self._is_sign("("):
-                self._unsupported("a step that names no child element", token)
+                self._refuse.unsupported("a step that names no child element", token)
         if ":" in token.text:
-            self._unsupported(f"the namespace prefix in {token.text}", token)
+            self._refuse.unsupported(f"the namespace prefix in {token.text}", token)
         return _Grown(Variable(token.text), 1, 1)
 
     def _call(self) -> _Grown:
@@ -269,9 +258,9 @@ class _Parser:
             self._advance()
             return self._index_of()
         if name not in _CONVERSIONS and name != "not":
-            self._refuse_function(token)
+            self._refuse.function(token)
         if self._is_sign(")"):
-            self._unsupported(f"{name}() without an argument", token)
+            self._refuse.unsupported(f"{name}() without an argument", token)
         argument = self._expression(1)
         self._expect(")")
         self._check_of_record(argument)
@@ -280,7 +269,7 @@ class _Parser:
     def _document(self) -> _Grown:
         """``document('name')``: the name of the file is a convention, the person says which file it is."""
         if self._token.kind != "string":
-            self._unsupported("a document whose name is not written out", self._token, _DOMAIN_HINT)
+            self._refuse.unsupported("a document whose name is not written out", self._token, DOMAIN_HINT)
         self._advance()
         self._expect(")")
         return _Grown(OriginalNodes(), 1, 1)
@@ -299,8 +288,8 @@ class _Parser:
         if isinstance(nodes.tree, OriginalNodes) and nodes.tree.column is not None:
             if value.tree == Variable(nodes.tree.column):
                 return _Grown(InOriginal((nodes.tree.column,)), 1, 1)
-            self._unsupported("a comparison with another column of the original file", token, _DOMAIN_HINT)
-        return self._unsupported("this use of another document", token, _DOMAIN_HINT)
+            self._refuse.unsupported("a comparison with another column of the original file", token, DOMAIN_HINT)
+        return self._refuse.unsupported("this use of another document", token, DOMAIN_HINT)
 
     def _steps(self, grown: _Grown) -> _Grown:
         """Path from the original file down to a column."""
@@ -308,17 +297,17 @@ class _Parser:
             self._advance()
             token = self._advance()
             if token.kind != "name" or ":" in token.text or self._token.text in ("(", "::"):
-                self._unsupported("a path in the original file that is not of names", token, _DOMAIN_HINT)
+                self._refuse.unsupported("a path in the original file that is not of names", token, DOMAIN_HINT)
             grown = _Grown(OriginalNodes(token.text), 1, 1)
         return grown
 
     def _check_of_record(self, *operands: _Grown) -> None:
         if any(isinstance(operand.tree, OriginalNodes) for operand in operands):
-            self._unsupported("this use of another document", self._token, _DOMAIN_HINT)
+            self._refuse.unsupported("this use of another document", self._token, DOMAIN_HINT)
 
     def _substitute(self, name: str) -> _Grown:
         if name not in self._variables:
-            self._fail(unknown_name("let variable", name, self._variables))
+            self._refuse.fail(unknown_name("let variable", name, self._variables))
         if name not in self._substituted:
             tree = self._variables[name]
             self._substituted[name] = _Grown(tree, 1, 1) if isinstance(tree, OriginalNodes) else _measured(tree)
@@ -351,75 +340,12 @@ class _Parser:
 
     def _checked(self, grown: _Grown) -> _Grown:
         if grown.depth > self._limits.max_nesting:
-            self._too_deep()
+            self._refuse.too_deep()
         if grown.size > LARGEST_TREE:
-            self._fail(f"with its let variables written out, this expression has more than {LARGEST_TREE:,} terms")
+            self._refuse.fail(
+                f"with its let variables written out, this expression has more than {LARGEST_TREE:,} terms"
+            )
         return grown
-
-    def _refuse_path(self) -> None:
-        token = self._token
-        if token.kind != "sign":
-            return
-        match token.text:
-            case "/" | "//":
-                self._unsupported("a path of more than one step", token)
-            case "[":
-                self._unsupported("a predicate in square brackets", token)
-            case "|":
-                self._unsupported("the union operator |", token)
-
-    def _refuse_operand(self) -> NoReturn:
-        token = self._token
-        named = {
-            "@": "an attribute (@)",
-            "..": "the parent element (..)",
-            ".": "the record as a whole (.)",
-            "/": "an absolute path",
-            "//": "the descendant path //",
-            "*": "the wildcard *",
-        }
-        if token.kind == "sign" and token.text in named:
-            self._unsupported(named[token.text], token)
-        found = repr(token.text) if token.text else "the end"
-        self._fail(f"expected a variable, number, string or function, found {found}{self._at(token)}")
-
-    def _refuse_operator(self, expected: str = "expected an operator") -> NoReturn:
-        token = self._token
-        if token.kind == "name" and token.text in _LATER_OPERATORS.split():
-            self._unsupported(f"the operator {token.text!r} of XPath 2.0", token)
-        if token.kind == "sign" and token.text == ",":
-            self._unsupported("a list of arguments or a sequence (,)", token)
-        found = repr(token.text) if token.text else "the end"
-        self._fail(f"{expected}, found {found}{self._at(token)}")
-
-    def _refuse_function(self, token: Token) -> NoReturn:
-        name = token.text
-        if name in _NODE_TESTS:
-            self._unsupported(f"the node test {name}()", token)
-        hint = _DOMAIN_HINT if name in ("document", "doc", "index-of") else _UNDERSTOOD
-        if name in _OTHER_XPATH_1.split():
-            self._unsupported(f"the function {name}()", token, hint)
-        self._fail(f"XPath 1.0 has no function {name}(){self._at(token)}", hint)
-
-    def _unsupported(self, construct: str, token: Token, hint: str = _UNDERSTOOD) -> NoReturn:
-        self._fail(f"{construct} is outside the understood subset of XPath 1.0{self._at(token)}", hint)
-
-    def _too_deep(self) -> NoReturn:
-        self._fail(
-            f"this expression is nested more than {self._limits.max_nesting} levels deep",
-            "split it into several asserts, or a long sum into bracketed sums",
-        )
-
-    @staticmethod
-    def _at(token: Token) -> str:
-        return f" (at character {token.start + 1})" if token.text else ""
-
-    def _fail(self, message: str, hint: str | None = None) -> NoReturn:
-        place = self._place or Place()
-        text = " ".join(self._text[: 20 * LONGEST_SHOWN].split())
-        if len(text) > LONGEST_SHOWN:
-            text = f"{text[:LONGEST_SHOWN]} ..."
-        raise EditError(Problem(message, Place(place.file, place.line, None, text), hint))
 
 
 def _measured(tree: Expression) -> _Grown:
