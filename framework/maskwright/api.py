@@ -18,16 +18,15 @@ from maskwright.errors import EditViolation, InputError, Problem
 from maskwright.execution.local import Execution
 from maskwright.localisation import localize as localisation
 from maskwright.masking import mask
-from maskwright.measuring import Request, compute_measures
+from maskwright.measuring import compute_measures
 from maskwright.notices import about_edits, about_publication, refuse_arithmetic_on_text
 from maskwright.pairing import paired
-from maskwright.planning.model import StepRequest
-from maskwright.planning.params import PlanningParams
 from maskwright.planning.plan import make_plan
 from maskwright.plugins.parameters import checked_params
-from maskwright.plugins.registry import find_edit_reader, find_measure, find_method, find_source
+from maskwright.plugins.registry import find_edit_reader, find_source
 from maskwright.progress import Quiet, Reporter, silent
 from maskwright.randomness import fresh_seed
+from maskwright.requested import MeasureNames, measure_requests, step_request
 from maskwright.rules import applicable, declared_bounds, refuse_contradictions, refuse_identifiers
 from maskwright.suggestions.suggest import suggest as suggest_rules
 from maskwright.validation import check_dataset
@@ -46,7 +45,6 @@ if TYPE_CHECKING:
     AnyData = TypeVar("AnyData", Dataset, pd.DataFrame)
 
 Declarations = Mapping[str, Mapping[str, object] | VariableDeclaration]
-MeasureNames = Sequence[str | Mapping[str, Mapping[str, object]]]
 
 
 def read(
@@ -223,31 +221,6 @@ def _tell(told: Reporter, arrival: Outcome, original: Dataset, plan: Plan) -> No
         told.notice(warning)
 
 
-def step_request(
-    method: str,
-    params: Mapping[str, object],
-    variables: Sequence[str] | None = None,
-    groups: Sequence[Sequence[str]] = (),
-) -> StepRequest:
-    """Step of a plan: parameters are split between the method and the planner.
-
-    Raises
-    ------
-    PluginError, InputError
-        Unknown method or parameter, value out of range.
-    """
-    plugin = find_method(method)
-    for_planner = {name: value for name, value in params.items() if name in PlanningParams.model_fields}
-    for_method = {name: value for name, value in params.items() if name not in for_planner}
-    return StepRequest(
-        plugin,
-        checked_params(plugin.params, for_method, f"parameters of {method}", PlanningParams.model_fields),
-        PlanningParams.model_validate(for_planner),
-        None if variables is None else tuple(variables),
-        tuple(tuple(group) for group in groups),
-    )
-
-
 def validate(
     data: Data, edits: EditSet | Sequence[object], *, original: Data | None = None, declared: Declarations | None = None
 ) -> Outcome:
@@ -375,29 +348,6 @@ def measure(
         before, after = paired(before, after, key)
     requests = measure_requests(measures)
     return compute_measures(requests, before, after, _edits(edits), {}, seed, reporter or Quiet(), variables)
-
-
-def measure_requests(measures: MeasureNames) -> list[Request]:
-    """Measures by name, with parameters checked.
-
-    Raises
-    ------
-    PluginError, InputError
-        Unknown measure or parameter; two measures under one label.
-    """
-    requests: list[Request] = []
-    for each in measures:
-        named = {each: {}} if isinstance(each, str) else each
-        for name, stated in named.items():
-            params = dict(stated or {})
-            label = str(params.pop("as", name))
-            plugin = find_measure(name)
-            requests.append(Request(label, plugin, checked_params(plugin.params, params, f"parameters of {name}")))
-    labels = [request.label for request in requests]
-    for label in labels:
-        if labels.count(label) > 1:
-            raise InputError(f"two measures are reported as {label!r}; name one with 'as'")
-    return requests
 
 
 def _dataset(data: Data, declared: Declarations | None = None) -> Dataset:

@@ -251,7 +251,7 @@ def _validate(chosen: argparse.Namespace) -> int:
 
         leave_pandas_out()
     from maskwright.file_commands import validate_file
-    from maskwright.reporting.terminal import print_outcome
+    from maskwright.reporting.edit_tables import print_outcome
 
     outcome = validate_file(
         chosen.data, chosen.edits, record=chosen.record, original=chosen.original, svrl=chosen.svrl,
@@ -294,7 +294,7 @@ def _measure(chosen: argparse.Namespace) -> int:
 
 def _edits(chosen: argparse.Namespace) -> int:
     from maskwright.file_commands import convert_rules, describe_edits
-    from maskwright.reporting.terminal import print_edits
+    from maskwright.reporting.edit_tables import print_edits
 
     if chosen.suggest:
         return _suggest(chosen)
@@ -338,7 +338,7 @@ def _suggest(chosen: argparse.Namespace) -> int:
 
 
 def _localize(chosen: argparse.Namespace) -> int:
-    from maskwright.reporting.terminal import print_localisation
+    from maskwright.reporting.edit_tables import print_localisation
     from maskwright.rule_commands import localize_file
 
     found = localize_file(

@@ -109,9 +109,9 @@ def measure_files(
     reporter: Reporter,
 ) -> dict[str, dict[str, Any]]:
     """Measure a masked file against its original; returns label to plain measurement."""
-    from maskwright.api import measure_requests
     from maskwright.measuring import compute_measures, measurement_json
     from maskwright.pairing import paired
+    from maskwright.requested import measure_requests
 
     wanted: dict[str, dict[str, object]] = {
         name: {} for name in (measures or ("pil", "sse", "distance_record_linkage"))

@@ -20,6 +20,7 @@ from typing import Any, Literal
 import yaml
 
 from maskwright.errors import InputError, PipelineError, Place, Problem
+from maskwright.yaml_errors import QUOTE_IT, explained
 
 MAX_CHARACTERS = 4_000_000
 MAX_NODES = 500_000
@@ -37,7 +38,6 @@ _WORDS: Mapping[str, Scalar] = {
     for text in words
     for word in (text, text.capitalize(), text.upper())
 }
-_QUOTE = "If this is meant as one piece of text, such as a rule, put it in quotes: 'like this'."
 
 
 @dataclass(frozen=True, eq=False)
@@ -262,7 +262,7 @@ class _Composer:
         if isinstance(event, yaml.AliasEvent):
             return self.alias(event)
         if getattr(event, "tag", None) is not None:
-            raise self.failure("tags ('!...') are not understood here", event.start_mark, _QUOTE)
+            raise self.failure("tags ('!...') are not understood here", event.start_mark, QUOTE_IT)
         anchor = event.anchor
         if anchor is not None:
             self.anchors[anchor] = None
@@ -308,7 +308,7 @@ class _Composer:
     def check_key(self, key: Node, before: Mapping[str, tuple[Node, Node]]) -> None:
         if key.kind != "scalar" or (key.value is None and key.raw == ""):
             what = "nothing" if key.kind == "scalar" else key.description
-            raise self.error(Problem(f"a key must be a single text, and this one is {what}", key.place, _QUOTE))
+            raise self.error(Problem(f"a key must be a single text, and this one is {what}", key.place, QUOTE_IT))
         if key.raw == "<<":
             raise self.error(Problem("merge keys ('<<') are not understood; write the keys out", key.place))
         if key.raw in before:
@@ -318,7 +318,7 @@ class _Composer:
 
     def alias(self, event: Any) -> Node:
         if event.anchor not in self.anchors:
-            raise self.failure(f"no anchor '&{event.anchor}' before this alias", event.start_mark, _QUOTE)
+            raise self.failure(f"no anchor '&{event.anchor}' before this alias", event.start_mark, QUOTE_IT)
         target = self.anchors[event.anchor]
         if target is None:
             raise self.failure(f"the alias '*{event.anchor}' is inside what it stands for", event.start_mark)
@@ -353,7 +353,7 @@ class _Composer:
         if problem.context_mark is not None and (mark is None or mark.index >= len(self.text.rstrip())):
             mark = problem.context_mark
         character = self.text[mark.index] if mark is not None and mark.index < len(self.text) else ""
-        message, hint = _explained(problem.problem or "", problem.context or "", character)
+        message, hint = explained(problem.problem or "", problem.context or "", character)
         opened = problem.context_mark
         if "flow" in (problem.context or "") and opened is not None and mark is not None and opened.line != mark.line:
             message += f" (it was opened in line {opened.line + 1}, column {opened.column + 1})"
@@ -362,49 +362,6 @@ class _Composer:
             if mark is not None
             else self.error(Problem(message, Place(self.name), hint))
         )
-
-
-_INDENTATION = f"Check the indentation: keys and items of one list start in the same column. {_QUOTE}"
-_CLOSE = "Close it; inside [ ] and { } a text with brackets, braces, commas or ': ' must be in quotes."
-_EXPLANATIONS: tuple[tuple[str, str, str, str], ...] = (
-    # part of PyYAML's context, part of its problem, what to say, what to do
-    (
-        "quoted scalar",
-        "end of stream",
-        "the quotation mark opened here is never closed",
-        "Inside '...' write it twice: ''.",
-    ),
-    (
-        "",
-        "escape",
-        "this backslash means nothing inside double quotes",
-        "Use single quotes: in them it is just a backslash.",
-    ),
-    (
-        "",
-        "mapping values are not allowed",
-        "a ':' stands where no key can be",
-        "Text that holds ': ' must be in quotes; or this line, or the one above, is indented wrongly.",
-    ),
-    ("", "expected the node content", "a value is missing here, or a [ or { is not closed", _CLOSE),
-    ("flow sequence", "", "the list opened with [ is not read on here: expected ',' or ']'", _CLOSE),
-    ("flow mapping", "", "the mapping opened with { is not read on here: expected ',' or '}'", _CLOSE),
-    ("", "could not find expected ':'", "this is not a 'key: value'", f"Add the ':' with a space after it. {_QUOTE}"),
-    ("", "cannot start any token", "nothing can start with this character", _QUOTE),
-    ("block", "", "this does not continue what the lines above began", _INDENTATION),
-    ("", "<block end>", "this does not continue what the lines above began", _INDENTATION),
-    ("", "document start", "this does not continue what the lines above began", _INDENTATION),
-)
-
-
-def _explained(problem: str, context: str, character: str) -> tuple[str, str]:
-    """Say a message of PyYAML's scanner or parser in words that help."""
-    if character == "\t":
-        return "a tab stands where YAML expects spaces or text", "Indent with spaces, and put spaces after ':' and '-'."
-    for where, what, message, hint in _EXPLANATIONS:
-        if where in context and what in problem:
-            return message, hint
-    return " ".join(part for part in (context, problem) if part), _QUOTE
 
 
 def _shortened(text: str) -> str:

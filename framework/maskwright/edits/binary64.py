@@ -7,16 +7,11 @@ holds in plain floating-point arithmetic, so that published values pass at a thi
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
-from numpy.typing import NDArray
 
-from maskwright.data.columns import Cells, Columns
-from maskwright.data.number_text import WHITE_SPACE, read_numbers, write_numbers
 from maskwright.edits.expression import (
     And,
     Arithmetic,
@@ -41,13 +36,27 @@ from maskwright.edits.expression import (
     variable_names,
 )
 from maskwright.edits.verdict import Verdict
+from maskwright.edits.xpath_values import (
+    Booleans,
+    Nodes,
+    Numbers,
+    Strings,
+    Value,
+    absent_cells,
+    as_booleans,
+    as_numbers,
+    as_strings,
+    is_boolean,
+    rounded,
+    same_text,
+    single_spaced,
+)
 from maskwright.errors import EditError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-Numbers = NDArray[np.float64]
-Booleans = NDArray[np.bool_]
+    from maskwright.data.columns import Columns
 
 _COMPARE: dict[ComparisonOperator, Callable[[Any, Any], Any]] = {
     "==": np.equal,
@@ -73,28 +82,6 @@ class OriginalDomain(Protocol):
     def contains(self, names: tuple[str, ...], columns: Columns) -> Booleans:
         """Whether each record's combination of the named variables occurs; shape (n,)."""
         ...
-
-
-@dataclass(frozen=True, eq=False)
-class _Nodes:
-    """A node-set of at most one child element in each record."""
-
-    cells: Cells
-
-    @property
-    def present(self) -> Booleans:
-        return np.logical_not(self.cells.absent)
-
-
-@dataclass(frozen=True, eq=False)
-class _Strings:
-    """A string in each record, or one for all (`pyarrow.StringArray` or `pyarrow.StringScalar`, never null)."""
-
-    texts: Any
-
-
-# Numbers and booleans are arrays of shape (n,), or of shape () for constants.
-_Value = Numbers | Booleans | _Nodes | _Strings
 
 
 def evaluate_xpath(expression: Expression, columns: Columns, domain: OriginalDomain | None = None) -> Verdict:
@@ -164,14 +151,14 @@ def xpath_strings(expression: Expression, columns: Columns) -> Any:
         Never null: an absent cell gives the empty string.
     """
     with np.errstate(all="ignore"):
-        texts = _strings(_XPath(columns, None).value(expression))
+        texts = as_strings(_XPath(columns, None).value(expression))
     return pa.repeat(texts, columns.n) if isinstance(texts, pa.Scalar) else texts
 
 
 def _evaluate(evaluator: _XPath, expression: Expression) -> Booleans:
     # Overflow, division by zero and NaN are answers in IEEE arithmetic, not accidents.
     with np.errstate(all="ignore"):
-        truth = _boolean(evaluator.value(expression))
+        truth = as_booleans(evaluator.value(expression))
     return np.array(np.broadcast_to(truth, evaluator.columns.n))
 
 
@@ -184,12 +171,12 @@ class _XPath:
 
     # numpy makes scalars of arrays of shape (), hence np.asarray throughout: a scalar's type is no array's. One frame
     # for each level of the tree, so that the deepest tree stays far from the interpreter's recursion limit.
-    def value(self, node: Expression) -> _Value:  # noqa: C901, PLR0911 - one case for each kind of node
+    def value(self, node: Expression) -> Value:  # noqa: C901, PLR0911 - one case for each kind of node
         match node:
             case Number(value):
                 return np.array(float(value))
             case Text(value):
-                return _Strings(pa.scalar(value, pa.string()))
+                return Strings(pa.scalar(value, pa.string()))
             case Truth(value):
                 return np.array(value)
             case Variable(name):
@@ -212,29 +199,29 @@ class _XPath:
                 return self._rule(node)
 
     def number(self, node: Expression) -> Numbers:
-        return _numbers(self.value(node))
+        return as_numbers(self.value(node))
 
     def truth(self, node: Expression) -> Booleans:
-        return _boolean(self.value(node))
+        return as_booleans(self.value(node))
 
-    def variable(self, name: str) -> _Value:
-        return _Nodes(self.columns[name] if name in self.columns else _absent(self.columns.n))
+    def variable(self, name: str) -> Value:
+        return Nodes(self.columns[name] if name in self.columns else absent_cells(self.columns.n))
 
-    def compare(self, operator: ComparisonOperator, left: _Value, right: _Value) -> Booleans:
+    def compare(self, operator: ComparisonOperator, left: Value, right: Value) -> Booleans:
         """Compare as XPath 1.0 section 3.4 says; a node-set compares as "there is a node such that"."""
         equality = operator in ("==", "!=")
-        if _is_boolean(left) or _is_boolean(right):
+        if is_boolean(left) or is_boolean(right):
             if equality:
-                return np.asarray(_COMPARE[operator](_boolean(left), _boolean(right)))
-            left, right = (_boolean(side) if isinstance(side, _Nodes) else side for side in (left, right))
+                return np.asarray(_COMPARE[operator](as_booleans(left), as_booleans(right)))
+            left, right = (as_booleans(side) if isinstance(side, Nodes) else side for side in (left, right))
         present: Booleans = np.array(True)
         for side in (left, right):
-            if isinstance(side, _Nodes):
+            if isinstance(side, Nodes):
                 present = np.logical_and(present, side.present)
-        if equality and all(isinstance(side, (_Nodes, _Strings)) for side in (left, right)):
-            compared = _same_text(left, right) if operator == "==" else np.logical_not(_same_text(left, right))
+        if equality and all(isinstance(side, (Nodes, Strings)) for side in (left, right)):
+            compared = same_text(left, right) if operator == "==" else np.logical_not(same_text(left, right))
         else:
-            compared = np.asarray(_COMPARE[operator](_numbers(left), _numbers(right)))
+            compared = np.asarray(_COMPARE[operator](as_numbers(left), as_numbers(right)))
         return np.asarray(np.logical_and(present, compared))
 
     def _join(self, junction: Callable[[Any, Any], Any], operands: Sequence[Expression]) -> Booleans:
@@ -243,14 +230,14 @@ class _XPath:
             joined = np.asarray(junction(joined, self.truth(operand)))
         return joined
 
-    def _call(self, name: str, arguments: Sequence[Expression]) -> _Value:  # noqa: C901, PLR0911 - a case for each
+    def _call(self, name: str, arguments: Sequence[Expression]) -> Value:  # noqa: C901, PLR0911 - a case for each
         match name:
             case "boolean":
                 return self.truth(arguments[0])
             case "string":
-                return _Strings(_strings(self.value(arguments[0])))
+                return Strings(as_strings(self.value(arguments[0])))
             case "normalize-space":
-                return _Strings(_single_spaced(_strings(self.value(arguments[0]))))
+                return Strings(single_spaced(as_strings(self.value(arguments[0]))))
             case "min" | "max":
                 choose = np.minimum if name == "min" else np.maximum
                 extreme = self.number(arguments[0])
@@ -266,12 +253,12 @@ class _XPath:
             case "ceiling":
                 return np.asarray(np.ceil(operand))
             case "round":
-                return _rounded(operand)
+                return rounded(operand)
             case "abs":
                 return np.asarray(np.abs(operand))
         raise AssertionError(f"no evaluation for the function {name}")
 
-    def _rule(self, node: Expression) -> _Value:  # noqa: C901, PLR0911 - one case for each kind of node
+    def _rule(self, node: Expression) -> Value:  # noqa: C901, PLR0911 - one case for each kind of node
         """Evaluate what only YAML writes."""
         match node:
             case IfThen(condition, consequent, None):
@@ -293,9 +280,9 @@ class _XPath:
                     member = np.asarray(np.logical_or(member, same))
                 return member
             case IsMissing(Variable(name)):
-                return (self.columns[name] if name in self.columns else _absent(self.columns.n)).missing
+                return (self.columns[name] if name in self.columns else absent_cells(self.columns.n)).missing
             case IsNumber(Variable(name)):
-                cells = self.columns[name] if name in self.columns else _absent(self.columns.n)
+                cells = self.columns[name] if name in self.columns else absent_cells(self.columns.n)
                 return np.asarray(np.logical_not(cells.missing | np.isnan(cells.numbers)))
             case IsInteger(operand):
                 number = self.number(operand)
@@ -310,96 +297,18 @@ class _XPath:
 class _Plain(_XPath):
     """The same arithmetic where a variable is its number, as in YAML, unless it is compared with a text."""
 
-    def compare(self, operator: ComparisonOperator, left: _Value, right: _Value) -> Booleans:
-        if operator in ("==", "!=") and isinstance(left, _Nodes) and isinstance(right, _Nodes):
+    def compare(self, operator: ComparisonOperator, left: Value, right: Value) -> Booleans:
+        if operator in ("==", "!=") and isinstance(left, Nodes) and isinstance(right, Nodes):
             equal = self._equal_cells(left, right)
             return equal if operator == "==" else np.asarray(np.logical_not(equal))
-        if not (isinstance(left, _Strings) or isinstance(right, _Strings)):
-            left, right = (_numbers(side) if isinstance(side, _Nodes) else side for side in (left, right))
+        if not (isinstance(left, Strings) or isinstance(right, Strings)):
+            left, right = (as_numbers(side) if isinstance(side, Nodes) else side for side in (left, right))
         return super().compare(operator, left, right)
 
     @staticmethod
-    def _equal_cells(left: _Nodes, right: _Nodes) -> Booleans:
+    def _equal_cells(left: Nodes, right: Nodes) -> Booleans:
         """Compare cells as numbers where both are numbers, else as texts, as exact arithmetic does."""
         equal = np.asarray(np.equal(left.cells.numbers, right.cells.numbers))
         wordy = np.isnan(left.cells.numbers) | np.isnan(right.cells.numbers)
         wordy &= ~(left.cells.missing | right.cells.missing)
-        return np.where(wordy, _same_text(left, right), equal) if wordy.any() else equal
-
-
-def _absent(n: int) -> Cells:
-    nothing = np.ones(n, dtype=np.bool_)
-    return Cells(np.full(n, np.nan), nothing, nothing, None, lambda: pa.nulls(n, pa.string()))
-
-
-def _is_boolean(value: _Value) -> bool:
-    return isinstance(value, np.ndarray) and value.dtype == np.bool_
-
-
-def _bools(mask: Any) -> Booleans:
-    truth: Booleans = np.array(mask.as_py() if isinstance(mask, pa.Scalar) else mask, dtype=np.bool_)
-    return truth
-
-
-def _same_text(left: _Value, right: _Value) -> Booleans:
-    return _bools(pc.equal(_strings(left), _strings(right)))
-
-
-def _numbers(value: _Value) -> Numbers:
-    match value:
-        case _Nodes(cells):
-            return cells.numbers
-        case _Strings(texts) if isinstance(texts, pa.Scalar):
-            return read_numbers(pa.array([texts.as_py()], pa.string())).values[0:1].reshape(())
-        case _Strings(texts):
-            return read_numbers(texts).values
-        case _:
-            return value.astype(np.float64, copy=False)
-
-
-def _boolean(value: _Value) -> Booleans:
-    match value:
-        case _Nodes():
-            return value.present
-        case _Strings(texts):
-            return _bools(pc.greater(pc.binary_length(texts), 0))
-    if value.dtype == np.bool_:
-        return value.astype(np.bool_, copy=False)
-    return np.asarray(np.logical_and(value != 0, np.logical_not(np.isnan(value))))
-
-
-def _strings(value: _Value) -> Any:
-    """Convert to text: StringArray, or StringScalar of a constant."""
-    match value:
-        case _Nodes(cells):
-            texts = cells.text()
-            flat = texts.combine_chunks() if isinstance(texts, pa.ChunkedArray) else texts
-            return pc.fill_null(pc.cast(flat, pa.string()), "")
-        case _Strings(texts):
-            return texts
-    if value.dtype == np.bool_:
-        texts = pc.if_else(pa.array(np.atleast_1d(value)), "true", "false")
-    else:
-        texts = _number_strings(np.atleast_1d(value).astype(np.float64, copy=False))
-    return texts if value.ndim else texts[0]
-
-
-def _single_spaced(texts: Any) -> Any:
-    """Text without white space at its ends, and with one space for any inside (XPath 1.0, section 4.2)."""
-    trimmed = pc.utf8_trim(texts, characters=WHITE_SPACE)
-    return pc.replace_substring_regex(trimmed, pattern=f"[{WHITE_SPACE}]+", replacement=" ")
-
-
-def _number_strings(numbers: Numbers) -> Any:
-    finite = np.isfinite(numbers)
-    texts = write_numbers(np.where(finite, numbers, 0.0), np.logical_not(finite), None)
-    special = np.where(np.isnan(numbers), "NaN", np.where(numbers > 0, "Infinity", "-Infinity"))
-    return pc.if_else(pa.array(finite), texts, pa.array(special.tolist(), pa.string()))
-
-
-def _rounded(numbers: Numbers) -> Numbers:
-    """XPath 1.0 section 4.4: the nearest integer, a half goes up; -0.5 and what is above it give negative zero."""
-    below = np.floor(numbers)
-    # Not floor(x + 0.5): the sum itself rounds, so that 0.49999999999999994 would give 1.
-    nearest = np.where(numbers - below >= 0.5, below + 1, below)
-    return np.where((numbers >= -0.5) & (numbers < 0.5), np.copysign(0.0, numbers), nearest)
+        return np.where(wordy, same_text(left, right), equal) if wordy.any() else equal

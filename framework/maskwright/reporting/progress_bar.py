@@ -10,7 +10,7 @@ from rich.progress import BarColumn, Progress, TaskID, TaskProgressColumn, TextC
 
 from maskwright.progress import Progress as Report
 from maskwright.progress import silent
-from maskwright.reporting.terminal import console
+from maskwright.reporting.screen import console
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -8,10 +8,10 @@ import numpy as np
 import pytest
 
 import maskwright as mw
-from maskwright.api import step_request
 from maskwright.demo import write_demo
 from maskwright.planning.plan import make_plan
 from maskwright.preparing import plan_pipeline
+from maskwright.requested import step_request
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -9,14 +9,8 @@ from typing import Any
 
 import pytest
 
-from maskwright.reporting.terminal import (
-    print_edits,
-    print_measures,
-    print_outcome,
-    print_plan,
-    print_plugins,
-    print_result,
-)
+from maskwright.reporting.edit_tables import print_edits, print_outcome
+from maskwright.reporting.terminal import print_measures, print_plan, print_plugins, print_result
 
 Record = dict[str, Any]
 

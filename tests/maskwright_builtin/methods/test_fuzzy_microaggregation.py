@@ -13,10 +13,10 @@ from pydantic import ValidationError
 
 import maskwright as mw
 from maskwright import Block, EditSet, InputError, Variable
-from maskwright.api import step_request
 from maskwright.planning.plan import make_plan
 from maskwright.plugins.registry import find_method
 from maskwright.progress import Quiet
+from maskwright.requested import step_request
 from maskwright_builtin.methods.fuzzy_clustering import fuzzy_c_means
 
 METHOD = find_method("fuzzy_microaggregation")

@@ -1,0 +1,58 @@
+"""What PyYAML's scanner and parser say about a file, in words that help."""
+
+from __future__ import annotations
+
+QUOTE_IT = "If this is meant as one piece of text, such as a rule, put it in quotes: 'like this'."
+_INDENTATION = f"Check the indentation: keys and items of one list start in the same column. {QUOTE_IT}"
+_CLOSE = "Close it; inside [ ] and { } a text with brackets, braces, commas or ': ' must be in quotes."
+_EXPLANATIONS: tuple[tuple[str, str, str, str], ...] = (
+    # part of PyYAML's context, part of its problem, what to say, what to do
+    (
+        "quoted scalar",
+        "end of stream",
+        "the quotation mark opened here is never closed",
+        "Inside '...' write it twice: ''.",
+    ),
+    (
+        "",
+        "escape",
+        "this backslash means nothing inside double quotes",
+        "Use single quotes: in them it is just a backslash.",
+    ),
+    (
+        "",
+        "mapping values are not allowed",
+        "a ':' stands where no key can be",
+        "Text that holds ': ' must be in quotes; or this line, or the one above, is indented wrongly.",
+    ),
+    ("", "expected the node content", "a value is missing here, or a [ or { is not closed", _CLOSE),
+    ("flow sequence", "", "the list opened with [ is not read on here: expected ',' or ']'", _CLOSE),
+    ("flow mapping", "", "the mapping opened with { is not read on here: expected ',' or '}'", _CLOSE),
+    ("", "could not find expected ':'", "this is not a 'key: value'", f"Add the ':' with a space after it. {QUOTE_IT}"),
+    ("", "cannot start any token", "nothing can start with this character", QUOTE_IT),
+    ("block", "", "this does not continue what the lines above began", _INDENTATION),
+    ("", "<block end>", "this does not continue what the lines above began", _INDENTATION),
+    ("", "document start", "this does not continue what the lines above began", _INDENTATION),
+)
+
+
+def explained(problem: str, context: str, character: str) -> tuple[str, str]:
+    """Say a message of PyYAML's scanner or parser in words that help.
+
+    Parameters
+    ----------
+    problem, context : str
+        As PyYAML has them; either may be empty.
+    character : str
+        That the error is at; empty at the end of the file.
+
+    Returns
+    -------
+    message, hint : str
+    """
+    if character == "\t":
+        return "a tab stands where YAML expects spaces or text", "Indent with spaces, and put spaces after ':' and '-'."
+    for where, what, message, hint in _EXPLANATIONS:
+        if where in context and what in problem:
+            return message, hint
+    return " ".join(part for part in (context, problem) if part), QUOTE_IT
