@@ -10,13 +10,14 @@ import numpy as np
 
 from maskwright.advice.indicators import coded
 from maskwright.advice.partitions import Blocks, block_sizes, count_partitions, partitions, random_partition
-from maskwright.api import mask_data, measure_requests
+from maskwright.api import mask_data
 from maskwright.errors import InputError, Problem
 from maskwright.measuring import compute_measures
 from maskwright.planning.grouping import Components, binds
 from maskwright.planning.params import PlanningParams
 from maskwright.progress import Quiet, Reporter, stage
 from maskwright.randomness import generator
+from maskwright.requested import measure_requests
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
