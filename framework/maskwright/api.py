@@ -21,6 +21,7 @@ from maskwright.masking import mask
 from maskwright.measuring import compute_measures
 from maskwright.notices import about_edits, about_publication, refuse_arithmetic_on_text
 from maskwright.pairing import paired
+from maskwright.planning.dropped_edits import about_dropped, without_dropped
 from maskwright.planning.plan import make_plan
 from maskwright.plugins.parameters import checked_params
 from maskwright.plugins.registry import find_edit_reader, find_source
@@ -189,22 +190,26 @@ def mask_data(
     told = reporter or Quiet()
     original = _dataset(data, declared)
     step = step_request(method, params or {}, variables, groups)
-    if original.clusters is not None and step.k is not None and not step.method.counts_clusters:
+    if original.clusters is not None and step.promised is not None and not step.method.counts_clusters:
         raise InputError(f"{method} counts k in single records, and the data declare clusters of records")
     stated = written_out(_edits(edits), [column.name for column in original]) + declared_bounds(original.variables)
     refuse_identifiers(stated, [column.name for column in original if column.variable.role == "identifier"])
     domain = Domain.from_dataset(original, domain_tuples(stated))
     arrival = check_dataset(original, stated, domain)
     rules, _ = applicable(stated, arrival, original)
+    fired, rules = rules, without_dropped(rules, [step], original.variables)
     refuse_contradictions(rules, original.variables, thorough=False)
     refuse_arithmetic_on_text(rules, original)
     broken = {each.name: each.violations for each in arrival.edits}
     plan = make_plan([step], original.variables, rules, original, broken)
+    kept = {edit.name for edit in rules}
+    for notice in about_dropped([edit for edit in fired if edit.name not in kept]):
+        told.notice(notice)
     _tell(told, arrival, original, plan)
     result = mask(original, rules, plan, fresh_seed() if seed is None else seed, Execution(workers, block_size), told)
     for notice in result.notices:
         told.notice(notice)
-    outcome = check_dataset(result.masked, rules, domain)
+    outcome = check_dataset(result.masked, result.edits, domain)
     failing = [each for each in outcome.edits if each.violations and each.severity == "error"]
     if failing:
         raise EditViolation(

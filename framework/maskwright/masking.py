@@ -7,21 +7,24 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import pandas as pd
 
 from maskwright.adjustment.adjust import Adjustment, adjust
 from maskwright.adjustment.constraints import Membership
 from maskwright.adjustment.cost import Cost, cost_of
 from maskwright.adjustment.rows import Rows
+from maskwright.class_report import k_report
 from maskwright.data.columns import Cells, column_cells
 from maskwright.data.dataset import Column, Dataset
 from maskwright.edits.domain import Domain, domain_tuples
 from maskwright.edits.edit import DomainPart, EditSet, GoverningPart, Part
 from maskwright.errors import EditError
-from maskwright.execution.local import Execution, GroupResult, GroupWork, Observer, Standard, protect_group
+from maskwright.execution.assembling import GroupResult, with_group
+from maskwright.execution.local import Execution, GroupWork, Observer, Standard, protect_group
+from maskwright.planning.plan import with_fewer_records
 from maskwright.planning.strata import is_zero
 from maskwright.progress import Reporter, part, stage
 from maskwright.randomness import generator
+from maskwright.removal.steps import Removal, remove
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -54,6 +57,10 @@ class MaskingResult:
         Share of zeros before and after, for variables with structural zeros.
     notices : tuple of str
         What methods and adjustment did that a person should know.
+    cost : Cost
+        Of masking, adjusting and rounding.
+    removal : Removal
+        What the last steps took away.
     """
 
     masked: Dataset
@@ -65,11 +72,19 @@ class MaskingResult:
     zeros: tuple[Mapping[str, Any], ...] = ()
     notices: tuple[str, ...] = ()
     cost: Cost = field(default_factory=Cost)
+    removal: Removal | None = None
+
+    @property
+    def edits(self) -> EditSet:
+        """Edits that hold in `masked`: when everything they read is there, where cells were suppressed."""
+        assert self.removal is not None
+        return self.removal.edits
 
     def without_data(self) -> MaskingResult:
         """Copy whose `masked` has no records, once they are written: measuring needs the memory."""
         empty = tuple(Column(each.variable, each.values[:0].copy(), each.missing[:0].copy()) for each in self.masked)
-        return replace(self, masked=replace(self.masked, columns=empty))
+        removal = None if self.removal is None else replace(self.removal, data=replace(self.masked, columns=empty))
+        return replace(self, masked=replace(self.masked, columns=empty), removal=removal)
 
 
 @dataclass(frozen=True, eq=False)
@@ -113,19 +128,27 @@ def mask(
     PluginError
         When a method breaks its contract.
     """
+    came_from, data = data.origin, replace(data, origin=None)
     standard = Standard.of(data, plan.masked)
     current = data
     results: list[GroupResult] = []
-    for number, step in enumerate(plan.steps, 1):
+    for number, step in enumerate(plan.steps[: plan.shaping], 1):
         groups = [group for group in plan.groups if group.step == number]
         with stage(reporter, f"Masking, step {number}: {step.method.name}") as progress:
             source = current
-            for position, group in enumerate(groups):
+            for position, planned in enumerate(groups):
                 share = part(progress, position / len(groups), (position + 1) / len(groups))
+                group = planned
+                if source.origin is not None:
+                    group = with_fewer_records(plan, planned, data.taken(source.origin))
                 work = _work(group, plan, edits)
                 result = protect_group(source, work, standard, seed, execution, observe, share)
+                if result.origin is not None:
+                    results = [each.taken(result.origin) for each in results]
                 results.append(result)
-                current = _with_group(current, result)
+                current = with_group(current, result)
+        if "detail" in step.method.removes:
+            standard = standard.updated(current, [name for group in groups for name in group.variables])
     domain = Domain.from_dataset(data, domain_tuples(edits))
     with stage(reporter, "Adjusting and rounding") as progress:
         outcomes: list[_Outcome] = []
@@ -134,21 +157,26 @@ def mask(
             current = _with_values(current, outcome)
             outcomes.append(outcome)
             progress((position + 1) / len(plan.units))
-    masked = current.without(plan.dropped)
+    removal = remove(current, data, plan, edits, domain, standard, seed, execution, reporter, observe)
+    results.extend(removal.results)
+    masked = removal.data.without(plan.dropped)
+    if came_from is not None:
+        masked = replace(masked, origin=came_from if masked.origin is None else came_from[masked.origin])
     zeros = tuple(_zeros(data, masked, plan))
     return MaskingResult(
         replace(masked, notes=()),
-        _records_by_edit(outcomes, edits, "touched"),
-        _records_by_edit(outcomes, edits, "failing"),
+        _records_by_edit(outcomes, edits, "touched", removal.rows),
+        _records_by_edit(outcomes, edits, "failing", removal.rows),
         tuple(_unit_json(outcome) for outcome in outcomes if outcome.unit.edits),
-        _k_report(masked, plan),
+        k_report(masked, plan),
         tuple(
             {"step": group.step, "variables": list(group.variables), **result.notes}
             for group, result in zip(plan.groups, results, strict=True)
         ),
         zeros,
-        (*_warnings(plan, results), *_said_of_zeros(zeros), *_outside_range(outcomes)),
+        (*_warnings(plan, results), *_said_of_zeros(zeros), *_outside_range(outcomes), *removal.notices),
         sum((each.cost for each in outcomes), Cost()),
+        removal,
     )
 
 
@@ -202,19 +230,6 @@ def _work(group: Group, plan: Plan, edits: EditSet) -> GroupWork:
         group.step, step.method, step.params, group.variables, group.operators, inside, group.strata.codes,
         step.independents,
     )  # fmt: skip
-
-
-def _with_group(data: Dataset, result: GroupResult) -> Dataset:
-    changed: dict[str, Column] = {}
-    for position, variable in enumerate(result.variables):
-        missing = result.missing[:, position].copy()
-        values = result.values[:, position]
-        if variable.is_numeric:
-            changed[variable.name] = Column(variable, np.where(missing, np.nan, values), missing)
-        else:
-            codes = np.where(missing, -1, np.nan_to_num(values)).astype(np.int32)
-            changed[variable.name] = Column(variable, codes, missing)
-    return data.with_columns(changed)
 
 
 def _adjust_unit(
@@ -310,7 +325,10 @@ def _with_values(data: Dataset, outcome: _Outcome) -> Dataset:
     return data.with_columns(changed)
 
 
-def _records_by_edit(outcomes: Sequence[_Outcome], edits: EditSet, what: str) -> dict[str, int]:
+def _records_by_edit(
+    outcomes: Sequence[_Outcome], edits: EditSet, what: str, kept: NDArray[np.int64]
+) -> dict[str, int]:
+    """Count records by edit: those touched among the records that are published, or all rows that failed."""
     counts = dict.fromkeys((edit.name for edit in edits), 0)
     for outcome in outcomes:
         adjustment, members = outcome.adjustment, outcome.members
@@ -320,7 +338,7 @@ def _records_by_edit(outcomes: Sequence[_Outcome], edits: EditSet, what: str) ->
                 continue
             rows = adjustment.touched.get(name)
             if rows is not None:
-                counts[name] += int(np.sum(rows if members is None else rows[members]))
+                counts[name] += int(np.sum((rows if members is None else rows[members])[kept]))
     return counts
 
 
@@ -338,52 +356,3 @@ def _unit_json(outcome: _Outcome) -> dict[str, Any]:
         "cost_sd": {name: float(cost) for name, cost in zip(unit.variables, adjustment.cost, strict=True)},
         "loss": {"method": cost.method, "adjustment": cost.adjustment, "rounding": cost.rounding},
     }
-
-
-def _k_report(masked: Dataset, plan: Plan) -> dict[str, Any]:
-    """Smallest classes of equal published values: per group, on quasi-identifiers, on whole records."""
-    groups: list[dict[str, Any]] = []
-    requested = [step.k for step in plan.steps if step.k is not None]
-    sizes = [step.group_records(len(masked)) for step in plan.steps]
-    expected = [size for size in sizes if size is not None]
-    for group in plan.groups:
-        step = plan.steps[group.step - 1]
-        size = sizes[group.step - 1]
-        if size is not None:
-            smallest, below = class_sizes(masked, group.variables, size)
-            groups.append(
-                {"step": group.step, "variables": list(group.variables), "requested": step.k,
-                 "expected": size, "smallest": smallest, "below": below}
-            )  # fmt: skip
-    k = max(expected) if expected else None
-    quasi = [column.name for column in masked if column.variable.role == "quasi_identifier"]
-    report: dict[str, Any] = {
-        "requested": max(requested) if requested else None, "expected": k, "groups": groups,
-        "quasi_identifiers": None, "records": None,
-    }  # fmt: skip
-    if quasi:
-        smallest, below = class_sizes(masked, quasi, k or 2)
-        report["quasi_identifiers"] = {"variables": quasi, "smallest": smallest, "below": below}
-    smallest, below = class_sizes(masked, masked.names, k or 2)
-    report["records"] = {"smallest": smallest, "below": below}
-    return report
-
-
-def class_sizes(data: Dataset, names: Sequence[str], k: int) -> tuple[int, int]:
-    """Size of the smallest class of records equal in the named variables, and how many records are in classes below k.
-
-    Missing cells count as one value. Where clusters of records are declared, the size of a class is the number of
-    clusters in it.
-    """
-    codes = np.zeros(len(data), dtype=np.int64)
-    for name in names:
-        column = data[name]
-        values = np.where(column.missing, 0, column.values).astype(np.float64)
-        code, found = pd.factorize(values)
-        code = np.where(column.missing, len(found), code)
-        codes, _ = pd.factorize(codes * (len(found) + 1) + code)
-    records = np.bincount(codes)
-    sizes = records
-    if data.clusters is not None:
-        sizes = np.bincount(np.unique(np.stack([codes, data.clusters], axis=1), axis=0)[:, 0])
-    return int(sizes.min(initial=len(data))), int(records[sizes < k].sum())

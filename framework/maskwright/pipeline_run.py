@@ -21,6 +21,7 @@ from maskwright.preparing import Clock, Prepared, load, prepare
 from maskwright.progress import Progress, Quiet, Reporter, stage
 from maskwright.randomness import fresh_seed
 from maskwright.release import Release, file_facts, writing
+from maskwright.removal.rule_file import rule_file
 from maskwright.reporting.run_record import public_record, run_json, run_record
 from maskwright.validation import check_file
 
@@ -31,6 +32,7 @@ if TYPE_CHECKING:
     from maskwright.data.dataset import Dataset
     from maskwright.data.variable import Variable
     from maskwright.edits.check import Outcome
+    from maskwright.edits.edit import EditSet
     from maskwright.pipeline.resolved import MeasureRequest, Pipeline
     from maskwright.plugins.block import Block
     from maskwright.plugins.measure import Measurement
@@ -105,15 +107,16 @@ def run(
         data_file = release.temporary("data")
         with clock("write"), stage(told, "Writing"), writing(data_file):
             write_dataset(result.masked, data_file, described.output.source)
+        _write_rules(release, described, result, told)
         result = result.without_data()
         with clock("read back"), stage(told, "Reading back") as progress:
             released = read_back(data_file, described, result.masked.variables, progress)
             released = replace(released, origin=result.masked.origin)
         with clock("validate"), stage(told, "Validating") as progress:
-            outcome = _validate(release, prepared, progress)
+            outcome = _validate(release, prepared, result.edits, progress)
         requests = [Request(each.label, each.measure, each.params) for each in described.measures]
         with clock("measure"), compilation_told(told):
-            names = [name for name in plan.masked if plan.variables[name].is_numeric]
+            names = [name for name in plan.masked if plan.variables[name].is_numeric and name not in plan.recoded]
             found = compute_measures(requests, original, released, edits, plan.to_json(), seed, told, names)
         for each in described.measures:
             if each.per_record and found[each.label].per_record is None:
@@ -178,7 +181,18 @@ def read_back(path: Path, described: Pipeline, variables: Sequence[Variable], pr
     return load(path, described.output.source, params, declared, progress)
 
 
-def _validate(release: Release, prepared: Prepared, progress: Progress) -> Outcome:
+def _write_rules(release: Release, described: Pipeline, result: MaskingResult, told: Reporter) -> None:
+    """Write the rules that hold in the published data, where they are not those of the original."""
+    if described.output.edits is None:
+        return
+    text, notices = rule_file(described.output.edits, result.edits, result.masked)
+    for notice in notices:
+        told.notice(notice)
+    with writing(release.temporary("edits")):
+        release.temporary("edits").write_text(text, encoding="utf-8")
+
+
+def _validate(release: Release, prepared: Prepared, edits: EditSet, progress: Progress) -> Outcome:
     described = prepared.pipeline
     same = described.output.source.name == described.data.source.name
     params = described.data.params if same else described.output.source.params()
@@ -187,12 +201,12 @@ def _validate(release: Release, prepared: Prepared, progress: Progress) -> Outco
     variables = {variable.name: variable for variable in prepared.original.variables}
     if described.output.svrl is None:
         return check_file(
-            data_file, described.output.source, params, prepared.edits, domain=domain, variables=variables,
+            data_file, described.output.source, params, edits, domain=domain, variables=variables,
             progress=progress,
         )  # fmt: skip
     with writing(release.temporary("svrl")), release.temporary("svrl").open("wb") as svrl:
         return check_file(
-            data_file, described.output.source, params, prepared.edits, domain=domain, variables=variables, svrl=svrl,
+            data_file, described.output.source, params, edits, domain=domain, variables=variables, svrl=svrl,
             progress=progress,
         )  # fmt: skip
 

@@ -13,7 +13,7 @@ from maskwright.data.clusters import with_cluster_role, with_clusters
 from maskwright.data.inference import read_dataset
 from maskwright.data.variable import Variable
 from maskwright.edits.domain import Domain, domain_tuples
-from maskwright.edits.edit import EditSet
+from maskwright.edits.edit import Edit, EditSet
 from maskwright.edits.variable_ranges import refuse_ranges, written_out
 from maskwright.edits.yaml import parse_rules
 from maskwright.errors import EditViolation, InputError, Problem
@@ -21,6 +21,7 @@ from maskwright.field_adjustment import with_errors_located
 from maskwright.notices import about_edits, about_publication, refuse_arithmetic_on_text
 from maskwright.pipeline.resolve import read_pipeline
 from maskwright.pipeline.resolved import Pipeline, RuleFile
+from maskwright.planning.dropped_edits import about_dropped, without_dropped
 from maskwright.planning.model import StepRequest
 from maskwright.planning.plan import Plan, make_plan
 from maskwright.progress import Progress, Quiet, Reporter, silent, stage
@@ -106,6 +107,8 @@ class Prepared:
     notices : tuple of str
     localisation : mapping or None
         Under ``on_input_violation: localize``: which fields of which records were adjusted. Confidential.
+    dropped : tuple of Edit
+        Those that steps drop, because what they read is published as categories.
     """
 
     pipeline: Pipeline
@@ -115,6 +118,7 @@ class Prepared:
     plan: Plan
     notices: tuple[str, ...]
     localisation: Mapping[str, Any] | None = None
+    dropped: tuple[Edit, ...] = ()
 
 
 def plan_pipeline(
@@ -143,7 +147,10 @@ def plan_pipeline(
         for name in dict.fromkeys([*described.data.variables, *edits.variables, *named])
     ]
     about_rules = refuse_contradictions(edits, variables)
-    plan = make_plan(_step_requests(described), variables, edits)
+    requests = _step_requests(described)
+    plan = make_plan(requests, variables, without_dropped(edits, requests, variables))
+    kept = {edit.name for edit in plan.edits}
+    about_rules = (*about_rules, *about_dropped([edit for edit in edits if edit.name not in kept]))
     return plan.to_json() | {"notices": [*edits.notes, *about_rules]}
 
 
@@ -177,13 +184,16 @@ def prepare(described: Pipeline, told: Reporter, clock: Clock | None = None) -> 
     arrived = arrive(described, told, timed)
     with timed("plan"), stage(told, "Planning"):
         plan = plan_of(described, arrived)
+    kept = {edit.name for edit in plan.edits}
+    dropped = tuple(edit for edit in arrived.edits if edit.name not in kept)
     said = (
         *arrived.notices,
+        *about_dropped(dropped),
         *_earlier_release(described),
         *plan.warnings,
         *about_publication(arrived.original, plan),
     )
-    return Prepared(described, arrived.original, arrived.edits, arrived.outcome, plan, said, arrived.localisation)
+    return Prepared(described, arrived.original, plan.edits, arrived.outcome, plan, said, arrived.localisation, dropped)
 
 
 def refuse_steps(described: Pipeline) -> None:
@@ -198,9 +208,11 @@ def refuse_steps(described: Pipeline) -> None:
 
 
 def plan_of(described: Pipeline, arrived: Arrived) -> Plan:
-    """Plan of a pipeline's steps on data that have been read."""
+    """Plan of a pipeline's steps on data that have been read; its edits are those that the steps do not drop."""
     variables = [*arrived.identifiers, *arrived.original.variables]
-    return make_plan(_step_requests(described), variables, arrived.edits, arrived.original, arrived.broken)
+    requests = _step_requests(described)
+    edits = without_dropped(arrived.edits, requests, variables)
+    return make_plan(requests, variables, edits, arrived.original, arrived.broken)
 
 
 def arrive(described: Pipeline, told: Reporter, clock: Clock | None = None) -> Arrived:
@@ -277,7 +289,9 @@ def _refuse_methods_that_count_records(described: Pipeline) -> None:
             "use a method that counts clusters, or remove 'cluster', knowing that k then counts single records",
         )
         for step in described.steps
-        if step.method.k_parameter is not None and not step.method.counts_clusters
+        if step.method.k_parameter is not None
+        and getattr(step.params, step.method.k_parameter) is not None
+        and not step.method.counts_clusters
     ]
     if problems:
         raise InputError(problems)

@@ -157,6 +157,13 @@ class Dataset:
         """Copy with the named columns replaced; order kept."""
         return replace(self, columns=tuple(changed.get(column.name, column) for column in self.columns))
 
+    def taken(self, rows: NDArray[np.int64]) -> Dataset:
+        """Copy with these records only, in this order; `origin` says where they come from."""
+        columns = tuple(Column(each.variable, each.values[rows], each.missing[rows]) for each in self.columns)
+        origin = rows if self.origin is None else self.origin[rows]
+        clusters = None if self.clusters is None else np.unique(self.clusters[rows], return_inverse=True)[1]
+        return replace(self, columns=columns, origin=origin, clusters=clusters)
+
     def without(self, names: Sequence[str]) -> Dataset:
         """Copy without the named columns."""
         return replace(self, columns=tuple(column for column in self.columns if column.name not in names))

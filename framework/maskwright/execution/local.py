@@ -8,15 +8,16 @@ from __future__ import annotations
 import itertools
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass
 from threading import Lock
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from scipy.spatial import cKDTree
 
 from maskwright.errors import InputError, MaskwrightError, PluginError
+from maskwright.execution.assembling import GroupResult, assemble, with_enough_values
 from maskwright.execution.blocks import kd_blocks
+from maskwright.execution.contract import check_masked, promised
 from maskwright.plugins.block import Block
 from maskwright.plugins.method import Masked, Method
 from maskwright.progress import Progress, silent
@@ -27,7 +28,6 @@ if TYPE_CHECKING:
     from pydantic import BaseModel
 
     from maskwright.data.dataset import Dataset
-    from maskwright.data.variable import Variable
     from maskwright.edits.edit import EditSet
 
 
@@ -69,6 +69,11 @@ class Standard:
             scale[name] = deviation if deviation > noise else 1.0
         return cls(center, scale)
 
+    def updated(self, data: Dataset, names: Sequence[str]) -> Standard:
+        """The same with the named variables measured again: they have become categories."""
+        again = Standard.of(data, names)
+        return Standard({**self.center, **again.center}, {**self.scale, **again.scale})
+
 
 @dataclass(frozen=True, eq=False)
 class GroupWork:
@@ -95,29 +100,6 @@ class GroupWork:
     edits: EditSet
     strata: NDArray[np.int64]
     companions: tuple[str, ...] = ()
-
-
-@dataclass(frozen=True, eq=False)
-class GroupResult:
-    """A masked group over all records, before adjustment.
-
-    Attributes
-    ----------
-    values : ndarray of shape (n, g)
-    missing : ndarray of shape (n, g), bool
-    variables : tuple of Variable
-    labels : ndarray of shape (n,), int64, or None
-    representatives : ndarray of shape (c, g), or None
-    notes : mapping
-        Of the method: numbers summed over blocks, except smallest and largest ones.
-    """
-
-    values: NDArray[np.float64]
-    missing: NDArray[np.bool_]
-    variables: tuple[Variable, ...]
-    labels: NDArray[np.int64] | None
-    representatives: NDArray[np.float64] | None
-    notes: Mapping[str, Any] = field(default_factory=dict)
 
 
 Observer = Callable[[int, str, Block, Masked | None], None]
@@ -178,7 +160,7 @@ def protect_group(
             observe(work.step, work.method.name, block, None)
         rng = generator(seed, "protect", work.step, *work.variables, number)
         masked = _call(work.method, block, work.params, rng)
-        _check(work, block, masked)
+        check_masked(work.method, work.params, block, masked)
         if observe is not None:
             observe(work.step, work.method.name, block, masked)
         return masked
@@ -189,18 +171,11 @@ def protect_group(
     else:
         results = [task(number) for number in range(len(pieces))]
     progress(1.0)
-    result = _assemble(pieces, results, values.shape, variables)
-    k = _promised(work)
+    result = assemble(pieces, results, values.shape, variables)
+    k = promised(work.method, work.params)
     if k is None or not missing.any():
         return result
-    return _with_enough_values(result, missing, scale, k)
-
-
-def _promised(work: GroupWork) -> int | None:
-    """Smallest cluster that the method promises with these parameters."""
-    name = work.method.k_parameter
-    value = None if name is None else getattr(work.params, name)
-    return None if value is None else int(value)
+    return with_enough_values(result, missing, scale, k)
 
 
 def _weights(data: Dataset) -> NDArray[np.float64] | None:
@@ -250,111 +225,6 @@ def _call(method: Method, block: Block, params: BaseModel, rng: np.random.Genera
         if "read-only" in str(error):
             raise PluginError(f"method {method.name!r} tried to change its input, which is read-only") from error
         raise
-
-
-def _check(work: GroupWork, block: Block, masked: Masked) -> None:
-    """Hold a method to its contract; a plugin's mistake must not become a wrong release."""
-    name = work.method.name
-    if not isinstance(masked, Masked):
-        raise PluginError(f"method {name!r} returned a {type(masked).__name__}; it has to return maskwright.Masked")
-    if masked.origin is not None:
-        raise PluginError(f"method {name!r} drops records, which this version of the engine does not support")
-    if masked.values.shape != block.values.shape or masked.missing.shape != block.values.shape:
-        raise PluginError(
-            f"method {name!r} returned values of shape {masked.values.shape}; the block has {block.values.shape}"
-        )
-    if not np.all(np.isfinite(masked.values[~masked.missing])):
-        raise PluginError(f"method {name!r} returned NaN or infinite values in cells that are not missing")
-    if masked.labels is None or masked.representatives is None:
-        if work.method.k_parameter is not None or work.method.expected_group is not None:
-            raise PluginError(f"method {name!r} promises groups but returned no labels and representatives")
-        return
-    clusters = len(masked.representatives)
-    if masked.labels.shape != (block.n,) or masked.labels.min() < 0 or masked.labels.max() >= clusters:
-        raise PluginError(f"method {name!r}: labels must be one number 0..{clusters - 1} for each of {block.n} records")
-    k = _promised(work)
-    if k is not None:
-        smallest = int(np.bincount(masked.labels, minlength=clusters).min())
-        if smallest < min(k, block.n):
-            raise PluginError(f"method {name!r} promised clusters of at least {k} records; the smallest has {smallest}")
-
-
-def _assemble(
-    pieces: Sequence[NDArray[np.int64]],
-    results: Sequence[Masked],
-    shape: tuple[int, ...],
-    variables: tuple[Variable, ...],
-) -> GroupResult:
-    values = np.full(shape, np.nan)
-    missing = np.ones(shape, dtype=np.bool_)
-    clustered = all(result.labels is not None and result.representatives is not None for result in results)
-    labels = np.zeros(shape[0], dtype=np.int64)
-    representatives: list[NDArray[np.float64]] = []
-    offset = 0
-    notes: dict[str, Any] = {}
-    for records, result in zip(pieces, results, strict=True):
-        values[records] = result.values
-        missing[records] = result.missing
-        if clustered and result.labels is not None and result.representatives is not None:
-            labels[records] = result.labels + offset
-            offset += len(result.representatives)
-            representatives.append(result.representatives)
-        _gather(notes, result.notes)
-    changed = next((result.variables for result in results if result.variables is not None), variables)
-    if not clustered:
-        return GroupResult(values, missing, changed, None, None, notes)
-    return GroupResult(values, missing, changed, labels, np.concatenate(representatives), notes)
-
-
-def _with_enough_values(
-    result: GroupResult, missing: NDArray[np.bool_], scale: NDArray[np.float64], k: int
-) -> GroupResult:
-    """Representatives that rest on at least k values each.
-
-    A cluster in which fewer than k records have a value would publish an average of those few, in the end the true
-    value of one. It gets the value of the nearest cluster with enough, or the mean of all.
-    """
-    if result.labels is None or result.representatives is None:
-        return result
-    representatives = result.representatives.copy()
-    clusters = len(representatives)
-    points = np.nan_to_num(representatives / scale)
-    replaced = 0
-    for column in range(representatives.shape[1]):
-        present = np.bincount(result.labels[~missing[:, column]], minlength=clusters)
-        few, enough = np.flatnonzero((present > 0) & (present < k)), np.flatnonzero(present >= k)
-        if not len(few):
-            continue
-        if not len(enough):
-            values = result.values[~missing[:, column], column]
-            average = np.mean if result.variables[column].is_numeric else _most_frequent
-            representatives[few, column] = float(average(values))
-        else:
-            _, nearest = cKDTree(points[enough]).query(points[few])
-            representatives[few, column] = representatives[enough[np.asarray(nearest)], column]
-        replaced += len(few)
-    values = np.where(result.missing, np.nan, representatives[result.labels])
-    notes = dict(result.notes) | ({"values taken from the nearest cluster": replaced} if replaced else {})
-    return replace(result, values=values, representatives=representatives, notes=notes)
-
-
-def _most_frequent(values: NDArray[np.float64]) -> float:
-    found, counts = np.unique(values, return_counts=True)
-    return float(found[np.argmax(counts)])
-
-
-def _gather(notes: dict[str, Any], more: Mapping[str, Any]) -> None:
-    for key, value in more.items():
-        if key == "warnings":
-            notes[key] = list(dict.fromkeys([*notes.get(key, ()), *value]))
-        elif key not in notes or not isinstance(value, int | float):
-            notes[key] = value
-        elif "smallest" in key:
-            notes[key] = min(notes[key], value)
-        elif "largest" in key:
-            notes[key] = max(notes[key], value)
-        else:
-            notes[key] = notes[key] + value
 
 
 class _Shares:

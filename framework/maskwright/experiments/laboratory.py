@@ -7,10 +7,11 @@ import time
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
+from maskwright.class_report import class_sizes
 from maskwright.edits.domain import Domain, domain_tuples
 from maskwright.errors import MaskwrightError
 from maskwright.execution.local import Execution
-from maskwright.masking import class_sizes, mask
+from maskwright.masking import mask
 from maskwright.measuring import Request, compute_measures
 from maskwright.preparing import Arrived, arrive, plan_of, refuse_steps
 from maskwright.progress import Quiet
@@ -77,17 +78,18 @@ class Laboratory:
     def _observed(self, cell: Cell, seed: int, measures: Sequence[MeasureRequest]) -> dict[str, Any]:
         refuse_steps(cell.pipeline)
         arrived = self.arrived(cell)
-        original, edits = arrived.original, arrived.edits
         active = cell.active
         plan = plan_of(active if active.steps else cell.pipeline, arrived)
+        original, edits, released = arrived.original, plan.edits, plan.edits
         if active.steps:
             result = mask(original, edits, plan, seed, Execution(), Quiet())
+            released = result.edits
             masked, adjusted, smallest = result.masked, sum(result.adjusted.values()), result.k["records"]["smallest"]
         else:
             masked, adjusted = original.without(plan.dropped), 0
             smallest, _ = class_sizes(masked, masked.names, 2)
-        outcome = check_dataset(masked, edits, Domain.from_dataset(original, domain_tuples(edits)))
-        names = [name for name in plan.masked if plan.variables[name].is_numeric]
+        outcome = check_dataset(masked, released, Domain.from_dataset(original, domain_tuples(edits)))
+        names = [name for name in plan.masked if plan.variables[name].is_numeric and name not in plan.recoded]
         return {
             "status": "ok",
             "problem": None,

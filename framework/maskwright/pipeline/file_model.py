@@ -75,6 +75,11 @@ class OutputSection(BaseModel, extra="allow", frozen=True):
     svrl: FileName | None = Field(
         default=None, description="Validation result as Schematron processors write it (.xml, .svrl); confidential."
     )
+    edits: FileName | None = Field(
+        default=None,
+        description="The rules that hold in the published data (.sch: Schematron; .yaml). Left out: written beside the "
+        "data, as NAME.edits.sch for XML and NAME.edits.yaml otherwise, if a step suppresses cells or drops edits.",
+    )
     report: FileName | None = Field(default=None, description="Report for reading (.html).")
     record: FileName | None = Field(
         default=None, description="Everything about the run (.json), with the seed and hashes: confidential."

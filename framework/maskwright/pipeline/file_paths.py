@@ -22,6 +22,7 @@ _SUFFIXES: Mapping[str, tuple[str, ...]] = {
     "svrl": (".svrl", ".xml"),
     "record": (".json",),
     "public_record": (".json",),
+    "edits": (".sch", ".yaml", ".yml"),
 }
 
 
@@ -58,7 +59,9 @@ def absolute_path(node: Node, folder: Path, problems: list[Problem]) -> Path | N
     return path
 
 
-def resolve_output(section: Node, folder: Path, inputs: Mapping[str, Path], problems: list[Problem]) -> Output | None:
+def resolve_output(
+    section: Node, folder: Path, inputs: Mapping[str, Path], problems: list[Problem], *, new_rules: bool = False
+) -> Output | None:
     """Files of the ``output:`` section.
 
     Parameters
@@ -70,6 +73,8 @@ def resolve_output(section: Node, folder: Path, inputs: Mapping[str, Path], prob
         Files that are read, which no output may overwrite.
     problems : list of Problem
         Every mistake is added to it.
+    new_rules : bool
+        Whether other rules hold in the published data than in the original: they are written in any case.
     """
     before = len(problems)
     reports = plugins().reports
@@ -91,6 +96,10 @@ def resolve_output(section: Node, folder: Path, inputs: Mapping[str, Path], prob
         _check_suffix(key.raw, path, node, reports, problems)
         taken.setdefault(_identity(path), f"output.{key.raw}")
         paths[key.raw] = path
+    if new_rules and "data" in paths and "edits" not in paths and len(problems) == before:
+        ending = ".edits.sch" if find_source(paths["data"]).name == "xml" else ".edits.yaml"
+        paths["edits"] = paths["data"].with_name(paths["data"].name.split(".")[0] + ending)
+        _check_place("edits", paths["edits"], section, taken, problems)
     if len(problems) > before or "data" not in paths:
         return None
     return Output(
@@ -99,6 +108,7 @@ def resolve_output(section: Node, folder: Path, inputs: Mapping[str, Path], prob
         svrl=paths.get("svrl"),
         record=paths.get("record"),
         public_record=paths.get("public_record"),
+        edits=paths.get("edits"),
         reports=tuple((reports[key], path) for key, path in paths.items() if key not in core),
     )
 

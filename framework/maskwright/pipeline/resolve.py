@@ -141,7 +141,7 @@ class _Reading:
         if data is not None:
             inputs["the data"] = data.path
         inputs |= {f"the rules {edit.path.name}": edit.path for edit in edits if isinstance(edit, RuleFile)}
-        output = self.output(inputs)
+        output = self.output(inputs, new_rules=any(step.method.removes & {"cells", "detail"} for step in steps))
         if output is not None and output.record is None:
             self.problems.extend(
                 Problem(
@@ -170,10 +170,10 @@ class _Reading:
             execution=execution,
         )
 
-    def output(self, inputs: Mapping[str, Path]) -> Output | None:
+    def output(self, inputs: Mapping[str, Path], *, new_rules: bool) -> Output | None:
         if "output" not in self.root:
             return None
-        return resolve_output(self.section("output"), self.folder, inputs, self.problems)
+        return resolve_output(self.section("output"), self.folder, inputs, self.problems, new_rules=new_rules)
 
     def section(self, name: str) -> Node:
         return self.root.get(name) or Node("scalar", self.root.place)

@@ -145,7 +145,7 @@ class Output:
     data : Path
     source : Source
         That writes `data`.
-    svrl, record, public_record : Path or None
+    svrl, record, public_record, edits : Path or None
     reports : tuple of (Report, Path)
         The reports of plugins, in file order.
     """
@@ -155,12 +155,13 @@ class Output:
     svrl: Path | None = None
     record: Path | None = None
     public_record: Path | None = None
+    edits: Path | None = None
     reports: tuple[tuple[Report, Path], ...] = ()
 
     @property
     def paths(self) -> Mapping[str, Path]:
         """Every file by its key in the pipeline file, the masked data last, as they are published."""
-        chosen = {"svrl": self.svrl, "record": self.record, "public_record": self.public_record}
+        chosen = {"svrl": self.svrl, "record": self.record, "public_record": self.public_record, "edits": self.edits}
         paths = {report.name: path for report, path in self.reports}
         paths |= {key: path for key, path in chosen.items() if path is not None}
         return paths | {"data": self.data}

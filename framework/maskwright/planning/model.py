@@ -8,8 +8,11 @@ from typing import TYPE_CHECKING, Literal
 from maskwright.planning.params import PlanningParams
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from pydantic import BaseModel
 
+    from maskwright.data.variable import Variable
     from maskwright.planning.strata import Strata
     from maskwright.plugins.method import Method
 
@@ -39,15 +42,32 @@ class StepRequest:
     groups: tuple[tuple[str, ...], ...] = ()
 
     @property
-    def k(self) -> int | None:
-        """Smallest cluster that the step promises; None when it promises none."""
+    def promised(self) -> int | None:
+        """Smallest cluster, or smallest class of equal keys, that the step promises; None when it promises none."""
         value = None if self.method.k_parameter is None else getattr(self.params, self.method.k_parameter)
         return None if value is None else int(value)
 
     @property
+    def k(self) -> int | None:
+        """Smallest cluster that the step promises; None when it makes no clusters or promises none."""
+        return None if self.method.keys_parameter is not None else self.promised
+
+    @property
     def makes_groups(self) -> bool:
         """Whether it puts a representative in the place of each group of records."""
-        return self.method.k_parameter is not None or self.method.expected_group is not None
+        return self.method.expected_group is not None or (
+            self.method.k_parameter is not None and self.method.keys_parameter is None
+        )
+
+    @property
+    def only_removes(self) -> bool:
+        """Whether it takes records or cells away and leaves every other value as it is."""
+        return bool(self.method.removes & {"records", "cells"})
+
+    @property
+    def keys(self) -> tuple[str, ...]:
+        """Key variables that the method's own parameter lists; empty when it lists none."""
+        return self._listed(self.method.keys_parameter)
 
     def group_records(self, n: int) -> int | None:
         """Smallest size of its groups of n records or, without a promise, mean size; None when it makes no groups."""
@@ -126,3 +146,11 @@ class Keeper:
     edit: str
     kept_by: KeptBy
     how: str
+
+
+def key_names(step: StepRequest, variables: Sequence[Variable]) -> tuple[str, ...]:
+    """Keys among the variables of a step: those it lists, else its quasi-identifiers, else all; none without keys."""
+    if step.method.keys_parameter is None:
+        return ()
+    quasi = tuple(variable.name for variable in variables if variable.role == "quasi_identifier")
+    return step.keys or quasi or tuple(variable.name for variable in variables)

@@ -7,6 +7,15 @@ from typing import Annotated, Literal
 from pydantic import BaseModel, Field
 
 
+class ReleaseEdits(BaseModel, extra="forbid", frozen=True):
+    """What becomes of edits on variables whose values are no longer published."""
+
+    drop: tuple[str, ...] = Field(
+        default=(),
+        description="Variables that the step publishes as coarser categories: edits that read them are dropped.",
+    )
+
+
 class PlanningParams(BaseModel, extra="forbid", frozen=True):
     """How variables are grouped and what is promised; accepted in the ``params`` of every step."""
 
@@ -41,6 +50,11 @@ class PlanningParams(BaseModel, extra="forbid", frozen=True):
         "means hold among them (patterns shared by fewer than k records join the nearest); 'available_cases' clusters "
         "such records as if the cell held the file's mean and aggregates the values present; 'refuse' stops. A missing "
         "cell stays missing in the masked file.",
+    )
+    release_edits: ReleaseEdits = Field(
+        default=ReleaseEdits(),
+        description="For steps that publish coarser categories (recoding): {drop: [variables]} drops the edits that "
+        "read these variables, with a notice. An edit on a recoded variable that is not listed stops the run.",
     )
     adjustment_weights: dict[str, Annotated[float, Field(gt=0, allow_inf_nan=False)]] = Field(
         default_factory=dict,

@@ -2,20 +2,21 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from maskwright.edits.edit import EditSet
-from maskwright.errors import InputError, Problem, unknown_name
+from maskwright.errors import InputError
 from maskwright.planning.dangers import dangers
 from maskwright.planning.grouping import choose_operators, group_variables
 from maskwright.planning.keepers import keeper_of
 from maskwright.planning.model import Group, Keeper, StepRequest, Unit
-from maskwright.planning.strata import stratify
+from maskwright.planning.step_variables import variables_of_steps
+from maskwright.planning.strata import Strata, stratify
 from maskwright.planning.units import adjustment_units, require_k
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Mapping, Sequence
 
     from maskwright.data.dataset import Dataset
     from maskwright.data.variable import Variable
@@ -40,6 +41,9 @@ class Plan:
         Identifiers, not published.
     records : int or None
     warnings : tuple of str
+    edits : EditSet
+    recoded : frozenset of str
+        Variables that are published as coarser categories.
     """
 
     steps: tuple[StepRequest, ...]
@@ -52,6 +56,13 @@ class Plan:
     records: int | None
     warnings: tuple[str, ...]
     edits: EditSet
+    recoded: frozenset[str] = frozenset()
+
+    @property
+    def shaping(self) -> int:
+        """Number of steps before the last ones that only remove: those see values as they will be published."""
+        changing = [number for number, step in enumerate(self.steps, 1) if not step.only_removes]
+        return changing[-1] if changing else 0
 
     @property
     def masked(self) -> tuple[str, ...]:
@@ -95,7 +106,7 @@ class Plan:
                 for unit in self.units
                 if unit.edits
             ],
-            "grid": {name: self.variables[name].decimals for name in self.masked},
+            "grid": {name: self.variables[name].decimals for name in self.masked if name not in self.recoded},
             "untouched": list(self.untouched),
             "dropped": list(self.dropped),
             "warnings": list(self.warnings),
@@ -142,108 +153,26 @@ def make_plan(
         ``k_guarantee: require``; every mistake found.
     """
     known = {variable.name: variable for variable in variables}
-    problems: list[Problem] = []
-    chosen = [_step_variables(step, known, problems, number) for number, step in enumerate(steps, 1)]
-    if problems:
-        raise InputError(problems)
-    masked = frozenset(name for names in chosen for name in names)
+    chosen = variables_of_steps(steps, variables)
+    masked = frozenset(name for each in chosen for name in each.names)
     groups: list[Group] = []
-    for number, (step, names) in enumerate(zip(steps, chosen, strict=True), 1):
-        relevant = EditSet(tuple(edit for edit in edits if set(edit.variables) & set(names)))
-        found = group_variables(names, relevant, step.planning, step.groups, step.method.scope)
-        groups.extend(_plan_group(number, step, group, known, relevant, masked, data) for group in found)
-    units = adjustment_units(groups, known, edits, masked)
-    require_k(units, steps, groups, edits)
+    for number, (step, own) in enumerate(zip(steps, chosen, strict=True), 1):
+        relevant = EditSet(tuple(edit for edit in edits if set(edit.variables) & set(own.names)))
+        found = group_variables(own.names, relevant, step.planning, step.groups, step.method.scope)
+        groups.extend(_plan_group(number, step, group, own.known, relevant, masked, data) for group in found)
+    recoded = frozenset(
+        name for step, own in zip(steps, chosen, strict=True) if "detail" in step.method.removes for name in own.names
+    )
+    shaping = [None if steps[group.step - 1].only_removes else group for group in groups]
+    units = adjustment_units(shaping, known, edits, masked - recoded)
+    require_k(units, steps, [group for group in shaping if group is not None], edits)
     keepers = tuple(keeper_of(edit, groups, units, steps, masked, arrival or {}) for edit in edits)
     dropped = tuple(name for name, variable in known.items() if variable.role == "identifier")
     untouched = tuple(name for name in known if name not in masked and name not in dropped)
     return Plan(
         tuple(steps), tuple(groups), tuple(units), keepers, known, untouched, dropped,
-        None if data is None else len(data), dangers(edits, known, masked, groups, steps, data), edits,
+        None if data is None else len(data), dangers(edits, known, masked, groups, steps, data), edits, recoded,
     )  # fmt: skip
-
-
-def _step_variables(
-    step: StepRequest, known: Mapping[str, Variable], problems: list[Problem], number: int
-) -> tuple[str, ...]:
-    listed = [name for group in step.groups for name in group]
-    wanted = list(dict.fromkeys([*(step.variables or ()), *step.dependents, *listed]))
-    strangers = [name for name in (*wanted, *step.planning.adjustment_weights) if name not in known]
-    problems.extend(Problem(f"step {number}: {unknown_name('variable', name, known)}") for name in strangers)
-    if len(set(listed)) < len(listed):
-        problems.append(Problem(f"step {number}: a variable is listed in two groups"))
-    problems.extend(_independent_problems(step, known, wanted, number))
-    if step.variables is None and not step.dependents:
-        default = [
-            name
-            for name, variable in known.items()
-            if variable.is_numeric
-            and variable.role in ("quasi_identifier", "confidential")
-            and name not in step.independents
-        ]
-        wanted = [name for name in known if name in default or name in wanted]
-        if not wanted:
-            problems.append(
-                Problem(
-                    f"step {number} ({step.method.name}) has nothing to mask: no numeric variable has the role "
-                    "confidential or quasi_identifier",
-                    hint="name the variables of the step with 'variables: [...]'",
-                )
-            )
-    for name in wanted:
-        variable = known.get(name)
-        if variable is None:
-            continue
-        if variable.role == "identifier":
-            problems.append(Problem(f"step {number}: {name!r} is an identifier: it is dropped, so it cannot be masked"))
-        elif variable.type not in step.method.accepts:
-            able = ", ".join(sorted(step.method.accepts - {"missing"}))
-            problems.append(
-                Problem(
-                    f"step {number}: method {step.method.name!r} cannot mask {name!r}: it is {variable.type}, "
-                    f"the method takes {able}"
-                )
-            )
-    problems.extend(_wrong_zeros(step, known, wanted, number))
-    return tuple(name for name in known if name in wanted)
-
-
-def _wrong_zeros(
-    step: StepRequest, known: Mapping[str, Variable], wanted: Sequence[str], number: int
-) -> Iterator[Problem]:
-    """Mistakes in the list of variables with structural zeros."""
-    names = step.planning.structural_zeros
-    if names and not step.method.blockable:
-        yield Problem(f"step {number}: structural_zeros cuts records apart, and {step.method.name!r} needs all of them")
-    for name in names:
-        if name not in wanted:
-            said = unknown_name("variable that the step masks", name, wanted)
-            yield Problem(f"step {number}: structural_zeros: {said}")
-        elif name in known and not known[name].is_numeric:
-            yield Problem(f"step {number}: structural_zeros: {name!r} is {known[name].type}, not a number")
-
-
-def _independent_problems(
-    step: StepRequest, known: Mapping[str, Variable], wanted: Sequence[str], number: int
-) -> Iterator[Problem]:
-    """Mistakes in the variables that a method reads beside those it masks."""
-    if step.dependents and step.variables is not None and set(step.dependents) != set(step.variables):
-        yield Problem(
-            f"step {number}: 'variables' and '{step.method.dependent_parameter}' name different variables",
-            hint=f"leave 'variables' out: '{step.method.dependent_parameter}' says what is masked",
-        )
-    for name in step.independents:
-        variable = known.get(name)
-        if variable is None:
-            yield Problem(f"step {number}: {unknown_name('variable', name, known)}")
-        elif name in wanted:
-            yield Problem(f"step {number}: {name!r} is both masked and in '{step.method.independent_parameter}'")
-        elif not variable.is_numeric or variable.role == "identifier":
-            what = "an identifier" if variable.role == "identifier" else variable.type
-            yield Problem(
-                f"step {number}: method {step.method.name!r} reads numbers in '{step.method.independent_parameter}'; "
-                f"{name!r} is {what}"
-            )
 
 
 def _plan_group(
@@ -262,12 +191,31 @@ def _plan_group(
         if step.planning.missing == "refuse" and any(data[name].missing.any() for name in group):
             counts = ", ".join(f"{name}: {int(data[name].missing.sum())}" for name in group if data[name].missing.any())
             raise InputError(f"step {number}: cells are missing and 'missing: refuse' is set ({counts})")
-        geometric = [name for name, how in zip(group, operators.names, strict=True) if how == "geometric_mean"]
-        touching = EditSet(tuple(edit for edit in edits if set(edit.variables) & set(group)))
-        strata = stratify(
-            data, group, geometric if step.method.blockable else (),
-            touching if step.method.blockable else EditSet(), masked, step.smallest_stratum(len(data), len(group)),
-            by_missing=step.planning.missing == "own_pattern", structural_zeros=step.planning.structural_zeros,
-        )  # fmt: skip
+        strata = _strata(step, group, operators.names, edits, masked, data)
     inside = tuple(edit.name for edit in edits if set(edit.variables) & masked <= set(group))
     return Group(number, group, operators.names, operators.computed, inside, strata)
+
+
+def _strata(
+    step: StepRequest,
+    group: tuple[str, ...],
+    operators: Sequence[str],
+    edits: EditSet,
+    masked: frozenset[str],
+    data: Dataset,
+) -> Strata:
+    geometric = [name for name, how in zip(group, operators, strict=True) if how == "geometric_mean"]
+    touching = EditSet(tuple(edit for edit in edits if set(edit.variables) & set(group)))
+    return stratify(
+        data, group, geometric if step.method.blockable else (),
+        touching if step.method.blockable else EditSet(), masked, step.smallest_stratum(len(data), len(group)),
+        by_missing=step.planning.missing == "own_pattern" and not step.only_removes,
+        structural_zeros=step.planning.structural_zeros,
+    )  # fmt: skip
+
+
+def with_fewer_records(plan: Plan, group: Group, original: Dataset) -> Group:
+    """Group with its strata made again, of the original records that a step before has left."""
+    step = plan.steps[group.step - 1]
+    masked = frozenset(plan.masked)
+    return replace(group, strata=_strata(step, group.variables, group.operators, plan.edits, masked, original))

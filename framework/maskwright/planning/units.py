@@ -17,9 +17,12 @@ if TYPE_CHECKING:
 
 
 def adjustment_units(
-    groups: Sequence[Group], known: Mapping[str, Variable], edits: EditSet, masked: frozenset[str]
+    groups: Sequence[Group | None], known: Mapping[str, Variable], edits: EditSet, masked: frozenset[str]
 ) -> list[Unit]:
-    """Cut the masked numeric variables into units; a unit inside one group is adjusted on its representatives."""
+    """Cut the masked numeric variables into units; a unit inside one group is adjusted on its representatives.
+
+    None stands for the group of a step that only removes: it gives no value that could be adjusted.
+    """
     movable = [name for name in known if name in masked and known[name].is_numeric]
     joined = Components(movable)
     for edit in edits:
@@ -27,14 +30,17 @@ def adjustment_units(
     units: list[Unit] = []
     for names in joined.sets():
         touching = EditSet(tuple(edit for edit in edits if set(edit.variables) & set(names)))
-        homes = [position for position, group in enumerate(groups) if set(group.variables) & set(names)]
+        homes = [
+            (position, group)
+            for position, group in enumerate(groups)
+            if group is not None and set(group.variables) & set(names)
+        ]
         home: int | None = None
-        if len(homes) == 1 and set(names) <= set(groups[homes[0]].variables):
-            home = homes[0]
-            group = groups[home]
+        if len(homes) == 1 and set(names) <= set(homes[0][1].variables):
+            home, group = homes[0]
             if any(_reads_outside(edit, group, masked) for edit in touching):
                 home = None
-        computed = tuple(name for group in groups for name in group.computed if name in names)
+        computed = tuple(name for _, group in homes for name in group.computed if name in names)
         units.append(Unit(names, tuple(edit.name for edit in touching), computed, home))
     return units
 

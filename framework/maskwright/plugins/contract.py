@@ -10,7 +10,7 @@ from pydantic import BaseModel
 
 from maskwright.plugins.edit_reader import EditReader
 from maskwright.plugins.measure import Measure
-from maskwright.plugins.method import Accepts, Method, Preserves, Scope
+from maskwright.plugins.method import Accepts, Method, Preserves, Removes, Scope
 from maskwright.plugins.partition import Partition
 from maskwright.plugins.report import Report
 from maskwright.plugins.source import Source
@@ -104,23 +104,29 @@ def _method_error(method: Method) -> str | None:
         ("scope", {method.scope}, set(get_args(Scope))),
         ("accepts", set(method.accepts), set(get_args(Accepts))),
         ("preserves", set(method.preserves), set(get_args(Preserves))),
+        ("removes", set(method.removes), set(get_args(Removes))),
     ):
         if not found <= known:
             return (
                 f"{field}: {', '.join(sorted(map(repr, found - known)))} unknown; there are {', '.join(sorted(known))}"
             )
-    for field in ("k_parameter", "partition_parameter", "dependent_parameter", "independent_parameter"):
+    for field in (
+        "k_parameter", "keys_parameter", "partition_parameter", "dependent_parameter", "independent_parameter"
+    ):  # fmt: skip
         name = getattr(method, field)
         if name is not None and name not in method.params.model_fields:
             return f"{field} is {name!r}, which is not a field of {method.params.__name__}"
-    if method.fewest_records is not None:
-        problem = _signature_error("fewest_records", method.fewest_records, ("params", "p"))
+    for attribute, arguments in (("fewest_records", ("params", "p")), ("expected_group", ("params", "n"))):
+        function = getattr(method, attribute)
+        problem = None if function is None else _signature_error(attribute, function, arguments)
         if problem is not None:
             return problem
-    if method.expected_group is not None:
-        problem = _signature_error("expected_group", method.expected_group, ("params", "n"))
-        if problem is not None:
-            return problem
+    return _promise_error(method)
+
+
+def _promise_error(method: Method) -> str | None:
+    if method.removes & {"records", "cells"} and method.scope != "all":
+        return "removes records or cells, so scope must be 'all': what is removed must be the same for all variables"
     if "k" in method.preserves and method.k_parameter is None:
         return "preserves 'k' is claimed, so k_parameter must name the parameter that promises it"
     return None

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 Scope = Literal["variable", "group", "all"]
 Preserves = Literal["linear", "product", "inequality", "range", "domain", "mean", "covariance", "k"]
 Accepts = Literal["continuous", "integer", "ordinal", "nominal", "missing"]
+Removes = Literal["records", "cells", "detail"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -39,7 +40,9 @@ class Masked:
     representatives : ndarray of shape (c, p), float64, or None
         One row per cluster; NaN where the whole cluster is missing.
     origin : ndarray of shape (m,), int64, or None
-        Rows kept, when the method drops records.
+        Rows kept, ascending, when the method drops records: the other arrays have one row for each of them.
+    weights : ndarray of shape (m,), float64, or None
+        Sampling weights of the rows kept, when the method dropped records and the block has weights; None leaves them.
     notes : mapping of str to str, int or float
         What the run record should hold (iterations, convergence, smallest cluster); `warnings`, a list of sentences
         without counts or values, is shown to the person who runs the method.
@@ -51,6 +54,7 @@ class Masked:
     labels: NDArray[np.int64] | None = None
     representatives: NDArray[np.float64] | None = None
     origin: NDArray[np.int64] | None = None
+    weights: NDArray[np.float64] | None = None
     notes: Mapping[str, Any] = field(default_factory=dict)
 
 
@@ -76,11 +80,20 @@ class Method:
     preserves : frozenset of str
         Claims, tested by the kit and by every run: kinds of edit that hold in its output when they hold in each
         record of its input and all their variables are in one block.
+    removes : frozenset of str
+        Information that it takes away instead of changing values: ``records`` (it drops some), ``cells`` (it leaves
+        some empty), ``detail`` (it publishes coarser categories instead of values: `Masked.variables` says which, and
+        rules on these variables can hold no longer). The engine refuses results that take away anything else. A
+        method that removes records needs ``scope="all"``.
     deterministic : bool
         Whether it leaves `rng` alone.
     k_parameter : str or None
         Name of the parameter that promises a smallest cluster size; where its value may be None, nothing is promised
         then.
+    keys_parameter : str or None
+        Name of the parameter that lists key variables; where it is empty, they are the step's quasi-identifiers or,
+        if it has none, all its variables. They are masked too, whatever their type. What `k_parameter` promises is
+        then the smallest class of published records equal on the keys, and the method has no representatives.
     counts_clusters : bool
         Whether that size is counted in clusters of records (``block.clusters``, households) where they are declared.
         A method that promises k and cannot do so is refused then.
@@ -112,8 +125,10 @@ class Method:
     blockable: bool = True
     accepts: frozenset[str] = frozenset({"continuous", "integer"})
     preserves: frozenset[str] = frozenset()
+    removes: frozenset[Removes] = frozenset()
     deterministic: bool = False
     k_parameter: str | None = None
+    keys_parameter: str | None = None
     expected_group: Callable[[Any, int], int] | None = None
     counts_clusters: bool = False
     fewest_records: Callable[[Any, int], int] | None = None

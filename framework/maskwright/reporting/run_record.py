@@ -29,6 +29,7 @@ def run_record(
     masked_by = {name: group.step for group in plan.groups for name in group.variables}
     planned = plan.to_json()
     exact = described.execution.block_size is None
+    published = {variable.name: variable for variable in result.masked.variables}
     return {
         "maskwright": version("maskwright"),
         "ok": False,
@@ -42,15 +43,17 @@ def run_record(
         "variables": [
             {
                 "name": variable.name,
-                "type": variable.type,
+                "type": published.get(variable.name, variable).type,
                 "role": variable.role,
-                "decimals": variable.decimals,
+                "decimals": published.get(variable.name, variable).decimals,
                 "masked_by": masked_by.get(variable.name),
             }
             for variable in plan.variables.values()
         ],
         "plan": planned,
         "edits": _edits(prepared, result, outcome, planned),
+        "dropped_edits": [{"name": edit.name, "text": edit.text} for edit in prepared.dropped],
+        "suppressed": [dict(each) for each in (result.removal.suppressed if result.removal else ())],
         "localisation": None if prepared.localisation is None else dict(prepared.localisation),
         "k": dict(result.k),
         "measures": {label: dict(found) for label, found in measures.items()},
@@ -97,7 +100,7 @@ def _edits(
         moved = result.adjusted.get(each.name, 0)
         # A promise is only reported as kept when it was: an edit that needed adjustment was kept by adjustment.
         kept_by = "adjustment" if moved and keeper["kept_by"] == "construction" else keeper["kept_by"]
-        edit = prepared.edits[each.name]
+        edit = result.edits[each.name]
         rows.append(
             {
                 "name": each.name,
@@ -111,6 +114,7 @@ def _edits(
                 "violations": each.violations,
                 "violations_on_arrival": arrival[each.name].violations,
                 "unknown": each.unknown,
+                "not_applicable": 0 if result.removal is None else result.removal.not_applicable.get(each.name, 0),
                 "fired": each.fired,
                 "adjusted": moved,
                 "loss": (result.cost.edits or {}).get(each.name, 0.0),
@@ -165,9 +169,11 @@ def public_record(record: Mapping[str, Any]) -> dict[str, Any]:
         ],
         "steps": steps,
         "edits": [
-            {key: row[key] for key in ("name", "kind", "text", "severity", "kept_by", "violations")}
+            {key: row[key] for key in ("name", "kind", "text", "severity", "kept_by", "violations", "not_applicable")}
             for row in record["edits"]
         ],
+        "dropped_edits": record["dropped_edits"],
+        "suppressed": record["suppressed"],
         "k": record["k"],
         "loss": {
             label: {key: found[key] for key in ("measure", "params", "value", "unit", "direction", "parts")}

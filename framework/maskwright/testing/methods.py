@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from _pytest.mark.structures import ParameterSet
+    from numpy.typing import NDArray
 
     from maskwright.data.variable import VariableType
     from maskwright.plugins.block import Block
@@ -60,6 +61,7 @@ def method_checks(
 
 
 def _checks(method: Method, given: Params) -> Iterator[tuple[str, Check]]:
+    usual_numbers = _repeated_numbers if method.keys_parameter is not None else partial(numbers, 60)
     yield "parameters", partial(params_of, method, given)
     yield "documented", partial(check_documented, method)
     yield "example", partial(_example, method)
@@ -67,9 +69,9 @@ def _checks(method: Method, given: Params) -> Iterator[tuple[str, Check]]:
     p = 1 if method.scope == "variable" else 3
     accepted: list[VariableType] = [each for each in TYPES if method.accepts.issuperset({each})]
     for name in accepted:
-        yield f"shapes_{name}", partial(_shapes, method, given, block_of(numbers(60, p, name), name))
+        yield f"shapes_{name}", partial(_shapes, method, given, block_of(usual_numbers(p, name), name))
         if "missing" in method.accepts:
-            block = block_of(with_holes(numbers(60, p, name)), name)
+            block = block_of(with_holes(usual_numbers(p, name)), name)
             yield f"missing_cells_{name}", partial(_shapes, method, given, block)
         yield f"one_record_{name}", partial(_answers_or_says_why, method, given, block_of(numbers(1, p, name), name))
         same = block_of(np.repeat(numbers(1, p, name), 30, axis=0), name)
@@ -77,13 +79,13 @@ def _checks(method: Method, given: Params) -> Iterator[tuple[str, Check]]:
     if not accepted:
         return
     first = accepted[0]
-    usual = block_of(numbers(60, p, first), first)
+    usual = block_of(usual_numbers(p, first), first)
     if p > 1:
-        constant = numbers(60, p, first)
+        constant = usual_numbers(p, first)
         constant[:, 1] = 2.0
         yield "constant_column", partial(_answers_or_says_why, method, given, block_of(constant, first))
     if first == "continuous":
-        yield "large_numbers", partial(_shapes, method, given, block_of(numbers(60, p) * 1e9 + 1e12))
+        yield "large_numbers", partial(_shapes, method, given, block_of(usual_numbers(p, first) * 1e9 + 1e12))
     yield "input_unmodified", partial(_input_unmodified, method, given, usual)
     yield "same_seed_same_result", partial(_same_seed, method, given, usual)
     yield "progress_is_a_share", partial(_progress, method, given, usual)
@@ -94,6 +96,11 @@ def _checks(method: Method, given: Params) -> Iterator[tuple[str, Check]]:
         yield "k_respected", partial(_k_respected, method, given, usual)
     for claim in sorted(method.preserves & set(CLAIMS)):
         yield f"preserves_{claim}", partial(CLAIMS[claim], method, params_of, given)
+
+
+def _repeated_numbers(p: int, kind: VariableType) -> NDArray[np.float64]:
+    """Records that have equals, for methods that look at classes of equal keys; shape (60, p)."""
+    return np.repeat(numbers(12, p, kind), 5, axis=0)
 
 
 def _protected(method: Method, given: Params, block: Block, seed: int = 20230) -> Masked:
@@ -189,5 +196,6 @@ def _k_respected(method: Method, given: Params, block: Block) -> None:
     masked = _protected(method, given, block)
     if masked.labels is not None:
         require(np.bincount(masked.labels).min() >= k, f"a cluster has fewer than k = {k} records")
-    _, sizes = np.unique(masked.values, axis=0, return_counts=True)
+    # Without key parameters of its own, the block's variables are all keys; an empty cell is a value of its own.
+    _, sizes = np.unique(np.where(masked.missing, np.inf, masked.values), axis=0, return_counts=True)
     require(sizes.min() >= k, f"fewer than k = {k} records share one combination of masked values")

@@ -10,7 +10,10 @@ from maskwright_builtin.methods.lossy_compression import LOSSY_COMPRESSION
 from maskwright_builtin.methods.microaggregation import MICROAGGREGATION
 from maskwright_builtin.methods.noise import ADDITIVE_NOISE, CORRELATED_NOISE, MULTIPLICATIVE_NOISE
 from maskwright_builtin.methods.post_randomisation import PRAM
+from maskwright_builtin.methods.recoding import RECODING
 from maskwright_builtin.methods.rounding import ROUNDING
+from maskwright_builtin.methods.sampling import SAMPLING
+from maskwright_builtin.methods.suppression import LOCAL_SUPPRESSION, RECORD_SUPPRESSION
 from maskwright_builtin.methods.swapping import DATA_SHUFFLING, DATA_SWAPPING, RANK_SWAPPING
 from maskwright_builtin.methods.synthetic import FUZZY_C_REGRESSION, IPSO, MICRO_HYBRID, MURALIDHAR_SARATHY
 
@@ -23,6 +26,7 @@ METHODS = (
     FUZZY_MICROAGGREGATION,
     INDIVIDUAL_RANKING,
     IPSO,
+    LOCAL_SUPPRESSION,
     LOSSY_COMPRESSION,
     MICRO_HYBRID,
     MICROAGGREGATION,
@@ -31,7 +35,10 @@ METHODS = (
     PRAM,
     PROBABILITY_DISTRIBUTION,
     RANK_SWAPPING,
+    RECODING,
+    RECORD_SUPPRESSION,
     RESAMPLING,
     ROUNDING,
+    SAMPLING,
     TOP_AND_BOTTOM_CODING,
 )

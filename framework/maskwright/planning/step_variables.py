@@ -1,0 +1,176 @@
+"""Which variables each step masks, and what they are when it gets them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+from maskwright.errors import InputError, Problem, unknown_name
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+
+    from maskwright.data.variable import Variable
+    from maskwright.planning.model import StepRequest
+
+
+@dataclass(frozen=True)
+class StepVariables:
+    """Variables of one step.
+
+    Attributes
+    ----------
+    names : tuple of str
+        Masked by the step, in file order.
+    known : mapping of name to Variable
+        All variables of the file as the step finds them: a step before may have made categories of numbers.
+    """
+
+    names: tuple[str, ...]
+    known: Mapping[str, Variable]
+
+
+def variables_of_steps(steps: Sequence[StepRequest], variables: Sequence[Variable]) -> list[StepVariables]:
+    """Choose the variables of each step.
+
+    Raises
+    ------
+    InputError
+        Unknown variables, variables that a method cannot mask, steps in an order that breaks what one of them
+        promises; every mistake found.
+    """
+    known = {variable.name: variable for variable in variables}
+    problems: list[Problem] = []
+    found: list[StepVariables] = []
+    for number, step in enumerate(steps, 1):
+        names = _step_variables(step, known, problems, number)
+        found.append(StepVariables(names, known))
+        if "detail" in step.method.removes:
+            known = known | {name: _coarser(known[name]) for name in names}
+    problems.extend(_wrong_order(steps, found))
+    if problems:
+        raise InputError(problems)
+    return found
+
+
+def _coarser(variable: Variable) -> Variable:
+    """Numbers become bands, which have an order; categories stay what they are."""
+    return replace(variable, type="ordinal", decimals=None) if variable.is_numeric else variable
+
+
+def _wrong_order(steps: Sequence[StepRequest], found: Sequence[StepVariables]) -> Iterator[Problem]:
+    """Steps after which a promise of an earlier one no longer holds."""
+    for number, (step, own) in enumerate(zip(steps, found, strict=True), 1):
+        promise = None if step.planning.k_guarantee == "report" else step.promised
+        for later, (other, theirs) in enumerate(zip(steps[number:], found[number:], strict=True), number + 1):
+            if not other.only_removes and ("cells" in step.method.removes or step.method.keys_parameter is not None):
+                yield Problem(
+                    f"step {number} ({step.method.name}) works on the values that are published, and step {later} "
+                    f"({other.method.name}) changes values after it",
+                    hint=f"put step {number} behind all steps that change values",
+                )
+                break
+            takes = "records" in other.method.removes or (
+                "cells" in other.method.removes and set(own.names) & set(theirs.names)
+            )
+            if promise is not None and takes:
+                yield Problem(
+                    f"step {number} ({step.method.name}) promises k = {promise}, and step {later} "
+                    f"({other.method.name}) takes away from its groups",
+                    hint=f"put step {later} before it, or set 'k_guarantee: report' in the params of step {number}: "
+                    "the smallest class is then reported",
+                )
+                break
+
+
+def _default_variables(step: StepRequest, known: Mapping[str, Variable]) -> set[str]:
+    """Numeric quasi-identifiers and confidential variables; for methods with keys, all quasi-identifiers too."""
+    usual = {
+        name
+        for name, variable in known.items()
+        if variable.is_numeric
+        and variable.role in ("quasi_identifier", "confidential")
+        and name not in step.independents
+    }
+    if step.method.keys_parameter is not None:
+        usual |= {name for name, variable in known.items() if variable.role == "quasi_identifier"}
+    if not usual and step.only_removes:
+        usual = {name for name, variable in known.items() if variable.role == "other"}
+    return usual
+
+
+def _step_variables(
+    step: StepRequest, known: Mapping[str, Variable], problems: list[Problem], number: int
+) -> tuple[str, ...]:
+    listed = [name for group in step.groups for name in group]
+    wanted = list(dict.fromkeys([*(step.variables or ()), *step.dependents, *step.keys, *listed]))
+    strangers = [name for name in (*wanted, *step.planning.adjustment_weights) if name not in known]
+    problems.extend(Problem(f"step {number}: {unknown_name('variable', name, known)}") for name in strangers)
+    if len(set(listed)) < len(listed):
+        problems.append(Problem(f"step {number}: a variable is listed in two groups"))
+    problems.extend(_independent_problems(step, known, wanted, number))
+    if step.variables is None and not step.dependents:
+        default = _default_variables(step, known)
+        wanted = [name for name in known if name in default or name in wanted]
+        if not wanted:
+            problems.append(
+                Problem(
+                    f"step {number} ({step.method.name}) has nothing to mask: no numeric variable has the role "
+                    "confidential or quasi_identifier",
+                    hint="name the variables of the step with 'variables: [...]'",
+                )
+            )
+    for name in wanted:
+        variable = known.get(name)
+        if variable is None:
+            continue
+        if variable.role == "identifier":
+            problems.append(Problem(f"step {number}: {name!r} is an identifier: it is dropped, so it cannot be masked"))
+        elif variable.type not in step.method.accepts:
+            able = ", ".join(sorted(step.method.accepts - {"missing"}))
+            problems.append(
+                Problem(
+                    f"step {number}: method {step.method.name!r} cannot mask {name!r}: it is {variable.type}, "
+                    f"the method takes {able}"
+                )
+            )
+    problems.extend(_wrong_zeros(step, known, wanted, number))
+    return tuple(name for name in known if name in wanted)
+
+
+def _wrong_zeros(
+    step: StepRequest, known: Mapping[str, Variable], wanted: Sequence[str], number: int
+) -> Iterator[Problem]:
+    """Mistakes in the list of variables with structural zeros."""
+    names = step.planning.structural_zeros
+    if names and not step.method.blockable:
+        yield Problem(f"step {number}: structural_zeros cuts records apart, and {step.method.name!r} needs all of them")
+    for name in names:
+        if name not in wanted:
+            said = unknown_name("variable that the step masks", name, wanted)
+            yield Problem(f"step {number}: structural_zeros: {said}")
+        elif name in known and not known[name].is_numeric:
+            yield Problem(f"step {number}: structural_zeros: {name!r} is {known[name].type}, not a number")
+
+
+def _independent_problems(
+    step: StepRequest, known: Mapping[str, Variable], wanted: Sequence[str], number: int
+) -> Iterator[Problem]:
+    """Mistakes in the variables that a method reads beside those it masks."""
+    if step.dependents and step.variables is not None and set(step.dependents) != set(step.variables):
+        yield Problem(
+            f"step {number}: 'variables' and '{step.method.dependent_parameter}' name different variables",
+            hint=f"leave 'variables' out: '{step.method.dependent_parameter}' says what is masked",
+        )
+    for name in step.independents:
+        variable = known.get(name)
+        if variable is None:
+            yield Problem(f"step {number}: {unknown_name('variable', name, known)}")
+        elif name in wanted:
+            yield Problem(f"step {number}: {name!r} is both masked and in '{step.method.independent_parameter}'")
+        elif not variable.is_numeric or variable.role == "identifier":
+            what = "an identifier" if variable.role == "identifier" else variable.type
+            yield Problem(
+                f"step {number}: method {step.method.name!r} reads numbers in '{step.method.independent_parameter}'; "
+                f"{name!r} is {what}"
+            )

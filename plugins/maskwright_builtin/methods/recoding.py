@@ -1,0 +1,172 @@
+"""Global recoding: numbers become bands and categories are joined, in all records alike."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+from itertools import pairwise
+from typing import TYPE_CHECKING, Annotated
+
+import numpy as np
+from pydantic import AfterValidator, BaseModel, Field
+
+from maskwright import Block, InputError, Masked, Method, Variable
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from numpy.typing import NDArray
+
+
+def _rising(bounds: tuple[float, ...]) -> tuple[float, ...]:
+    if any(high <= low for low, high in pairwise(bounds)):
+        raise ValueError("bounds of bands must rise: [18, 30, 65]")
+    return bounds
+
+
+def _apart(joined: dict[str, tuple[str, ...]]) -> dict[str, tuple[str, ...]]:
+    members = [member for group in joined.values() for member in group]
+    twice = next((member for member in members if members.count(member) > 1), None)
+    if twice is not None:
+        raise ValueError("a category is listed in two groups")
+    return joined
+
+
+Bounds = Annotated[
+    tuple[Annotated[float, Field(allow_inf_nan=False)], ...], Field(min_length=1), AfterValidator(_rising)
+]
+Joined = Annotated[
+    dict[str, Annotated[tuple[str, ...], Field(min_length=1)]], Field(min_length=1), AfterValidator(_apart)
+]
+
+
+class RecodingParams(BaseModel, extra="forbid", frozen=True):
+    """Parameters of global recoding."""
+
+    recode: dict[str, Bounds | Joined] = Field(
+        default_factory=dict,
+        description="Variables and how: of numbers the bounds between bands, {age: [18, 30, 65]}; of categories the "
+        "groups that are joined, {region: {north: [A, B], south: [C, D]}}, where those not listed stay. Left out: the "
+        "variables of the step, with 'bands'.",
+    )
+    bands: int = Field(
+        default=5,
+        ge=1,
+        le=1000,
+        strict=True,
+        description="Of a number without bounds of its own: so many bands with about as many records each. Their "
+        "bounds are rounded to two significant digits of the spread, so that none is the value of a record by itself.",
+    )
+
+
+def protect(block: Block, params: RecodingParams, rng: np.random.Generator) -> Masked:  # noqa: ARG001 - the contract
+    """Publish bands of numbers and groups of categories instead of the values.
+
+    Bounds b1 < ... < bm make m + 1 bands: below b1, from b1 to under b2, ..., from bm on. The outer bands are open, so
+    that neither the smallest nor the largest value is published. Bands are ordinal categories; joined categories keep
+    the type of the variable. The recoding is the same for every record.
+
+    Parameters
+    ----------
+    block : Block
+    params : RecodingParams
+    rng : numpy.random.Generator
+        Left alone.
+
+    Returns
+    -------
+    Masked
+        With `variables`. Missing cells stay missing.
+
+    Raises
+    ------
+    InputError
+        Bounds for categories, groups for numbers, a category that the variable does not have, a new name that is that
+        of a category that stays, or ordinal categories that are joined over another one.
+
+    References
+    ----------
+    Hundepool, A. et al. (2012): Statistical Disclosure Control. Wiley, section 3.4.2 (global recoding). Willenborg, L.
+    and de Waal, T. (2001): Elements of Statistical Disclosure Control. Springer, section 1.3.
+    """
+    values = np.full((block.n, block.p), np.nan)
+    variables: list[Variable] = []
+    for j, variable in enumerate(block.variables):
+        how = params.recode.get(variable.name)
+        present = ~block.missing[:, j]
+        column = block.values[present, j]
+        if variable.is_numeric:
+            if isinstance(how, dict):
+                raise InputError(f"{variable.name} is {variable.type}: give bounds between bands, not groups of texts")
+            bounds = rounded_quantiles(column, params.bands) if how is None else np.array(how)
+            values[present, j] = np.searchsorted(bounds, column, side="right")
+            variables.append(replace(variable, type="ordinal", decimals=None, lower=None, upper=None,
+                                     categories=band_names(bounds)))  # fmt: skip
+        else:
+            if how is not None and not isinstance(how, dict):
+                raise InputError(f"{variable.name} is {variable.type}: give groups of categories, not bounds")
+            codes, categories = joined(variable, how or {})
+            values[present, j] = codes[column.astype(np.int64)]
+            variables.append(replace(variable, categories=categories))
+    return Masked(values=values, missing=block.missing.copy(), variables=tuple(variables))
+
+
+def rounded_quantiles(values: NDArray[np.float64], bands: int) -> NDArray[np.float64]:
+    """Bounds of about equally large bands, rounded to two significant digits of the spread; rising."""
+    if not len(values):
+        return np.zeros(0)
+    bounds = np.quantile(values, np.arange(1, bands) / bands)
+    spread = float(np.max(values) - np.min(values))
+    if spread > 0:
+        step = 10.0 ** (math.floor(math.log10(spread)) - 1)
+        bounds = np.round(bounds / step) * step
+    return np.unique(bounds)
+
+
+def band_names(bounds: NDArray[np.float64]) -> tuple[str, ...]:
+    """Names of the bands between bounds."""
+    shown = [f"{bound:.12g}" for bound in bounds]
+    if not shown:
+        return ("any",)
+    return (
+        f"below {shown[0]}",
+        *(f"{low} to below {high}" for low, high in pairwise(shown)),
+        f"{shown[-1]} and above",
+    )
+
+
+def joined(variable: Variable, groups: Mapping[str, Sequence[str]]) -> tuple[NDArray[np.int64], tuple[str, ...]]:
+    """Code of each old category among the new ones, and the new categories in the order of their first members."""
+    unknown = {member for members in groups.values() for member in members} - set(variable.categories)
+    if unknown:
+        raise InputError(
+            f"{variable.name} has no category called {', '.join(map(repr, sorted(unknown)))} (it has "
+            f"{len(variable.categories)})"
+        )
+    new_name = {member: name for name, members in groups.items() for member in members}
+    clash = [name for name in groups if name in variable.categories and new_name.get(name) != name]
+    if clash:
+        raise InputError(f"{variable.name}: {clash[0]!r} is a category that stays; give the group another name")
+    names = [new_name.get(category, category) for category in variable.categories]
+    categories = tuple(dict.fromkeys(names))
+    codes = np.array([categories.index(name) for name in names], dtype=np.int64)
+    if variable.type == "ordinal" and np.any(np.diff(codes) < 0):
+        raise InputError(f"{variable.name} is ordinal: only neighbouring categories can be joined")
+    return codes, categories
+
+
+RECODING = Method(
+    name="recoding",
+    protect=protect,
+    params=RecodingParams,
+    scope="variable",
+    blockable=False,
+    accepts=frozenset({"continuous", "integer", "ordinal", "nominal", "missing"}),
+    removes=frozenset({"detail"}),
+    deterministic=True,
+    dependent_parameter="recode",
+    reference="Hundepool et al. (2012), Statistical Disclosure Control, section 3.4.2; Willenborg and de Waal (2001), "
+    "Elements of Statistical Disclosure Control, section 1.3",
+    summary="Publishes bands instead of numbers and joins categories, in all records alike (global recoding).",
+    example="method: recoding\nparams: {bands: 5}\n",
+)

@@ -1,0 +1,98 @@
+"""Sampling: a simple random sample of the records, or of the households, is published."""
+
+from __future__ import annotations
+
+import numpy as np
+from pydantic import BaseModel, Field, model_validator
+
+from maskwright import Block, InputError, Masked, Method
+
+
+class SamplingParams(BaseModel, extra="forbid", frozen=True):
+    """Parameters of sampling."""
+
+    fraction: float | None = Field(
+        default=None, gt=0, le=1, allow_inf_nan=False, description="Share of the records that are published."
+    )
+    size: int | None = Field(
+        default=None, ge=1, strict=True, description="Number of records that are published, instead of a share."
+    )
+    whole_clusters: bool = Field(
+        default=True,
+        description="Where clusters of records (households) are declared: draw households and publish all their "
+        "records; 'fraction' and 'size' then count households. false draws single records.",
+    )
+    adjust_weights: bool = Field(
+        default=True,
+        description="Divide the variable of role weight by the share that was drawn, so that weighted totals estimate "
+        "those of the whole file. Weights then have at least 6 decimals. Without such a variable nothing is divided.",
+    )
+
+    @model_validator(mode="after")
+    def _says_how_many(self) -> SamplingParams:
+        if (self.fraction is None) == (self.size is None):
+            raise ValueError("say how many records to draw: 'fraction' or 'size', one of them")
+        return self
+
+
+def protect(block: Block, params: SamplingParams, rng: np.random.Generator) -> Masked:
+    """Keep a simple random sample without replacement, in the order of the file.
+
+    Of N units (records, or clusters of records) n = round(fraction * N), but at least 1, are drawn; every set of n has
+    the same chance. Each unit is drawn with probability n / N, so a weight w becomes w * N / n (Horvitz-Thompson).
+
+    Parameters
+    ----------
+    block : Block
+    params : SamplingParams
+    rng : numpy.random.Generator
+
+    Returns
+    -------
+    Masked
+        With `origin` and, where the block has weights and they are to be adjusted, `weights`.
+
+    Raises
+    ------
+    InputError
+        When more units are asked for than there are.
+
+    References
+    ----------
+    Cochran, W. G. (1977): Sampling Techniques, 3rd edition. Wiley, chapters 2 and 9. Hundepool, A. et al. (2012):
+    Statistical Disclosure Control. Wiley, section 3.4.1.
+    """
+    clusters = block.clusters if params.whole_clusters else None
+    unit = np.arange(block.n) if clusters is None else np.unique(clusters, return_inverse=True)[1]
+    total = int(unit.max(initial=-1)) + 1
+    what = "records" if clusters is None else "households"
+    if params.size is not None and params.size > total:
+        raise InputError(f"a sample of {params.size} {what} is asked for; there are {total}")
+    drawn = params.size if params.size is not None else max(1, round((params.fraction or 1.0) * total))
+    chosen = np.zeros(total, dtype=np.bool_)
+    chosen[rng.choice(total, size=drawn, replace=False)] = True
+    kept = np.flatnonzero(chosen[unit]).astype(np.int64)
+    weights = block.weights[kept] * (total / drawn) if block.weights is not None and params.adjust_weights else None
+    return Masked(
+        values=block.values[kept],
+        missing=block.missing[kept],
+        origin=kept,
+        weights=weights,
+        notes={f"{what}_drawn": drawn, f"{what}_in_all": total, "weights_divided_by_share": weights is not None},
+    )
+
+
+SAMPLING = Method(
+    name="sampling",
+    protect=protect,
+    params=SamplingParams,
+    scope="all",
+    blockable=False,
+    accepts=frozenset({"continuous", "integer", "ordinal", "nominal", "missing"}),
+    preserves=frozenset({"linear", "product", "inequality", "range", "domain"}),
+    removes=frozenset({"records"}),
+    reference="Cochran (1977), Sampling Techniques, chapters 2 and 9; Hundepool et al. (2012), Statistical Disclosure "
+    "Control, section 3.4.1",
+    summary="Publishes a simple random sample of the records, or of whole households.",
+    example="method: sampling\nparams: {fraction: 0.5}\n",
+)

@@ -1,0 +1,8 @@
+"""Suppression: records or cells are left out so that nobody is rare on the key variables."""
+
+from __future__ import annotations
+
+from maskwright_builtin.methods.suppression.local_suppression import LOCAL_SUPPRESSION
+from maskwright_builtin.methods.suppression.record_suppression import RECORD_SUPPRESSION
+
+__all__ = ["LOCAL_SUPPRESSION", "RECORD_SUPPRESSION"]

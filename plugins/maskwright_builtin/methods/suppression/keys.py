@@ -1,0 +1,61 @@
+"""Classes of records of a block that are equal on its key variables."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from maskwright import InputError
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from numpy.typing import NDArray
+
+    from maskwright import Block
+
+GONE = -1
+"""Code of a cell without a value."""
+
+
+def key_positions(block: Block, keys: Sequence[str]) -> list[int]:
+    """Positions of the keys: those named, else the quasi-identifiers, else all variables.
+
+    Raises
+    ------
+    InputError
+        When a key is not among the block's variables.
+    """
+    strangers = [name for name in keys if name not in block.names]
+    if strangers:
+        raise InputError(f"the step does not mask the key {', '.join(strangers)}: list it among its variables")
+    if keys:
+        return [block.names.index(name) for name in dict.fromkeys(keys)]
+    quasi = [j for j, variable in enumerate(block.variables) if variable.role == "quasi_identifier"]
+    return quasi or list(range(block.p))
+
+
+def key_codes(block: Block, positions: Sequence[int]) -> NDArray[np.int64]:
+    """Codes 0, 1, ... of the cells of each key, `GONE` where there is none; shape (n, len(positions))."""
+    codes = np.empty((block.n, len(positions)), dtype=np.int64)
+    for place, j in enumerate(positions):
+        missing = block.missing[:, j]
+        codes[:, place] = np.unique(np.where(missing, 0.0, block.values[:, j]), return_inverse=True)[1]
+        codes[missing, place] = GONE
+    return codes
+
+
+def class_size(codes: NDArray[np.int64], clusters: NDArray[np.int64] | None) -> NDArray[np.int64]:
+    """Size of the class of each record: records, or clusters of records, with the same codes; shape (n,).
+
+    A cell without a value is a value of its own: whoever reads the file sees that it is empty.
+    """
+    of_record = np.zeros(len(codes), dtype=np.int64)
+    for column in codes.T:
+        _, of_record = np.unique(of_record * (int(column.max(initial=0)) + 2) + column + 1, return_inverse=True)
+    if clusters is None:
+        sizes = np.bincount(of_record)
+    else:
+        sizes = np.bincount(np.unique(np.stack([of_record, clusters], axis=1), axis=0)[:, 0])
+    return np.asarray(sizes[of_record], dtype=np.int64)

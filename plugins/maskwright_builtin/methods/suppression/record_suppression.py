@@ -1,0 +1,89 @@
+"""Whole-record suppression: records that are rare on the key variables are left out."""
+
+from __future__ import annotations
+
+import numpy as np
+from pydantic import BaseModel, Field
+
+from maskwright import Block, InputError, Masked, Method
+from maskwright_builtin.methods.suppression.keys import class_size, key_codes, key_positions
+
+
+class RecordSuppressionParams(BaseModel, extra="forbid", frozen=True):
+    """Parameters of whole-record suppression."""
+
+    k: int = Field(
+        default=3,
+        ge=2,
+        strict=True,
+        description="Smallest number of published records (households, where clusters of records are declared) that "
+        "are equal on the keys. Usual: 3 to 10.",
+    )
+    keys: tuple[str, ...] = Field(
+        default=(),
+        description="Key variables, by which somebody could be recognised. Left out: the step's variables with role "
+        "quasi_identifier or, if it has none, all its variables.",
+    )
+
+
+def protect(block: Block, params: RecordSuppressionParams, rng: np.random.Generator) -> Masked:  # noqa: ARG001 - the contract
+    """Leave out every record whose class on the keys has fewer than k records.
+
+    With f(x) the number of records with the key x, the records with f(x) >= k stay, as they are. Classes that stay
+    lose nobody, so one pass reaches k. Estimates from the file are biased towards what is common, and weights are not
+    changed: who is left out is not left out at random.
+
+    Parameters
+    ----------
+    block : Block
+        An empty cell is a value of its own.
+    params : RecordSuppressionParams
+    rng : numpy.random.Generator
+        Left alone.
+
+    Returns
+    -------
+    Masked
+        With `origin`.
+
+    Raises
+    ------
+    InputError
+        When a key is not among the block's variables, or no record would be left.
+
+    References
+    ----------
+    Hundepool, A. et al. (2012): Statistical Disclosure Control. Wiley, section 3.4. Samarati, P. (2001): Protecting
+    respondents' identities in microdata release. IEEE Transactions on Knowledge and Data Engineering 13(6), 1010-1027.
+    """
+    codes = key_codes(block, key_positions(block, params.keys))
+    kept = np.flatnonzero(class_size(codes, block.clusters) >= params.k).astype(np.int64)
+    if not len(kept):
+        what = "records" if block.clusters is None else "households"
+        raise InputError(f"no {params.k} {what} are equal on the keys, so no record would be left: use fewer keys")
+    return Masked(
+        values=block.values[kept],
+        missing=block.missing[kept],
+        origin=kept,
+        notes={"records_left_out": block.n - len(kept), "records_kept": len(kept)},
+    )
+
+
+RECORD_SUPPRESSION = Method(
+    name="record_suppression",
+    protect=protect,
+    params=RecordSuppressionParams,
+    scope="all",
+    blockable=False,
+    accepts=frozenset({"continuous", "integer", "ordinal", "nominal", "missing"}),
+    preserves=frozenset({"k"}),
+    removes=frozenset({"records"}),
+    deterministic=True,
+    k_parameter="k",
+    keys_parameter="keys",
+    counts_clusters=True,
+    reference="Samarati (2001), IEEE Trans. Knowl. Data Eng. 13(6), 1010-1027; Hundepool et al. (2012), Statistical "
+    "Disclosure Control, section 3.4",
+    summary="Leaves out the records that fewer than k records are equal to on the key variables.",
+    example="method: record_suppression\nparams: {k: 3}\n",
+)
