@@ -174,7 +174,13 @@ def mask(
             for group, result in zip(plan.groups, results, strict=True)
         ),
         zeros,
-        (*_warnings(plan, results), *_said_of_zeros(zeros), *_outside_range(outcomes), *removal.notices),
+        (
+            *_warnings(plan, results),
+            *_said_of_zeros(zeros),
+            *_outside_range(outcomes),
+            *_conflicts(outcomes),
+            *removal.notices,
+        ),
         sum((each.cost for each in outcomes), Cost()),
         removal,
     )
@@ -206,6 +212,14 @@ def _warnings(plan: Plan, results: Sequence[GroupResult]) -> Iterator[str]:
         method = plan.steps[group.step - 1].method.name
         for warning in result.notes.get("warnings", ()):
             yield f"step {group.step} ({method}) on {shown}: {warning}"
+
+
+def _conflicts(outcomes: Sequence[_Outcome]) -> Iterator[str]:
+    """Edits that records could not be brought onto together, whatever is masked."""
+    for outcome in outcomes:
+        for names in outcome.adjustment.conflicts:
+            several = f"{', '.join(names[:-1])} and {names[-1]} together" if len(names) > 1 else names[0]
+            yield f"in some records no masked values satisfy {several}: their unmasked values exclude it"
 
 
 def _outside_range(outcomes: Sequence[_Outcome]) -> Iterator[str]:
@@ -352,6 +366,7 @@ def _unit_json(outcome: _Outcome) -> dict[str, Any]:
         "moved": int(adjustment.moved.sum()),
         "fallback": int(adjustment.fallback.sum()),
         "infeasible": int(adjustment.infeasible.sum()),
+        "conflicts": [list(names) for names in adjustment.conflicts],
         "dependents": list(adjustment.derivations.dependents),
         "cost_sd": {name: float(cost) for name, cost in zip(unit.variables, adjustment.cost, strict=True)},
         "loss": {"method": cost.method, "adjustment": cost.adjustment, "rounding": cost.rounding},

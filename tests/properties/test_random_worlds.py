@@ -468,7 +468,7 @@ def run(triples: int, first: int, folder: Path, report: Callable[[Tally], None] 
     for seed in range(first, first + math.ceil(triples / turns)):
         chosen = [methods[(seed * turns + turn) % len(methods)] for turn in range(turns)]
         judge(seed, chosen, tally, folder)
-        if seed % 500 == 499:
+        if seed % 100 == 99:
             report(tally)
     return tally
 

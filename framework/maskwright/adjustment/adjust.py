@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from scipy.spatial import cKDTree
 
+from maskwright.adjustment.conflicts import conflicts
 from maskwright.adjustment.derivation import Derivations, Equality, derivations
 from maskwright.adjustment.projection import feasible_points, nearest_feasible
 from maskwright.adjustment.rounding import Grid
@@ -58,6 +59,8 @@ class Adjustment:
         Rows that violated the edit before.
     failing : mapping of edit name to int
         Infeasible rows that violate the edit after.
+    conflicts : tuple of tuple of str
+        Smallest sets of edits that cannot hold together in the first infeasible rows, where that is proven.
     cost : ndarray of shape (q,), float64
         Root mean square move of each variable over all rows, in standard deviations.
     outside : ndarray of shape (q,), int64
@@ -74,6 +77,7 @@ class Adjustment:
     infeasible: NDArray[np.bool_]
     touched: Mapping[str, NDArray[np.bool_]]
     failing: Mapping[str, int]
+    conflicts: tuple[tuple[str, ...], ...]
     cost: NDArray[np.float64]
     outside: NDArray[np.int64]
     points: NDArray[np.float64]
@@ -180,6 +184,7 @@ def adjust(
         infeasible,
         broken,
         failed,
+        conflicts(rows, edits, result, left),
         cost,
         _beyond_range(values, result, system),
         points,

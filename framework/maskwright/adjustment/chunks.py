@@ -1,10 +1,16 @@
-"""Rows in chunks, on all cores: each row is worked on alone, so the result does not depend on how many there are."""
+"""Rows in chunks, on all processors that the process may use.
+
+Each row is worked on alone, so the result does not depend on how many there are. ``execution.workers`` counts blocks
+that methods mask at the same time; compiled loops like this one, which wait for nothing, are bounded by the processors
+given to the process (``taskset``, a container) instead.
+"""
 
 from __future__ import annotations
 
-import os
 from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING
+
+from maskwright.processors import processors
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -22,7 +28,7 @@ def by_chunks(work: Callable[[slice], None], rows: int) -> None:
     rows : int
     """
     slices = [slice(start, min(start + _CHUNK, rows)) for start in range(0, rows, _CHUNK)]
-    threads = min(len(slices), os.cpu_count() or 1)
+    threads = min(len(slices), processors())
     if threads <= 1:
         for each in slices:
             work(each)

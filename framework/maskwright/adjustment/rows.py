@@ -141,6 +141,10 @@ class Rows:
         order = np.argsort(self.members, kind="stable")
         return order, np.searchsorted(self.members[order], np.arange(int(self.members.max()) + 2))
 
+    def records_of_row(self, row: int) -> NDArray[np.int64]:
+        """Records that a row stands for."""
+        return np.array([row]) if self.members is None else self._records_of(np.array([row]))[0]
+
     def _records_of(self, index: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
         """Records of the given rows, row after row, and where each row starts."""
         order, bounds = self._by_row

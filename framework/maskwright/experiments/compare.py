@@ -14,9 +14,10 @@ from maskwright.experiments.experiment import Cell, Experiment, read_experiment
 from maskwright.experiments.export import write_pipeline
 from maskwright.experiments.files import write_text
 from maskwright.experiments.keys import Keys
-from maskwright.experiments.running import Crew, processors
+from maskwright.experiments.running import Crew
 from maskwright.experiments.table import FAILED, cells_table, pareto_front, runs_table, write_tables
 from maskwright.experiments.worker import task_of
+from maskwright.processors import processors
 from maskwright.progress import Quiet, Reporter, stage
 from maskwright.randomness import generator
 

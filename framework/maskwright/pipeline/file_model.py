@@ -90,7 +90,12 @@ class OutputSection(BaseModel, extra="allow", frozen=True):
 class ExecutionSection(BaseModel, extra="forbid", frozen=True):
     """How the work is done. `workers` never changes a result; `block_size` does."""
 
-    workers: int = Field(default=1, ge=1, le=1024, description="Blocks masked at the same time.")
+    workers: int = Field(
+        default=1,
+        ge=1,
+        le=1024,
+        description="Blocks masked at the same time. Compiled loops use the processors given to the process.",
+    )
     block_size: int | None = Field(
         default=None,
         ge=2,

@@ -118,3 +118,15 @@ def test_wrong_shape_is_explained() -> None:
     """The public helper checks its input."""
     with pytest.raises(mw.InputError, match="one column each"):
         mw.project(np.zeros((2, 3)), _variables("a b"), mw.EditSet())
+
+
+def test_processors_do_not_change_a_result(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Several chunks, on one thread and on many."""
+    rng = np.random.default_rng(3)
+    values = rng.normal(size=(40_000, 3))
+    edits = mw.EditSet.parse(["a + b == c", "a <= b", "c >= 0"])
+    found = []
+    for count in (1, 7):
+        monkeypatch.setattr("maskwright.adjustment.chunks.processors", lambda count=count: count)
+        found.append(mw.project(values, _variables("a b c"), edits)[0].tobytes())
+    assert found[0] == found[1]
