@@ -75,7 +75,7 @@ def aggregate(
     if not len(values):
         return representatives
     # One stable sort by cluster serves all columns: sums are then taken in record order, whatever the labels are.
-    order = np.argsort(labels, kind="stable")
+    order = _stable_order(labels, count)
     for column, operator in enumerate(operators):
         present = order[~missing[order, column]]
         if not len(present):
@@ -84,6 +84,17 @@ def aggregate(
         column_weights = None if weights is None else _positive_weights(np.asarray(weights)[present], runs)
         representatives[runs.labels, column] = _OPERATORS[operator](values[present, column], runs, column_weights)
     return representatives
+
+
+def _stable_order(labels: NDArray[Any], count: int) -> NDArray[np.int64]:
+    """Records in ascending order of their labels 0..count - 1, those of one label in their own order."""
+    if count > 2**32:
+        return np.argsort(labels, kind="stable")
+    # Numbers of 16 bits are sorted by their digits: two such sorts are several times faster than one of longer numbers.
+    order = np.argsort((labels & 0xFFFF).astype(np.uint16), kind="stable")
+    if count > 2**16:
+        order = order[np.argsort((labels >> 16).astype(np.uint16)[order], kind="stable")]
+    return order
 
 
 @dataclass(frozen=True, eq=False)

@@ -57,6 +57,21 @@ def test_a_mean_of_a_million_cells_loses_nothing():
     assert column(values, np.zeros(1_000_000, dtype=int), "mean")[0] == math.fsum(values) / 1_000_000
 
 
+def test_equal_means_of_whole_numbers_are_equal_numbers():
+    """Thirds of one sum, reached from different cells: a published class must not fall apart by rounding."""
+    rng = np.random.default_rng(2)
+    parts = rng.integers(0, 10**9, (200, 2))
+    cells = np.column_stack([parts, 2 * 10**9 + 1 - parts.sum(axis=1)]).astype(float)
+    assert set(column(cells.ravel(), np.repeat(np.arange(200), 3), "mean")) == {(2 * 10**9 + 1) / 3}
+
+
+@pytest.mark.parametrize("count", [3, 70_000, 200_000])
+def test_clusters_are_found_however_many_there_are(count):
+    labels = np.random.default_rng(1).permutation(np.repeat(np.arange(count), 2))
+    expected = np.bincount(labels, np.arange(2.0 * count)) / 2
+    np.testing.assert_array_equal(column(np.arange(2.0 * count), labels, "mean"), expected)
+
+
 def test_the_mean_of_equal_values_is_that_value():
     assert column([0.1] * 7, [0] * 7, "mean")[0] == 0.1
 

@@ -13,7 +13,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from maskwright import Block, InputError, NoParams, Variable, find_partition
+from maskwright import Block, InputError, Variable, find_partition
 
 RNG = np.random.default_rng(0)
 
@@ -33,7 +33,7 @@ def block_of(values, *, standardise=True, missing=None, **more):
 
 
 def cluster(block, k):
-    return find_partition("mdav").cluster(block, k, NoParams(), RNG)
+    return find_partition("mdav").cluster(block, k, find_partition("mdav").params(), RNG)
 
 
 def plain_mdav(z, k):
@@ -259,3 +259,14 @@ def test_without_compiler_the_labels_are_the_same():
 def test_offering_the_partition_does_not_load_the_compiler():
     program = "import sys, maskwright_builtin.partitions; sys.exit('numba' in sys.modules)"
     subprocess.run([sys.executable, "-c", program], check=True)
+
+
+def test_the_last_step_around_the_opposite_record():
+    """Seven points of a line, k = 3: the cluster of three is at one end or at the other."""
+    line = np.array([0.0, 1.0, 2.0, 3.0, 5.5, 6.0, 6.5])[:, None]
+    block = Block(line, np.zeros(line.shape, bool), (Variable("x"),), center=np.zeros(1), scale=np.ones(1))
+    mdav = find_partition("mdav")
+    farthest, opposite = (mdav.cluster(block, 3, mdav.params(last=last), RNG) for last in ("farthest", "opposite"))
+    # The mean is 3.4: 0 is the farthest from it, and 6.5 the farthest from 0.
+    assert farthest.tolist() == [0, 0, 0, 1, 1, 1, 1]
+    assert opposite.tolist() == [1, 1, 1, 1, 0, 0, 0]
