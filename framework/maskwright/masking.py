@@ -11,6 +11,7 @@ import numpy as np
 from maskwright.adjustment.adjust import Adjustment, adjust
 from maskwright.adjustment.constraints import Membership
 from maskwright.adjustment.cost import Cost, cost_of
+from maskwright.adjustment.drift import Drift, drift_of
 from maskwright.adjustment.rows import Rows
 from maskwright.class_report import k_report
 from maskwright.data.columns import Cells, column_cells
@@ -33,6 +34,10 @@ if TYPE_CHECKING:
 
     from maskwright.planning.model import Group, Unit
     from maskwright.planning.plan import Plan
+
+
+LARGE_DRIFT = 0.1
+"""Shift of a mean or covariance by adjustment from which on a notice tells of it, in standard deviations."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -61,6 +66,8 @@ class MaskingResult:
         Of masking, adjusting and rounding.
     removal : Removal
         What the last steps took away.
+    drift : Drift or None
+        How far adjustment and rounding moved means and covariances of the masked numeric variables.
     """
 
     masked: Dataset
@@ -72,6 +79,7 @@ class MaskingResult:
     zeros: tuple[Mapping[str, Any], ...] = ()
     notices: tuple[str, ...] = ()
     cost: Cost = field(default_factory=Cost)
+    drift: Drift | None = None
     removal: Removal | None = None
 
     @property
@@ -150,6 +158,7 @@ def mask(
         if "detail" in step.method.removes:
             standard = standard.updated(current, [name for group in groups for name in group.variables])
     domain = Domain.from_dataset(data, domain_tuples(edits))
+    unadjusted = current
     with stage(reporter, "Adjusting and rounding") as progress:
         outcomes: list[_Outcome] = []
         for position, unit in enumerate(plan.units):
@@ -163,6 +172,8 @@ def mask(
     if came_from is not None:
         masked = replace(masked, origin=came_from if masked.origin is None else came_from[masked.origin])
     zeros = tuple(_zeros(data, masked, plan))
+    numeric = [name for name in plan.masked if current[name].variable.is_numeric]
+    drift = drift_of(unadjusted, current, numeric, standard.scale)
     return MaskingResult(
         replace(masked, notes=()),
         _records_by_edit(outcomes, edits, "touched", removal.rows),
@@ -179,9 +190,11 @@ def mask(
             *_said_of_zeros(zeros),
             *_outside_range(outcomes),
             *_conflicts(outcomes),
+            *_said_of_drift(drift),
             *removal.notices,
         ),
         sum((each.cost for each in outcomes), Cost()),
+        drift,
         removal,
     )
 
@@ -202,6 +215,14 @@ def _said_of_zeros(zeros: Sequence[Mapping[str, Any]]) -> Iterator[str]:
         yield (
             f"structural zeros of {each['variable']}: {100 * each['before']:.2f} % of the values before, "
             f"{100 * each['after']:.2f} % after"
+        )
+
+
+def _said_of_drift(drift: Drift | None) -> Iterator[str]:
+    if drift is not None and max(drift.mean, drift.covariance) > LARGE_DRIFT:
+        yield (
+            f"adjusting and rounding moved the mean of {drift.mean_of} by {drift.mean:.2g} standard deviations and the "
+            f"covariance of {' and '.join(drift.covariance_of)} by {drift.covariance:.2g} (in standard deviations)"
         )
 
 

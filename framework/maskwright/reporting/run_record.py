@@ -64,6 +64,7 @@ def run_record(
             "rounding": result.cost.rounding,
             "several_edits": result.cost.several_edits,
         },
+        "moment_drift": None if result.drift is None else result.drift.to_json(),
         "structural_zeros": [dict(each) for each in result.zeros],
         "methods": [dict(notes) for notes in result.notes],
         "notices": [*prepared.notices, *result.notices],

@@ -178,4 +178,11 @@ def loss_by_step(record: Mapping[str, Any], *, by_edit: bool = True) -> list[str
     edits = [f"{edit['name']} {edit['loss']:+.2g}" for edit in record["edits"] if edit.get("loss")]
     if found["several_edits"]:
         edits.append(f"several at once {found['several_edits']:+.2g}")
-    return [said + (f" (by edit: {', '.join(edits)})" if edits else "")]
+    drift = record.get("moment_drift")
+    moved = (
+        f"; adjustment and rounding moved means by at most {drift['mean']['sd']:.2g} standard deviations, covariances "
+        f"by at most {drift['covariance']['sd_squared']:.2g}"
+        if drift
+        else ""
+    )
+    return [said + (f" (by edit: {', '.join(edits)})" if edits else "") + moved]
