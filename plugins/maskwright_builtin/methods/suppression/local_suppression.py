@@ -43,8 +43,9 @@ def protect(block: Block, params: LocalSuppressionParams, rng: np.random.Generat
 
     Greedy. Records in classes below k are at risk. In each round the key j is chosen with the greatest
     s(j) / importance(j), s(j) being the records at risk that would be in classes of k or more with j emptied; j is
-    emptied in these. Where no key saves anybody, the one is emptied that brings the records at risk into the largest
-    classes, in all of them. A rest of fewer than k records without any key is filled up with records of the largest
+    emptied in these. Where no key saves anybody, records of classes with some to spare lend what is missing: they lose
+    the same key. Where none can, the key is emptied that brings the records at risk into the largest classes, in all
+    of them. A rest of fewer than k records without any key is filled up with records of the largest
     class or, where it cannot spare them, with all of the smallest.
 
     Parameters
@@ -139,18 +140,64 @@ def k_anonymous(
         if not shown.any():
             _fill_up(codes, risky, k, clusters)
             continue
-        best: tuple[bool, float] = (False, -1.0)
-        chosen, emptied = -1, risky
-        for j in np.flatnonzero(shown.any(axis=0)):
-            trial = codes.copy()
-            trial[risky, j] = GONE
-            sizes = class_size(trial, clusters)
-            saved = shown[:, j] & (sizes >= k)
-            score = (True, saved.sum() / worth[j]) if saved.any() else (False, sizes[shown[:, j]].sum() / worth[j])
-            if score > best:
-                best, chosen = score, int(j)
-                emptied = saved if saved.any() else risky
-        codes[emptied, chosen] = GONE
+        keys = np.flatnonzero(shown.any(axis=0))
+        choices = [_emptied(codes, risky, int(j), k, clusters) for j in keys]
+        if not any(saved for saved, _, _ in choices):
+            choices = [
+                _with_borrowed(codes, risky, int(j), k, clusters, choice)
+                for j, choice in zip(keys, choices, strict=True)
+            ]
+        scores = [(saved > 0, (saved or size) / worth[j]) for j, (saved, size, _) in zip(keys, choices, strict=True)]
+        best = scores.index(max(scores))
+        codes[choices[best][2], keys[best]] = GONE
+
+
+Choice = tuple[int, int, "NDArray[np.bool_]"]
+"""Records that emptying a key saves, the summed sizes of the classes of records at risk then, and where to empty it."""
+
+
+def _emptied(
+    codes: NDArray[np.int64], risky: NDArray[np.bool_], j: int, k: int, clusters: NDArray[np.int64] | None
+) -> Choice:
+    """Empty key j in the records at risk that this saves or, where it saves none, in all of them."""
+    here = risky & (codes[:, j] != GONE)
+    trial = codes.copy()
+    trial[here, j] = GONE
+    sizes = class_size(trial, clusters)
+    saved = here & (sizes >= k)
+    return int(saved.sum()), int(sizes[here].sum()), saved if saved.any() else here
+
+
+def _with_borrowed(
+    codes: NDArray[np.int64],
+    risky: NDArray[np.bool_],
+    j: int,
+    k: int,
+    clusters: NDArray[np.int64] | None,
+    otherwise: Choice,
+) -> Choice:
+    """Empty key j also in as many records of a class with some to spare as those at risk need to be k."""
+    if clusters is not None:
+        return otherwise
+    shown = codes[:, j] != GONE
+    sizes = class_size(codes, None)
+    rest = np.unique(np.delete(codes, j, axis=1), axis=0, return_inverse=True)[1].ravel()
+    order = np.argsort(rest, kind="stable")
+    starts = np.searchsorted(rest[order], np.arange(int(rest.max()) + 2))
+    emptied = np.zeros(len(codes), dtype=np.bool_)
+    for one in np.unique(rest[risky & shown]):
+        members = order[starts[one] : starts[one + 1]]
+        spare = members[~risky[members] & shown[members]]
+        joining = members[risky[members] | ~shown[members]]
+        needed = k - len(joining)
+        if not len(spare) or needed <= 0:
+            continue
+        largest = spare[np.argmax(sizes[spare])]
+        if sizes[largest] - needed >= k:
+            emptied[joining[shown[joining]]] = True
+            emptied[spare[codes[spare, j] == codes[largest, j]][:needed]] = True
+    saved = int((emptied & risky).sum())
+    return (saved, saved, emptied) if saved else otherwise
 
 
 def _fill_up(codes: NDArray[np.int64], risky: NDArray[np.bool_], k: int, clusters: NDArray[np.int64] | None) -> None:
