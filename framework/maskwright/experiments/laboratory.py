@@ -66,8 +66,7 @@ class Laboratory:
         try:
             found = self._observed(cell, seed, measures)
         except MaskwrightError as error:
-            more = f" (and {len(error.problems) - 1} more)" if len(error.problems) > 1 else ""
-            found = {"status": "failed", "problem": error.problems[0].message + more}
+            found = {"status": "failed", "problem": one_line(error)}
         except MemoryError:
             found = {"status": "failed", "problem": "there is not enough memory for this cell"}
         except Exception as error:  # noqa: BLE001 - a bug of one plugin must not take the other cells down
@@ -98,6 +97,13 @@ class Laboratory:
             "smallest_class": smallest,
             "measures": _measured(measures, original, masked, edits, plan.to_json(), seed, names),
         }
+
+
+def one_line(error: MaskwrightError) -> str:
+    """First problem of an error, with its place and how many more there are."""
+    first, more = error.problems[0], len(error.problems) - 1
+    place = "" if first.place is None or not str(first.place) else f"{first.place}: "
+    return f"{place}{first.message}" + (f" (and {more} more)" if more else "")
 
 
 def _measured(

@@ -15,7 +15,7 @@ from typing import IO, Any
 
 from maskwright.errors import MaskwrightError
 from maskwright.experiments.experiment import Experiment, experiment_of
-from maskwright.experiments.laboratory import Laboratory
+from maskwright.experiments.laboratory import Laboratory, one_line
 from maskwright.yaml_document import from_python
 
 
@@ -42,7 +42,7 @@ def serve(requests: IO[str], answers: IO[str]) -> None:
         try:
             found = perform(laboratory, experiment, json.loads(line))
         except MaskwrightError as error:
-            found = {"status": "failed", "problem": error.problems[0].message, "seconds": 0.0}
+            found = {"status": "failed", "problem": one_line(error), "seconds": 0.0}
         answers.write(json.dumps(found) + "\n")
         answers.flush()
 
