@@ -20,6 +20,7 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from maskwright.edits import exact_numbers as numbers
+from maskwright.edits.exact_vectors import constant, from_cells
 from maskwright.edits.expression import (
     And,
     Arithmetic,
@@ -50,7 +51,7 @@ if TYPE_CHECKING:
 
     from maskwright.data.columns import Columns
     from maskwright.edits.domain import Domain
-    from maskwright.edits.exact_numbers import Numbers
+    from maskwright.edits.exact_vectors import Numbers
 
 Booleans = NDArray[np.bool_]
 
@@ -141,10 +142,10 @@ class _Evaluation:
     def number(self, node: Expression) -> Numbers:
         match node:
             case Number(value):
-                return numbers.constant(value)
+                return constant(value)
             case Variable(name):
                 if name not in self._numbers:
-                    self._numbers[name] = numbers.from_cells(self.columns[name])
+                    self._numbers[name] = from_cells(self.columns[name])
                 return self._numbers[name]
             case Negative(operand):
                 return numbers.negate(self.number(operand))

@@ -1,28 +1,35 @@
-"""Vectors of exact numbers: scaled integers while the data are decimals, binary64 with an error bound otherwise.
+"""Arithmetic with vectors of numbers: exact while the data are decimals, binary64 with an error bound otherwise.
 
 Callers silence numpy's floating-point warnings: whatever has no value is marked unknown here.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from fractions import Fraction
 from math import gcd, lcm
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
-from numpy.typing import NDArray
+
+from maskwright.edits.exact_vectors import (
+    INT64_BOUND,
+    Approximate,
+    Booleans,
+    Exact,
+    Numbers,
+    approximate,
+    constant,
+    quotient,
+    settled,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from maskwright.data.columns import Cells
+    from numpy.typing import NDArray
 
-# int64 holds less than 2**63; sums of two products below 2**62 stay inside.
-INT64_BOUND = 2**62
-# x * 10**d is within half a unit of the integer it means only below this.
-SURE_SCALED = 2.0**51
-MOST_POWERS_OF_TEN = 22
+
 # Beyond this size numbers are no longer worth their exactness; they go on as binary64.
 MOST_BITS = 4096
 HIGHEST_EXACT_POWER = 64
@@ -30,126 +37,6 @@ HIGHEST_EXACT_POWER = 64
 RELATIVE_ALLOWANCE = 1e-12
 
 Rounding = Literal["floor", "ceiling", "round"]
-Booleans = NDArray[np.bool_]
-_NOWHERE: Booleans = np.zeros(1, dtype=np.bool_)
-
-
-@dataclass(frozen=True, eq=False)
-class Exact:
-    """Rational numbers, one a record; length 1 for constants.
-
-    Attributes
-    ----------
-    numerators : ndarray of shape (n,) or (1,), int64 or object (Python int)
-    denominators : int or ndarray of shape (n,)
-        Positive. One integer while all records share it; one a record after a division by a variable.
-    unknown : ndarray of shape (n,) or (1,), bool
-        No value; the numerator is arbitrary there.
-    bound, denominator_bound : int
-        No numerator (denominator) is larger in absolute value; int64 is left before either product could overflow.
-    """
-
-    numerators: NDArray[Any]
-    denominators: int | NDArray[Any]
-    unknown: Booleans
-    bound: int
-    denominator_bound: int
-
-
-@dataclass(frozen=True, eq=False)
-class Approximate:
-    """Binary64 numbers with the size of what they were computed from.
-
-    Attributes
-    ----------
-    values : ndarray of shape (n,) or (1,), float64
-    sizes : ndarray, float64
-        Sum of the absolute values of the terms: what a relative rounding error applies to.
-    unknown : ndarray, bool
-    """
-
-    values: NDArray[np.float64]
-    sizes: NDArray[np.float64]
-    unknown: Booleans
-
-
-Numbers = Exact | Approximate
-
-
-def constant(value: Fraction) -> Exact:
-    """Return the same number for every record."""
-    large = abs(value.numerator) >= INT64_BOUND
-    numerators = np.array([value.numerator], dtype=object if large else np.int64)
-    return Exact(numerators, value.denominator, _NOWHERE, abs(value.numerator), value.denominator)
-
-
-def from_cells(cells: Cells) -> Numbers:
-    """Numbers of a variable: scaled integers on its grid, or plain binary64 when it has none."""
-    unknown = cells.missing | np.isnan(cells.numbers)
-    if cells.decimals is None:
-        values = np.where(unknown, 0.0, cells.numbers)
-        return Approximate(values, np.abs(values), unknown)
-    scale = 10**cells.decimals
-    scaled = np.where(unknown, 0.0, cells.numbers)
-    if cells.decimals:
-        scaled = scaled * float(scale) if cells.decimals <= 300 else np.where(scaled == 0, 0.0, np.inf)
-    largest = float(np.max(np.abs(scaled), initial=0.0))
-    # A whole number below 2**53 is exact in binary64 without any scaling.
-    sure = SURE_SCALED if cells.decimals else 2.0**53
-    if largest < sure and cells.decimals <= MOST_POWERS_OF_TEN:
-        rounded = np.rint(scaled, out=scaled) if cells.decimals else scaled
-        return Exact(rounded.astype(np.int64), scale, unknown, int(largest) + 1, scale)
-    return _from_texts(cells, scaled, unknown, scale)
-
-
-def _from_texts(cells: Cells, scaled: NDArray[np.float64], unknown: Booleans, scale: int) -> Exact:
-    """Digits beyond binary64's are in the cell texts; only the records that need it are read that way."""
-    small = np.abs(scaled) < SURE_SCALED
-    if cells.decimals is not None and cells.decimals > MOST_POWERS_OF_TEN:
-        small &= scaled == 0
-    numerators = np.where(small, np.rint(np.where(small, scaled, 0.0)), 0.0).astype(np.int64).astype(object)
-    wanted = np.flatnonzero(np.logical_not(small | unknown))
-    unreadable = unknown.copy()
-    texts = cells.text()
-    for row in wanted:
-        try:
-            exact = Fraction(str(texts[int(row)].as_py()).strip()) * scale
-        except (ValueError, ZeroDivisionError):  # infinity: no decimal says it
-            unreadable[row] = True
-            continue
-        numerators[row] = exact.numerator // exact.denominator
-    bound = max((abs(value) for value in numerators[wanted]), default=0)
-    return _settled(Exact(numerators, scale, unreadable, max(int(bound), 2**51), scale))
-
-
-def _settled(found: Exact) -> Exact:
-    """Object arrays back to int64 where they fit."""
-    if found.numerators.dtype == object and found.bound < INT64_BOUND:
-        return replace(found, numerators=found.numerators.astype(np.int64))
-    return found
-
-
-def approximate(numbers: Numbers) -> Approximate:
-    """Nearest binary64 numbers."""
-    if isinstance(numbers, Approximate):
-        return numbers
-    unknown = numbers.unknown
-    denominators = numbers.denominators
-    if max(numbers.bound, numbers.denominator_bound) < INT64_BOUND:
-        values = numbers.numerators / np.asarray(denominators)
-    else:
-        top, bottom = np.broadcast_arrays(numbers.numerators, np.asarray(denominators, dtype=object))
-        values = np.array([_quotient(int(a), int(b)) for a, b in zip(top, bottom, strict=True)], dtype=np.float64)
-        unknown = unknown | np.isnan(values)
-    values = np.where(unknown, 0.0, np.asarray(values, dtype=np.float64))
-    return Approximate(values, np.abs(values), unknown)
-
-
-def _quotient(top: int, bottom: int) -> float:
-    try:
-        return top / bottom
-    except OverflowError:
-        return float("nan")
 
 
 def _tightened(numbers: Exact) -> Exact:
@@ -276,7 +163,7 @@ def _reduced(found: Exact) -> Exact:
     rows = found.denominators
     if isinstance(rows, np.ndarray) and rows.dtype == object and found.denominator_bound < INT64_BOUND:
         found = replace(found, denominators=rows.astype(np.int64))
-    return _settled(found)
+    return settled(found)
 
 
 def negate(a: Numbers) -> Numbers:
@@ -333,7 +220,7 @@ def among(a: Numbers, listed: Sequence[Fraction]) -> tuple[Booleans, Booleans]:
         equal = [order(a, constant(value))[0] == 0 for value in listed]
         return np.logical_or.reduce(equal), a.unknown
     x = approximate(a)
-    values = np.array([_quotient(value.numerator, value.denominator) for value in listed])
+    values = np.array([quotient(value.numerator, value.denominator) for value in listed])
     values = values[np.isfinite(values)]
     if not len(values):
         return np.zeros(len(x.values), dtype=np.bool_), x.unknown
