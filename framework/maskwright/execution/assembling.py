@@ -148,9 +148,13 @@ def _with_weights(data: Dataset, result: GroupResult) -> Dataset:
 
 
 def with_enough_values(
-    result: GroupResult, missing: NDArray[np.bool_], scale: NDArray[np.float64], k: int
+    result: GroupResult,
+    missing: NDArray[np.bool_],
+    scale: NDArray[np.float64],
+    k: int,
+    households: NDArray[np.int64] | None = None,
 ) -> GroupResult:
-    """Representatives that rest on at least k values each.
+    """Representatives that rest on at least k values each, of different households where these are declared.
 
     A cluster in which fewer than k records have a value would publish an average of those few, in the end the true
     value of one. It gets the value of the nearest cluster with enough, or the mean of all.
@@ -160,9 +164,12 @@ def with_enough_values(
     representatives = result.representatives.copy()
     clusters = len(representatives)
     points = np.nan_to_num(representatives / scale)
+    owners = np.arange(len(missing)) if households is None else households
     replaced = 0
     for column in range(representatives.shape[1]):
-        present = np.bincount(result.labels[~missing[:, column]], minlength=clusters)
+        given = ~missing[:, column]
+        pairs = np.unique(np.stack([result.labels, owners], axis=1)[given], axis=0)
+        present = np.bincount(pairs[:, 0], minlength=clusters)
         few, enough = np.flatnonzero((present > 0) & (present < k)), np.flatnonzero(present >= k)
         if not len(few):
             continue

@@ -52,9 +52,13 @@ def check_masked(method: Method, params: BaseModel, block: Block, masked: Masked
         raise PluginError(f"method {name!r}: labels must be one number 0..{clusters - 1} for each of {block.n} records")
     k = promised(method, params)
     if k is not None:
-        smallest = int(np.bincount(masked.labels, minlength=clusters).min())
-        if smallest < min(k, block.n):
-            raise PluginError(f"method {name!r} promised clusters of at least {k} records; the smallest has {smallest}")
+        owners = block.clusters if block.clusters is not None and method.counts_clusters else np.arange(block.n)
+        owners = owners if masked.origin is None else owners[masked.origin]
+        pairs = np.unique(np.stack([masked.labels, owners], axis=1), axis=0)
+        smallest = int(np.bincount(pairs[:, 0], minlength=clusters).min())
+        if smallest < min(k, len(np.unique(owners))):
+            what = "records" if block.clusters is None or not method.counts_clusters else "households"
+            raise PluginError(f"method {name!r} promised clusters of at least {k} {what}; the smallest has {smallest}")
 
 
 def _check_origin(method: Method, block: Block, masked: Masked) -> None:

@@ -175,7 +175,8 @@ def protect_group(
     k = promised(work.method, work.params)
     if k is None or not missing.any():
         return result
-    return with_enough_values(result, missing, scale, k)
+    households = data.clusters if work.method.counts_clusters else None
+    return with_enough_values(result, missing, scale, k, households)
 
 
 def _weights(data: Dataset) -> NDArray[np.float64] | None:

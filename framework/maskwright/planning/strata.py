@@ -93,7 +93,7 @@ def stratify(
     masked : frozenset of str
         All masked variables; a condition may use those of the group and unmasked ones.
     k : int
-        Smallest stratum; 1 merges nothing.
+        Smallest stratum, in records or, where they are declared, in clusters of records; 1 merges nothing.
     by_missing : bool
         Keep records with different missing cells apart.
     structural_zeros : sequence of str
@@ -192,13 +192,16 @@ def _merge(
 ) -> Strata:
     codes, combinations = crossed
     sizes = np.bincount(codes, minlength=len(combinations))
+    counts = sizes if data.clusters is None else _clusters_in(codes, data.clusters, len(combinations))
     target = np.arange(len(combinations))
-    if (sizes < k).any() and len(combinations) > 1:
+    if (counts < k).any() and len(combinations) > 1:
         centres = _centres(data, group, codes, len(combinations))
-        total = sizes.astype(np.float64)
+        total = counts.astype(np.float64)
         alive = sizes > 0
-        if np.sum(sizes < k) > _MOST_MERGED_ONE_BY_ONE:
-            _merge_many(sizes, centres, target, alive, total, k)
+        if np.sum(counts < k) > _MOST_MERGED_ONE_BY_ONE:
+            _merge_many(counts, centres, target, alive, total, k)
+            if data.clusters is not None:
+                total = _clusters_in(target[codes], data.clusters, len(combinations)).astype(np.float64)
         while (total[alive] < k).any() and alive.sum() > 1:
             small = int(min(np.flatnonzero(alive), key=lambda number: (total[number], number)))
             others = np.array([number for number in np.flatnonzero(alive) if number != small])
@@ -208,6 +211,9 @@ def _merge(
             centres[into] = (centres[into] * total[into] + centres[small] * total[small]) / weight
             total[into], alive[small] = weight, False
             target[target == small] = into
+            if data.clusters is not None:
+                # A household with records in both strata counts once.
+                total[into] = len(np.unique(data.clusters[target[codes] == into]))
     kept, renumbered = np.unique(target, return_inverse=True)
     merged = np.array([int(np.sum(target == target[number])) > 1 for number in range(len(combinations))])
     labels = [
@@ -224,12 +230,17 @@ def _merge(
     return Strata(
         renumbered[codes],
         tuple(
-            Stratum(label, int(size), bool(was) and int(size) < k)
-            for label, size, was in zip(labels, sizes, merged, strict=True)
+            Stratum(label, int(size), bool(was) and int(count) < k)
+            for label, size, count, was in zip(labels, sizes, counts, merged, strict=True)
         ),
         frozenset(mixed),
         k,
     )
+
+
+def _clusters_in(codes: NDArray[np.int64], clusters: NDArray[np.int64], count: int) -> NDArray[np.int64]:
+    """Number of clusters of records in each stratum; shape (count,)."""
+    return np.bincount(np.unique(np.stack([codes, clusters], axis=1), axis=0)[:, 0], minlength=count)
 
 
 def _merge_many(

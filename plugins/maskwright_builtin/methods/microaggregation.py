@@ -7,6 +7,7 @@ from pydantic import BaseModel, Field
 
 from maskwright import Block, InputError, Masked, Method, aggregate
 from maskwright_builtin.methods.chosen_partition import PartitionName, chosen_partition
+from maskwright_builtin.methods.household_groups import with_enough_households
 
 OPERATOR_OF_TYPE = {"continuous": "mean", "integer": "mean", "ordinal": "lower_median", "nominal": "mode"}
 
@@ -18,7 +19,8 @@ class MicroaggregationParams(BaseModel, extra="forbid", frozen=True):
         default=3,
         ge=2,
         strict=True,
-        description="Smallest number of records of a cluster. More protects more and loses more; usual: 3 to 10.",
+        description="Smallest number of records of a cluster, or of different households whose records are in it where "
+        "'data: cluster' declares households. More protects more and loses more; usual: 3 to 10.",
     )
     weighted: bool = Field(
         default=False,
@@ -48,7 +50,9 @@ def protect(block: Block, params: MicroaggregationParams, rng: np.random.Generat
     Returns
     -------
     Masked
-        With labels and representatives. Missing cells stay missing. Fewer than 2k records are one cluster.
+        With labels and representatives. Where the block has clusters of records (households), clusters with records of
+        fewer than k of them are joined with the nearest, so that k counts households. Missing cells stay missing.
+        Fewer than 2k records are one cluster.
 
     Raises
     ------
@@ -66,12 +70,18 @@ def protect(block: Block, params: MicroaggregationParams, rng: np.random.Generat
         raise InputError(
             f"k = {params.k} is larger than the number of records, {block.n}: no cluster of {params.k} records exists"
         )
+    if block.clusters is not None and (households := len(np.unique(block.clusters))) < params.k:
+        raise InputError(
+            f"k = {params.k} is larger than the number of households, {households}: no cluster of {params.k} exists"
+        )
     if params.weighted and block.weights is None:
         raise InputError(
             "'weighted: true' needs survey weights: one numeric variable with 'role: weight' and no missing cell"
         )
     partition, partition_params = chosen_partition(params.partition)
     labels = np.asarray(partition.cluster(block, params.k, partition_params, rng), dtype=np.int64)
+    if block.clusters is not None:
+        labels = with_enough_households(labels, block.clusters, block.standardised(), params.k)
     operators = block.operators or tuple(OPERATOR_OF_TYPE[variable.type] for variable in block.variables)
     representatives = aggregate(
         block.values, block.missing, labels, operators, weights=block.weights if params.weighted else None
@@ -99,6 +109,7 @@ MICROAGGREGATION = Method(
     preserves=frozenset({"linear", "product", "inequality", "range", "domain", "mean", "k"}),
     deterministic=True,
     k_parameter="k",
+    counts_clusters=True,
     partition_parameter="partition",
     reference="Domingo-Ferrer and Mateo-Sanz (2002), IEEE Trans. Knowl. Data Eng. 14(1), 189-201",
     summary="Replaces records by the mean, median or mode of clusters of at least k similar records.",
