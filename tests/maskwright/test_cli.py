@@ -126,8 +126,13 @@ def test_run_json_is_as_contracted(tmp_path: Path, capsys: pytest.CaptureFixture
     assert found["edits"] == [
         {"name": "edit-1", "kind": "linear", "kept_by": "construction", "violations": 0, "adjusted": 0}
     ]
-    assert found["records"] == 12
-    assert Path(found["outputs"]["data"]).name == "masked.xml"
+    assert (found["ok"], found["records"]) == (True, 12)
+    assert found["k"]["requested"] == 3
+    assert set(found["measures"]["sse"]) >= {"value", "unit", "direction", "parts", "per_variable"}
+    assert {name: Path(path).name for name, path in found["outputs"].items()} == {
+        "data": "masked.xml", "record": "run.json",
+    }  # fmt: skip
+    assert all(seconds >= 0 for seconds in found["seconds"].values())
 
 
 def test_a_refused_run_prints_json_and_exits_with_1(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -138,6 +143,47 @@ def test_a_refused_run_prints_json_and_exits_with_1(tmp_path: Path, capsys: pyte
     assert json.loads(said.out)["ok"] is False
     assert "threshold" in said.err
     assert _names(tmp_path) == ["data.xml", "pipeline.yaml"]
+
+
+def test_validate_json_has_what_is_contracted_and_no_more(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Design section 9: the fields, `checked_by` of each engine, at most 10 records, 1-based."""
+    _write(tmp_path)
+    yaml, schematron = tmp_path / "rules.yaml", tmp_path / "rules.sch"
+    yaml.write_text("- {name: low, rule: net >= 100000}\n- tax >= 0\n")
+    schematron.write_text(
+        '<schema xmlns="http://purl.oclc.org/dsdl/schematron"><pattern id="p"><rule context="Record">'
+        '<assert test="string-length(net) &lt; 9">m</assert><assert test="net &gt; 0">m</assert></rule></pattern>'
+        "</schema>"
+    )
+    command = ["validate", str(tmp_path / "data.xml"), "--edits", str(yaml), "--edits", str(schematron), "--json"]
+    assert main(command) == 1
+    found = json.loads(capsys.readouterr().out)
+    assert set(found) == {"records", "ok", "violations", "edits"}
+    assert (found["records"], found["ok"], found["violations"]) == (12, False, 12)
+    fields = {"name", "kind", "checked_by", "violations", "unknown", "fired", "first_records"}
+    assert all(fields <= set(edit) for edit in found["edits"])
+    assert [edit["name"] for edit in found["edits"]] == ["low", "edit-2", "p", "p.2"]
+    assert [edit["checked_by"] for edit in found["edits"]] == ["model", "model", "lxml", "model"]
+    assert [edit["violations"] for edit in found["edits"]] == [12, 0, 0, 0]
+    assert [edit["first_records"] for edit in found["edits"]] == [list(range(1, 11)), [], [], []]
+
+
+def test_json_never_holds_a_value_of_a_record(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Rules, numbers of records and counts are all that is told of data that break rules."""
+    _write(tmp_path, HEADER + _records() + "<Record><gross>7654321</gross><net>1</net><tax>1</tax></Record></Data>")
+    rules = tmp_path / "rules.yaml"
+    rules.write_text("- gross = net + tax\n")
+    data = str(tmp_path / "data.xml")
+    for command in (
+        ["validate", data, "--edits", str(rules)],
+        ["localize", data, "--edits", str(rules)],
+        ["edits", str(rules), "--data", data],
+    ):
+        for form in ([], ["--json"]):
+            main([*command, *form])
+            said = capsys.readouterr()
+            assert said.out
+            assert "7654321" not in said.out + said.err
 
 
 def test_set_overrides_the_file(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -187,7 +233,12 @@ def test_measure_json(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> Non
     assert main(command) == 0
     found = json.loads(capsys.readouterr().out)["measures"]
     assert found["pil"]["value"] == 0
-    assert set(found["sse"]) >= {"value", "unit", "direction", "parts", "per_variable"}
+    assert set(found) == {"pil", "sse"}
+    for measure in found.values():
+        assert set(measure) >= {"value", "unit", "direction", "parts", "per_variable"}
+        assert measure["direction"] in ("lower", "higher", "none")
+        assert isinstance(measure["parts"], dict)
+        assert isinstance(measure["per_variable"], dict)
     assert main([*command[:-1], "--set", "pil.stepp=1"]) == 2
     assert "did you mean 'step'" in capsys.readouterr().err
 
@@ -210,9 +261,20 @@ def test_edits_are_listed_and_classified(tmp_path: Path, capsys: pytest.CaptureF
     rules = tmp_path / "rules.yaml"
     rules.write_text("- gross = net + tax\n- net in [0, 950]\n")
     assert main(["edits", str(rules), "--json", "--data", str(tmp_path / "data.xml")]) == 0
-    found = json.loads(capsys.readouterr().out)["edits"]
+    described = json.loads(capsys.readouterr().out)
+    assert set(described) == {"records", "edits", "analysis", "notes"}
+    assert described["records"] == 12
+    found = described["edits"]
     assert [edit["kind"] for edit in found] == ["linear", "range"]
     assert [edit["violations"] for edit in found] == [0, 6]
+    assert [edit["satisfied"] for edit in found] == [12, 6]
+    assert [edit["text"] for edit in found] == ["gross = net + tax", "net in [0, 950]"]
+    assert [edit["place"].rsplit(":", 2)[1:] for edit in found] == [["1", "3"], ["2", "3"]]
+    assert [edit["variables"] for edit in found] == [["gross", "net", "tax"], ["net"]]
+    assert main(["edits", str(rules), "--json"]) == 0
+    without = json.loads(capsys.readouterr().out)
+    assert without["records"] is None
+    assert [edit["violations"] for edit in without["edits"]] == [None, None]
     assert main(["edits", str(rules)]) == 0
 
 
@@ -223,7 +285,11 @@ def test_plugins_explain_schema_init(tmp_path: Path, capsys: pytest.CaptureFixtu
     assert {"name": "mdav", "kind": "partition", "status": "ok"}.items() <= next(
         info for info in infos if info["name"] == "mdav"
     ).items()
+    kinds = {"method", "partition", "measure", "source", "edit_reader", "report"}
     for info in infos:
+        assert set(info) == {"name", "kind", "distribution", "version", "status", "error"}
+        assert info["kind"] in kinds
+        assert (info["status"], info["error"]) == ("ok", None)
         assert main(["explain", info["name"]]) == 0
         assert info["name"] in capsys.readouterr().out
     assert main(["explain", "mdaw"]) == 2
@@ -279,6 +345,21 @@ def test_help_is_quick_and_needs_no_heavy_import() -> None:
 
 
 @pytest.mark.skipif(not hasattr(signal, "SIGKILL"), reason="needs POSIX signals")
+def test_a_reader_who_has_gone_is_no_fault(tmp_path: Path) -> None:
+    """``maskwright edits FILE | head -1``: no message, and not the exit code of violated edits."""
+    rules = tmp_path / "rules.yaml"
+    rules.write_text("".join(f"- x{i} >= 0\n" for i in range(3000)))
+    command = [sys.executable, "-m", "maskwright", "edits", str(rules)]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
+        assert process.stdout is not None
+        assert process.stderr is not None
+        process.stdout.readline()
+        process.stdout.close()
+        said = process.stderr.read()
+        assert process.wait(timeout=120) == 0
+    assert said == b""
+
+
 def test_killed_at_any_time_nothing_half_written_has_a_final_name(tmp_path: Path) -> None:
     """Kill -9 after growing delays: a final name is either absent or a whole file."""
     files = write_demo(tmp_path, 400)

@@ -15,10 +15,10 @@ from maskwright.edits.exact import evaluate_exact
 from maskwright.edits.record_document import RecordForm
 from maskwright.edits.variable_ranges import written_out
 from maskwright.edits.verdict import Verdict
-from maskwright.errors import EditError, Place, Problem, unknown_name
+from maskwright.errors import EditError, Place, Problem, nearest_name, unknown_name
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Iterable, Mapping, Sequence
     from types import TracebackType
 
     import pandas as pd
@@ -163,7 +163,7 @@ def evaluate(edit: Edit, columns: Columns, domain: Domain | None = None) -> Verd
     """
     if edit.ranged:
         (edit,) = written_out(EditSet((edit,)), columns.names)
-    problems = _unknown_variables(edit, columns.names)
+    problems = _unknown_variables([edit], columns.names)
     if problems:
         raise EditError(problems)
     if edit.engine is not None:
@@ -273,7 +273,7 @@ class Checker:
             for tally, edit in zip(self._tallies, written_out(ranged, columns.names), strict=True):
                 tally.edit = edit
         active = [tally for tally in self._tallies if tally.fires]
-        problems = [problem for tally in active for problem in _unknown_variables(tally.edit, columns.names)]
+        problems = _unknown_variables([tally.edit for tally in active], columns.names)
         if problems:
             raise EditError(problems)
         verdicts: list[Verdict] = []
@@ -358,12 +358,21 @@ def _applies(edit: Edit, columns: Columns, domain: Domain | None) -> int:
     return int(np.count_nonzero(evaluate_exact(edit.when, columns, domain).holds))
 
 
-def _unknown_variables(edit: Edit, names: tuple[str, ...]) -> list[Problem]:
-    return [
-        Problem(f"edit {edit.name}: {unknown_name('variable', name, names)}", _place_of_name(edit.place, name))
-        for name in edit.variables
-        if name not in names
-    ]
+def _unknown_variables(edits: Sequence[Edit], names: tuple[str, ...]) -> list[Problem]:
+    """One problem for each edit and name; what the variables are, where no name is near, is said only once."""
+    problems: list[Problem] = []
+    is_listed = False
+    for edit in edits:
+        for name in edit.variables:
+            if name in names:
+                continue
+            wrong = f"no variable called {name!r}"
+            has_near = nearest_name(name, names) is not None
+            if has_near or not is_listed:
+                wrong = unknown_name("variable", name, names)
+            is_listed = is_listed or not has_near
+            problems.append(Problem(f"edit {edit.name}: {wrong}", _place_of_name(edit.place, name)))
+    return problems
 
 
 def _place_of_name(place: Place | None, name: str) -> Place | None:

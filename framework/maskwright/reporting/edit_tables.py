@@ -42,11 +42,15 @@ def print_outcome(outcome: Mapping[str, Any]) -> None:
         table.add_row(name, kind, fired, count(edit["violations"]), count(edit.get("unknown") or 0), shown)
     show(out, table)
     violations = plural(outcome["violations"], "violation")
+    unknown = sum(edit.get("unknown") or 0 for edit in outcome["edits"])
     where = f"{plural(len(outcome['edits']), 'edit')}, {plural(outcome['records'], 'record')}"
     if not outcome["ok"]:
         out.print(Text(f"{violations} ({where})", style="bold red"))
     elif outcome["violations"]:
         out.print(Text(f"no edit of severity error is violated; {violations} in all ({where})", style="bold green"))
+    elif unknown:
+        # A verdict that rests on a missing cell or a division by zero is no verdict that the edit holds.
+        out.print(Text(f"no edit is violated; {plural(unknown, 'verdict')} unknown ({where})", style="bold yellow"))
     else:
         out.print(Text(f"every edit holds ({where})", style="bold green"))
 

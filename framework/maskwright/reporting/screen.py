@@ -18,12 +18,20 @@ WIDTH = 100
 MOST_NOTICES = 6
 
 
+class _Screen(Console):
+    """Console that leaves a reader who has gone (``| head``) to the command line, which is not at fault."""
+
+    def on_broken_pipe(self) -> None:
+        self.quiet = True
+        raise  # noqa: PLE0704 - rich calls this while it handles the BrokenPipeError
+
+
 def console(stderr: bool = False) -> Console:
     """Console on standard output (or error) that never exceeds 100 columns."""
     stream = sys.stderr if stderr else sys.stdout
     found = Console(file=stream, highlight=False, soft_wrap=False, emoji=False, markup=False)
     width = min(found.width, WIDTH) if found.is_terminal else WIDTH
-    return Console(file=stream, width=width, highlight=False, emoji=False, markup=False)
+    return _Screen(file=stream, width=width, highlight=False, emoji=False, markup=False)
 
 
 def print_notices(out: Console, notices: Sequence[str], noun: str) -> None:

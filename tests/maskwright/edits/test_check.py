@@ -121,6 +121,17 @@ def test_unknown_variables_of_all_edits_are_named():
     assert "edit edit-1: no variable called 'wagse'; did you mean 'wages'?" in str(raised.value)
 
 
+def test_what_the_variables_are_is_said_once():
+    checker = Checker(EditSet.parse(["first + second == 0", "third >= 0"]))
+    with pytest.raises(EditError) as raised:
+        checker.add(columns(wages=["1"], b=["1"]))
+    assert [problem.message for problem in raised.value.problems] == [
+        "edit edit-1: no variable called 'first'; there are: b, wages",
+        "edit edit-1: no variable called 'second'",
+        "edit edit-2: no variable called 'third'",
+    ]
+
+
 def test_bindings_differ():
     data = columns(a=["0.1", ""], b=["0.2", "1"], c=["0.3", "1"])
     exact = EDITS["edit-1"]

@@ -137,11 +137,17 @@ def test_a_validation_names_records_by_number_only(capsys: pytest.CaptureFixture
 
 
 @pytest.mark.parametrize(
-    ("violations", "sentence"),
-    [(0, "every edit holds (1 edit, 1 record)"), (1, "no edit of severity error is violated; 1 violation in all")],
+    ("violations", "unknown", "sentence"),
+    [
+        (0, 0, "every edit holds (1 edit, 1 record)"),
+        (0, 1, "no edit is violated; 1 verdict unknown (1 edit, 1 record)"),
+        (1, 0, "no edit of severity error is violated; 1 violation in all"),
+    ],
 )
-def test_a_validation_that_is_fine_says_so(violations: int, sentence: str, capsys: pytest.CaptureFixture[str]) -> None:
-    edit = {"name": "e", "kind": "range", "violations": violations, "unknown": 0, "fired": 1, "first_records": []}
+def test_a_validation_that_is_fine_says_so(
+    violations: int, unknown: int, sentence: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    edit = {"name": "e", "kind": "range", "violations": violations, "unknown": unknown, "fired": 1, "first_records": []}
     print_outcome({"records": 1, "ok": True, "violations": violations, "edits": [edit]})
     assert sentence in capsys.readouterr().out
 
