@@ -96,12 +96,14 @@ def indicator(values: Vector, number: int) -> float:
     """Indicator 1 to 7 of a list (`INDICATORS`); NaN of an empty one."""
     if not len(values):
         return float("nan")
+    if number == 5:
+        return float(np.mean(values))
+    if number == 6:
+        return float(np.median(values))
+    if number == 7:
+        return float(np.std(values))
     low, high = float(values.min()), float(values.max())
-    known = {
-        1: low, 2: high, 3: high - low, 4: high + low,
-        5: float(np.mean(values)), 6: float(np.median(values)), 7: float(np.std(values)),
-    }  # fmt: skip
-    return known[number]
+    return (low, high, high - low, high + low)[number - 1]
 
 
 def coded(correlation: Vector, blocks: Sequence[Sequence[int]], statistic: int, number: int) -> float:
