@@ -11,6 +11,7 @@ import pytest
 import maskwright
 import maskwright as mw
 from maskwright.cli import main
+from maskwright.experiments.experiment import read_experiment
 from maskwright.pipeline.file_model import PipelineFile
 from maskwright.pipeline.resolve import read_pipeline
 from maskwright.plugins.registry import plugins as registered
@@ -83,12 +84,15 @@ def test_every_file_shown_is_a_pipeline_or_a_file_of_edits(tmp_path: Path) -> No
     (tmp_path / "census.xml").write_text("<Records/>", encoding="utf-8")
     (tmp_path / "census.sch").write_text("<schema/>", encoding="utf-8")
     files = blocks("README.md", "yaml")
+    (tmp_path / "survey.csv").write_text("wages,rent,income\n1,2,3\n", encoding="utf-8")
     pipelines = [text for text in files if "protect:" in text]
     assert 0 < len(pipelines) < len(files)
     for text in files:
         (tmp_path / "shown.yaml").write_text(text, encoding="utf-8")
         if text in pipelines:
             assert read_pipeline(tmp_path / "shown.yaml", {}).seed == 42
+        elif "grid:" in text:
+            assert read_experiment(tmp_path / "shown.yaml").cells()
         else:
             assert len(mw.read_edits(tmp_path / "shown.yaml")) == text.count("\n  - ")
 
