@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import numpy as np
-from scipy.spatial import cKDTree
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -39,6 +38,8 @@ def with_enough_households(
     ndarray of shape (n,), int64
         Groups 0..d-1, d <= c.
     """
+    from scipy.spatial import cKDTree  # heavy: plugins are listed without it
+
     while True:
         count = households_in(labels, households)
         small = np.flatnonzero(count < k)
