@@ -20,6 +20,8 @@ if TYPE_CHECKING:
 COLOURS = ("#0072B2", "#E69F00", "#009E73", "#CC79A7", "#56B4E9", "#D55E00", "#7F7F7F")
 SHAPES = ("o", "s", "^", "D", "v", "P", "X")
 MOST_NAMED = 8
+LABEL = np.array([0.16, 0.04])
+"""Width and height that the name of a point takes, as shares of the axes."""
 # With a fixed salt and no date the same map has the same bytes.
 SETTINGS: Any = {"svg.hashsalt": "maskwright", "svg.fonttype": "none", "font.size": 9.0, "axes.spines.top": False,
             "axes.spines.right": False}  # fmt: skip
@@ -115,6 +117,8 @@ def _scale(axes: Any, loss: pd.Series[float]) -> None:
 def _name_points(axes: Any, compared: Compared, points: pd.DataFrame) -> None:
     """Name the best cell and some of the front, far enough from each other to be read."""
     named = [name for name in (compared.best,) if name is not None and name in points.index]
+    from matplotlib.patheffects import withStroke
+
     masking = {cell.name for cell in compared.cells if cell.active.steps}
     stride = max(1, math.ceil(len(compared.front) / MOST_NAMED))
     named += [name for name in compared.front[::stride] if name in masking and name not in named]
@@ -124,8 +128,11 @@ def _name_points(axes: Any, compared: Compared, points: pd.DataFrame) -> None:
     for name in named:
         at = np.array([compared.value(name, axis) for axis in (compared.risk, compared.loss) if axis])
         apart = np.where(spread > 0, spread, 1.0)
-        if all(np.abs((at - other) / apart).max() > 0.04 for other in placed):
-            axes.annotate(str(name), tuple(at), xytext=(6, 5), textcoords="offset points", fontsize=7, zorder=5)
+        if all((np.abs((at - other) / apart) > LABEL).any() for other in placed):
+            axes.annotate(
+                str(name), tuple(at), xytext=(6, 5), textcoords="offset points", fontsize=7, zorder=5,
+                path_effects=[withStroke(linewidth=2.5, foreground="white")],
+            )  # fmt: skip
             placed.append(at)
 
 
