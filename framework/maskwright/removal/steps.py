@@ -114,8 +114,17 @@ def remove(
     return Removal(
         state.data, tuple(results), state.rows,
         when_present(edits, [name for name, gone in state.hidden.items() if gone.any()]), counts,
-        tuple(state.suppressed()), tuple(state.said()),
+        tuple(state.suppressed()), (*state.said(), *(_not_analysed(edits) if state.suppressed() else ())),
     )  # fmt: skip
+
+
+def _not_analysed(edits: EditSet) -> list[str]:
+    """Edits of which nobody knows here whether they give suppressed cells away."""
+    return [
+        f"whether edit {edit.name!r} gives suppressed cells away is not known: only an engine understands its test"
+        for edit in edits
+        if edit.engine is not None
+    ]
 
 
 @dataclass(frozen=True, eq=False)
