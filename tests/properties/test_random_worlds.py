@@ -448,10 +448,11 @@ def _without_numbers(reason: str) -> str:
     return re.sub(r"\d+", "#", reason.split(";", maxsplit=1)[0])
 
 
-@pytest.mark.timeout(1500)
-def test_every_method_obeys_every_edit(tmp_path: Path) -> None:
-    """2 000 triples: no violation in any written file, few refusals, and hardly a row that had to be replaced."""
-    tally = run(2000, 0, tmp_path)
+@pytest.mark.timeout(900)
+@pytest.mark.parametrize("first", [0, 100, 200, 300])
+def test_every_method_obeys_every_edit(first: int, tmp_path: Path) -> None:
+    """500 triples, four times: no violation in any written file, few refusals, hardly a row that had to be replaced."""
+    tally = run(500, first, tmp_path)
     assert tally.violations == []
     assert set(tally.released) == set(plugins().methods), tally.cannot
     assert sum(tally.refused.values()) <= 0.005 * tally.triples, tally.refused_worlds
