@@ -122,6 +122,13 @@ def progress_falls(block, params, rng):
     return Masked(block.values, block.missing)
 
 
+def _changed(value):
+    """Name of a case that is the same in every process: what is changed, and what has to be found."""
+    if isinstance(value, dict):
+        return ", ".join(f"{key} {getattr(one, '__name__', 'changed')}" for key, one in value.items())
+    return " and ".join(sorted(value))
+
+
 def crashes_on_one_record(block, params, rng):
     if block.n == 1:
         raise RuntimeError("index out of range")
@@ -149,7 +156,7 @@ def crashes_on_one_record(block, params, rng):
         ({"example": "method: other\n"}, {"example"}),
         ({"example": "method: means\nparams: {k: 1}\n"}, {"example"}),
     ],
-    ids=str,
+    ids=_changed,
 )
 def test_a_method_that_breaks_a_promise_is_found(change, found) -> None:
     assert found <= failing(method_checks([replace(MEANS, **change)]))
@@ -243,7 +250,7 @@ def crashes_on_weights(comparison, params, rng):
         ({"kind": "risk"}, {"identity"}),
         ({"summary": ""}, {"documented"}),
     ],
-    ids=str,
+    ids=_changed,
 )
 def test_a_measure_that_breaks_a_promise_is_found(change, found) -> None:
     assert found <= failing(measure_checks([replace(DIFFERENCE, **change)]))
