@@ -104,6 +104,9 @@ def sum_of_squares_bound(
     from scipy.sparse import csc_array
 
     n = len(points)
+    # What counts as below 0 is absolute: the unit is the mean sum of squares of a record.
+    unit = float(np.mean(np.sum((points - points.mean(axis=0)) ** 2, axis=1))) or 1.0
+    points = np.ascontiguousarray((points - points.mean(axis=0)) / np.sqrt(unit))
     pool: Groups = {}
     for labels in partitions:
         for group in _groups_of(labels):
@@ -140,7 +143,7 @@ def sum_of_squares_bound(
             progress(min(rounds / max_rounds, 1.0))
         if relaxed - value <= precision * relaxed or not new:
             break
-    return LowerBound(max(value * (1 - ROUNDING), 0.0), relaxed, rounds, len(pool), unfinished)
+    return LowerBound(max(value * (1 - ROUNDING), 0.0) * unit, relaxed * unit, rounds, len(pool), unfinished)
 
 
 def _price(points: Floats, prices: Floats, k: int) -> tuple[Floats, int, list[tuple[int, ...]]]:

@@ -13,7 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from pydantic import ValidationError
 
-from maskwright import Block, InputError, NoParams, Partition, PluginError, Variable, find_partition
+from maskwright import Block, InputError, Partition, PluginError, Variable, find_partition
 from maskwright_builtin.partitions import refine
 
 REFINE = find_partition("refine")
@@ -69,7 +69,8 @@ def test_sizes_and_loss_for_every_kind_of_data(kind, n, p, k, seed, kicks, annea
     assert sizes.min() >= k
     assert sizes.max() <= 2 * k - 1
     if k > 1:
-        start = find_partition("mdav").cluster(block, k, NoParams(), np.random.default_rng(0))
+        mdav = find_partition("mdav")
+        start = mdav.cluster(block, k, mdav.params(), np.random.default_rng(0))
         assert loss(block, labels) <= loss(block, start) * (1 + 1e-12) + 1e-20
 
 

@@ -6,9 +6,12 @@ import numpy as np
 from pydantic import BaseModel, Field
 
 from maskwright import Block, Comparison, Measure, Measurement, Variable, find_partition
+from maskwright_builtin.measures.pairing import pair_records
 
 MOST_RECORDS = 5000
 """The linear programme has a row for each."""
+
+MISSING_RULE = "the bound is not defined with missing cells"
 
 STARTS = 8
 """Partitions whose groups the linear programme starts with."""
@@ -59,10 +62,12 @@ def microaggregation_gap(
     Aloise, D., Hansen, P., Rocha, C. and Santi, E. (2014): Column generation bounds for numerical microaggregation.
     Journal of Global Optimization 60(2), 165-182.
     """
-    original, masked = comparison.original_values(), comparison.masked_values()
+    pairs = pair_records(comparison, MISSING_RULE)
+    masked = pairs.masked
+    original = np.stack([pairs.originals(column) for column in range(pairs.p)], axis=1)
     n = len(original)
     empty = np.asarray(np.isnan(original).all(axis=0) & np.isnan(masked).all(axis=0))
-    names = [name for name, gone in zip(comparison.variables, empty, strict=True) if not gone]
+    names = [name for name, gone in zip(pairs.names, empty, strict=True) if not gone]
     original, masked = original[:, ~empty], masked[:, ~empty]
     if n > MOST_RECORDS or n < 2 * params.k or np.isnan(original).any() or np.isnan(masked).any():
         why = f"the bound is for 2k to {MOST_RECORDS} records without missing cells in the variables compared"
@@ -92,7 +97,7 @@ def microaggregation_gap(
     if found.unfinished:
         notes.append(f"{found.unfinished} searches were cut off: the bound is valid, and could be higher")
     left_out = {
-        "without values": [name for name, gone in zip(comparison.variables, empty, strict=True) if gone],
+        "without values": [name for name, gone in zip(pairs.names, empty, strict=True) if gone],
         "constant": [name for name, kept in zip(names, varies, strict=True) if not kept],
     }
     notes.extend(f"{', '.join(which)}: {why}, left out" for why, which in left_out.items() if which)
