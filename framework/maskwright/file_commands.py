@@ -85,8 +85,8 @@ def validate_file(
             raise InputError(
                 Problem(
                     f"no edit ever fired on the {outcome.records} records of {data.name}",
-                    hint="the rules are about another element than the records of this file: see --record and the "
-                    "rules' context",
+                    hint="Schematron: are the rules about another element than the records of this file (see --record and "
+                    "the rules' context)? Rules with 'when': it is true of no record",
                 )
             )
         if release is not None and stream is not None:
@@ -307,13 +307,14 @@ def load_file(
 
 
 def _override(text: str) -> tuple[str, str, object]:
-    from maskwright.yaml_document import scalar
+    from maskwright.errors import Place
+    from maskwright.pipeline.overrides import value_of
 
     target, equals, value = text.partition("=")
     name, dot, parameter = target.partition(".")
     if not (equals and dot and name and parameter):
         raise InputError(f"--set {text}: expected name.parameter=value, for instance pil.bandwidth=last-column")
-    return name, parameter, scalar(value).to_python()
+    return name, parameter, value_of(value, Place(f"--set {target}")).to_python()
 
 
 STARTING_PIPELINE = """\

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pandas as pd
 
-from maskwright.edits.edit import GoverningPart, LinearPart, Part, ProductPart
+from maskwright.edits.edit import GoverningPart, LinearPart, Part, ProductPart, RangePart
 from maskwright.errors import EditError, Problem
 
 if TYPE_CHECKING:
@@ -46,22 +46,26 @@ def refuse_arithmetic_on_text(edits: EditSet, data: Dataset) -> None:
             "are there thousands separators or decimal commas in the file? Declare its type, or mend the file",
         )
         for edit in edits
-        for name in sorted(set(_computed_with(edit.parts)))
+        for name in sorted(set(_computed_with(edit.parts, compared=edit.binding == "exact")))
         if name in data and _is_text(data, name)
     ]
     if problems:
         raise EditError(problems)
 
 
-def _computed_with(parts: Iterable[Part]) -> Iterator[str]:
+def _computed_with(parts: Iterable[Part], *, compared: bool) -> Iterator[str]:
+    """Variables that have to be numbers; XPath has a verdict, false, when it compares text with a number."""
     for part in parts:
         match part:
             case LinearPart(coefficients):
                 yield from (name for name, _ in coefficients)
             case ProductPart():
                 yield from (name for name, _ in (*part.left, *part.right))
+            case RangePart() if compared and part.texts is None:
+                yield part.variable
             case GoverningPart():
-                yield from _computed_with((*part.consequent, *part.otherwise, *(part.condition_parts or ())))
+                inner = (*part.consequent, *part.otherwise, *(part.condition_parts or ()))
+                yield from _computed_with(inner, compared=compared)
             case _:
                 pass
 

@@ -46,14 +46,18 @@ def applicable(stated: EditSet, arrival: Outcome, data: Dataset) -> tuple[EditSe
     if not any(fired.values()):
         contexts = sorted({edit.context for edit in stated if edit.context is not None})
         path = data.layout.details.get("record_path", ())
+        elsewhere = f"they are about {', '.join(map(repr, contexts))}; a record of this file is {'/'.join(path)!r}"
         raise InputError(
             Problem(
                 f"none of the {len(stated)} edits ever fired on {len(data)} records",
-                hint=f"they are about {', '.join(map(repr, contexts))}; a record of this file is {'/'.join(path)!r}",
+                hint=elsewhere if contexts else "their 'when' is true of no record",
             )
         )
     silent = [name for name, count in fired.items() if count == 0]
-    notices = tuple(f"edit {name!r} never fired: it is about no record of this file" for name in silent)
+    notices = tuple(
+        f"edit {name!r} never fired: it is about no record of this file, or its 'when' is true of none"
+        for name in silent
+    )
     # A `when` that no original record obeys may still come true of a masked one.
     return EditSet(tuple(edit for edit in stated if fired[edit.name] or edit.when is not None)), notices
 

@@ -105,3 +105,17 @@ def test_no_masked_value_rests_on_fewer_than_k_records() -> None:
         masked = mw.protect(frame, "microaggregation", seed=1, params={"k": 2, "group_size": "all", "missing": policy})
         assert masked.loc[0, "a"] != 1.0
         assert bool(masked["a"].isna().loc[1])
+
+
+@pytest.mark.parametrize("rule", ["c > 5", "c in {1, 2}", "if c == 5 then x >= 0"])
+def test_text_that_a_rule_compares_with_numbers_is_refused(rule) -> None:
+    """The rule would be unknown in every record, and look as if it held."""
+    data = pd.DataFrame({"c": ["north", "south", "east", "west"] * 5, "x": np.arange(20.0)})
+    with pytest.raises(mw.EditError, match="computes with c, which was read as text"):
+        mw.protect(data, "microaggregation", edits=mw.EditSet.parse([rule]), seed=1)
+
+
+def test_text_that_a_rule_compares_with_texts_is_fine() -> None:
+    data = pd.DataFrame({"c": ["north", "south", "east", "west"] * 5, "x": np.arange(20.0)})
+    edits = mw.EditSet.parse(['c in {"north", "south", "east", "west"}', 'if c == "north" then x >= 0'])
+    assert mw.validate(mw.protect(data, "microaggregation", edits=edits, seed=1), edits).ok

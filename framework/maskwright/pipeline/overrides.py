@@ -58,13 +58,14 @@ def _pairs(overrides: Overrides, problems: list[Problem]) -> list[tuple[str, Nod
             problems.append(Problem("expected path=value, such as protect.0.params.k=5", place))
             continue
         try:
-            pairs.append((path.strip(), _value(written.strip(), place), place))
+            pairs.append((path.strip(), value_of(written.strip(), place), place))
         except PipelineError as error:
             problems.extend(Problem(problem.message, place, problem.hint) for problem in error.problems)
     return pairs
 
 
-def _value(written: str, place: Place) -> Node:
+def value_of(written: str, place: Place) -> Node:
+    """Value of ``--set name=value``: a list or mapping in brackets, or a plain scalar."""
     if written.startswith(_STRUCTURE):
         return from_python(load_yaml(written, str(place)).to_python(), place)
     return scalar(written, place)
