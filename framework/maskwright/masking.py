@@ -239,7 +239,8 @@ def _conflicts(outcomes: Sequence[_Outcome]) -> Iterator[str]:
     """Edits that records could not be brought onto together, whatever is masked."""
     for outcome in outcomes:
         for names in outcome.adjustment.conflicts:
-            several = f"{', '.join(names[:-1])} and {names[-1]} together" if len(names) > 1 else names[0]
+            *others, last = names
+            several = f"{', '.join(others)} and {last} together" if others else last
             yield f"in some records no masked values satisfy {several}: their unmasked values exclude it"
 
 

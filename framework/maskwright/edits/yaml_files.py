@@ -53,7 +53,7 @@ def read_edits_yaml(path: str | Path) -> EditSet:
     try:
         edits = read_items(items, tuple(reading.notes))
     except EditError as error:
-        reading.problems.extend(error.problems)
+        raise EditError([*reading.problems, *error.problems]) from error
     if reading.problems:
         raise EditError(reading.problems)
     return edits

@@ -159,7 +159,7 @@ def classes_of_equal_records(k: Mapping[str, Any]) -> list[tuple[str, dict[str, 
 
 def kept_as_planned(edit: Mapping[str, Any]) -> str:
     """Who kept an edit, beside who was to keep it where that was another."""
-    kept = KEPT_BY.get(edit["kept_by"], edit["kept_by"])
+    kept = str(KEPT_BY.get(edit["kept_by"], edit["kept_by"]))
     planned = edit.get("planned", edit["kept_by"])
     return kept if planned == edit["kept_by"] else f"{kept} (planned: {KEPT_BY.get(planned, planned)})"
 

@@ -92,7 +92,8 @@ class _Writer:
                 bounds = interval_comparisons(node)
                 if not bounds:
                     return self._known(operand) if holds else Truth(False)
-                return self.truth(And(bounds) if len(bounds) > 1 else bounds[0], holds=holds)
+                first, *others = bounds
+                return self.truth(And(bounds) if others else first, holds=holds)
             case InSet():
                 return self._in_set(node, holds=holds)
             case IsMissing(variable):
@@ -104,9 +105,10 @@ class _Writer:
             case IsInteger(operand):
                 return whole(_plain(operand), self.grids, holds=holds)
             case InOriginal(names):
-                if len(names) > 1:
+                first_name, *more = names
+                if more:
                     raise Inexpressible("XPath 1.0 cannot look up a combination of variables in the original file")
-                return node if holds else _and([_not(_blank(Variable(names[0]))), _not(node)])
+                return node if holds else _and([_not(_blank(Variable(first_name))), _not(node)])
             case Truth(value):
                 return Truth(value == holds)
             case _:
@@ -154,10 +156,11 @@ class _Writer:
         self.comparisons += 1
         if self.comparisons > MOST_COMPARISONS:
             raise Inexpressible(f"it takes more than {MOST_COMPARISONS} comparisons in XPath")
-        for side, other, operator in (
+        ways: tuple[tuple[Expression, Expression, ComparisonOperator], ...] = (
             (node.left, node.right, node.operator),
             (node.right, node.left, _mirrored(node.operator)),
-        ):
+        )
+        for side, other, operator in ways:
             outside = self._outermost(side, operator, other)
             if outside is not None:
                 return outside

@@ -106,7 +106,9 @@ class ProductSearch:
     ) -> Point | Refutation:
         first, every = products
         basis = self._basis(first)
-        reasons = dict.fromkeys([Reason(basis), *([Reason(self._numbers.basis(limits))] if limits else [])])
+        reasons: dict[Reason, None] = dict.fromkeys(
+            [Reason(basis), *([Reason(self._numbers.basis(limits))] if limits else [])]
+        )
         used, is_open = set(first.clauses).union(*(each.clauses for each in limits or ())), limits is None
         for way in ways:
             fixing = [

@@ -17,18 +17,23 @@ class Law(Protocol):
     @property
     def name(self) -> str:
         """What it is called in notes."""
+        ...
 
     def below(self, x: NDArray[np.float64]) -> NDArray[np.float64]:
         """Probability of at most x."""
+        ...
 
     def above(self, x: NDArray[np.float64]) -> NDArray[np.float64]:
         """Probability of more than x, accurate where it is small."""
+        ...
 
     def with_below(self, share: NDArray[np.float64]) -> NDArray[np.float64]:
         """Inverse of `below`."""
+        ...
 
     def with_above(self, share: NDArray[np.float64]) -> NDArray[np.float64]:
         """Inverse of `above`."""
+        ...
 
 
 @dataclass(frozen=True)

@@ -192,9 +192,9 @@ def _moments(values: NDArray[np.float64], columns: list[int], weights: NDArray[n
         centered = block - block.mean(axis=0)
         weighted = centered
     else:
-        weights = weights * (len(block) / weights.sum())
-        centered = block - weights @ block / len(block)
-        weighted = centered * weights[:, None]
+        scaled = weights * (len(block) / weights.sum())
+        centered = block - scaled @ block / len(block)
+        weighted = centered * scaled[:, None]
     constant = block.min(axis=0) == block.max(axis=0)
     centered[:, constant] = 0.0
     return _Moments(weighted.T @ centered, len(block))

@@ -90,6 +90,7 @@ def fuzzy_c_regression(
     lower = np.tril_indices(q)
     pieces = [slice(start, start + RECORDS_AT_ONCE) for start in range(0, len(design), RECORDS_AT_ONCE)]
     objective: list[float] = []
+    change = np.inf
 
     def run(piece: slice, fixed: Floats) -> tuple[float, float, Floats]:
         sums = np.zeros((c, len(lower[0]) + q * outputs))
