@@ -77,7 +77,9 @@ def assemble(
         return _kept(pieces, results, variables)
     values = np.full(shape, np.nan)
     missing = np.ones(shape, dtype=np.bool_)
-    clustered = all(result.labels is not None and result.representatives is not None for result in results)
+    clustered = bool(results) and all(
+        result.labels is not None and result.representatives is not None for result in results
+    )
     labels = np.zeros(shape[0], dtype=np.int64)
     representatives: list[NDArray[np.float64]] = []
     offset = 0

@@ -14,10 +14,12 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from maskwright.errors import InputError, MaskwrightError, PluginError
+from maskwright.edits.edit import EditSet
+from maskwright.errors import MaskwrightError, PluginError
 from maskwright.execution.assembling import GroupResult, assemble, with_enough_values
 from maskwright.execution.blocks import kd_blocks
 from maskwright.execution.contract import check_masked, promised
+from maskwright.execution.own_patterns import Piece, splits_by_pattern, widened, without_holes
 from maskwright.plugins.block import Block
 from maskwright.plugins.method import Masked, Method
 from maskwright.progress import Progress, silent
@@ -28,7 +30,6 @@ if TYPE_CHECKING:
     from pydantic import BaseModel
 
     from maskwright.data.dataset import Dataset
-    from maskwright.edits.edit import EditSet
 
 
 @dataclass(frozen=True)
@@ -135,26 +136,28 @@ def protect_group(
     variables = tuple(data[name].variable for name in work.variables)
     values = data.matrix(work.variables)
     missing = np.stack([data[name].missing for name in work.variables], axis=1)
-    if missing.any() and "missing" not in work.method.accepts:
-        holes = ", ".join(name for name, gone in zip(work.variables, missing.T, strict=True) if gone.any())
-        raise InputError(
-            f"step {work.step}: method {work.method.name!r} takes no missing cells; there are some in {holes}"
-        )
     center = np.array([standard.center[name] for name in work.variables])
     scale = np.array([standard.scale[name] for name in work.variables])
     weights = _weights(data)
     companions = {name: data.matrix([name])[:, 0] for name in work.companions}
-    pieces = _pieces(work, values, center, scale, execution)
-    shares = _Shares(progress, [len(piece) for piece in pieces])
+    pieces = _pieces(work, values, missing, center, scale, execution)
+    shares = _Shares(progress, [len(piece.seen) for piece in pieces])
 
     def task(number: int) -> Masked:
-        records = pieces[number]
+        piece = pieces[number]
+        rows, columns = piece.seen, piece.columns
+        cells = np.ix_(rows, columns)
+        absent = {name for position, name in enumerate(work.variables) if position not in columns}
         block = Block(
-            values=_frozen(values[records]), missing=_frozen(missing[records]), variables=variables, edits=work.edits,
-            operators=work.operators, weights=None if weights is None else _frozen(weights[records]),
-            clusters=None if data.clusters is None else _frozen(data.clusters[records]),
-            center=_frozen(center), scale=_frozen(scale), file_n=len(values), progress=shares.of(number),
-            companions={name: _frozen(column[records]) for name, column in companions.items()},
+            values=_frozen(values[cells]), missing=_frozen(missing[cells]),
+            variables=tuple(variables[column] for column in columns),
+            edits=EditSet(tuple(edit for edit in work.edits if not absent & set(edit.variables))),
+            operators=tuple(work.operators[column] for column in columns),
+            weights=None if weights is None else _frozen(weights[rows]),
+            clusters=None if data.clusters is None else _frozen(data.clusters[rows]),
+            center=_frozen(center[columns]), scale=_frozen(scale[columns]), file_n=len(values),
+            progress=shares.of(number),
+            companions={name: _frozen(column[rows]) for name, column in companions.items()},
         )  # fmt: skip
         if observe is not None:
             observe(work.step, work.method.name, block, None)
@@ -163,7 +166,7 @@ def protect_group(
         check_masked(work.method, work.params, block, masked)
         if observe is not None:
             observe(work.step, work.method.name, block, masked)
-        return masked
+        return widened(masked, piece, len(variables))
 
     if execution.workers > 1 and len(pieces) > 1:
         with ThreadPoolExecutor(execution.workers) as pool:
@@ -171,7 +174,7 @@ def protect_group(
     else:
         results = [task(number) for number in range(len(pieces))]
     progress(1.0)
-    result = assemble(pieces, results, values.shape, variables)
+    result = assemble([piece.records for piece in pieces], results, values.shape, variables)
     k = promised(work.method, work.params)
     if k is None or not missing.any():
         return result
@@ -187,6 +190,21 @@ def _weights(data: Dataset) -> NDArray[np.float64] | None:
 
 
 def _pieces(
+    work: GroupWork,
+    values: NDArray[np.float64],
+    missing: NDArray[np.bool_],
+    center: NDArray[np.float64],
+    scale: NDArray[np.float64],
+    execution: Execution,
+) -> list[Piece]:
+    """What is masked in one call each, in order: strata, blocks and, for a method that needs it, missing patterns."""
+    found = _blocks(work, values, center, scale, execution)
+    if missing.any() and splits_by_pattern(work.method):
+        return without_holes(found, missing, work.method, work.params)
+    return [Piece.whole(records, values.shape[1]) for records in found]
+
+
+def _blocks(
     work: GroupWork,
     values: NDArray[np.float64],
     center: NDArray[np.float64],

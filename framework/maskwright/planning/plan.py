@@ -6,10 +6,10 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from maskwright.edits.edit import EditSet
-from maskwright.errors import InputError
 from maskwright.planning.dangers import dangers
 from maskwright.planning.grouping import choose_operators, group_variables
 from maskwright.planning.keepers import keeper_of
+from maskwright.planning.missing_cells import refuse_missing, said_of_patterns
 from maskwright.planning.model import Group, Keeper, StepRequest, Unit
 from maskwright.planning.step_variables import variables_of_steps
 from maskwright.planning.strata import Strata, stratify
@@ -168,10 +168,11 @@ def make_plan(
     require_k(units, steps, [group for group in shaping if group is not None], edits)
     keepers = tuple(keeper_of(edit, groups, units, steps, masked, arrival or {}) for edit in edits)
     dropped = tuple(name for name, variable in known.items() if variable.role == "identifier")
+    said = (*dangers(edits, known, masked, groups, steps, data), *said_of_patterns(groups, steps, data))
     untouched = tuple(name for name in known if name not in masked and name not in dropped)
     return Plan(
         tuple(steps), tuple(groups), tuple(units), keepers, known, untouched, dropped,
-        None if data is None else len(data), dangers(edits, known, masked, groups, steps, data), edits, recoded,
+        None if data is None else len(data), said, edits, recoded,
     )  # fmt: skip
 
 
@@ -188,10 +189,8 @@ def _plan_group(
     operators = choose_operators(group, known, own)
     strata = None
     if data is not None:
-        if step.planning.missing == "refuse" and any(data[name].missing.any() for name in group):
-            counts = ", ".join(f"{name}: {int(data[name].missing.sum())}" for name in group if data[name].missing.any())
-            raise InputError(f"step {number}: cells are missing and 'missing: refuse' is set ({counts})")
         strata = _strata(step, group, operators.names, edits, masked, data)
+        refuse_missing(number, step, group, strata, data)
     inside = tuple(edit.name for edit in edits if set(edit.variables) & masked <= set(group))
     return Group(number, group, operators.names, operators.computed, inside, strata)
 
@@ -209,7 +208,8 @@ def _strata(
     return stratify(
         data, group, geometric if step.method.blockable else (),
         touching if step.method.blockable else EditSet(), masked, step.smallest_stratum(len(data), len(group)),
-        by_missing=step.planning.missing == "own_pattern" and not step.only_removes,
+        by_missing=step.planning.missing == "own_pattern" and not step.only_removes
+        and "missing" in step.method.accepts,
         structural_zeros=step.planning.structural_zeros,
     )  # fmt: skip
 

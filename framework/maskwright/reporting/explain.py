@@ -12,6 +12,7 @@ from pydantic_core import PydanticUndefined
 
 from maskwright.edits.file_model import EditsFile, RuleEntry
 from maskwright.errors import PluginError
+from maskwright.execution.own_patterns import splits_by_pattern
 from maskwright.planning.params import PlanningParams
 from maskwright.plugins.method import Method
 from maskwright.plugins.registry import Registry, plugins
@@ -103,7 +104,7 @@ def _parameters(model: type[BaseModel]) -> list[str]:
 def _facts(plugin: Any) -> list[tuple[str, str]]:
     facts: list[tuple[str, str]] = []
     if isinstance(plugin, Method):
-        facts.append(("Masks", ", ".join(sorted(plugin.accepts))))
+        facts.append(("Masks", ", ".join(sorted(plugin.accepts - {"missing"}))))
         facts.append(
             ("Keeps by construction", ", ".join(sorted(plugin.preserves)) or "nothing; edits are kept by adjustment")
         )
@@ -115,6 +116,7 @@ def _facts(plugin: Any) -> list[tuple[str, str]]:
                 ),
             )
         )
+        facts.append(("Missing cells", _missing_cells(plugin)))
     if hasattr(plugin, "direction"):
         low, high = plugin.range
         facts.append(("Unit", plugin.unit))
@@ -125,6 +127,17 @@ def _facts(plugin: Any) -> list[tuple[str, str]]:
     if hasattr(plugin, "suffixes"):
         facts.append(("File endings", ", ".join(plugin.suffixes)))
     return facts
+
+
+def _missing_cells(method: Method) -> str:
+    if "missing" in method.accepts:
+        return "taken; they stay missing"
+    if not splits_by_pattern(method):
+        return "not taken: a step on variables with missing cells is refused"
+    apart = "records with the same cells missing are masked apart, on the cells they have (own_pattern)"
+    if method.independent_parameter is None:
+        return apart
+    return f"{apart}; none in variables listed under '{method.independent_parameter}'"
 
 
 def _shown(value: object) -> str:

@@ -219,7 +219,7 @@ def test_the_limit_on_records_is_exact(n, enough):
 def test_missing_cells_are_refused_by_name():
     data = frame()
     data.loc[3, "x"] = np.nan
-    with pytest.raises(InputError, match="missing cells; there are some in x"):
+    with pytest.raises(InputError, match="reads x: 1 and takes no missing cells there"):
         mw.protect(data, "ipso", seed=1, params=ROLES)
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import numpy as np
-from pydantic import Field, field_validator
+from pydantic import Field, field_validator, model_validator
 
 from maskwright import Block, InputError, Masked, Method
 from maskwright_builtin.methods.synthetic.moments_and_edits import (
@@ -49,6 +49,13 @@ class MuralidharSarathyParams(MomentsAndEdits, frozen=True):
         if not all(0 <= share <= 1 for share in shares):
             raise ValueError("a share lies between 0 and 1")
         return alpha
+
+    @model_validator(mode="after")
+    def _for_dependents(self) -> MuralidharSarathyParams:
+        strangers = sorted(set(self.alpha) - set(self.dependent)) if isinstance(self.alpha, dict) else []
+        if self.dependent and strangers:
+            raise ValueError(f"alpha: {', '.join(strangers)} not among the dependent variables")
+        return self
 
 
 def protect(block: Block, params: MuralidharSarathyParams, rng: np.random.Generator) -> Masked:
@@ -108,7 +115,8 @@ def protect(block: Block, params: MuralidharSarathyParams, rng: np.random.Genera
 def _alpha_matrix(block: Block, params: MuralidharSarathyParams) -> NDArray[np.float64]:
     alpha = params.alpha
     if isinstance(alpha, dict):
-        wrong = sorted(set(alpha) ^ set(block.names))
+        # Records with missing cells come in blocks of fewer variables.
+        wrong = sorted(set(block.names) - set(alpha))
         if wrong:
             raise InputError(
                 f"alpha: one share for each dependent variable ({', '.join(block.names)}); too many or missing: "
@@ -117,7 +125,10 @@ def _alpha_matrix(block: Block, params: MuralidharSarathyParams) -> NDArray[np.f
         return np.diag([alpha[name] for name in block.names])
     if isinstance(alpha, tuple):
         if len(alpha) != block.p:
-            raise InputError(f"alpha has {len(alpha)} rows; there are {block.p} dependent variables")
+            raise InputError(
+                f"alpha has {len(alpha)} rows; there are {block.p} dependent variables in the records that are masked "
+                "together (where cells are missing, there are fewer: give one share for each variable instead)"
+            )
         return np.array(alpha, dtype=np.float64) * block.scale[:, None] / block.scale
     return float(alpha) * np.eye(block.p)
 

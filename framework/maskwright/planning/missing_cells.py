@@ -1,0 +1,110 @@
+"""Missing cells: what a step can do with them, said before anything is masked."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from maskwright.errors import InputError
+from maskwright.execution.own_patterns import splits_by_pattern, without_holes
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from numpy.typing import NDArray
+
+    from maskwright.data.dataset import Dataset
+    from maskwright.planning.model import Group, StepRequest
+    from maskwright.planning.strata import Strata
+
+
+def refuse_missing(number: int, step: StepRequest, group: Sequence[str], strata: Strata, data: Dataset) -> None:
+    """Refuse missing cells that the step's policy or its method cannot take.
+
+    Parameters
+    ----------
+    number : int
+        Of the step, 1-based.
+    step : StepRequest
+    group : sequence of str
+        Variables masked together.
+    strata : Strata
+    data : Dataset
+        The original.
+
+    Raises
+    ------
+    InputError
+        With counts, and what to do.
+    """
+    method, policy = step.method, step.planning.missing
+    takes = "missing" in method.accepts
+    holes = [] if takes else [name for name in step.independents if data[name].missing.any()]
+    if holes:
+        raise InputError(
+            f"step {number}: {method.name} reads {_counted(holes, data)} and takes no missing cells there: leave "
+            f"{'it' if len(holes) == 1 else 'them'} out of '{method.independent_parameter}', or impute the cells first"
+        )
+    holes = [name for name in group if data[name].missing.any()]
+    if not holes:
+        return
+    if policy == "refuse":
+        raise InputError(f"step {number}: cells are missing and 'missing: refuse' is set ({_counted(holes, data)})")
+    if takes:
+        return
+    wanted = "" if policy == "own_pattern" else f", so 'missing: {policy}' cannot be done"
+    if not splits_by_pattern(method):
+        raise InputError(
+            f"step {number}: method {method.name!r} takes no missing cells{wanted}; there are some in "
+            f"{_counted(holes, data)}. Leave these variables out, impute the cells first, or take a method that takes "
+            "missing cells (`maskwright explain NAME` says so)"
+        )
+    if policy != "own_pattern":
+        raise InputError(
+            f"step {number}: method {method.name!r} takes no missing cells{wanted}; with 'missing: own_pattern' it "
+            "masks records with the same cells missing apart"
+        )
+    try:
+        without_holes(_pieces(strata), _missing(group, data), method, step.params)
+    except InputError as error:
+        raise InputError(f"step {number}: {error} ({_counted(holes, data)} missing)") from error
+
+
+def _counted(names: Sequence[str], data: Dataset) -> str:
+    return ", ".join(f"{name}: {int(data[name].missing.sum())}" for name in names)
+
+
+def _missing(group: Sequence[str], data: Dataset) -> NDArray[np.bool_]:
+    return np.stack([data[name].missing for name in group], axis=1)
+
+
+def _pieces(strata: Strata) -> list[NDArray[np.int64]]:
+    return [np.flatnonzero(strata.codes == number) for number in range(strata.count)]
+
+
+def said_of_patterns(groups: Sequence[Group], steps: Sequence[StepRequest], data: Dataset | None) -> Iterator[str]:
+    """How many patterns of missing cells a method that takes none masks apart, and which it cannot mask alone."""
+    for group in groups:
+        step = steps[group.step - 1]
+        if data is None or group.strata is None or not splits_by_pattern(step.method):
+            continue
+        missing = _missing(group.variables, data)
+        if not missing.any():
+            continue
+        found = without_holes(_pieces(group.strata), missing, step.method, step.params)
+        patterns = len({tuple(piece.columns) for piece in found})
+        helped = sum(len(piece.records) for piece in found if len(piece.seen) > len(piece.records))
+        said = (
+            f"step {group.step} ({step.method.name}) takes no missing cells: it masks {patterns} patterns of missing "
+            "cells apart, each on the cells that are there"
+        )
+        if not step.method.blockable:
+            said += ", together with all records that have them"
+        elif helped:
+            said += (
+                f"; {helped} record(s) share theirs with too few others, and are masked as records that have the same "
+                "cells and more, so that what the method keeps exactly it keeps nearly for them"
+            )
+        empty = int(missing.all(axis=1).sum())
+        yield said + (f"; {empty} record(s) have none of these cells" if empty else "")
