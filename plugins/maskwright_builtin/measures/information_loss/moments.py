@@ -28,8 +28,8 @@ class Moments:
 
     Attributes
     ----------
-    n : ndarray of shape (p, p), int64
-        Records with both values.
+    n : ndarray of shape (p, p)
+        Records with both values; where they are weighted, their effective number.
     mean : ndarray of shape (p,)
     second_first, second_other : ndarray of shape (p, p)
         ``mu_20`` and ``mu_02`` over the records with both values.
@@ -43,7 +43,7 @@ class Moments:
         ``mu_40`` and ``mu_04`` over the records with both values.
     """
 
-    n: NDArray[np.int64]
+    n: NDArray[np.int64] | NDArray[np.float64]
     mean: NDArray[np.float64]
     second_first: NDArray[np.float64]
     second_other: NDArray[np.float64]

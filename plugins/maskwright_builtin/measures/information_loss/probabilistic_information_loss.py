@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
 import numpy as np
-from pydantic import BaseModel, Field
+from pydantic import Field
 
 from maskwright import Comparison, Measure, Measurement, Progress
 from maskwright_builtin.measures.information_loss.moments import Moments, center_and_scale, moments
+from maskwright_builtin.measures.information_loss.quantiles import quantiles, quantiles_with_error
+from maskwright_builtin.measures.information_loss.weighted_moments import effective_number, weighted_moments
 from maskwright_builtin.measures.pairing import Pairs, listed, pair_records, present_values
+from maskwright_builtin.measures.weighting import WeightedParams, Weights, chosen, weights_of
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -24,8 +26,8 @@ ROUNDING = 1e-12
 """Moments of columns scaled to order 1 that differ by less are the same number, computed in another order."""
 
 
-class ProbabilisticInformationLossParams(BaseModel, extra="forbid", frozen=True):
-    """Details on which published programs differ."""
+class ProbabilisticInformationLossParams(WeightedParams, extra="forbid", frozen=True):
+    """Details on which published programs differ, and whether records count by their weights."""
 
     step: int = Field(5, ge=1, le=50, description="Step between the quantiles compared, in percent: 5, 10, ..., 95.")
     bandwidth: Literal["per-column", "last-column"] = Field(
@@ -44,12 +46,30 @@ def probabilistic_information_loss(
     """Probability that a statistic moves less by sampling than it moved by masking, averaged, in percent.
 
     For a statistic with asymptotic variance Var estimated on the original file the loss is
-    ``erf(abs(masked - original) / sqrt(2 Var))``. Five parts, each a mean over variables or pairs of variables:
-    quantiles, means, variances, covariances and Pearson correlations. All moments are central with divisor n.
-    0 for the original data, at most 100; a part saturates quickly (two standard errors are already 95).
+    ``erf(abs(masked - original) / sqrt(2 Var))``. Five parts, each a mean over variables, pairs of variables, or
+    quantiles of the orders q = 5, 10, ..., 95 percent:
+
+        means          m = sum w x / W                                 Var = mu_20 / n_e
+        variances      mu_20                                           Var = (mu_40 - mu_20^2) / n_e
+        covariances    mu_11                                           Var = (mu_22 - mu_11^2) / n_e
+        correlations   r = mu_11 / sqrt(mu_20 mu_02)                   Var = (a + r^2 (b + 2 a) / 4 - r c) / n_e
+        quantiles      x_l,  S_l <= (1 - 1 / n_e) W q < S_l + w_l      Var = q (1 - q) / (n_e f^2)
+
+        mu_rs = sum w (x_i - m_i)^r (x_j - m_j)^s / W,   a = mu_22 / (mu_20 mu_02),
+        b = mu_40 / mu_20^2 + mu_04 / mu_02^2,   c = (mu_31 / mu_20 + mu_13 / mu_02) / sqrt(mu_20 mu_02),
+        f = (weight of the values nearer than h to the quantile) / (2 h W),   h = range / 1000
+
+    with w the weights, all 1 unless `weighted`, W their sum over the records that have the values, S_l that of the
+    values sorted before x_l, and ``n_e = W^2 / sum w^2``; without weights W and n_e are n, the number of records. 0 for
+    the original data, at most 100; a part saturates quickly (two standard errors are already 95).
 
     The two files are compared as files: records need not be paired, and a sampled masked file is compared with the
     whole original.
+
+    Weighted: n_e is Kish's effective number of records, because unequal weights make statistics less certain; that
+    takes weights as unrelated to the values. Standard errors have that of the original file, the rank of a quantile
+    that of its own file. Whole weights are as so many copies of each record, but for n_e, which copies do not raise; a
+    record of weight 0 counts for nothing, and the scale of the weights does not matter.
 
     Corner rules: no variance and no difference is no loss, no variance and a difference is full loss; a pair with a
     constant variable has no correlation and is left out; with one variable the parts of pairs do not exist and the
@@ -67,6 +87,11 @@ def probabilistic_information_loss(
     """
     pairs = pair_records(comparison, MISSING_RULE)
     notes = list(pairs.notes)
+    weights = weights_of(comparison, "pil", weighted=params.weighted)
+    if weights is not None:
+        pairs, weights = _with_weight(pairs, weights)
+        number = effective_number(weights.original)
+        notes.append(f"weighted: the {len(pairs.original)} original records with weight are as certain as {number:.0f}")
     files = pairs.original, pairs.masked
     gone = [name for j, name in enumerate(pairs.names) if any(np.isnan(file[:, j]).all() for file in files)]
     if gone:
@@ -77,8 +102,8 @@ def probabilistic_information_loss(
     if not pairs.names:
         notes.append("not defined: no variable can be compared")
         return Measurement(float("nan"), notes=tuple(notes))
-    losses = _moment_losses(pairs, comparison.progress)
-    losses["quantiles"] = _quantile_losses(pairs, params, comparison.progress)
+    losses = _moment_losses(pairs, weights, comparison.progress)
+    losses["quantiles"] = _quantile_losses(pairs, weights, params, comparison.progress)
     comparison.progress(1.0)
     parts = {part: 100.0 * float(np.nanmean(losses[part])) for part in PARTS if not np.isnan(losses[part]).all()}
     notes += _notes_on_parts(parts, pairs, losses["correlations"])
@@ -88,6 +113,13 @@ def probabilistic_information_loss(
         per_variable=_per_variable(losses, pairs.names),
         notes=tuple(notes),
     )
+
+
+def _with_weight(pairs: Pairs, weights: Weights) -> tuple[Pairs, Weights]:
+    """Both files without the records of weight 0; they are no longer paired."""
+    first, other = weights.original > 0.0, weights.masked > 0.0
+    there = Pairs(pairs.names, pairs.original[first], pairs.masked[other], None, pairs.notes)
+    return there, Weights(weights.original[first], weights.masked[other])
 
 
 def _notes_on_parts(parts: Mapping[str, float], pairs: Pairs, correlations: NDArray[np.float64]) -> list[str]:
@@ -133,7 +165,7 @@ def _loss(
     return np.where(np.isnan(difference) | np.isnan(variance), np.nan, result)
 
 
-def _moment_losses(pairs: Pairs, progress: Progress) -> dict[str, NDArray[np.float64]]:
+def _moment_losses(pairs: Pairs, weights: Weights | None, progress: Progress) -> dict[str, NDArray[np.float64]]:
     """Losses of means and variances, shape (p,), and of the pairs, shape (p, p) with NaN on the diagonal."""
     center, scale = center_and_scale(pairs.original, pairs.masked)
 
@@ -143,8 +175,12 @@ def _moment_losses(pairs: Pairs, progress: Progress) -> dict[str, NDArray[np.flo
     def second_half(share: float) -> None:
         progress(0.4 + 0.2 * share)
 
-    old = moments(pairs.original, center, scale, first_half, to_fourth=True)
-    new = moments(pairs.masked, center, scale, second_half, to_fourth=False)
+    if weights is None:
+        old = moments(pairs.original, center, scale, first_half, to_fourth=True)
+        new = moments(pairs.masked, center, scale, second_half, to_fourth=False)
+    else:
+        old = weighted_moments(pairs.original, weights.original, center, scale, first_half, to_fourth=True)
+        new = weighted_moments(pairs.masked, weights.masked, center, scale, second_half, to_fourth=False)
     n = np.diag(old.n)
     second, fourth = np.diag(old.product), np.diag(old.squares)
     off_diagonal = np.where(np.eye(pairs.p, dtype=np.bool_), np.nan, 0.0)
@@ -179,69 +215,22 @@ def _correlations(found: Moments) -> NDArray[np.float64]:
     return np.where(varies, found.product / np.sqrt(found.second_first * found.second_other), np.nan)
 
 
-@dataclass(frozen=True, eq=False)
-class Quantiles:
-    """Quantiles of one column and how far sampling moves them.
-
-    Attributes
-    ----------
-    values : ndarray of shape (q,)
-    half_window : float
-        The h of the density estimate: range / 1000.
-    sd : ndarray of shape (q,)
-        Asymptotic standard deviation of each quantile.
-    """
-
-    values: NDArray[np.float64]
-    half_window: float
-    sd: NDArray[np.float64]
-
-
-def quantiles_with_error(column: NDArray[np.float64], step: int = 5, window: float | None = None) -> Quantiles:
-    """Quantiles ``step, 2 step, ... < 100`` percent of a column with their asymptotic standard deviations.
-
-    The quantile of order j percent is element ``floor((n - 1) j / 100)`` of the sorted values (0-based). Its variance
-    is ``q (1 - q) n (2 h)**2 / count**2`` with `count` the values in the open interval of half width h = range / 1000
-    around it.
-
-    Parameters
-    ----------
-    column : ndarray of shape (n,)
-        Without missing values, in any order.
-    step : int
-        Percent.
-    window : float, optional
-        The h in the variance, when it is not the column's own (see ``bandwidth: last-column``); the count always
-        uses the column's own.
-    """
-    ordered = np.sort(column)
-    percents = np.arange(step, 100, step)
-    values = _quantiles(ordered, step)
-    half = float(ordered[-1] - ordered[0]) / 1000.0
-    inside = np.searchsorted(ordered, values + half, side="left") - np.searchsorted(
-        ordered, values - half, side="right"
-    )
-    shares = percents / 100.0
-    width = 2.0 * (half if window is None else window)
-    # A window narrower than the spacing of binary64 at the quantile would hold nothing, not even the quantile.
-    sd = np.sqrt(shares * (1.0 - shares) * ordered.size) * width / np.maximum(inside, 1)
-    return Quantiles(values, half, sd)
-
-
-def _quantiles(ordered: NDArray[np.float64], step: int) -> NDArray[np.float64]:
-    return ordered[(ordered.size - 1) * np.arange(step, 100, step) // 100]
-
-
 def _quantile_losses(
-    pairs: Pairs, params: ProbabilisticInformationLossParams, progress: Progress
+    pairs: Pairs, weights: Weights | None, params: ProbabilisticInformationLossParams, progress: Progress
 ) -> NDArray[np.float64]:
     """Losses of the quantiles of each variable; shape (p, q)."""
     last = present_values(pairs.original[:, -1])
     window = float(last.max() - last.min()) / 1000.0 if params.bandwidth == "last-column" else None
     losses = []
     for j in range(pairs.p):
-        old = quantiles_with_error(present_values(pairs.original[:, j]), params.step, window)
-        moved = np.abs(_quantiles(np.sort(present_values(pairs.masked[:, j])), params.step) - old.values)
+        before, after = present_values(pairs.original[:, j]), present_values(pairs.masked[:, j])
+        if weights is None:
+            old, new = quantiles_with_error(before, params.step, window), quantiles(np.sort(after), params.step)
+        else:
+            own = chosen(weights.original, ~np.isnan(pairs.original[:, j]))
+            old = quantiles_with_error(before, params.step, window, own)
+            new = quantiles(after, params.step, chosen(weights.masked, ~np.isnan(pairs.masked[:, j])))
+        moved = np.abs(new - old.values)
         full = np.where(moved > 0.0, np.inf, 0.0)
         ratio = np.divide(moved, math.sqrt(2.0) * old.sd, out=full, where=old.sd > 0.0)
         losses.append(_erf(ratio))

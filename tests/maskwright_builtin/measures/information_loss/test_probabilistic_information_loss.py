@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import math
+from dataclasses import dataclass
+from fractions import Fraction
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -13,13 +16,13 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 from pydantic import ValidationError
 
-from maskwright import InputError
+from maskwright import InputError, measure
 from maskwright_builtin.measures.information_loss.probabilistic_information_loss import (
     PARTS,
     ProbabilisticInformationLossParams,
     probabilistic_information_loss,
-    quantiles_with_error,
 )
+from maskwright_builtin.measures.information_loss.quantiles import quantiles_with_error
 
 GOLDEN = Path(__file__).parents[3] / "golden"
 REFERENCE = pd.read_csv(GOLDEN / "pil_reference.csv", comment="#").set_index("masked")
@@ -30,10 +33,10 @@ CELLS = st.integers(-4, 4).map(float)
 
 @pytest.fixture(scope="module")
 def pil(compare, rng):
-    def measure(original, masked, params=DEFAULT, **more):
+    def compute(original, masked, params=DEFAULT, **more):
         return probabilistic_information_loss(compare(original, masked, **more), params, rng)
 
-    return measure
+    return compute
 
 
 def masked_census(kind, census, ipso_a):
@@ -96,15 +99,36 @@ def test_the_interval_around_a_quantile_is_open():
     assert found.sd == pytest.approx([np.sqrt(0.25 * 1001) * 2])
 
 
-def naive_variable(x, y):
-    n, m2 = len(x), moment(x, x, 1, 1)
+@dataclass(frozen=True)
+class Present:
+    """Records of a file with all values: each as often as its whole weight, and Kish's effective number, exact."""
+
+    columns: tuple[Any, ...]
+    number: Fraction
+
+    @classmethod
+    def of(cls, file, columns, weights):
+        there = ~np.isnan(file[:, columns]).any(axis=1)
+        counts = weights[there]
+        repeated = np.repeat(file[there][:, columns], counts, axis=0)
+        squares = int((counts**2).sum())
+        return cls(tuple(repeated.T), Fraction(int(counts.sum()) ** 2, squares) if squares else Fraction(0))
+
+    def quantile(self, percent):
+        ordered = np.sort(self.columns[0])
+        return ordered[math.floor(len(ordered) * (1 - 1 / self.number) * percent / 100)]
+
+
+def naive_variable(before, after):
+    (x,), (y,) = before.columns, after.columns
+    n, m2 = float(before.number), moment(x, x, 1, 1)
     h = (x.max() - x.min()) / 1000
     quantiles = []
     for percent in range(5, 100, 5):
-        old, new = (np.sort(file)[(len(file) - 1) * percent // 100] for file in (x, y))
-        count = np.sum((x > old - h) & (x < old + h))
+        old, new = before.quantile(percent), after.quantile(percent)
+        share = np.mean((x > old - h) & (x < old + h))
         q = percent / 100
-        quantiles.append(loss(new - old, q * (1 - q) * n * (2 * h) ** 2 / count**2 if h else 0.0, 1e-30))
+        quantiles.append(loss(new - old, q * (1 - q) / n * (2 * h) ** 2 / share**2 if h else 0.0, 1e-30))
     return {
         "means": [loss(y.mean() - x.mean(), m2 / n)],
         "variances": [loss(moment(y, y, 1, 1) - m2, (moment(x, x, 2, 2) - m2**2) / n)],
@@ -112,8 +136,9 @@ def naive_variable(x, y):
     }
 
 
-def naive_pair(x, y, a, b):
-    n, m11, m22 = len(x), moment(x, y, 1, 1), moment(x, y, 2, 2)
+def naive_pair(before, after):
+    (x, y), (a, b) = before.columns, after.columns
+    n, m11, m22 = float(before.number), moment(x, y, 1, 1), moment(x, y, 2, 2)
     parts = {"covariances": [loss(moment(a, b, 1, 1) - m11, (m22 - m11**2) / n)]}
     if min(np.ptp(v) for v in (x, y, a, b)) > 0:
         m20, m02 = moment(x, x, 1, 1), moment(y, y, 1, 1)
@@ -128,19 +153,22 @@ def naive_pair(x, y, a, b):
     return parts
 
 
-def naive(original, masked):
+def naive(original, masked, weights=None, origin=None):
     """Return PIL written out from its definition, with no thought for speed or rounding."""
+    weights = np.ones(len(original), dtype=int) if weights is None else weights
+    others = weights[: len(masked)] if origin is None else weights[origin]
 
-    def present(file, columns):
-        return file[~np.isnan(file[:, columns]).any(axis=1)][:, columns].T
+    def present(*columns):
+        files = (original, weights), (masked, others)
+        return [Present.of(file, list(columns), counts) for file, counts in files]
 
     found = []
-    usable = [j for j in range(original.shape[1]) if not any(np.isnan(f[:, j]).all() for f in (original, masked))]
+    usable = [j for j in range(original.shape[1]) if all(file.number for file in present(j))]
     for j in usable:
-        found.append(naive_variable(*present(original, [j]), *present(masked, [j])))
+        found.append(naive_variable(*present(j)))
         for i in usable:
-            files = [*present(original, [i, j]), *present(masked, [i, j])]
-            if i != j and all(len(file) for file in files):
+            files = present(i, j)
+            if i != j and all(file.number for file in files):
                 found.append(naive_pair(*files))
     losses = {part: [value for parts in found for value in parts.get(part, [])] for part in PARTS}
     return {part: 100 * float(np.mean(values)) for part, values in losses.items() if values}
@@ -294,6 +322,97 @@ def test_a_sampled_file_is_compared_with_the_whole_original(pil):
     kept = np.arange(0, 200, 2)
     found = pil(original, original[kept], origin=kept)
     assert found.parts == pytest.approx(naive(original, original[kept]), abs=1e-6)
+
+
+WEIGHTED = ProbabilisticInformationLossParams(weighted=True)
+
+
+@given(files=FILES, seed=MISSING, share=st.sampled_from([0.0, 0.2]), sampled=st.booleans())
+@settings(max_examples=150, deadline=None)
+def test_whole_weights_are_copies_of_the_records_but_for_the_effective_number(pil, files, seed, share, sampled):
+    """The definition without weights, on as many copies of each record; only n is Kish's. Weight 0 is no copy."""
+    original, masked = files
+    generator = np.random.default_rng(seed)
+    for file in files:
+        file[generator.random(file.shape) < share] = np.nan
+    weights = generator.integers(0, 4, len(original))
+    weights[generator.integers(len(weights))] = 2
+    origin = None
+    if sampled:
+        origin = generator.choice(np.flatnonzero(weights), size=max(1, len(masked) // 2))
+        masked = masked[: len(origin)]
+    expected = naive(original, masked, weights, origin)
+    for factor in (1.0, 1 / 7):
+        found = pil(original, masked, WEIGHTED, weights=weights * factor, origin=origin)
+        assert found.parts == pytest.approx(expected, abs=1e-6)
+        assert np.isnan(found.value) == (not expected)
+
+
+@given(files=FILES, seed=MISSING, share=st.sampled_from([0.0, 0.2]), weight=st.sampled_from([1.0, 0.1, 37.0]))
+@settings(max_examples=50, deadline=None)
+def test_equal_weights_are_no_weights(pil, files, seed, share, weight):
+    generator = np.random.default_rng(seed)
+    for file in files:
+        file[generator.random(file.shape) < share] = np.nan
+    expected = pil(*files)
+    found = pil(*files, WEIGHTED, weights=np.full(len(files[0]), weight))
+    assert found.parts == pytest.approx(expected.parts, abs=1e-12)
+    assert found.per_variable == pytest.approx(expected.per_variable, abs=1e-12)
+    assert found.value == pytest.approx(expected.value, abs=1e-12, nan_ok=True)
+
+
+def test_records_of_weight_zero_count_for_nothing(pil):
+    original, masked = noisy_file(n=5000)
+    weights = np.random.default_rng(8).integers(0, 3, 5000).astype(float)
+    there = weights > 0
+    expected = pil(original[there], masked[there], WEIGHTED, weights=weights[there])
+    assert pil(original, masked, WEIGHTED, weights=weights).parts == pytest.approx(expected.parts, abs=1e-12)
+    original[~there, 1] = np.nan
+    assert pil(original, masked, WEIGHTED, weights=weights).parts == pytest.approx(expected.parts, abs=1e-12)
+    original[:, 2] = np.where(there, np.nan, 1.0)
+    found = pil(original, masked, WEIGHTED, weights=weights)
+    assert any("left out" in note and "v3" in note for note in found.notes)
+
+
+def test_unequal_weights_make_the_same_change_less_of_a_loss(pil):
+    """Weights that have nothing to do with the values: statistics stay about the same, their errors grow."""
+    original, masked = noisy_file(n=4000, p=2)
+    weights = np.random.default_rng(9).exponential(size=4000) ** 4
+    found = pil(original, original + 0.02 * original.std(axis=0), WEIGHTED, weights=weights)
+    assert found.parts["means"] < pil(original, original + 0.02 * original.std(axis=0)).parts["means"] - 20
+    number = weights.sum() ** 2 / (weights**2).sum()
+    assert f"weighted: the 4000 original records with weight are as certain as {number:.0f}" in found.notes
+    assert pil(original, original, WEIGHTED, weights=weights).value == 0.0
+    assert pil(original, masked, WEIGHTED, weights=weights).value > 1.0
+
+
+def test_a_large_offset_costs_no_accuracy_with_weights(pil):
+    original, masked = (np.round(file * 1024) / 1024 for file in noisy_file(n=5000))
+    weights = np.random.default_rng(10).exponential(size=5000)
+    expected = pil(original, masked, WEIGHTED, weights=weights).parts
+    found = pil(original + 1e8, masked + 1e8, WEIGHTED, weights=weights)
+    assert found.parts == pytest.approx(expected, abs=1e-5)
+
+
+def test_the_last_column_bandwidth_with_weights(pil):
+    original, masked = noisy_file()
+    for params in ({}, {"bandwidth": "last-column"}):
+        expected = pil(original, masked, ProbabilisticInformationLossParams(**params))
+        weighted = ProbabilisticInformationLossParams(weighted=True, **params)
+        found = pil(original, masked, weighted, weights=np.full(200, 3.0))
+        assert found.parts == pytest.approx(expected.parts)
+
+
+def test_without_usable_weights_the_weighted_version_is_refused(pil):
+    original, masked = noisy_file()
+    with pytest.raises(InputError, match="pil: the weighted version needs weights: declare one variable"):
+        pil(original, masked, WEIGHTED)
+    weights = np.where(np.arange(200) < 100, 1.0, 0.0)
+    with pytest.raises(InputError, match="pil: the weights of the masked records are all zero"):
+        pil(original, masked[100:], WEIGHTED, weights=weights, origin=np.arange(100, 200))
+    bad = pd.DataFrame(original, columns=list("abcd")).assign(w=-1.0)
+    with pytest.raises(InputError, match="needs weights"):
+        measure(bad, bad, [{"pil": {"weighted": True}}], declared={"w": {"role": "weight"}})
 
 
 def test_files_that_cannot_be_compared_are_refused(pil):
