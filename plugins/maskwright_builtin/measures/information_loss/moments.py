@@ -28,7 +28,7 @@ class Moments:
 
     Attributes
     ----------
-    n : ndarray of shape (p, p)
+    n : ndarray of shape (p, p), float64
         Records with both values; where they are weighted, their effective number.
     mean : ndarray of shape (p,)
     second_first, second_other : ndarray of shape (p, p)
@@ -43,7 +43,7 @@ class Moments:
         ``mu_40`` and ``mu_04`` over the records with both values.
     """
 
-    n: NDArray[np.int64] | NDArray[np.float64]
+    n: NDArray[np.float64]
     mean: NDArray[np.float64]
     second_first: NDArray[np.float64]
     second_other: NDArray[np.float64]
@@ -98,7 +98,7 @@ def moments(
     empty = np.full((p, p), np.nan)
     second, fourth = np.diag(products), np.diag(squares)
     result = Moments(
-        np.full((p, p), len(values), dtype=np.int64),
+        np.full((p, p), float(len(values))),
         mean,
         np.broadcast_to(second[:, None], (p, p)).copy(),
         np.broadcast_to(second[None, :], (p, p)).copy(),

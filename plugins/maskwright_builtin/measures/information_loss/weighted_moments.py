@@ -60,7 +60,7 @@ def weighted_moments(
     """
     p = values.shape[1]
     absent: NDArray[np.bool_] = np.isnan(values)
-    complete = ~absent.any(axis=0)
+    complete = np.array([not absent[:, j].any() for j in range(p)])
     mean = np.zeros(p)
     for j in range(p):
         there = ~absent[:, j]
@@ -88,7 +88,7 @@ def weighted_moments(
     )  # fmt: skip
     for i, j in combinations_with_replacement(range(p), 2):
         if not (complete[i] and complete[j]):
-            both = np.logical_not(absent[:, i] | absent[:, j])
+            both = ~(absent[:, i] | absent[:, j])
             number[i, j] = number[j, i] = effective_number(weights[both])
             columns = [(values[both, k] - center[k]) / scale[k] for k in (i, j)]
             _one_pair(result, columns, weights[both], i, j)
