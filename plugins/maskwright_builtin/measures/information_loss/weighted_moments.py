@@ -97,11 +97,14 @@ def weighted_moments(
 
 
 def _mean(scaled: NDArray[np.float64], weights: NDArray[np.float64]) -> float:
-    """Weighted mean, exactly the value when all are equal, so that a constant has no variance at all."""
+    """Weighted mean, exactly the value when all are equal, so that a constant has no variance at all.
+
+    Summed as numpy sums a mean, so that weights of 1 give the plain mean to the last bit.
+    """
     if not scaled.size:
         return float("nan")
     first = float(scaled[0])
-    return first if np.all(scaled == first) else float(np.dot(scaled, weights) / weights.sum())
+    return first if np.all(scaled == first) else float((scaled * weights).sum() / weights.sum())
 
 
 def _one_pair(
@@ -111,7 +114,7 @@ def _one_pair(
     first, other = (column - _mean(column, weights) for column in columns)
 
     def average(terms: NDArray[np.float64]) -> float:
-        return float(np.dot(terms, weights) / weights.sum()) if terms.size else float("nan")
+        return float((terms * weights).sum() / weights.sum()) if terms.size else float("nan")
 
     result.product[i, j] = result.product[j, i] = average(first * other)
     result.second_first[i, j] = result.second_other[j, i] = average(first**2)

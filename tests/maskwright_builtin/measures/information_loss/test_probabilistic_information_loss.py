@@ -349,16 +349,18 @@ def test_whole_weights_are_copies_of_the_records_but_for_the_effective_number(pi
 
 
 @given(files=FILES, seed=MISSING, share=st.sampled_from([0.0, 0.2]), weight=st.sampled_from([1.0, 0.1, 37.0]))
-@settings(max_examples=50, deadline=None)
+@settings(max_examples=100, deadline=None)
 def test_equal_weights_are_no_weights(pil, files, seed, share, weight):
     generator = np.random.default_rng(seed)
     for file in files:
         file[generator.random(file.shape) < share] = np.nan
     expected = pil(*files)
     found = pil(*files, WEIGHTED, weights=np.full(len(files[0]), weight))
-    assert found.parts == pytest.approx(expected.parts, abs=1e-12)
-    assert found.per_variable == pytest.approx(expected.per_variable, abs=1e-12)
-    assert found.value == pytest.approx(expected.value, abs=1e-12, nan_ok=True)
+    # Scaling other weights than 1 costs the last digits, which differences of moments can raise.
+    close = 1e-12 if weight == 1.0 else 1e-8
+    assert found.parts == pytest.approx(expected.parts, abs=close)
+    assert found.per_variable == pytest.approx(expected.per_variable, abs=close)
+    assert found.value == pytest.approx(expected.value, abs=close, nan_ok=True)
 
 
 def test_records_of_weight_zero_count_for_nothing(pil):
@@ -366,9 +368,9 @@ def test_records_of_weight_zero_count_for_nothing(pil):
     weights = np.random.default_rng(8).integers(0, 3, 5000).astype(float)
     there = weights > 0
     expected = pil(original[there], masked[there], WEIGHTED, weights=weights[there])
-    assert pil(original, masked, WEIGHTED, weights=weights).parts == pytest.approx(expected.parts, abs=1e-12)
+    assert pil(original, masked, WEIGHTED, weights=weights).parts == pytest.approx(expected.parts, abs=1e-8)
     original[~there, 1] = np.nan
-    assert pil(original, masked, WEIGHTED, weights=weights).parts == pytest.approx(expected.parts, abs=1e-12)
+    assert pil(original, masked, WEIGHTED, weights=weights).parts == pytest.approx(expected.parts, abs=1e-8)
     original[:, 2] = np.where(there, np.nan, 1.0)
     found = pil(original, masked, WEIGHTED, weights=weights)
     assert any("left out" in note and "v3" in note for note in found.notes)
