@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
@@ -21,6 +20,7 @@ from maskwright.edits.edit import DomainPart, EditSet, GoverningPart, Part
 from maskwright.errors import EditError
 from maskwright.execution.assembling import GroupResult, with_group
 from maskwright.execution.local import Execution, GroupWork, Observer, Standard, protect_group
+from maskwright.masked_ranges import said_of_ranges
 from maskwright.planning.plan import with_fewer_records
 from maskwright.planning.strata import is_zero
 from maskwright.progress import Reporter, part, stage
@@ -188,7 +188,7 @@ def mask(
         (
             *_warnings(plan, results),
             *_said_of_zeros(zeros),
-            *_outside_range(outcomes),
+            *said_of_ranges(data, masked, numeric, edits),
             *_conflicts(outcomes),
             *_said_of_drift(drift),
             *removal.notices,
@@ -220,9 +220,11 @@ def _said_of_zeros(zeros: Sequence[Mapping[str, Any]]) -> Iterator[str]:
 
 def _said_of_drift(drift: Drift | None) -> Iterator[str]:
     if drift is not None and max(drift.mean, drift.covariance) > LARGE_DRIFT:
+        one, other = drift.covariance_of
+        second = f"variance of {one}" if one == other else f"covariance of {one} and {other}"
         yield (
             f"adjusting and rounding moved the mean of {drift.mean_of} by {drift.mean:.2g} standard deviations and the "
-            f"covariance of {' and '.join(drift.covariance_of)} by {drift.covariance:.2g} (in standard deviations)"
+            f"{second} by {drift.covariance:.2g} (in standard deviations)"
         )
 
 
@@ -242,20 +244,6 @@ def _conflicts(outcomes: Sequence[_Outcome]) -> Iterator[str]:
             *others, last = names
             several = f"{', '.join(others)} and {last} together" if others else last
             yield f"in some records no masked values satisfy {several}: their unmasked values exclude it"
-
-
-def _outside_range(outcomes: Sequence[_Outcome]) -> Iterator[str]:
-    """Variables that adjustment moved beyond the masked values' own range: an edit on their range is missing."""
-    counts: Counter[str] = Counter()
-    for outcome in outcomes:
-        counts.update(dict(zip(outcome.unit.variables, outcome.adjustment.outside.tolist(), strict=True)))
-    found = [(name, count) for name, count in counts.items() if count]
-    if found:
-        listed = ", ".join(f"{name} ({count})" for name, count in found)
-        yield (
-            f"adjustment put values outside the range that the methods had left: {listed}; where a variable has "
-            f"bounds, state them (for instance {found[0][0]} >= 0)"
-        )
 
 
 def _work(group: Group, plan: Plan, edits: EditSet) -> GroupWork:

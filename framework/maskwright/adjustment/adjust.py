@@ -63,8 +63,6 @@ class Adjustment:
         Smallest sets of edits that cannot hold together in the first infeasible rows, where that is proven.
     cost : ndarray of shape (q,), float64
         Root mean square move of each variable over all rows, in standard deviations.
-    outside : ndarray of shape (q,), int64
-        Rows moved beyond the smallest or largest masked value of the variable, by more than rounding.
     points : ndarray of shape (r, q), float64
         On every edit, before rounding to the grid.
     derivations : Derivations
@@ -79,7 +77,6 @@ class Adjustment:
     failing: Mapping[str, int]
     conflicts: tuple[tuple[str, ...], ...]
     cost: NDArray[np.float64]
-    outside: NDArray[np.int64]
     points: NDArray[np.float64]
     derivations: Derivations = field(default_factory=lambda: Derivations((), (), ()))
 
@@ -186,7 +183,6 @@ def adjust(
         failed,
         conflicts(rows, edits, result, left),
         cost,
-        _beyond_range(values, result, system),
         points,
         plan,
     )
@@ -201,17 +197,6 @@ def _listed(system: System) -> frozenset[str]:
         for membership in alternative.memberships
         for name in membership.variables
     )
-
-
-def _beyond_range(values: NDArray[np.float64], result: NDArray[np.float64], system: System) -> NDArray[np.int64]:
-    counts = np.zeros(len(system.scale), dtype=np.int64)
-    for column, places in enumerate(system.decimals.values()):
-        before = values[:, column][~np.isnan(values[:, column])]
-        if len(before):
-            slack = 1e-9 * system.scale[column] if places is None else 10.0**-places
-            beyond = (result[:, column] < before.min() - slack) | (result[:, column] > before.max() + slack)
-            counts[column] = int(np.sum(beyond))
-    return counts
 
 
 def _names(equality: Equality) -> tuple[str, ...]:

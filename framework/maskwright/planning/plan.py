@@ -11,6 +11,7 @@ from maskwright.planning.grouping import choose_operators, group_variables
 from maskwright.planning.keepers import keeper_of
 from maskwright.planning.missing_cells import refuse_missing, said_of_patterns
 from maskwright.planning.model import Group, Keeper, StepRequest, Unit
+from maskwright.planning.signs import said_of_signs
 from maskwright.planning.step_variables import variables_of_steps
 from maskwright.planning.strata import Strata, stratify
 from maskwright.planning.units import adjustment_units, require_k
@@ -168,7 +169,11 @@ def make_plan(
     require_k(units, steps, [group for group in shaping if group is not None], edits)
     keepers = tuple(keeper_of(edit, groups, units, steps, masked, arrival or {}) for edit in edits)
     dropped = tuple(name for name, variable in known.items() if variable.role == "identifier")
-    said = (*dangers(edits, known, masked, groups, steps, data), *said_of_patterns(groups, steps, data))
+    said = (
+        *dangers(edits, known, masked, groups, steps, data),
+        *said_of_patterns(groups, steps, data),
+        *said_of_signs(groups, steps, edits, data),
+    )
     untouched = tuple(name for name in known if name not in masked and name not in dropped)
     return Plan(
         tuple(steps), tuple(groups), tuple(units), keepers, known, untouched, dropped,
