@@ -6,6 +6,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from maskwright_builtin.ordering import stable_order
+
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
@@ -28,12 +30,6 @@ def consecutive_groups(values: NDArray[np.float64], k: int) -> NDArray[np.int64]
     count = max(n // k, 1)
     sizes = np.full(count, k, dtype=np.int64)
     sizes[count // 2] = n - (count - 1) * k
-    # The compiler takes half a second to import: not before it is needed.
-    from maskwright_builtin.partitions.univariate_kernel import settle_ties
-
-    # The default sort is several times faster than a stable one.
-    order = np.argsort(values)
-    settle_ties(values, order)
     labels = np.empty(n, dtype=np.int64)
-    labels[order] = np.repeat(np.arange(count), sizes)
+    labels[stable_order(values)] = np.repeat(np.arange(count), sizes)
     return labels

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from maskwright import Block, InputError, NoParams, Partition
+from maskwright_builtin.ordering import stable_order
 from maskwright_builtin.partitions.records import centred, standardised_records
 
 if TYPE_CHECKING:
@@ -76,11 +77,9 @@ def univariate_labels(values: NDArray[np.float64], k: int) -> NDArray[np.int64]:
     if n < 2 * k:
         return np.zeros(n, dtype=np.int64)
     # The compiler takes half a second to import: not before it is needed.
-    from maskwright_builtin.partitions.univariate_kernel import best_sizes, labels_of_cut, settle_ties
+    from maskwright_builtin.partitions.univariate_kernel import best_sizes, labels_of_cut
 
-    # The default sort is several times faster than a stable one.
-    order = np.argsort(values)
-    settle_ties(values, order)
+    order = stable_order(values)
     sorted_values = np.ascontiguousarray(centred(values[order, None])[:, 0])
     labels = np.empty(n, dtype=np.int64)
     labels[order] = labels_of_cut(best_sizes(sorted_values, k))

@@ -13,27 +13,6 @@ if TYPE_CHECKING:
 
 
 @compiled
-def settle_ties(values: NDArray[np.float64], order: NDArray[np.int64]) -> None:
-    """Bring equal values of a sorted column into the order of their records: any sort then does for a stable one.
-
-    Parameters
-    ----------
-    values : ndarray of shape (n,), float64
-    order : ndarray of shape (n,), int64
-        Records in ascending order of their values; written.
-    """
-    n = order.shape[0]
-    start = 0
-    while start < n:
-        stop = start + 1
-        while stop < n and values[order[stop]] == values[order[start]]:
-            stop += 1
-        if stop - start > 1:
-            order[start:stop].sort()
-        start = stop
-
-
-@compiled
 def best_sizes(values: NDArray[np.float64], k: int) -> NDArray[np.int64]:
     """Find the size of the last cluster of the best cut of each beginning of a sorted column.
 

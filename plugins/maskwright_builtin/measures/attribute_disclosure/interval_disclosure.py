@@ -10,14 +10,14 @@ from pydantic import BaseModel, Field
 from maskwright import Comparison, Measure, Measurement
 from maskwright_builtin.measures.pairing import households_of, largest_of_household, listed, present_values, spread
 from maskwright_builtin.measures.record_linkage.nearest_pairing import PAIRING_DESCRIPTION, Pairing, pairs_of
+from maskwright_builtin.ordering import stable_order
+from maskwright_builtin.threads import in_order
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 WIDTHS = tuple(range(1, 11))
 """Half widths of the intervals, in percent."""
-RECORDS_AT_ONCE = 8192
-"""Records per chunk: the working arrays stay in the processor's cache."""
 MISSING_RULE = "an interval is built on the present masked values and a pair with a missing cell is left out"
 
 
@@ -62,23 +62,25 @@ def interval_disclosure(
     points: list[str] = []
     hits = np.zeros(len(pairs.masked))
     compared = np.zeros(len(pairs.masked))
-    for j, name in enumerate(pairs.names):
-        original, masked = pairs.originals(j), pairs.masked[:, j]
-        both = ~(np.isnan(original) | np.isnan(masked))
-        comparison.progress((j + 0.5) / pairs.p)
+
+    def of_variable(variable: slice) -> NDArray[np.int64]:
+        return disclosed(pairs.originals(variable.start), pairs.masked[:, variable.start])
+
+    found = in_order(of_variable, [slice(j, j + 1) for j in range(pairs.p)])
+    for j, (name, widths) in enumerate(zip(pairs.names, found, strict=True)):
+        masked = present_values(pairs.masked[:, j])
+        both = ~(np.isnan(pairs.originals(j)) | np.isnan(pairs.masked[:, j]))
+        comparison.progress((j + 1) / pairs.p)
         if not both.any():
             unusable.append(name)
             continue
-        file = np.sort(present_values(masked))
-        if file[0] == file[-1]:
+        if masked.min() == masked.max():
             points.append(name)
-        widths = disclosed(original[both], masked[both], file)
         # The intervals are nested: one of a width holds some value of the household if its widest count reaches there.
-        counted = widths if households is None else largest_of_household(widths, households[both])
+        counted = widths[both] if households is None else largest_of_household(widths[both], households[both])
         shares[name] = 100.0 * np.cumsum(np.bincount(10 - counted, minlength=11))[:10] / counted.size
-        hits[both] += 10.0 * widths
+        hits += 10.0 * widths
         compared += both
-    comparison.progress(1.0)
     if points:
         notes.append(f"constant in the masked file, the interval is a single point: {listed(points)}")
     if unusable:
@@ -98,31 +100,24 @@ def interval_disclosure(
     )
 
 
-def _disclosed_by_rank(
-    original: NDArray[np.float64], masked: NDArray[np.float64], file: NDArray[np.float64]
-) -> NDArray[np.int64]:
-    """For how many of the ten widths each original is inside; shape (m,)."""
-    n = file.size
+def _disclosed_by_rank(original: NDArray[np.float64], masked: NDArray[np.float64]) -> NDArray[np.int64]:
+    """For how many of the ten widths each original is inside, 0 where a value is missing; shape (m,)."""
+    # The compiler takes half a second to import: not before it is needed.
+    from maskwright_builtin.measures.attribute_disclosure.rank_intervals_kernel import disclosed_by_rank
+
+    n = len(present_values(masked))
     # In the order of the masked values, neighbours in rank are neighbours in memory.
-    order = np.argsort(masked)
-    widths = np.empty(order.size, dtype=np.int64)
-    for start in range(0, order.size, RECORDS_AT_ONCE):
-        chosen = order[start : start + RECORDS_AT_ONCE]
-        values, last = original[chosen], np.searchsorted(file, masked[chosen], side="right") - 1
-        inside = np.zeros(chosen.size, dtype=np.int64)
-        for width in WIDTHS:
-            below, above = -(-n * width // 100), n * width // 100
-            lower, upper = file[np.maximum(last - below, 0)], file[np.minimum(last + above, n - 1)]
-            inside += (lower <= values) & (values <= upper)
-        widths[chosen] = inside
+    order = stable_order(masked)[:n]
+    below = np.array([-(-n * width // 100) for width in WIDTHS])
+    above = np.array([n * width // 100 for width in WIDTHS])
+    widths = np.zeros(len(masked), dtype=np.int64)
+    widths[order] = disclosed_by_rank(original[order], masked[order], below, above)
     return widths
 
 
-def _disclosed_by_sd(
-    original: NDArray[np.float64], masked: NDArray[np.float64], file: NDArray[np.float64]
-) -> NDArray[np.int64]:
-    """For how many of the ten widths each original is inside; shape (m,)."""
-    reach = np.array(WIDTHS) / 100.0 * spread(file, ddof=0)
+def _disclosed_by_sd(original: NDArray[np.float64], masked: NDArray[np.float64]) -> NDArray[np.int64]:
+    """For how many of the ten widths each original is inside, 0 where a value is missing; shape (m,)."""
+    reach = np.array(WIDTHS) / 100.0 * spread(masked, ddof=0)
     return np.asarray(10 - np.searchsorted(reach, np.abs(original - masked), side="left"), dtype=np.int64)
 
 

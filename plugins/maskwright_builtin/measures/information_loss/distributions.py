@@ -10,6 +10,7 @@ from pydantic import Field, field_validator
 from maskwright import Comparison, InputError, Measure, Measurement
 from maskwright_builtin.measures.pairing import listed, pair_records
 from maskwright_builtin.measures.weighting import WeightedParams, Weights, chosen, weights_of
+from maskwright_builtin.ordering import stable_order
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -160,7 +161,7 @@ def _above(first: NDArray[np.float64], other: NDArray[np.float64], share: NDArra
 def _cumulated(
     values: NDArray[np.float64], weights: NDArray[np.float64] | None
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    order = np.argsort(values, kind="stable")
+    order = stable_order(values)
     assert weights is not None
     total = np.cumsum(weights[order])
     return values[order], total / total[-1]

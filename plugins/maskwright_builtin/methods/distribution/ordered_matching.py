@@ -6,6 +6,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from maskwright_builtin.ordering import stable_order
+
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
@@ -20,5 +22,5 @@ def matched_by_rank(values: NDArray[np.float64], ascending: NDArray[np.float64])
         The new values, sorted.
     """
     matched = np.empty_like(values)
-    matched[np.argsort(values, kind="stable")] = ascending
+    matched[stable_order(values)] = ascending
     return matched

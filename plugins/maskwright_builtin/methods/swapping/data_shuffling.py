@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from maskwright import Block, InputError, Masked, Method
+from maskwright_builtin.methods.distribution.ordered_matching import matched_by_rank
 from maskwright_builtin.methods.synthetic.roles import RegressionRoles, independent_columns, require_records
 
 if TYPE_CHECKING:
@@ -78,8 +79,7 @@ def protect(block: Block, params: DataShufflingParams, rng: np.random.Generator)
     drawn = scores @ slopes + noise
     values = np.empty_like(drawn)
     for position, column in enumerate(block.values.T):
-        inverse = np.argsort(np.argsort(drawn[:, position], kind="stable"), kind="stable")
-        values[:, position] = np.sort(column)[inverse]
+        values[:, position] = matched_by_rank(drawn[:, position], np.sort(column))
     block.progress(1.0)
     return Masked(values, block.missing.copy(), notes={"changed_cells": int(np.count_nonzero(values != block.values))})
 

@@ -10,6 +10,7 @@ from pydantic import BaseModel, Field
 
 from maskwright import Block, InputError, Masked, Method
 from maskwright_builtin.methods.single_columns import mask_columns
+from maskwright_builtin.ordering import stable_order
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -67,7 +68,7 @@ def protect(block: Block, params: RankSwappingParams, rng: np.random.Generator) 
                 else f"p = {params.p:g} percent of the {m} values of {name} are less than one rank, so that none could "
                 f"be swapped: take p of at least {math.ceil(1000.0 / m) / 10.0:g}"
             )
-        order = np.argsort(values, kind="stable")
+        order = stable_order(values)
         swapped = np.empty_like(values)
         swapped[order] = values[order[_partners(m, reach, rng)]]
         return swapped

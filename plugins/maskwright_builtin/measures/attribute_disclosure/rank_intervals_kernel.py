@@ -1,0 +1,53 @@
+"""Which originals lie in intervals of ranks around their masked values, compiled."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from maskwright_builtin.partitions.mdav_leaves import compiled
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+
+@compiled
+def disclosed_by_rank(
+    original: NDArray[np.float64],
+    masked: NDArray[np.float64],
+    below: NDArray[np.int64],
+    above: NDArray[np.int64],
+) -> NDArray[np.int64]:
+    """Count the intervals that hold the original value.
+
+    Parameters
+    ----------
+    original : ndarray of shape (n,), float64
+        NaN is in no interval.
+    masked : ndarray of shape (n,), float64
+        Ascending. The rank of equal values is that of the last of them.
+    below, above : ndarray of shape (w,), int64
+        Ranks to each side, ascending: each interval lies in the next.
+
+    Returns
+    -------
+    ndarray of shape (n,), int64
+        0 to w.
+    """
+    n, widths = masked.shape[0], below.shape[0]
+    counts = np.empty(n, dtype=np.int64)
+    last = -1
+    for place in range(n):
+        if place > last:
+            last = place
+            while last + 1 < n and masked[last + 1] == masked[place]:
+                last += 1
+        narrowest = 0
+        while narrowest < widths:
+            low, high = max(last - below[narrowest], 0), min(last + above[narrowest], n - 1)
+            if masked[low] <= original[place] <= masked[high]:
+                break
+            narrowest += 1
+        counts[place] = widths - narrowest
+    return counts

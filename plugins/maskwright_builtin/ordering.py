@@ -1,0 +1,52 @@
+"""Stable ascending order of a long column of numbers, several times faster than a stable sort."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+WORTH_COMPILING = 50_000
+"""Shorter columns are sorted before the compiled pass would be loaded."""
+MOVES_PER_VALUE = 4
+"""More places than this, on average, are only moved where most values differ in their last digits alone."""
+
+
+def stable_order(values: NDArray[np.float64]) -> NDArray[np.int64]:
+    """Places of the values in ascending order, equal ones in the order of their places.
+
+    Parameters
+    ----------
+    values : ndarray of shape (n,), float64
+        NaNs come last.
+
+    Returns
+    -------
+    ndarray of shape (n,), int64
+
+    Notes
+    -----
+    A number and its place are packed in one integer, which the processor sorts in vectors: the bits of binary64 order
+    numbers like integers, and the last of them give way to the place. One compiled pass then settles values that
+    differ in those bits only.
+    """
+    n = len(values)
+    if n < WORTH_COMPILING:
+        return np.argsort(values, kind="stable")
+    from maskwright_builtin.ordering_kernel import settle
+
+    places = (1 << (n - 1).bit_length()) - 1
+    # Adding 0 makes one zero of both, which compare as equal.
+    packed = (values + 0.0).view(np.int64)
+    packed ^= (packed >> 63) & np.iinfo(np.int64).max
+    packed[np.isnan(values)] = np.iinfo(np.int64).max
+    packed &= ~places
+    packed |= np.arange(n)
+    packed.sort()
+    packed &= places
+    if settle(values, packed, MOVES_PER_VALUE * n):
+        return packed
+    return np.argsort(values, kind="stable")
