@@ -36,15 +36,11 @@ def stable_order(values: NDArray[np.float64]) -> NDArray[np.int64]:
     n = len(values)
     if n < WORTH_COMPILING:
         return np.argsort(values, kind="stable")
-    from maskwright_builtin.ordering_kernel import settle
+    # The compiler takes half a second to import: not before it is needed.
+    from maskwright_builtin.ordering_kernel import packed_with_places, settle
 
     places = (1 << (n - 1).bit_length()) - 1
-    # Adding 0 makes one zero of both, which compare as equal.
-    packed = (values + 0.0).view(np.int64)
-    packed ^= (packed >> 63) & np.iinfo(np.int64).max
-    packed[np.isnan(values)] = np.iinfo(np.int64).max
-    packed &= ~places
-    packed |= np.arange(n)
+    packed = packed_with_places(values, places)
     packed.sort()
     packed &= places
     if settle(values, packed, MOVES_PER_VALUE * n):

@@ -1,14 +1,47 @@
-"""Sorting what is nearly in order, compiled."""
+"""Numbers packed with their places, and sorting what is nearly in order, compiled."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+import numpy as np
+
 from maskwright_builtin.partitions.mdav_leaves import compiled
 
 if TYPE_CHECKING:
-    import numpy as np
     from numpy.typing import NDArray
+
+
+LARGEST = np.int64(2**63 - 1)
+
+
+@compiled
+def packed_with_places(values: NDArray[np.float64], places: int) -> NDArray[np.int64]:
+    """Integers in the order of the numbers, with the place of each in the bits that `places` has.
+
+    Parameters
+    ----------
+    values : ndarray of shape (n,), float64
+        NaNs come last.
+    places : int
+        2**b - 1, at least n - 1.
+
+    Returns
+    -------
+    ndarray of shape (n,), int64
+    """
+    n = values.shape[0]
+    # Adding 0 makes one zero of both, which compare as equal.
+    packed = (values + 0.0).view(np.int64)
+    for place in range(n):
+        bits = packed[place]
+        if np.isnan(values[place]):
+            bits = LARGEST
+        elif bits < 0:
+            # Negative numbers are larger integers the smaller they are.
+            bits ^= LARGEST
+        packed[place] = (bits & ~places) | place
+    return packed
 
 
 @compiled
