@@ -129,7 +129,10 @@ def _grade(
     family: str, found: pd.DataFrame, difference: np.ndarray, reach: np.ndarray, *, exact: bool, random: bool
 ) -> str:
     if random:
-        return "interval" if abs(difference[4]) <= reach[4] else "outside the interval"
+        # The mean variation of a few values near 0 makes PI1, and MG by it, skewed: no normal interval holds it.
+        seen = found["mg"].min() <= found["mg"].mean() - difference[4] <= found["mg"].max()
+        inside = abs(difference[4]) <= reach[4]
+        return "interval" if inside else "in the range of the runs" if seen else "outside the interval"
     if exact:
         return "exact"
     if family in STATED:

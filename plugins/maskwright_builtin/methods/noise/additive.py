@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from pydantic import Field, model_validator
+
 from maskwright import Block, Masked, Method
 from maskwright_builtin.methods.noise.correction import NoiseParams, corrected
 from maskwright_builtin.methods.single_columns import NO_SPREAD, mask_columns, spread
@@ -15,6 +17,20 @@ if TYPE_CHECKING:
 
 class AdditiveNoiseParams(NoiseParams, frozen=True):
     """Parameters of additive noise."""
+
+    sd: float | None = Field(
+        default=None,
+        gt=0,
+        allow_inf_nan=False,
+        description="Standard deviation of the noise in the unit of the variables, in place of p. For variables of "
+        "different units take a step for each.",
+    )
+
+    @model_validator(mode="after")
+    def _one_size(self) -> AdditiveNoiseParams:
+        if self.sd is not None and "p" in self.model_fields_set:
+            raise ValueError("p and sd both say how much noise to add: give one of them")
+        return self
 
 
 def protect(block: Block, params: AdditiveNoiseParams, rng: np.random.Generator) -> Masked:
@@ -29,10 +45,10 @@ def protect(block: Block, params: AdditiveNoiseParams, rng: np.random.Generator)
     Returns
     -------
     Masked
-        ``x + e`` with e from N(0, (p s)^2), s the standard deviation (ddof = 1) of the variable's values, then
-        corrected as asked for. Covariances between variables stay in expectation, so that correlations shrink by
-        1 / (1 + p^2); `correlated_noise` keeps them. Missing cells stay missing. A variable whose values are all equal
-        stays, with a warning.
+        ``x + e`` with e from N(0, (p s)^2), s the standard deviation (ddof = 1) of the variable's values, or from
+        N(0, sd^2), then corrected as asked for. Covariances between variables stay in expectation, so that
+        correlations shrink by 1 / (1 + p^2); `correlated_noise` keeps them. Missing cells stay missing. A variable
+        whose values are all equal stays, with a warning, where noise is in proportion to its spread or corrected.
 
     References
     ----------
@@ -43,10 +59,11 @@ def protect(block: Block, params: AdditiveNoiseParams, rng: np.random.Generator)
 
     def change(values: NDArray[np.float64], position: int) -> NDArray[np.float64]:  # noqa: ARG001
         deviation = spread(values)
-        if deviation == 0.0:
+        if deviation == 0.0 and (params.sd is None or params.correction != "none"):
             warnings.append(NO_SPREAD)
             return values
-        return corrected(values, values + params.p * deviation * rng.standard_normal(len(values)), params.correction)
+        size = params.p * deviation if params.sd is None else params.sd
+        return corrected(values, values + size * rng.standard_normal(len(values)), params.correction)
 
     return mask_columns(block, change, {"warnings": warnings})
 
@@ -61,6 +78,6 @@ ADDITIVE_NOISE = Method(
     accepts=frozenset({"continuous", "integer", "missing"}),
     reference="Brand (2002), Inference Control in Statistical Databases, LNCS 2316, 97-116; Kim (1986), Proc. ASA "
     "Section on Survey Research Methods, 303-308",
-    summary="Adds normal noise to each variable on its own, in proportion to its standard deviation.",
+    summary="Adds normal noise to each variable on its own, by default in proportion to its standard deviation.",
     example="method: additive_noise\nparams: {p: 0.1, correction: mean_and_variance}\n",
 )

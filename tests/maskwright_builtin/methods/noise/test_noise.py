@@ -32,6 +32,24 @@ def test_additive_noise_has_the_stated_size_and_is_independent(table, make_block
     np.testing.assert_allclose([*among, *with_original], 0.0, atol=0.03)
 
 
+def test_additive_noise_in_the_unit_of_the_variables(table, make_block, protect):
+    noise = protect("additive_noise", make_block(table), sd=7.5).values - table
+    np.testing.assert_allclose(noise.std(axis=0, ddof=1), 7.5, rtol=0.02)
+    constant = make_block(np.full((1000, 1), 3.0))
+    assert protect("additive_noise", constant, sd=2.0).values.std() == pytest.approx(2.0, rel=0.1)
+    kept = protect("additive_noise", constant, sd=2.0, correction="mean_and_variance")
+    assert np.all(kept.values == 3.0)
+    assert kept.notes["warnings"]
+
+
+def test_additive_noise_has_one_size(protect, make_block, table):
+    with pytest.raises(ValidationError, match="p and sd both say"):
+        protect("additive_noise", make_block(table), p=0.1, sd=1.0)
+    for sd in (0.0, -1.0, float("inf"), float("nan")):
+        with pytest.raises(ValidationError):
+            protect("additive_noise", make_block(table), sd=sd)
+
+
 def test_correlated_noise_has_the_covariances_of_the_variables(table, make_block, protect):
     noise = protect("correlated_noise", make_block(table), p=0.3).values - table
     size = np.outer(table.std(axis=0), table.std(axis=0))
