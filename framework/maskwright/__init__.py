@@ -47,6 +47,7 @@ if TYPE_CHECKING:
     from maskwright.errors import ReadAgain as ReadAgain
     from maskwright.errors import ReleaseRefused as ReleaseRefused
     from maskwright.errors import ThresholdMissed as ThresholdMissed
+    from maskwright.errors import UnpairedRecords as UnpairedRecords
     from maskwright.experiments.compare import Compared as Compared
     from maskwright.experiments.compare import compare as compare
     from maskwright.experiments.tune import Tuned as Tuned
@@ -133,6 +134,7 @@ _HOME = {
     "ThresholdMissed": "maskwright.errors",
     "tune": "maskwright.experiments.tune",
     "Tuned": "maskwright.experiments.tune",
+    "UnpairedRecords": "maskwright.errors",
     "validate": "maskwright.api",
     "Variable": "maskwright.data.variable",
     "write_numbers": "maskwright.data.number_text",

@@ -314,7 +314,7 @@ def suggest(
 def measure(
     original: Data,
     masked: Data,
-    measures: MeasureNames = ("pil", "sse"),
+    measures: MeasureNames | None = None,
     *,
     edits: EditSet | Sequence[object] | None = None,
     key: str | None = None,
@@ -329,8 +329,11 @@ def measure(
     Parameters
     ----------
     original, masked : Dataset or pandas.DataFrame
-        Records are paired in order, or by `key`.
-    measures : sequence of names or of {name: params}
+        Records are paired in order, or by `key`. Files of different length without a key are not paired: measures that
+        compare files as files take them.
+    measures : sequence of names or of {name: params}, optional
+        By default ``pil`` and ``sse``; of these, what needs pairs of records is not computed where there are none, and
+        a note says so.
     edits : EditSet or sequence of rules, optional
         For measures that use them.
     key : str, optional
@@ -345,14 +348,21 @@ def measure(
     Returns
     -------
     dict of label to Measurement
+
+    Raises
+    ------
+    InputError
+        Unknown measures or variables; measures asked for that need pairs of records, where there are none.
     """
     before, after = _dataset(original, declared), _dataset(masked, declared)
     if cluster is not None:
         before = with_clusters(before, cluster).without([cluster])
     if key is not None:
         before, after = paired(before, after, key)
-    requests = measure_requests(measures)
-    return compute_measures(requests, before, after, _edits(edits), {}, seed, reporter or Quiet(), variables)
+    requests = measure_requests(("pil", "sse") if measures is None else measures)
+    return compute_measures(
+        requests, before, after, _edits(edits), {}, seed, reporter or Quiet(), variables, asked=measures is not None
+    )
 
 
 def _dataset(data: Data, declared: Declarations | None = None) -> Dataset:

@@ -96,6 +96,19 @@ class ReadAgain(InputError):  # noqa: N818 - it is no mistake of anybody
     """A file that is read only once turns out to be of another form than it began: read it with `Source.open`."""
 
 
+class UnpairedRecords(InputError):  # noqa: N818 - the state by its name
+    """It is not known which original each masked record comes from, and something cannot do without."""
+
+    def __init__(self, needed: str, original: int, masked: int) -> None:
+        super().__init__(
+            Problem(
+                f"{needed}, but the original has {original} records and the masked file {masked}, and no --key pairs "
+                "them",
+                hint="--key NAME (in Python key='NAME') names the variable that identifies a record in both files",
+            )
+        )
+
+
 class EditError(InputError):
     """An edit cannot be read, contradicts the others, or cannot be met on the published grid."""
 

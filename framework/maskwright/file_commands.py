@@ -135,7 +135,7 @@ def measure_files(
     ]
     for name in missing:
         reporter.notice(f"{name} is not in the masked file and is not measured")
-    found = compute_measures(requests, before, after, read_rule_files(edits), {}, 0, reporter)
+    found = compute_measures(requests, before, after, read_rule_files(edits), {}, 0, reporter, asked=bool(measures))
     return {request.label: measurement_json(request, found[request.label]) for request in requests}
 
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from maskwright.errors import InputError, PluginError
+from maskwright.errors import InputError, PluginError, Problem, UnpairedRecords
 from maskwright.plugins.measure import Comparison, Measure, Measurement
 from maskwright.progress import Reporter, stage
 from maskwright.randomness import generator
@@ -62,34 +62,49 @@ def compute_measures(
     seed: int,
     reporter: Reporter,
     variables: Sequence[str] | None = None,
+    *,
+    asked: bool = True,
 ) -> dict[str, Measurement]:
     """Compute measures; each draws from a generator of its own label.
+
+    Files of different length, without `origin`, are given to the measures that compare files as files.
+
+    Parameters
+    ----------
+    asked : bool
+        Whether somebody asked for these measures. Then one that needs pairs of records is refused where there are
+        none; otherwise it has no value, and a note says why.
 
     Raises
     ------
     InputError
-        When the files do not have the same number of records.
+        Measures asked for that need pairs, where there are none; every one is named.
     PluginError
         When a measure breaks its contract.
     """
-    if masked.origin is None and len(original) != len(masked):
-        raise InputError(
-            f"the original has {len(original)} records and the masked file {len(masked)}: records cannot be paired; "
-            "give the variable that identifies them with --key"
-        )
     names = tuple(variables) if variables is not None else compared_variables(original, masked)
     weights, about_weights = record_weights(original)
     results: dict[str, Measurement] = {}
+    unpaired: list[Problem] = []
     for request in requests:
         with stage(reporter, f"Measuring {request.label}") as progress:
             comparison = Comparison(
                 original, masked, names, edits, masked.origin, weights, original.clusters, plan, progress
             )
-            found = request.measure.compute(comparison, request.params, generator(seed, "measure", request.label))
+            try:
+                if not request.measure.compares_unpaired:
+                    comparison.require_pairs("each masked record is compared with its own original")
+                found = request.measure.compute(comparison, request.params, generator(seed, "measure", request.label))
+            except UnpairedRecords as error:
+                (problem,) = error.problems
+                unpaired.append(replace(problem, message=f"{request.label}: {problem.message}"))
+                found = Measurement(math.nan, notes=(f"not computed: needs pairs; {problem.message}",))
         if not isinstance(found, Measurement):
             raise PluginError(f"measure {request.measure.name!r} returned a {type(found).__name__}, not a Measurement")
         notes = (*found.notes, *about_weights, *_about_clusters(request.measure, original))
         results[request.label] = replace(found, notes=notes)
+    if unpaired and asked:
+        raise InputError(unpaired)
     return results
 
 

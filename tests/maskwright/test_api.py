@@ -83,7 +83,7 @@ def test_measure_by_name_with_parameters_and_labels() -> None:
         (lambda f: mw.protect(f, "microaggregation", params={"k": 3}, variables=["wage"]), "did you mean 'wages'"),
         (lambda f: mw.protect(f, "microaggregation", params={"k": 3}, edits=["wage >= 0"]), "did you mean 'wages'"),
         (lambda f: mw.measure(f, f, ["pill"]), "did you mean 'pil'"),
-        (lambda f: mw.measure(f, f.head(3), ["pil"]), "cannot be paired"),
+        (lambda f: mw.measure(f, f.head(3), ["sse"]), "sse: .*and no --key pairs them"),
     ],
 )
 def test_mistakes_are_named_with_the_nearest_valid_name(call: object, message: str) -> None:

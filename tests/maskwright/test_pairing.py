@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -54,9 +55,44 @@ def test_a_sample_is_paired_by_a_key_and_not_without() -> None:
     """Different numbers of records: a sentence that names the way out."""
     frame = _frame()
     masked = _noisy(frame).iloc[::2]
-    with pytest.raises(mw.InputError, match=r"60 records and the masked file 30.*--key"):
-        mw.measure(frame, masked, ["sse"])
+    with pytest.raises(mw.InputError, match=r"60 records and the masked file 30, and no --key") as refused:
+        mw.measure(frame, masked, ["sse", "pil", "interval_disclosure"])
+    assert [problem.message.partition(":")[0] for problem in refused.value.problems] == ["sse", "interval_disclosure"]
     assert mw.measure(frame, masked, ["sse"], key="id")["sse"].value > 0
+
+
+def test_files_of_different_length_are_compared_as_files() -> None:
+    """Measures that need no pairs; of the defaults, those that do have no value, and say why."""
+    frame = _frame()
+    masked = _noisy(frame).iloc[::2]
+    of = ["x", "y"]
+    found = mw.measure(frame, masked, variables=of)
+    assert found["pil"].value == mw.measure(frame, masked, ["pil"], key="id", variables=of)["pil"].value
+    assert math.isnan(found["sse"].value)
+    assert found["sse"].notes[0].startswith("not computed: needs pairs; each masked record is compared")
+    expected = mw.measure(frame, _noisy(frame), ["pil"], variables=of)["pil"].value
+    assert mw.measure(frame, pd.concat([_noisy(frame)] * 2), ["pil"], variables=of)["pil"].value != expected
+
+
+def test_the_command_measures_a_sample_as_far_as_it_can(tmp_path: Path, capsys) -> None:
+    """Exit code 2 only for a measure asked for by name."""
+    _frame().to_csv(tmp_path / "a.csv", index=False)
+    _noisy(_frame()).iloc[::2].to_csv(tmp_path / "b.csv", index=False)
+    files = [str(tmp_path / "a.csv"), str(tmp_path / "b.csv")]
+    assert main(["measure", *files, "--json"]) == 0
+    found = json.loads(capsys.readouterr().out)["measures"]
+    assert found["pil"]["value"] > 0
+    assert found["sse"]["value"] is found["distance_record_linkage"]["value"] is None
+    assert main(["measure", *files]) == 0
+    assert "sse: not computed: needs pairs" in capsys.readouterr().out
+    assert main(["measure", *files, "--measure", "pil"]) == 0
+    assert main(["measure", *files, "--measure", "pil", "--measure", "sse"]) == 2
+    told = capsys.readouterr().err
+    assert "sse: each masked record is compared with its own original, but the original has 60 records" in told
+    assert "--key NAME" in told
+    assert main(["measure", *files, "--measure", "pil", "--weight", "w", "--set", "pil.weighted=true"]) == 2
+    assert "pil: the weights of masked records are those of their originals" in capsys.readouterr().err
+    assert main(["measure", *files, "--measure", "sse", "--key", "id"]) == 0
 
 
 @pytest.mark.parametrize(

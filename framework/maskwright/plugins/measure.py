@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal
 
 from maskwright.edits.edit import EditSet
-from maskwright.errors import InputError, unknown_name
+from maskwright.errors import InputError, UnpairedRecords, unknown_name
 from maskwright.plugins.partition import NoParams
 from maskwright.progress import Progress, silent
 
@@ -32,7 +32,8 @@ class Comparison:
         The numeric variables to compare, in file order; all are in both files.
     edits : EditSet
     origin : ndarray of shape (m,), int64, or None
-        Original record of each masked record; None when they are paired one to one in order.
+        Original record of each masked record; None when they are paired one to one in order, or not at all (see
+        `paired`).
     weights : ndarray of shape (n,), float64, or None
         Sampling weights of the original records: the one variable of role weight. None when there is none, or several.
     clusters : ndarray of shape (n,), int64, or None
@@ -52,8 +53,36 @@ class Comparison:
     plan: Mapping[str, Any] = field(default_factory=dict)
     progress: Progress = silent
 
+    @property
+    def paired(self) -> bool:
+        """Whether the original of each masked record is known: by `origin`, or as both files have as many records."""
+        known = self.origin is not None or self.masked.origin is not None
+        return known or len(self.original) == len(self.masked)
+
+    def require_pairs(self, needed: str) -> None:
+        """Refuse files whose records are not paired.
+
+        Parameters
+        ----------
+        needed : str
+            What cannot do without, as the beginning of a sentence: ``sse compares each masked record with its own
+            original``.
+
+        Raises
+        ------
+        UnpairedRecords
+        """
+        if not self.paired:
+            raise UnpairedRecords(needed, len(self.original), len(self.masked))
+
     def original_values(self) -> NDArray[np.float64]:
-        """Values of `variables` in the originals of the masked records; shape (m, p), NaN where missing."""
+        """Values of `variables` in the originals of the masked records; shape (m, p), NaN where missing.
+
+        Raises
+        ------
+        UnpairedRecords
+        """
+        self.require_pairs("each masked record is compared with its own original")
         values = self.original.matrix(self.variables)
         return values if self.origin is None else values[self.origin]
 
@@ -62,11 +91,27 @@ class Comparison:
         return self.masked.matrix(self.variables)
 
     def masked_weights(self) -> NDArray[np.float64] | None:
-        """Weights of the originals of the masked records; shape (m,)."""
+        """Weights of the originals of the masked records; shape (m,).
+
+        Raises
+        ------
+        UnpairedRecords
+            When weights are declared and records are not paired.
+        """
+        if self.weights is not None:
+            self.require_pairs("the weights of masked records are those of their originals")
         return self.weights if self.weights is None or self.origin is None else self.weights[self.origin]
 
     def masked_clusters(self) -> NDArray[np.int64] | None:
-        """Clusters of the originals of the masked records; shape (m,)."""
+        """Clusters of the originals of the masked records; shape (m,).
+
+        Raises
+        ------
+        UnpairedRecords
+            When clusters are declared and records are not paired.
+        """
+        if self.clusters is not None:
+            self.require_pairs("the households of masked records are those of their originals")
         return self.clusters if self.clusters is None or self.origin is None else self.clusters[self.origin]
 
     def keys(self, name: str) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
@@ -140,6 +185,9 @@ class Measure:
         Claims tested by the kit: ``affine`` (a column rescaled in both files), ``records`` (permuted in both),
         ``columns`` (permuted in both).
     deterministic : bool
+    compares_unpaired : bool
+        Whether it can compare files whose records are not paired, with parameters that allow it; such a measure calls
+        `Comparison.require_pairs` where it cannot. Others are never given such files.
     counts_clusters : bool
         Whether it counts clusters of records (``comparison.clusters``) instead of records where they are declared; a
         risk measure that does not is reported with a note.
@@ -155,6 +203,7 @@ class Measure:
     params: type[BaseModel] = NoParams
     invariant_to: frozenset[str] = frozenset()
     deterministic: bool = True
+    compares_unpaired: bool = False
     counts_clusters: bool = False
     reference: str = ""
     summary: str = ""

@@ -14,6 +14,7 @@ from maskwright.edits.file_model import EditsFile, RuleEntry
 from maskwright.errors import PluginError
 from maskwright.execution.own_patterns import splits_by_pattern
 from maskwright.planning.params import PlanningParams
+from maskwright.plugins.measure import Measure
 from maskwright.plugins.method import Method
 from maskwright.plugins.registry import Registry, plugins
 
@@ -122,6 +123,10 @@ def _facts(plugin: Any) -> list[tuple[str, str]]:
         facts.append(("Unit", plugin.unit))
         facts.append(("Better", plugin.direction))
         facts.append(("Range", f"{'-inf' if low is None else f'{low:g}'} to {'inf' if high is None else f'{high:g}'}"))
+    if isinstance(plugin, Measure):
+        facts.append(("Records", "paired or not" if plugin.compares_unpaired else "paired, in order or by a key"))
+        if plugin.counts_clusters:
+            facts.append(("Households", "counted instead of records where they are declared"))
     if hasattr(plugin, "deterministic"):
         facts.append(("Random", "no" if plugin.deterministic else "yes, from the run's seed"))
     if hasattr(plugin, "suffixes"):

@@ -224,6 +224,10 @@ def print_measures(measures: Mapping[str, Mapping[str, Any]]) -> None:
     if not any(measure.get("threshold") is not None for measure in measures.values()):
         table = without_column(table, 3)
     show(out, table)
+    for label, measure in measures.items():
+        if measure["value"] is None:
+            for note in measure.get("notes", [])[:1]:
+                item(out, f"{label}: ", note)
 
 
 def _threshold(measure: Mapping[str, Any]) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING
 
@@ -115,6 +115,8 @@ def _checks(measure: Measure, given: Params) -> Iterator[tuple[str, Check]]:
     rows = np.arange(0, 60, 2)
     sampled = _Files(usual.original, usual.masked[rows], origin=rows.astype(np.int64))
     yield "sampled_records", partial(_answers_or_says_why, measure, given, sampled)
+    if measure.compares_unpaired:
+        yield "unpaired_records", partial(_unpaired, measure, given, sampled)
     for name, files in _more_files(usual):
         yield name, partial(_answers_or_says_why, measure, given, files)
     yield "paired_by_origin", partial(_paired_by_origin, measure, given)
@@ -167,6 +169,19 @@ def _answers_or_says_why(measure: Measure, given: Params, files: _Files) -> None
         require(bool(str(error).strip()), "a refusal must say why")
         return
     _check_measurement(measure, files, found)
+
+
+def _unpaired(measure: Measure, given: Params, files: _Files) -> None:
+    """Require that a file compared as a file is measured as if its records were paired, or refused with a reason."""
+    try:
+        found = _compute(measure, given, replace(files, origin=None))
+    except MaskwrightError as error:
+        require(bool(str(error).strip()), "a refusal must say why")
+        return
+    _check_measurement(measure, files, found)
+    paired = _compute(measure, given, files).value
+    same = math.isclose(found.value, paired, rel_tol=RELATIVE) or (math.isnan(found.value) and math.isnan(paired))
+    require(same or not measure.deterministic, "compares_unpaired is claimed, and pairing records changes the value")
 
 
 def _identity(measure: Measure, given: Params) -> None:

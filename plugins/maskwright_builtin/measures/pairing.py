@@ -29,7 +29,8 @@ class Pairs:
     masked : ndarray of shape (m, p), float64
         The masked file, likewise.
     origin : ndarray of shape (m,), int64, or None
-        Original record of each masked record; None when record i comes from record i and m = n.
+        Original record of each masked record; None when record i comes from record i and m = n, or when pairs are not
+        required.
     notes : tuple of str
         Missing cells, counted by file.
     """
@@ -51,7 +52,7 @@ class Pairs:
         return column if self.origin is None else column[self.origin]
 
 
-def pair_records(comparison: Comparison, rule: str) -> Pairs:
+def pair_records(comparison: Comparison, rule: str, *, required: bool = True) -> Pairs:
     """Pair every masked record with the original it comes from (identity, or `Comparison.origin`).
 
     Parameters
@@ -59,11 +60,15 @@ def pair_records(comparison: Comparison, rule: str) -> Pairs:
     comparison : Comparison
     rule : str
         What the measure does with missing cells, as the end of a sentence; used in the notes.
+    required : bool
+        Whether the measure needs pairs. Without, files of different length are taken as they are.
 
     Raises
     ------
     InputError
-        No variables or records to compare, files that cannot be paired, infinite or absurd values.
+        No variables or records to compare, infinite or absurd values.
+    UnpairedRecords
+        Files that cannot be paired.
     """
     names = tuple(comparison.variables)
     if not names:
@@ -71,6 +76,8 @@ def pair_records(comparison: Comparison, rule: str) -> Pairs:
     original, masked = _by_column(comparison.original, names), _by_column(comparison.masked, names)
     if not len(original) or not len(masked):
         raise InputError(f"there is nothing to measure: {len(original)} original and {len(masked)} masked records")
+    if required:
+        comparison.require_pairs("each masked record is compared with its own original")
     origin = _checked_origin(comparison, len(original), len(masked))
     for values, file in ((original, "original"), (masked, "masked")):
         huge = [name for j, name in enumerate(names) if (np.abs(values[:, j]) > LARGEST).any()]
@@ -113,11 +120,6 @@ def _by_column(data: Dataset, names: tuple[str, ...]) -> NDArray[np.float64]:
 def _checked_origin(comparison: Comparison, n: int, m: int) -> NDArray[np.int64] | None:
     origin = comparison.origin if comparison.origin is not None else comparison.masked.origin
     if origin is None:
-        if n != m:
-            raise InputError(
-                f"the original file has {n} records and the masked file {m}: say which original record each masked "
-                "record comes from (a key), or compare files with the same records"
-            )
         return None
     if origin.shape != (m,):
         raise InputError(f"the origin of the masked records has {origin.size} entries for {m} masked records")

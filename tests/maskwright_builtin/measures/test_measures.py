@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 from pydantic import ValidationError
 
-from maskwright import InputError
+from maskwright import UnpairedRecords
 from maskwright_builtin.measures import MEASURES
 
 PARAMS = {
@@ -94,15 +94,47 @@ def test_values_stay_in_range_and_inputs_and_generator_stay_as_they_are(measure,
     np.testing.assert_array_equal(comparison.masked.matrix(), masked)
 
 
+UNPAIRED = {
+    **PARAMS,
+    "weighted_score": {"components": [{"measure": "pil", "weight": 1.0}]},
+    "subdomains": {"random": 0, "domains": ["v1"]},
+}
+"""Parameters with which measures compare files as files."""
+BY_PARAMETER = {"weighted_score", "subdomains"}
+
+
 @ALL
-def test_files_of_different_length_need_an_origin(measure, compare, rng):
-    if "keys" in measure.params.model_fields:
-        pytest.skip("looks at the classes of the masked file, not at pairs of records")
+def test_files_of_different_length_are_compared_as_files_or_need_an_origin(measure, compare, rng):
     original, masked = files()
-    with pytest.raises(InputError, match="120 records and the masked file 100"):
-        measure.compute(compare(original, masked[:100]), of(measure), rng)
-    origin = np.arange(100)
-    assert np.isfinite(measure.compute(compare(original, masked[:100], origin=origin), of(measure), rng).value)
+    original[:, 0], masked[:, 0] = original[:, 0] // 300, masked[:, 0] // 300
+    unpaired, paired = compare(original, masked[:100]), compare(original, masked[:100], origin=np.arange(100))
+    if not measure.compares_unpaired or measure.name in BY_PARAMETER:
+        with pytest.raises(UnpairedRecords, match="120 records and the masked file 100, and no --key"):
+            measure.compute(unpaired, of(measure), rng)
+        assert np.isfinite(measure.compute(paired, of(measure), rng).value)
+    if measure.compares_unpaired:
+        params = measure.params(**UNPAIRED.get(measure.name, {}))
+        found, expected = measure.compute(unpaired, params, rng), measure.compute(paired, params, rng)
+        assert np.isfinite(found.value)
+        assert (found.value, found.parts, found.per_variable) == (expected.value, expected.parts, expected.per_variable)
+
+
+@ALL
+def test_weights_and_households_of_unpaired_records_are_not_known(measure, compare, rng):
+    """They come from the originals: whoever needs them is refused, and nobody takes those of other records."""
+    if not measure.compares_unpaired:
+        pytest.skip("is refused anyway")
+    original, masked = files()
+    original[:, 0], masked[:, 0] = original[:, 0] // 300, masked[:, 0] // 300
+    comparison = compare(original, masked[:100], weights=np.ones(120), clusters=np.arange(120) // 2)
+    params = UNPAIRED.get(measure.name, {})
+    if "weighted" in measure.params.model_fields:
+        assert np.isfinite(measure.compute(comparison, measure.params(**params), rng).value)
+        params = {**params, "weighted": True}
+    elif measure.name == "weighted_score":
+        params = {"components": [{"measure": "pil", "weight": 1.0, "params": {"weighted": True}}]}
+    with pytest.raises(UnpairedRecords, match="of masked records are those of their originals"):
+        measure.compute(comparison, measure.params(**params), rng)
 
 
 @ALL

@@ -11,7 +11,7 @@ from pydantic import Field
 from maskwright import Comparison, Measure, Measurement
 from maskwright_builtin.measures.information_loss.file_statistics import FileStatistics, file_statistics
 from maskwright_builtin.measures.information_loss.variation import ERRORS, Error, terms
-from maskwright_builtin.measures.pairing import Pairs, listed
+from maskwright_builtin.measures.pairing import Pairs, listed, pair_records
 from maskwright_builtin.measures.record_linkage.nearest_pairing import PAIRING_DESCRIPTION, Pairing, pairs_of
 from maskwright_builtin.measures.weighting import WeightedParams, Weights, chosen, mean, weights_of
 
@@ -75,7 +75,10 @@ def discrepancy(
         `parts` has the three errors; `per_variable` the chosen one over the cells that concern the variable;
         `per_record` for X only.
     """
-    pairs = pairs_of(comparison, MISSING_RULE, params.pairing if params.of == "X" else "identity")
+    if params.of == "X":
+        pairs = pairs_of(comparison, MISSING_RULE, params.pairing)
+    else:
+        pairs = pair_records(comparison, MISSING_RULE, required=False)
     weights = weights_of(comparison, "discrepancy", weighted=params.weighted)
     if params.of == "X":
         return _of_values(pairs, weights, params.error, comparison)
@@ -214,6 +217,7 @@ DISCREPANCY = Measure(
     direction="lower",
     range=(0.0, None),
     params=DiscrepancyParams,
+    compares_unpaired=True,
     invariant_to=frozenset({"records", "columns"}),
     reference="Mateo-Sanz, doctoral thesis (in Catalan), chapter 5: discrepancies X, V, R, RF, C, F; Domingo-Ferrer "
     "and Torra (2001), Disclosure control methods and information loss for microdata, table 5.1",

@@ -111,7 +111,7 @@ def _by_variable(
     distance: Callable[[Column, Column], float],
     others: dict[str, float] | None = None,
 ) -> Measurement:
-    pairs = pair_records(comparison, MISSING_RULE)
+    pairs = pair_records(comparison, MISSING_RULE, required=False)
     weights = weights_of(comparison, measure, weighted=params.weighted)
     notes = list(pairs.notes)
     per_variable: dict[str, float] = {}
@@ -186,6 +186,7 @@ KOLMOGOROV_SMIRNOV = Measure(
     direction="lower",
     range=(0.0, 100.0),
     params=WeightedParams,
+    compares_unpaired=True,
     invariant_to=frozenset({"affine", "records", "columns"}),
     reference="Kolmogorov (1933), Smirnov (1948); as a utility measure: Woo, Reiter, Oganian, Karr (2009), Global "
     "measures of data utility for microdata masked for disclosure limitation, J. Privacy and Confidentiality 1(1)",
@@ -199,6 +200,7 @@ HELLINGER = Measure(
     direction="lower",
     range=(0.0, 100.0),
     params=HellingerParams,
+    compares_unpaired=True,
     invariant_to=frozenset({"affine", "records", "columns"}),
     reference="Hellinger (1909); as a utility measure: Gomatam, Karr, Sanil (2005), Data swapping as a decision "
     "problem, Journal of Official Statistics 21(4)",

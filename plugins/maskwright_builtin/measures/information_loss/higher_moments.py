@@ -40,7 +40,7 @@ def higher_moments(
     Measurement
         `parts` has ``order_3`` and ``order_4``; `per_variable` the mean of both.
     """
-    pairs = pair_records(comparison, MISSING_RULE)
+    pairs = pair_records(comparison, MISSING_RULE, required=False)
     weights = weights_of(comparison, "higher_moments", weighted=params.weighted)
     notes = list(pairs.notes)
     per_variable: dict[str, NDArray[np.float64]] = {}
@@ -103,6 +103,7 @@ HIGHER_MOMENTS = Measure(
     direction="lower",
     range=(0.0, None),
     params=WeightedParams,
+    compares_unpaired=True,
     invariant_to=frozenset({"affine", "records", "columns"}),
     reference="Domingo-Ferrer and González-Nicolás (2010), Hybrid microdata using microaggregation, Information "
     "Sciences 180(15), section 4: third and fourth central moments",

@@ -85,7 +85,7 @@ def probabilistic_information_loss(
     Mateo-Sanz, Domingo-Ferrer, Sebé (2005), Probabilistic information loss measures in confidentiality protection of
     continuous microdata, Data Mining and Knowledge Discovery 11(2), 181-193.
     """
-    pairs = pair_records(comparison, MISSING_RULE)
+    pairs = pair_records(comparison, MISSING_RULE, required=False)
     notes = list(pairs.notes)
     weights = weights_of(comparison, "pil", weighted=params.weighted)
     if weights is not None:
@@ -246,6 +246,7 @@ PROBABILISTIC_INFORMATION_LOSS = Measure(
     direction="lower",
     range=(0.0, 100.0),
     params=ProbabilisticInformationLossParams,
+    compares_unpaired=True,
     invariant_to=frozenset({"affine", "records", "columns"}),
     reference="Mateo-Sanz, Domingo-Ferrer, Sebé (2005), Probabilistic information loss measures in confidentiality "
     "protection of continuous microdata, Data Mining and Knowledge Discovery 11(2), 181-193",

@@ -68,7 +68,7 @@ def propensity(comparison: Comparison, params: PropensityParams, rng: np.random.
         `parts` has ``pmse``, ``ratio``, ``standardised``, ``expected`` and ``parameters``; `per_record` holds
         (p_i - c)^2 of the masked records; `interval` is None.
     """
-    pairs = pair_records(comparison, MISSING_RULE)
+    pairs = pair_records(comparison, MISSING_RULE, required=False)
     weights = weights_of(comparison, "propensity", weighted=params.weighted)
     notes = list(pairs.notes)
     design = _Design.of(pairs.original, pairs.masked, params.order)
@@ -330,6 +330,7 @@ PROPENSITY = Measure(
     direction="lower",
     range=(0.0, 1.0),
     params=PropensityParams,
+    compares_unpaired=True,
     invariant_to=frozenset({"affine", "records", "columns"}),
     reference="Woo, Reiter, Oganian, Karr (2009), Global measures of data utility; Snoke, Raab, Nowok, Dibben, "
     "Slavkovic (2018), General and specific utility measures for synthetic data, J. Royal Statistical Society A 181(3)",

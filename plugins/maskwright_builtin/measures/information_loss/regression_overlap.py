@@ -74,7 +74,7 @@ def regression_overlap(
         `parts` has J of each coefficient as ``outcome ~ predictor``, with the number of the model when it is not
         unique; `per_variable` the mean over the coefficients of a predictor.
     """
-    pairs = pair_records(comparison, MISSING_RULE)
+    pairs = pair_records(comparison, MISSING_RULE, required=False)
     weights = weights_of(comparison, "regression_overlap", weighted=params.weighted)
     notes = list(pairs.notes)
     models = [_positions(*_parsed(model), pairs) for model in params.models] or _every_variable(pairs, notes)
@@ -259,6 +259,7 @@ REGRESSION_OVERLAP = Measure(
     direction="higher",
     range=(0.0, 100.0),
     params=RegressionOverlapParams,
+    compares_unpaired=True,
     invariant_to=frozenset({"affine", "records"}),
     reference="Karr, Kohnen, Oganian, Reiter, Sanil (2006), A framework for evaluating the utility of data altered to "
     "protect confidentiality, The American Statistician 60(3)",

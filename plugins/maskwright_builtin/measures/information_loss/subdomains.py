@@ -65,7 +65,11 @@ def subdomains(comparison: Comparison, params: SubdomainParams, rng: np.random.G
         mean of the parts; `per_variable` the mean over all subdomains of what concerns the variable; `interval` the 95
         percent interval of the value that the drawing of the random subsets leaves open.
     """
-    pairs = pair_records(comparison, MISSING_RULE)
+    if params.random:
+        comparison.require_pairs(
+            "the random subsets compare masked records with their own originals (random: 0 leaves them out)"
+        )
+    pairs = pair_records(comparison, MISSING_RULE, required=False)
     weights = weights_of(comparison, "subdomains", weighted=params.weighted)
     notes = list(pairs.notes)
     scale = np.array([spread(pairs.original[:, j], ddof=1) for j in range(pairs.p)])
@@ -168,6 +172,7 @@ SUBDOMAINS = Measure(
     range=(0.0, None),
     params=SubdomainParams,
     deterministic=False,
+    compares_unpaired=True,
     invariant_to=frozenset({"affine", "columns"}),
     reference="Domingo-Ferrer and González-Nicolás (2010), Hybrid microdata using microaggregation, Information "
     "Sciences 180(15): means and covariances on random subsets; MS hybrid data of Muralidhar and Sarathy (2008)",

@@ -65,6 +65,7 @@ K_ANONYMITY = Measure(
     direction="higher",
     range=(1.0, None),
     params=KAnonymityParams,
+    compares_unpaired=True,
     counts_clusters=True,
     invariant_to=frozenset({"affine", "records", "columns"}),
     reference="Samarati (2001), IEEE Transactions on Knowledge and Data Engineering 13(6), 1010-1027",

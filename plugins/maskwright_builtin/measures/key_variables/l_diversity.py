@@ -106,6 +106,7 @@ L_DIVERSITY = Measure(
     direction="higher",
     range=(1.0, None),
     params=LDiversityParams,
+    compares_unpaired=True,
     counts_clusters=True,
     invariant_to=frozenset({"affine", "records", "columns"}),
     reference="Machanavajjhala, Kifer, Gehrke and Venkitasubramaniam (2007), ACM Transactions on Knowledge Discovery "

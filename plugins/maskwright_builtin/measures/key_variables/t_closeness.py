@@ -115,6 +115,7 @@ T_CLOSENESS = Measure(
     direction="lower",
     range=(0.0, 1.0),
     params=SensitiveParams,
+    compares_unpaired=True,
     counts_clusters=True,
     invariant_to=frozenset({"affine", "records", "columns"}),
     reference="Li, Li and Venkatasubramanian (2007), t-closeness: privacy beyond k-anonymity and l-diversity, IEEE "

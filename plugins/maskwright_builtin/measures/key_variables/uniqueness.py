@@ -101,6 +101,7 @@ UNIQUENESS = Measure(
     direction="lower",
     range=(0.0, 100.0),
     params=KeysParams,
+    compares_unpaired=True,
     counts_clusters=True,
     invariant_to=frozenset({"affine", "records", "columns"}),
     reference="Benedetti and Franconi (1998), Statistical and technological solutions for controlled data "

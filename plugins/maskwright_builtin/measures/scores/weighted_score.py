@@ -86,6 +86,8 @@ def weighted_score(comparison: Comparison, params: WeightedScoreParams, rng: np.
             measure, chosen = _resolved(component)
         except ValueError as error:
             raise InputError(f"weighted_score: {error}") from None
+        if not measure.compares_unpaired:
+            comparison.require_pairs(f"{component.name} compares each masked record with its own original")
         progress = _share(comparison.progress, position, len(params.components))
         found = measure.compute(replace(comparison, progress=progress), chosen, rng)
         highest = measure.range[1]
@@ -112,6 +114,7 @@ WEIGHTED_SCORE = Measure(
     range=(None, None),
     params=WeightedScoreParams,
     deterministic=False,
+    compares_unpaired=True,
     counts_clusters=True,
     reference="none: the weights are yours; on weighing loss and risk see Domingo-Ferrer and Torra (2001), A "
     "quantitative comparison of disclosure control methods for microdata",
