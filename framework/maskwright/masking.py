@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from maskwright.adjustment.adjust import Adjustment, adjust
-from maskwright.adjustment.constraints import Membership
 from maskwright.adjustment.cost import Cost, cost_of
 from maskwright.adjustment.drift import Drift, drift_of
 from maskwright.adjustment.rows import Rows
@@ -16,13 +15,13 @@ from maskwright.class_report import k_report
 from maskwright.data.columns import Cells, column_cells
 from maskwright.data.dataset import Column, Dataset
 from maskwright.edits.domain import Domain, domain_tuples
-from maskwright.edits.edit import DomainPart, EditSet, GoverningPart, Part
-from maskwright.errors import EditError
+from maskwright.edits.edit import EditSet
 from maskwright.execution.assembling import GroupResult, with_group
 from maskwright.execution.local import Execution, GroupWork, Observer, Standard, protect_group
 from maskwright.masked_ranges import said_of_ranges
+from maskwright.planning.criteria import is_zero
+from maskwright.planning.domain_values import domain_values
 from maskwright.planning.plan import with_fewer_records
-from maskwright.planning.strata import is_zero
 from maskwright.progress import Reporter, part, stage
 from maskwright.randomness import generator
 from maskwright.removal.steps import Removal, remove
@@ -54,6 +53,8 @@ class MaskingResult:
         Records that violate the edit after adjustment.
     adjustment : tuple of mappings
         One for each unit with edits, as in `run.json`.
+    moved : tuple of mappings
+        Rows that adjusting moved, each counted once however many units it is in, as in `run.json`.
     k : mapping
         As in `run.json`.
     notes : tuple of mappings
@@ -74,6 +75,7 @@ class MaskingResult:
     adjusted: Mapping[str, int]
     infeasible: Mapping[str, int]
     adjustment: tuple[Mapping[str, Any], ...]
+    moved: tuple[Mapping[str, Any], ...]
     k: Mapping[str, Any]
     notes: tuple[Mapping[str, Any], ...]
     zeros: tuple[Mapping[str, Any], ...] = ()
@@ -179,6 +181,7 @@ def mask(
         _records_by_edit(outcomes, edits, "touched", removal.rows),
         _records_by_edit(outcomes, edits, "failing", removal.rows),
         tuple(_unit_json(outcome) for outcome in outcomes if outcome.unit.edits),
+        tuple(_moved_json(outcomes)),
         k_report(masked, plan),
         tuple(
             {"step": group.step, "variables": list(group.variables), **result.notes}
@@ -288,7 +291,7 @@ def _adjust_unit(
     adjustment = adjust(
         values, Rows(variables, companions, members, domain), rules, scale / weight,
         generator(seed, "adjust", *unit.variables),
-        sets=_domain_sets(rules, unit, plan, original), computed=frozenset(unit.computed),
+        sets=domain_values(rules, unit, plan, original), computed=frozenset(unit.computed),
     )  # fmt: skip
     adjustment = replace(adjustment, cost=adjustment.cost / weight)
     numeric = sum(plan.variables[name].is_numeric for name in plan.masked)
@@ -300,41 +303,6 @@ def _true_values(original: Dataset, current: Dataset, name: str) -> NDArray[np.f
     """Original values of the records that are still there; shape (n,)."""
     values = np.asarray(original[name].values, dtype=np.float64)
     return values if current.origin is None else values[current.origin]
-
-
-def _domain_sets(rules: EditSet, unit: Unit, plan: Plan, original: Dataset) -> dict[Membership, NDArray[np.float64]]:
-    """Values that a domain edit allows: those of the original, on continuous variables only if k records share them."""
-    found: dict[Membership, NDArray[np.float64]] = {}
-    steps = {group.step for group in plan.groups if set(group.variables) & set(unit.variables)}
-    requests = [plan.steps[number - 1] for number in sorted(steps)]
-    for edit in rules:
-        for rule in _domain_parts(edit.parts):
-            if not set(rule.variables) <= set(unit.variables):
-                continue
-            values = original.matrix(rule.variables)
-            values = values[~np.isnan(values).any(axis=1)]
-            combinations, counts = np.unique(values, axis=0, return_counts=True)
-            continuous = any(original[name].variable.type == "continuous" for name in rule.variables)
-            least = max([request.group_records(len(original)) or 2 for request in requests], default=2)
-            if continuous and not any(request.planning.allow_original_values for request in requests):
-                combinations = combinations[counts >= least]
-            if len(combinations) == 0:
-                raise EditError(
-                    f"edit {edit.name!r} wants values that occur in the original file, but no value of "
-                    f"{', '.join(rule.variables)} is shared by {least} records, so each would republish a single "
-                    "record's true value; drop the edit, or set 'allow_original_values: true' in the step's params"
-                )
-            found[Membership(rule.variables, None)] = combinations
-    return found
-
-
-def _domain_parts(parts: Sequence[Part]) -> Iterator[DomainPart]:
-    """Domain parts of an edit, also those behind an ``if``."""
-    for each in parts:
-        if isinstance(each, DomainPart):
-            yield each
-        elif isinstance(each, GoverningPart):
-            yield from _domain_parts((*each.consequent, *each.otherwise, *(each.condition_parts or ())))
 
 
 def _with_values(data: Dataset, outcome: _Outcome) -> Dataset:
@@ -364,6 +332,23 @@ def _records_by_edit(
             if rows is not None:
                 counts[name] += int(np.sum((rows if members is None else rows[members])[kept]))
     return counts
+
+
+def _moved_json(outcomes: Sequence[_Outcome]) -> Iterator[dict[str, Any]]:
+    """Rows moved, over all units that act on the same rows: the representatives of one group, or the records."""
+    together: dict[int | None, list[_Outcome]] = {}
+    for outcome in outcomes:
+        if outcome.unit.edits:
+            together.setdefault(None if outcome.members is None else outcome.unit.group, []).append(outcome)
+    for home in sorted(together, key=lambda home: (home is None, home)):
+        found = together[home]
+        moved = np.logical_or.reduce([outcome.adjustment.moved for outcome in found])
+        yield {
+            "acting_on": "records" if home is None else "representatives",
+            "variables": [list(outcome.unit.variables) for outcome in found],
+            "rows": len(moved),
+            "moved": int(moved.sum()),
+        }
 
 
 def _unit_json(outcome: _Outcome) -> dict[str, Any]:

@@ -130,7 +130,8 @@ def plan_pipeline(
 ) -> dict[str, Any]:
     """Plan of a pipeline, as ``maskwright plan --json`` prints it; nothing is masked or written.
 
-    Without data, the variables are those that are declared, masked or used by an edit, all numeric unless declared.
+    Without data, the variables are those that are declared, named by a step or used by an edit, all numeric unless
+    declared.
     """
     told = reporter or Quiet()
     described = read_pipeline(pipeline, overrides, check_data=with_data)
@@ -139,15 +140,13 @@ def plan_pipeline(
         return prepared.plan.to_json() | {"notices": list(prepared.notices)}
     edits = read_rules(described)
     refuse_ranges(edits)
-    named = [
-        name for step in described.steps for name in (*(step.variables or ()), *itertools.chain(*(step.groups or ())))
-    ]
+    requests = _step_requests(described)
+    named = [name for request in requests for name in request.named]
     variables = [
         _declared_variable(name, described.data.variables.get(name))
         for name in dict.fromkeys([*described.data.variables, *edits.variables, *named])
     ]
     about_rules = refuse_contradictions(edits, variables)
-    requests = _step_requests(described)
     plan = make_plan(requests, variables, without_dropped(edits, requests, variables))
     kept = {edit.name for edit in plan.edits}
     about_rules = (*about_rules, *about_dropped([edit for edit in edits if edit.name not in kept]))

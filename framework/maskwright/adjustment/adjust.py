@@ -50,13 +50,13 @@ class Adjustment:
     values : ndarray of shape (r, q), float64
         On the grid and on every edit, except where `infeasible`.
     moved : ndarray of shape (r,), bool
-        Moved by more than rounding and computing dependents.
+        Moved by more than plain rounding and computing dependents.
     fallback : ndarray of shape (r,), bool
         Replaced by the nearest feasible row.
     infeasible : ndarray of shape (r,), bool
         No feasible point was found; `values` is the rounded row.
     touched : mapping of edit name to ndarray of shape (r,), bool
-        Rows that violated the edit before.
+        Rows that violated the edit before, or would have after plain rounding.
     failing : mapping of edit name to int
         Infeasible rows that violate the edit after.
     conflicts : tuple of tuple of str
@@ -151,6 +151,7 @@ def adjust(
     satisfied = search.satisfied(result, everyone)
     progress(0.6)
     walked = ~satisfied
+    touched = _with_rounding(broken, rows, edits, result, np.flatnonzero(walked))
     search.neighbours(points, result, satisfied, rng)
     for margin in _MARGINS:
         index = np.flatnonzero(~satisfied)
@@ -176,10 +177,10 @@ def adjust(
     progress(1.0)
     return Adjustment(
         result,
-        projected | fallback,
+        projected | fallback | (walked & ~infeasible),
         fallback,
         infeasible,
-        broken,
+        touched,
         failed,
         conflicts(rows, edits, result, left),
         cost,
@@ -197,6 +198,23 @@ def _listed(system: System) -> frozenset[str]:
         for membership in alternative.memberships
         for name in membership.variables
     )
+
+
+def _with_rounding(
+    broken: Mapping[str, NDArray[np.bool_]],
+    rows: Rows,
+    edits: EditSet,
+    rounded: NDArray[np.float64],
+    index: NDArray[np.int64],
+) -> dict[str, NDArray[np.bool_]]:
+    """Rows that violate each edit, with those among `index` that plain rounding takes off it."""
+    found = dict(broken)
+    for edit in edits:
+        off = index[~rows.satisfied(edit, rounded[index], index)]
+        if len(off):
+            found[edit.name] = found.get(edit.name, np.zeros(len(rounded), dtype=np.bool_)).copy()
+            found[edit.name][off] = True
+    return found
 
 
 def _names(equality: Equality) -> tuple[str, ...]:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from maskwright.advice.chosen import Chosen, choose_variables
 from maskwright.advice.indicators import coded
 from maskwright.advice.partitions import Blocks, block_sizes, count_partitions, partitions, random_partition
 from maskwright.api import mask_data
@@ -86,6 +87,8 @@ class Advice:
     correlation : float or None
         Of indicator and objective over the partitions of two blocks that were measured, Pearson; None with few.
     notes : tuple of str
+    left_out : mapping of name to str
+        Variables that are not advised on, and why.
     """
 
     objective: str
@@ -95,6 +98,7 @@ class Advice:
     sampled: tuple[str, ...] = ()
     correlation: float | None = None
     notes: tuple[str, ...] = field(default=())
+    left_out: Mapping[str, str] = field(default_factory=dict)
 
     def to_json(self) -> dict[str, Any]:
         """Return what ``maskwright advise variables --json`` prints."""
@@ -109,6 +113,7 @@ class Advice:
             "counts": dict(self.counts),
             "sampled": list(self.sampled),
             "correlation": self.correlation,
+            "left_out": dict(self.left_out),
             "notes": list(self.notes),
         }  # fmt: skip
 
@@ -124,6 +129,8 @@ def advise_variables(
     shapes: Sequence[Sequence[int]] = (),
     candidates: int = 5,
     seed: int = 0,
+    exclude: Sequence[str] = (),
+    only: Sequence[str] | None = None,
     reporter: Reporter | None = None,
 ) -> Advice:
     """Advise on the partition of the numeric confidential and quasi-identifying variables into blocks.
@@ -147,6 +154,10 @@ def advise_variables(
         Partitions of each shape to mask and measure.
     seed : int, default 0
         For drawing partitions, and for methods that draw.
+    exclude : sequence of str
+        Variables to leave out, besides those whose role says that they are not masked.
+    only : sequence of str, optional
+        Leave out every other variable.
     reporter : Reporter, optional
 
     Returns
@@ -156,7 +167,7 @@ def advise_variables(
     Raises
     ------
     InputError
-        Fewer than two variables, a shape that does not add up, an unknown measure or method.
+        Fewer than two variables, an unknown one, a shape that does not add up, an unknown measure or method.
 
     References
     ----------
@@ -167,13 +178,8 @@ def advise_variables(
     requests = measure_requests(measures)
     if not requests:
         raise InputError("name a measure to rank by")
-    names = tuple(
-        column.name
-        for column in data
-        if column.variable.is_numeric and column.variable.role in ("quasi_identifier", "confidential")
-    )
-    if len(names) < 2:
-        raise InputError(f"there is nothing to partition: {len(names)} numeric variable(s) to mask")
+    variables = choose_variables(data, exclude, only)
+    names = variables.names
     atoms = _atoms(names, edits)
     wanted = [tuple(sorted(shape)) for shape in shapes] or [(s, len(names) - s) for s in range(1, len(names) // 2 + 1)]
     _check_shapes(wanted, names)
@@ -204,9 +210,9 @@ def advise_variables(
     objective = requests[0].label
     ranked.sort(key=lambda each: (np.nan_to_num(sign * each.measures[objective], nan=np.inf), each.blocks))
     agreement = _agreement(ranked, objective)
-    notes = tuple(_notes(ranked, objective, sign, agreement, atoms, names))
+    notes = tuple(_notes(ranked, objective, sign, agreement, atoms, variables))
     code = f"{statistic}-{number}"
-    return Advice(objective, code, tuple(ranked), counts, tuple(sampled), agreement, notes)
+    return Advice(objective, code, tuple(ranked), counts, tuple(sampled), agreement, notes, variables.left_out)
 
 
 def _atoms(names: Sequence[str], edits: EditSet) -> list[tuple[int, ...]]:
@@ -320,8 +326,13 @@ def _notes(
     sign: float,
     agreement: float | None,
     atoms: Sequence[tuple[int, ...]],
-    names: Sequence[str],
+    variables: Chosen,
 ) -> Iterator[str]:
+    names = variables.names
+    if variables.left_out:
+        yield f"left out: {', '.join(f'{name} ({why})' for name, why in variables.left_out.items())}"
+    for name in variables.suspects:
+        yield f"{name} is a different whole number in every record: if it identifies or weighs, leave it out"
     yield MISLEADING
     if agreement is not None and sign * agreement > 0:
         yield (

@@ -13,10 +13,14 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from maskwright.advice.advise import Advice
+    from maskwright.data.dataset import Dataset
+    from maskwright.edits.edit import EditSet
+    from maskwright.progress import Reporter
 
     Command = Callable[[argparse.Namespace], int]
 
 MOST_SHOWN = 12
+PIPELINE = (".yaml", ".yml")
 
 
 def add_advising(
@@ -26,7 +30,10 @@ def add_advising(
     """Add the command to the command line."""
     advise = add("advise", _advise, "Advise on which variables to mask together: masked, measured and ranked.")
     advise.add_argument("what", choices=("variables",))
-    advise.add_argument("data", type=Path, metavar="DATA")
+    advise.add_argument("data", type=Path, metavar="DATA",
+                        help="data file, or a pipeline file: its data, roles, edits, variables of steps")  # fmt: skip
+    advise.add_argument("--exclude", action="append", default=[], metavar="NAME",
+                        help="leave a variable out: a weight, an identifier, what is not masked")  # fmt: skip
     advise.add_argument("--edits", type=Path, action="append", default=[], metavar="FILE",
                         help="variables that these bind stay together")  # fmt: skip
     advise.add_argument("--record", metavar="NAME", help="XML element that holds one record")
@@ -43,26 +50,49 @@ def add_advising(
 
 def _advise(chosen: argparse.Namespace) -> int:
     from maskwright.advice.advise import advise_variables
-    from maskwright.api import read, read_edits
-    from maskwright.edits.edit import EditSet
     from maskwright.reporting.progress_bar import Terminal
 
     for name in ("k", "candidates", "seed"):
         if getattr(chosen, name) < (0 if name == "seed" else 1):
             raise InputError(f"--{name} must be positive, not {getattr(chosen, name)}")
-    data = read(chosen.data, **({} if chosen.record is None else {"record": chosen.record}))
-    edits = EditSet()
-    for file in chosen.edits:
-        edits += read_edits(file)
+    told = Terminal(quiet=chosen.json)
+    data, edits, only = _of_pipeline(chosen, told) if chosen.data.suffix.lower() in PIPELINE else _of_data(chosen)
     advice = advise_variables(
-        data, edits, k=chosen.k, measures=chosen.measures or ("mg",), shapes=[_shape(text) for text in chosen.shapes],
-        candidates=chosen.candidates, seed=chosen.seed, reporter=Terminal(quiet=chosen.json),
+        data, edits, exclude=chosen.exclude, only=only, k=chosen.k, measures=chosen.measures or ("mg",),
+        shapes=[_shape(text) for text in chosen.shapes], candidates=chosen.candidates, seed=chosen.seed, reporter=told,
     )  # fmt: skip
     if chosen.json:
         print(json.dumps(advice.to_json(), indent=2, ensure_ascii=False, allow_nan=False))
     else:
         _print(advice)
     return EXIT_FINE
+
+
+def _of_data(chosen: argparse.Namespace) -> tuple[Dataset, EditSet, None]:
+    from maskwright.api import read, read_edits
+    from maskwright.edits.edit import EditSet
+
+    data = read(chosen.data, **({} if chosen.record is None else {"record": chosen.record}))
+    edits = EditSet()
+    for file in chosen.edits:
+        edits += read_edits(file)
+    return data, edits, None
+
+
+def _of_pipeline(chosen: argparse.Namespace, told: Reporter) -> tuple[Dataset, EditSet, tuple[str, ...] | None]:
+    """Data, edits, and the variables that the steps list; None when a step masks all."""
+    from maskwright.pipeline.resolve import read_pipeline
+    from maskwright.preparing import arrive
+
+    if chosen.edits or chosen.record is not None:
+        raise InputError("--edits and --record go with a data file; a pipeline file says them itself")
+    described = read_pipeline(chosen.data)
+    arrived = arrive(described, told)
+    for notice in arrived.notices:
+        told.notice(notice)
+    listed = [step.variables for step in described.steps]
+    only = None if None in listed else tuple(name for names in listed for name in names or ())
+    return arrived.original, arrived.edits, only
 
 
 def _shape(text: str) -> tuple[int, ...]:

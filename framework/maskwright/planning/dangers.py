@@ -17,6 +17,9 @@ if TYPE_CHECKING:
     from maskwright.edits.edit import Part
     from maskwright.planning.model import Group, StepRequest
 
+MOST_STRATA = 4
+"""Small strata that are named."""
+
 
 def dangers(
     edits: EditSet,
@@ -159,11 +162,16 @@ def _rare_values(
 
 
 def _small_strata(groups: Sequence[Group]) -> list[str]:
-    return [
-        f"stratum '{one.label}' has {one.records} record(s), fewer than {group.strata.least}: merged with the nearest "
-        f"stratum ({', '.join(group.variables)})"
-        for group in groups
-        if group.strata is not None
-        for one in group.strata.strata
-        if one.merged
-    ]
+    said: list[str] = []
+    for group in groups:
+        small = [one for one in group.strata.strata if one.merged] if group.strata is not None else []
+        if not small or group.strata is None:
+            continue
+        shown = "; ".join(f"{one.label}: {one.records}" for one in small[:MOST_STRATA])
+        more = f"; and {len(small) - MOST_STRATA} more" if len(small) > MOST_STRATA else ""
+        what = "1 stratum has" if len(small) == 1 else f"{len(small)} strata have"
+        said.append(
+            f"{what} fewer than {group.strata.least} records, and joined the nearest one ({shown}{more}); masked "
+            f"together: {', '.join(group.variables)}"
+        )
+    return said

@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from pydantic import BaseModel
 
     from maskwright.data.variable import Variable
+    from maskwright.planning.criteria import Criterion
     from maskwright.planning.strata import Strata
     from maskwright.plugins.method import Method
 
@@ -90,6 +91,20 @@ class StepRequest:
         """Variables that the method reads and leaves as they are."""
         return self._listed(self.method.independent_parameter)
 
+    @property
+    def named(self) -> tuple[str, ...]:
+        """Every variable that the step names: to mask, to read, as a key, in a group or in the planner's parameters."""
+        planning = self.planning
+        return tuple(
+            dict.fromkeys(
+                [
+                    *(self.variables or ()), *self.dependents, *self.independents, *self.keys,
+                    *(name for group in self.groups for name in group),
+                    *planning.structural_zeros, *planning.adjustment_weights, *planning.release_edits.drop,
+                ]
+            )
+        )  # fmt: skip
+
     def _listed(self, parameter: str | None) -> tuple[str, ...]:
         return () if parameter is None else tuple(getattr(self.params, parameter) or ())
 
@@ -107,6 +122,8 @@ class Group:
         Variables computed from masked ones, for product edits.
     edits : tuple of str
         Names of the edits inside the group.
+    cut_by : tuple of Criterion
+        What keeps records apart.
     strata : Strata or None
         None when planned without data.
     """
@@ -116,6 +133,7 @@ class Group:
     operators: tuple[str, ...]
     computed: tuple[str, ...]
     edits: tuple[str, ...]
+    cut_by: tuple[Criterion, ...]
     strata: Strata | None
 
 

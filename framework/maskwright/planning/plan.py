@@ -6,6 +6,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from maskwright.edits.edit import EditSet
+from maskwright.planning.criteria import Criterion, criteria
 from maskwright.planning.dangers import dangers
 from maskwright.planning.grouping import choose_operators, group_variables
 from maskwright.planning.keepers import keeper_of
@@ -121,6 +122,7 @@ def _group_json(group: Group, step: StepRequest) -> dict[str, Any]:
         "operators": dict(zip(group.variables, group.operators, strict=True)),
         "computed": list(group.computed),
         "edits": list(group.edits),
+        "cut_by": [each.title for each in group.cut_by],
         "strata": [{"label": one.label, "records": one.records, "merged": one.merged} for one in strata],
         "smallest_cluster": step.k,
     }
@@ -192,35 +194,37 @@ def _plan_group(
 ) -> Group:
     own = EditSet(tuple(edit for edit in edits if set(edit.variables) & masked <= set(group)))
     operators = choose_operators(group, known, own)
+    cut_by = _criteria(step, group, operators.names, edits, masked)
     strata = None
     if data is not None:
-        strata = _strata(step, group, operators.names, edits, masked, data)
+        strata = _strata(step, group, cut_by, edits, data)
         refuse_missing(number, step, group, strata, data)
     inside = tuple(edit.name for edit in edits if set(edit.variables) & masked <= set(group))
-    return Group(number, group, operators.names, operators.computed, inside, strata)
+    return Group(number, group, operators.names, operators.computed, inside, cut_by, strata)
 
 
-def _strata(
-    step: StepRequest,
-    group: tuple[str, ...],
-    operators: Sequence[str],
-    edits: EditSet,
-    masked: frozenset[str],
-    data: Dataset,
-) -> Strata:
+def _criteria(
+    step: StepRequest, group: tuple[str, ...], operators: Sequence[str], edits: EditSet, masked: frozenset[str]
+) -> tuple[Criterion, ...]:
+    """What cuts the records of a group; nothing but missing cells for a method that needs all of them."""
+    whole = not step.method.blockable
     geometric = [name for name, how in zip(group, operators, strict=True) if how == "geometric_mean"]
     touching = EditSet(tuple(edit for edit in edits if set(edit.variables) & set(group)))
-    return stratify(
-        data, group, geometric if step.method.blockable else (),
-        touching if step.method.blockable else EditSet(), masked, step.smallest_stratum(len(data), len(group)),
+    return criteria(
+        group, () if whole else geometric, EditSet() if whole else touching, masked,
         by_missing=step.planning.missing == "own_pattern" and not step.only_removes
         and "missing" in step.method.accepts,
         structural_zeros=step.planning.structural_zeros,
     )  # fmt: skip
 
 
+def _strata(
+    step: StepRequest, group: tuple[str, ...], cut_by: Sequence[Criterion], edits: EditSet, data: Dataset
+) -> Strata:
+    return stratify(data, group, cut_by, edits, step.smallest_stratum(len(data), len(group)))
+
+
 def with_fewer_records(plan: Plan, group: Group, original: Dataset) -> Group:
     """Group with its strata made again, of the original records that a step before has left."""
     step = plan.steps[group.step - 1]
-    masked = frozenset(plan.masked)
-    return replace(group, strata=_strata(step, group.variables, group.operators, plan.edits, masked, original))
+    return replace(group, strata=_strata(step, group.variables, group.cut_by, plan.edits, original))

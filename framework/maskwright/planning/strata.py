@@ -13,20 +13,17 @@ from typing import TYPE_CHECKING
 import numpy as np
 from scipy.spatial import cKDTree
 
-from maskwright.data.columns import Columns
-from maskwright.edits.binary64 import evaluate_xpath
-from maskwright.edits.domain import Domain, domain_tuples
-from maskwright.edits.edit import DomainPart, EditSet, GoverningPart
-from maskwright.edits.exact import evaluate_exact
-from maskwright.edits.expression import variable_names
 from maskwright.errors import InputError
+from maskwright.planning.criteria import cut, label
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from numpy.typing import NDArray
 
-    from maskwright.data.dataset import Column, Dataset
+    from maskwright.data.dataset import Dataset
+    from maskwright.edits.edit import EditSet
+    from maskwright.planning.criteria import Criterion, Cut
 
 
 _MOST_MERGED_ONE_BY_ONE = 500
@@ -68,17 +65,7 @@ class Strata:
         return int(self.codes.max()) + 1 if len(self.codes) else 0
 
 
-def stratify(
-    data: Dataset,
-    group: Sequence[str],
-    geometric: Sequence[str],
-    edits: EditSet,
-    masked: frozenset[str],
-    k: int,
-    *,
-    by_missing: bool = False,
-    structural_zeros: Sequence[str] = (),
-) -> Strata:
+def stratify(data: Dataset, group: Sequence[str], found: Sequence[Criterion], edits: EditSet, k: int) -> Strata:
     """Cut the records into strata for one variable group.
 
     Parameters
@@ -86,18 +73,12 @@ def stratify(
     data : Dataset
         The original records.
     group : sequence of str
-    geometric : sequence of str
-        Variables aggregated by geometric mean, whose sign patterns are kept apart.
+    found : sequence of Criterion
+        What cuts them.
     edits : EditSet
-        Governing edits that touch the group.
-    masked : frozenset of str
-        All masked variables; a condition may use those of the group and unmasked ones.
+        That the criteria come from.
     k : int
         Smallest stratum, in records or, where they are declared, in clusters of records; 1 merges nothing.
-    by_missing : bool
-        Keep records with different missing cells apart.
-    structural_zeros : sequence of str
-        Variables whose zeros and other values are kept apart, where they are in the group.
 
     Raises
     ------
@@ -107,80 +88,19 @@ def stratify(
     n = len(data)
     if n < k:
         raise InputError(f"k = {k} is larger than the number of records, {n}: no group of {k} records exists")
-    criteria = _conditions(data, group, edits, masked)
-    for name in geometric:
-        values = np.nan_to_num(np.asarray(data[name].values, dtype=np.float64))
-        code = np.sign(values).astype(np.int64) + 1
-        criteria.append((None, code, [f"{name} {what}" for what in ("< 0", "= 0", "> 0")]))
-    if by_missing:
-        criteria.extend(
-            (None, data[name].missing.astype(np.int64), [f"{name} present", f"{name} missing"]) for name in group
-        )
-    criteria.extend(
-        (None, is_zero(data[name]).astype(np.int64), [f"{name} not 0", f"{name} = 0"])
-        for name in structural_zeros
-        if name in group
-    )
-    return _merge(_cross(criteria, n), data, group, k, criteria)
+    cuts = cut(data, found, edits)
+    return _merge(_cross(cuts, n), data, group, k, cuts)
 
 
-def is_zero(column: Column) -> NDArray[np.bool_]:
-    """Cells of a numeric column that are 0; missing ones are not."""
-    return np.asarray((column.values == 0) & ~column.missing, dtype=np.bool_)
-
-
-def _conditions(
-    data: Dataset, group: Sequence[str], edits: EditSet, masked: frozenset[str]
-) -> list[tuple[str | None, NDArray[np.int64], list[str]]]:
-    """Criteria from edits: conditions that govern, and unmasked values that masked ones have to occur with."""
-    criteria: list[tuple[str | None, NDArray[np.int64], list[str]]] = []
-    columns: Columns | None = None
-    domain: Domain | None = None
-    for edit in edits:
-        for part in edit.parts:
-            if isinstance(part, DomainPart) and set(part.variables) & set(group):
-                outside = [name for name in part.variables if name not in masked]
-                if outside:
-                    criteria.append((edit.name, *_values_of(data, outside)))
-            if not isinstance(part, GoverningPart):
-                continue
-            used = set(variable_names(part.condition))
-            if used & masked - set(group):
-                continue
-            if columns is None:
-                columns = Columns.from_dataset(data)
-                domain = Domain.from_dataset(data, domain_tuples(edits))
-            judge = evaluate_xpath if edit.binding == "xpath1" else evaluate_exact
-            verdict = judge(part.condition, columns, domain)
-            unknown = verdict.unknown & (edit.binding == "exact")
-            code = np.where(unknown, 2, verdict.holds.astype(np.int64))
-            said = [f"condition of {edit.name} {what}" for what in ("does not hold", "holds", "is unknown")]
-            criteria.append((edit.name, code, said))
-    return criteria
-
-
-def _values_of(data: Dataset, names: Sequence[str]) -> tuple[NDArray[np.int64], list[str]]:
-    """Code of each combination of unmasked values: a masked value has to occur with the one it is published with."""
-    codes = np.zeros(len(data), dtype=np.int64)
-    for name in names:
-        column = data[name]
-        _, code = np.unique(np.where(column.missing, np.nan, column.values.astype(np.float64)), return_inverse=True)
-        _, codes = np.unique(codes * (int(code.max(initial=0)) + 1) + code, return_inverse=True)
-    count = int(codes.max(initial=-1)) + 1
-    return codes, [f"value {number + 1} of {', '.join(names)}" for number in range(count)]
-
-
-def _cross(
-    criteria: Sequence[tuple[str | None, NDArray[np.int64], list[str]]], n: int
-) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+def _cross(cuts: Sequence[Cut], n: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """Combine criteria: codes of shape (n,) and the combination of each code, shape (s, criteria)."""
-    if not criteria:
+    if not cuts:
         return np.zeros(n, dtype=np.int64), np.zeros((1, 0), dtype=np.int64)
     codes = np.zeros(n, dtype=np.int64)
-    for _, code, _ in criteria:
-        _, codes = np.unique(codes * (int(code.max(initial=0)) + 1) + code, return_inverse=True)
+    for each in cuts:
+        _, codes = np.unique(codes * (int(each.codes.max(initial=0)) + 1) + each.codes, return_inverse=True)
     _, first = np.unique(codes, return_index=True)
-    return codes, np.stack([code[first] for _, code, _ in criteria], axis=1)
+    return codes, np.stack([each.codes[first] for each in cuts], axis=1)
 
 
 def _merge(
@@ -188,7 +108,7 @@ def _merge(
     data: Dataset,
     group: Sequence[str],
     k: int,
-    criteria: Sequence[tuple[str | None, NDArray[np.int64], list[str]]],
+    cuts: Sequence[Cut],
 ) -> Strata:
     codes, combinations = crossed
     sizes = np.bincount(codes, minlength=len(combinations))
@@ -216,14 +136,11 @@ def _merge(
                 total[into] = len(np.unique(data.clusters[target[codes] == into]))
     kept, renumbered = np.unique(target, return_inverse=True)
     merged = np.array([int(np.sum(target == target[number])) > 1 for number in range(len(combinations))])
-    labels = [
-        ", ".join(said[value] for (_, _, said), value in zip(criteria, row, strict=True)) or "all records"
-        for row in combinations
-    ]
+    labels = [label(cuts, row) for row in combinations.tolist()]
     mixed = {
         name
-        for position, (name, _, _) in enumerate(criteria)
-        if name is not None
+        for position, each in enumerate(cuts)
+        for name in each.criterion.edits
         for into in kept
         if len(np.unique(combinations[target == into, position])) > 1
     }

@@ -58,6 +58,7 @@ def run_record(
         "k": dict(result.k),
         "measures": {label: dict(found) for label, found in measures.items()},
         "adjustment": [dict(unit) for unit in result.adjustment],
+        "moved": [dict(each) for each in result.moved],
         "loss_by_step": {
             "method": result.cost.method,
             "adjustment": result.cost.adjustment,

@@ -21,6 +21,7 @@ from maskwright.reporting.wording import (
     figure,
     kept_as_planned,
     loss_by_step,
+    moved_rows,
     operator_word,
     plural,
     step_line,
@@ -48,9 +49,9 @@ OUTPUT_TITLES = {
 def print_plan(plan: Mapping[str, Any]) -> None:
     """Print a plan in full: groups, operators and strata of each step, who keeps each edit, grids, warnings."""
     out = console()
-    heading(out, f"Plan for {plural(plan['records'], 'record')}")
+    heading(out, "Plan without data" if plan["records"] is None else f"Plan for {plural(plan['records'], 'record')}")
     for step in plan["steps"]:
-        _print_step(out, step)
+        _print_step(out, step, with_data=plan["records"] is not None)
     if plan["edits"]:
         out.print()
         table = table_of("edit", "kind", "kept by", "how")
@@ -63,12 +64,12 @@ def print_plan(plan: Mapping[str, Any]) -> None:
     print_notices(out, plan.get("warnings", []), "warning")
 
 
-def _print_step(out: Console, step: Mapping[str, Any]) -> None:
+def _print_step(out: Console, step: Mapping[str, Any], *, with_data: bool) -> None:
     item(out, f"Step {step['step']}: ", step_line(step))
-    table = table_of("group", "variables and operators", "edits inside", "strata (records)")
+    table = table_of("group", "variables and operators", "edits inside", "strata: records")
     for number, group in enumerate(step["groups"], 1):
         variables = ", ".join(_with_operator(name, operator_word(group, name)) for name in group["variables"])
-        table.add_row(str(number), variables, ", ".join(group.get("edits", [])), _strata(group.get("strata", [])))
+        table.add_row(str(number), variables, ", ".join(group.get("edits", [])), _strata(group, with_data=with_data))
     show(out, table)
 
 
@@ -76,16 +77,21 @@ def _with_operator(name: str, operator: str) -> str:
     return name if operator in ("", "mean") else f"{name} ({operator})"
 
 
-def _strata(strata: Sequence[Mapping[str, Any]]) -> str:
+def _strata(group: Mapping[str, Any], *, with_data: bool) -> str:
+    """Strata of a group, one a line, the largest first; without data, what will cut the records."""
+    strata = group.get("strata", [])
+    if not with_data:
+        return "cut by: " + "; ".join(group["cut_by"]) if group.get("cut_by") else "one"
     if len(strata) < 2:
         return "one"
+    largest = sorted(strata, key=lambda stratum: -stratum["records"])
     shown = [
-        f"{stratum['label']}: {count(stratum['records'])}" + (" (merged)" if stratum.get("merged") else "")
-        for stratum in strata[:MOST_STRATA]
+        f"{count(stratum['records'])}: {stratum['label']}" + (" (merged)" if stratum.get("merged") else "")
+        for stratum in largest[:MOST_STRATA]
     ]
     if len(strata) > MOST_STRATA:
         shown.append(f"and {len(strata) - MOST_STRATA} more")
-    return "; ".join(shown)
+    return "\n".join(shown)
 
 
 def _grid(grid: Mapping[str, int | None]) -> str:
@@ -120,7 +126,7 @@ def print_result(record: Mapping[str, Any]) -> None:
         show(out, _edit_ledger(record["edits"]))
     _print_localisation(out, record.get("localisation"))
     _print_k(out, record.get("k", {}))
-    _print_moved(out, record.get("adjustment", []))
+    _print_moved(out, record.get("moved", []))
     for sentence in loss_by_step(record, by_edit=False):
         item(out, "loss by step: ", sentence)
     if record["measures"]:
@@ -173,16 +179,10 @@ def _print_k(out: Console, k: Mapping[str, Any]) -> None:
     show(out, table)
 
 
-def _print_moved(out: Console, adjustment: Iterable[Mapping[str, Any]]) -> None:
-    parts = list(adjustment)
-    moved = {
-        kind: sum(part["moved"] for part in parts if part["acting_on"] == kind)
-        for kind in ("representatives", "records")
-    }
-    rows = {kind: sum(part["rows"] for part in parts if part["acting_on"] == kind) for kind in moved}
-    said = [f"{count(moved[kind])} of {count(rows[kind])} {kind}" for kind in moved if rows[kind]]
+def _print_moved(out: Console, found: Iterable[Mapping[str, Any]]) -> None:
+    said = moved_rows(found)
     if said:
-        item(out, "adjusted onto edits and grid: ", ", ".join(said))
+        item(out, "moved onto edits: ", said)
 
 
 def _print_files(out: Console, record: Mapping[str, Any]) -> None:

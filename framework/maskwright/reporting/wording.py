@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 from maskwright.planning.params import PlanningParams
@@ -95,6 +95,8 @@ def _setting(value: object) -> str:
         return str(value).lower()
     if isinstance(value, Mapping):
         return "{" + ", ".join(f"{name}: {_setting(inner)}" for name, inner in value.items()) + "}"
+    if isinstance(value, list | tuple):
+        return "[" + ", ".join(_setting(inner) for inner in value) + "]"
     return str(value)
 
 
@@ -161,7 +163,27 @@ def kept_as_planned(edit: Mapping[str, Any]) -> str:
     """Who kept an edit, beside who was to keep it where that was another."""
     kept = str(KEPT_BY.get(edit["kept_by"], edit["kept_by"]))
     planned = edit.get("planned", edit["kept_by"])
+    if edit["kept_by"] == planned == "adjustment" and edit.get("adjusted") == 0 and not edit.get("violations"):
+        return f"{kept}, not needed"
     return kept if planned == edit["kept_by"] else f"{kept} (planned: {KEPT_BY.get(planned, planned)})"
+
+
+def moved_rows(found: Iterable[Mapping[str, Any]]) -> str:
+    """``3 of 212 representatives``: how many rows adjusting moved, each counted once; empty when there were none.
+
+    Parameters
+    ----------
+    found : iterable of mappings
+        `moved` of the run record: one for the representatives of each variable group, and one for the records.
+    """
+    said: list[str] = []
+    listed = list(found)
+    for kind in ("representatives", "records"):
+        parts = [f"{count(each['moved'])} of {count(each['rows'])}" for each in listed if each["acting_on"] == kind]
+        if parts:
+            groups = f" ({len(parts)} variable groups)" if len(parts) > 1 else ""
+            said.append(f"{', '.join(parts)} {kind}{groups}")
+    return "; ".join(said)
 
 
 def loss_by_step(record: Mapping[str, Any], *, by_edit: bool = True) -> list[str]:

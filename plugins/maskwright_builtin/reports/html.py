@@ -90,6 +90,7 @@ def _template() -> Template:
     environment.globals["operator_word"] = wording.operator_word
     environment.globals["kept_as_planned"] = wording.kept_as_planned
     environment.globals["loss_by_step"] = wording.loss_by_step
+    environment.globals["moved_rows"] = wording.moved_rows
     environment.globals["bar_width"] = BAR_WIDTH
     return environment.get_template("report.html.j2")
 

@@ -211,3 +211,41 @@ def test_one_variable_cannot_be_partitioned(survey: pd.DataFrame, tmp_path: Path
     survey[["a"]].to_csv(tmp_path / "s.csv", index=False)
     assert main(["advise", "variables", str(tmp_path / "s.csv")]) == 2
     assert "nothing to partition" in capsys.readouterr().err
+
+
+def _pipeline(folder: Path, step: str = "{method: microaggregation}") -> str:
+    (folder / "p.yaml").write_text(
+        "maskwright: 1\n"
+        "data: {source: s.csv, variables: {number: {role: identifier}, w: {role: weight}, e: {role: other}}}\n"
+        f"edits: [a + c == total]\nprotect: [{step}]\noutput: {{data: m.csv}}\n"
+    )
+    return str(folder / "p.yaml")
+
+
+def test_roles_and_edits_of_a_pipeline_are_respected(survey: pd.DataFrame, tmp_path: Path, capsys) -> None:
+    """Weights, identifiers and others are not advised on, and those left out are named."""
+    frame = survey.assign(total=survey["a"] + survey["c"], w=2, number=range(90))
+    frame.to_csv(tmp_path / "s.csv", index=False)
+    arguments = ["advise", "variables", _pipeline(tmp_path), "--measure", "sse", "--candidates", "1"]
+    assert main([*arguments, "--json"]) == 0
+    found = json.loads(capsys.readouterr().out)
+    assert {name for block in found["partitions"][0]["blocks"] for name in block} == {"a", "b", "c", "d", "total"}
+    assert found["left_out"] == {"e": "role other", "w": "role weight"}
+    assert "left out: e (role other), w (role weight)" in found["notes"]
+    assert any("edits keep together: a, c, total" in note for note in found["notes"])
+    _pipeline(tmp_path, "{method: microaggregation, variables: [a, b, c, total]}")
+    assert main([*arguments, "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["left_out"]["d"] == "no step of the pipeline lists it"
+    assert main([*arguments, "--edits", str(tmp_path / "p.yaml")]) == 2
+    assert "a pipeline file says them itself" in capsys.readouterr().err
+
+
+def test_variables_are_excluded_by_option(survey: pd.DataFrame, tmp_path: Path, capsys) -> None:
+    survey.assign(number=range(90)).to_csv(tmp_path / "s.csv", index=False)
+    arguments = ["advise", "variables", str(tmp_path / "s.csv"), "--measure", "sse", "--candidates", "1"]
+    assert main([*arguments, "--exclude", "d", "--exclude", "e", "--json"]) == 0
+    found = json.loads(capsys.readouterr().out)
+    assert found["left_out"] == {"d": "excluded", "e": "excluded"}
+    assert any("number is a different whole number in every record" in note for note in found["notes"])
+    assert main([*arguments, "--exclude", "numbr"]) == 2
+    assert "did you mean 'number'?" in capsys.readouterr().err

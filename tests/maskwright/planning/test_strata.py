@@ -2,11 +2,22 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
 import maskwright as mw
-from maskwright.planning.strata import stratify
+from maskwright.planning.criteria import criteria
+from maskwright.planning.strata import Strata, stratify
+
+
+def _strata(
+    data: mw.Dataset, group: tuple[str, ...], geometric: tuple[str, ...], edits: mw.EditSet, masked: frozenset[str],
+    k: int, *, by_missing: bool = False, structural_zeros: tuple[str, ...] = (),
+) -> Strata:  # fmt: skip
+    found = criteria(group, geometric, edits, masked, by_missing=by_missing, structural_zeros=structural_zeros)
+    return stratify(data, group, found, edits, k)
 
 
 def _data(**columns: list[float]) -> mw.Dataset:
@@ -21,7 +32,7 @@ def test_a_condition_cuts_the_records() -> None:
     """Records on either side of a governing edit's condition are kept apart."""
     data = _data(a=[1, 2, 3, 10, 11, 12], b=[0] * 6)
     edits = mw.EditSet.parse(["if a < 5 then b == 0"])
-    found = stratify(data, ("a", "b"), (), edits, frozenset("ab"), 3)
+    found = _strata(data, ("a", "b"), (), edits, frozenset("ab"), 3)
     assert found.count == 2
     assert len(set(found.codes[:3])) == len(set(found.codes[3:])) == 1
     assert found.mixed == frozenset()
@@ -31,7 +42,7 @@ def test_a_small_stratum_is_merged_and_its_edit_named() -> None:
     """Fewer than k records cannot be a stratum of their own."""
     data = _data(a=[1, 2, 10, 11, 12], b=[0] * 5)
     edits = mw.EditSet.parse(["if a < 5 then b == 0"])
-    found = stratify(data, ("a", "b"), (), edits, frozenset("ab"), 3)
+    found = _strata(data, ("a", "b"), (), edits, frozenset("ab"), 3)
     assert found.count == 1
     assert found.mixed == {"edit-1"}
     assert [(one.records, one.merged) for one in found.strata if one.merged] == [(2, True)]
@@ -40,13 +51,13 @@ def test_a_small_stratum_is_merged_and_its_edit_named() -> None:
 def test_signs_are_kept_apart() -> None:
     """A geometric mean needs one sign; zeros are a pattern of their own."""
     data = _data(a=[-1, -2, 0, 0, 3, 4])
-    assert stratify(data, ("a",), ("a",), mw.EditSet(), frozenset("a"), 2).count == 3
+    assert _strata(data, ("a",), ("a",), mw.EditSet(), frozenset("a"), 2).count == 3
 
 
 def test_merging_goes_to_the_nearest_stratum() -> None:
     """Two zeros join the small positive values, not the large negative ones."""
     data = _data(a=[-100, -101, -102, 0, 1, 2, 3])
-    found = stratify(data, ("a",), ("a",), mw.EditSet(), frozenset("a"), 2)
+    found = _strata(data, ("a",), ("a",), mw.EditSet(), frozenset("a"), 2)
     assert found.count == 2
     assert found.codes[3] == found.codes[4]
 
@@ -54,25 +65,65 @@ def test_merging_goes_to_the_nearest_stratum() -> None:
 def test_missing_patterns_when_asked() -> None:
     """Records with the same cells missing are clustered together."""
     data = _data(a=[1, np.nan, 2, np.nan], b=[1, 2, 3, 4])
-    assert stratify(data, ("a", "b"), (), mw.EditSet(), frozenset("ab"), 2, by_missing=True).count == 2
-    assert stratify(data, ("a", "b"), (), mw.EditSet(), frozenset("ab"), 2).count == 1
+    assert _strata(data, ("a", "b"), (), mw.EditSet(), frozenset("ab"), 2, by_missing=True).count == 2
+    assert _strata(data, ("a", "b"), (), mw.EditSet(), frozenset("ab"), 2).count == 1
 
 
 def test_fewer_records_than_k_is_refused_with_both_numbers() -> None:
     """No group of k records exists."""
     with pytest.raises(mw.InputError, match="k = 5 is larger than the number of records, 3"):
-        stratify(_data(a=[1, 2, 3]), ("a",), (), mw.EditSet(), frozenset("a"), 5)
+        _strata(_data(a=[1, 2, 3]), ("a",), (), mw.EditSet(), frozenset("a"), 5)
 
 
 def test_structural_zeros_are_kept_apart_when_asked() -> None:
     """Patterns of zeros; a missing cell is no zero."""
     data = _data(a=[0, 0, 5, 6, 0, 7], b=[0, 0, 0, 0, 1, 2])
-    found = stratify(data, ("a", "b"), (), mw.EditSet(), frozenset("ab"), 1, structural_zeros=["a", "b"])
+    found = _strata(data, ("a", "b"), (), mw.EditSet(), frozenset("ab"), 1, structural_zeros=("a", "b"))
     assert {one.label for one in found.strata} == {
         "a = 0, b = 0", "a not 0, b = 0", "a = 0, b not 0", "a not 0, b not 0"
     }  # fmt: skip
-    assert stratify(data, ("a",), (), mw.EditSet(), frozenset("ab"), 1, structural_zeros=["b"]).count == 1
+    assert _strata(data, ("a",), (), mw.EditSet(), frozenset("ab"), 1, structural_zeros=("b",)).count == 1
     holes = _data(a=[0, np.nan, 5, 6])
-    assert stratify(holes, ("a",), (), mw.EditSet(), frozenset("a"), 1, structural_zeros=["a"]).codes.tolist() == [
+    assert _strata(holes, ("a",), (), mw.EditSet(), frozenset("a"), 1, structural_zeros=("a",)).codes.tolist() == [
         1, 0, 0, 0
     ]  # fmt: skip
+
+
+def _labels(rules: list[str], **columns: list[float]) -> set[str]:
+    data = _data(**columns)
+    found = _strata(data, tuple(columns), (), mw.EditSet.parse(rules), frozenset(columns), 1, by_missing=True)
+    return {one.label for one in found.strata}
+
+
+def test_strata_are_called_by_their_conditions_and_what_is_missing() -> None:
+    """Only what sets them apart; an answer that a missing cell makes unknown goes without saying."""
+    rules = ["if age < 16 then wage == 0", "if age < 60 then pension == 0"]
+    assert _labels(rules, age=[9, 30, 70, np.nan, 70], wage=[0, 5, 5, 5, np.nan], pension=[0, 0, 7, 0, 7]) == {
+        "age < 16, age < 60", "age >= 16, age < 60", "age >= 16, age >= 60", "age missing",
+        "age >= 16, age >= 60, wage missing",
+    }  # fmt: skip
+    assert _labels([], age=[1, np.nan, 3]) == {"nothing missing", "age missing"}
+
+
+def test_edits_with_one_condition_cut_once_and_are_both_named_when_it_is_mixed() -> None:
+    rules = ["if a < 5 then b == 0", "if a < 5 then c == 0"]
+    data = _data(a=[1, 10, 11, 12], b=[0] * 4, c=[0] * 4)
+    found = _strata(data, ("a", "b", "c"), (), mw.EditSet.parse(rules), frozenset("abc"), 2)
+    assert {one.label for one in found.strata} == {"a < 5", "a >= 5"}
+    assert found.mixed == {"edit-1", "edit-2"}
+
+
+def test_long_conditions_are_called_by_their_edit() -> None:
+    long = " or ".join(f"a == {number}" for number in range(20))
+    assert _labels([f"if {long} then b == 0"], a=[1, 50], b=[0, 1]) == {
+        "condition of edit-1", "not condition of edit-1"
+    }  # fmt: skip
+
+
+def test_a_comparison_in_xpath_is_not_turned_around() -> None:
+    """With a missing cell both it and its opposite are false."""
+    edits = mw.EditSet.parse(["if a < 5 then b == 0"])
+    schematron = mw.EditSet((replace(edits["edit-1"], binding="xpath1"),))
+    data = _data(a=[1, 10, np.nan], b=[0, 1, 1])
+    found = _strata(data, ("a", "b"), (), schematron, frozenset("ab"), 1)
+    assert {one.label for one in found.strata} == {"a < 5", "not a < 5"}

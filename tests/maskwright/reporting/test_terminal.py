@@ -113,7 +113,7 @@ def test_a_plan_shows_groups_operators_strata_and_grid(record: Record, capsys: p
     assert "Step 1: microaggregation (k 5, partition mdav, group_size 3, grouping all_edits," in flat
     assert "allow_original_values false" in flat
     assert "rent (computed)" in flat
-    assert "employed = 0: 320 (merged)" in flat
+    assert "320: employed = 0 (merged)" in flat
     assert "rent_m2 (geometric mean)" in flat
     assert "whole numbers: gross, net, wages; 2 decimals: energy; not rounded: share" in flat
     assert "dropped: id" in text

@@ -1,0 +1,218 @@
+"""What cuts records into strata, and how a stratum is called: in the words of the rules, as briefly as can be."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from maskwright.data.columns import Columns
+from maskwright.edits.binary64 import evaluate_xpath
+from maskwright.edits.conversion.inexpressible import Inexpressible
+from maskwright.edits.conversion.yaml_text import rule_text
+from maskwright.edits.domain import Domain, domain_tuples
+from maskwright.edits.edit import DomainPart, Edit, EditSet, GoverningPart
+from maskwright.edits.exact import evaluate_exact
+from maskwright.edits.expression import Not, variable_names
+from maskwright.edits.negation import negate
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from numpy.typing import NDArray
+
+    from maskwright.data.dataset import Column, Dataset
+    from maskwright.edits.expression import Expression
+
+LONGEST_CONDITION = 60
+"""Characters of a condition that is written out; of a longer one the edit is named."""
+
+UNKNOWN = 2
+"""Code of a condition whose answer rests on a missing cell."""
+
+
+@dataclass(frozen=True, eq=False)
+class Criterion:
+    """Something that cuts records apart.
+
+    Attributes
+    ----------
+    title : str
+        What it looks at: a condition, ``missing cells``, ``sign of x``.
+    edits : tuple of str
+        Names of the edits whose condition it is.
+    part : GoverningPart, DomainPart or None
+    binding : str
+        Of the edits.
+    variables : tuple of str
+        That it reads.
+    """
+
+    title: str
+    edits: tuple[str, ...] = ()
+    part: GoverningPart | DomainPart | None = None
+    binding: str = "exact"
+    variables: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, eq=False)
+class Cut:
+    """A criterion applied to records.
+
+    Attributes
+    ----------
+    criterion : Criterion
+    codes : ndarray of shape (n,), int64
+    said : tuple of str
+        What each code means; empty where it goes without saying.
+    """
+
+    criterion: Criterion
+    codes: NDArray[np.int64]
+    said: tuple[str, ...]
+    gaps: tuple[str, ...] = field(default=())
+
+
+def criteria(
+    group: Sequence[str],
+    geometric: Sequence[str],
+    edits: EditSet,
+    masked: frozenset[str],
+    *,
+    by_missing: bool = False,
+    structural_zeros: Sequence[str] = (),
+) -> tuple[Criterion, ...]:
+    """What cuts the records of a variable group; known before any data are read.
+
+    Parameters
+    ----------
+    group : sequence of str
+    geometric : sequence of str
+        Variables aggregated by geometric mean, whose sign patterns are kept apart.
+    edits : EditSet
+        That touch the group.
+    masked : frozenset of str
+        All masked variables; a condition may use those of the group and unmasked ones.
+    by_missing : bool
+        Keep records with different missing cells apart.
+    structural_zeros : sequence of str
+        Variables whose zeros and other values are kept apart, where they are in the group.
+    """
+    found: dict[object, Criterion] = {}
+    for edit in edits:
+        for key, each in _of_edit(edit, group, masked):
+            known = found.get(key)
+            names = (edit.name,) if known is None else (*known.edits, edit.name)
+            found[key] = Criterion(each.title, tuple(dict.fromkeys(names)), each.part, each.binding, each.variables)
+    others = [Criterion(f"sign of {name}", variables=(name,)) for name in geometric]
+    if by_missing:
+        others += [Criterion("missing cells", variables=tuple(group))]
+    others += [Criterion(f"zeros of {name}", variables=(name,)) for name in structural_zeros if name in group]
+    return (*found.values(), *others)
+
+
+def _of_edit(edit: Edit, group: Sequence[str], masked: frozenset[str]) -> Iterator[tuple[object, Criterion]]:
+    """Conditions that govern, and unmasked values that masked ones have to occur with; with what makes them equal."""
+    for part in edit.parts:
+        if isinstance(part, DomainPart) and set(part.variables) & set(group):
+            outside = tuple(name for name in part.variables if name not in masked)
+            if outside:
+                yield outside, Criterion(f"value of {', '.join(outside)}", (), part, edit.binding, outside)
+        if isinstance(part, GoverningPart):
+            used = variable_names(part.condition)
+            if not set(used) & masked - set(group):
+                title = _condition(part.condition) or f"condition of {edit.name}"
+                yield (part.condition, edit.binding), Criterion(title, (), part, edit.binding, used)
+
+
+def _condition(condition: Expression) -> str | None:
+    try:
+        text = rule_text(condition)
+    except Inexpressible:
+        return None
+    return text if len(text) <= LONGEST_CONDITION else None
+
+
+def cut(data: Dataset, found: Sequence[Criterion], edits: EditSet) -> list[Cut]:
+    """Apply criteria to records; `edits` are those that they come from."""
+    columns: Columns | None = None
+    domain: Domain | None = None
+    cuts: list[Cut] = []
+    for each in found:
+        if isinstance(each.part, GoverningPart):
+            if columns is None:
+                columns, domain = Columns.from_dataset(data), Domain.from_dataset(data, domain_tuples(edits))
+            cuts.append(_by_condition(each, each.part.condition, columns, domain))
+        elif isinstance(each.part, DomainPart):
+            codes, count = _values_of(data, each.variables)
+            names = ", ".join(each.variables)
+            cuts.append(Cut(each, codes, tuple(f"value {number + 1} of {names}" for number in range(count))))
+        elif each.title == "missing cells":
+            cuts.extend(
+                Cut(each, data[name].missing.astype(np.int64), ("", f"{name} missing"), (name,))
+                for name in each.variables
+            )
+        else:
+            (name,) = each.variables
+            cuts.append(_by_sign(each, name, data) if each.title.startswith("sign") else _by_zero(each, name, data))
+    return cuts
+
+
+def _by_condition(each: Criterion, condition: Expression, columns: Columns, domain: Domain | None) -> Cut:
+    judge = evaluate_xpath if each.binding == "xpath1" else evaluate_exact
+    verdict = judge(condition, columns, domain)
+    unknown = verdict.unknown & (each.binding == "exact")
+    codes = np.where(unknown, UNKNOWN, verdict.holds.astype(np.int64))
+    # In XPath a comparison with a missing cell is false, and so is the opposite one.
+    opposite = _condition(negate(condition) if each.binding == "exact" else Not(condition))
+    if each.title.startswith("condition of"):
+        said = (f"not {each.title}", each.title, f"{each.title} unknown")
+    else:
+        said = (opposite or f"not ({each.title})", each.title, f"{each.title} unknown")
+    return Cut(each, codes, said)
+
+
+def _by_sign(each: Criterion, name: str, data: Dataset) -> Cut:
+    values = np.nan_to_num(np.asarray(data[name].values, dtype=np.float64))
+    return Cut(each, np.sign(values).astype(np.int64) + 1, tuple(f"{name} {what}" for what in ("< 0", "= 0", "> 0")))
+
+
+def _by_zero(each: Criterion, name: str, data: Dataset) -> Cut:
+    return Cut(each, is_zero(data[name]).astype(np.int64), (f"{name} not 0", f"{name} = 0"))
+
+
+def is_zero(column: Column) -> NDArray[np.bool_]:
+    """Cells of a numeric column that are 0; missing ones are not."""
+    return np.asarray((column.values == 0) & ~column.missing, dtype=np.bool_)
+
+
+def _values_of(data: Dataset, names: Sequence[str]) -> tuple[NDArray[np.int64], int]:
+    """Code of each combination of unmasked values: a masked value has to occur with the one it is published with."""
+    codes = np.zeros(len(data), dtype=np.int64)
+    for name in names:
+        column = data[name]
+        _, code = np.unique(np.where(column.missing, np.nan, column.values.astype(np.float64)), return_inverse=True)
+        _, codes = np.unique(codes * (int(code.max(initial=0)) + 1) + code, return_inverse=True)
+    return codes, int(codes.max(initial=-1)) + 1
+
+
+def label(cuts: Sequence[Cut], codes: Sequence[int]) -> str:
+    """Name of the stratum with these codes: conditions, then cells that are missing.
+
+    A condition that is unknown because of a cell that is said to be missing is left out.
+    """
+    missing = {name for each, code in zip(cuts, codes, strict=True) if each.gaps and code for name in each.gaps}
+    said = [
+        each.said[code]
+        for each, code in zip(cuts, codes, strict=True)
+        if each.said[code]
+        and not (
+            isinstance(each.criterion.part, GoverningPart)
+            and code == UNKNOWN
+            and missing & set(each.criterion.variables)
+        )
+    ]
+    if said:
+        return ", ".join(said)
+    return "nothing missing" if any(each.gaps for each in cuts) else "all records"
