@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import numpy as np
-from numba import njit
+
+from maskwright_builtin.compilation import compiled
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -13,7 +14,7 @@ if TYPE_CHECKING:
     Floats = NDArray[np.float64]
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def price_groups(
     points: Floats,
     prices: Floats,
@@ -111,7 +112,7 @@ def price_groups(
     return unfinished
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def _complete(
     points: Floats,
     near: NDArray[np.int64],

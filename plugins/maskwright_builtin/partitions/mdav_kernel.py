@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from maskwright_builtin.partitions.mdav_leaves import LEAF, Leaves, compiled
+from maskwright_builtin.compilation import compiled
+from maskwright_builtin.partitions.mdav_leaves import LEAF, Leaves
 from maskwright_builtin.partitions.mdav_search import Workspace, find_farthest, find_nearest
 
 if TYPE_CHECKING:

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar, cast
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
-from numba import njit
+
+from maskwright_builtin.compilation import compiled
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -20,18 +20,6 @@ RECORDS_PER_SHELL = 8000
 
 Single = Any
 """A number in binary32."""
-
-Function = TypeVar("Function", bound=Callable[..., object])
-
-
-def compiled(function: Function) -> Function:
-    """Compile on first call and keep the machine code; other threads run meanwhile. Never with fast-math."""
-    return cast("Function", njit(cache=True, nogil=True, error_model="numpy")(function))
-
-
-def inlined(function: Function) -> Function:
-    """Compile into the callers: a call that passes `Leaves` costs more than looking at a leaf."""
-    return cast("Function", njit(cache=True, nogil=True, error_model="numpy", forceinline=True)(function))
 
 
 class Leaves(NamedTuple):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from maskwright_builtin.partitions.mdav_leaves import inlined
+from maskwright_builtin.compilation import inlined
 
 if TYPE_CHECKING:
     import numpy as np

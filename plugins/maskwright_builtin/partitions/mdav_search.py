@@ -23,7 +23,8 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from maskwright_builtin.partitions.mdav_leaves import LEAF, Leaves, Single, compiled, inlined
+from maskwright_builtin.compilation import compiled, inlined
+from maskwright_builtin.partitions.mdav_leaves import LEAF, Leaves, Single
 from maskwright_builtin.partitions.mdav_nearest import comes_before, keep_nearest
 
 if TYPE_CHECKING:

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from maskwright_builtin.partitions.mdav_leaves import inlined
+from maskwright_builtin.compilation import inlined
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

@@ -1,6 +1,6 @@
 """Descent by moves and swaps between neighbouring groups, compiled.
 
-After a change in `refine_groups` or `mdav_leaves` touch this file too: machine code is kept by its date.
+After a change in `refine_groups` or `compilation` touch this file too: machine code is kept by its date.
 """
 
 from __future__ import annotations
@@ -8,7 +8,7 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING
 
-from maskwright_builtin.partitions.mdav_leaves import compiled, inlined
+from maskwright_builtin.compilation import compiled, inlined
 from maskwright_builtin.partitions.refine_groups import (
     ERROR,
     FREE,

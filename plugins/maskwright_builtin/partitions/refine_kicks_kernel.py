@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from maskwright_builtin.partitions.mdav_leaves import compiled, inlined
+from maskwright_builtin.compilation import compiled, inlined
 from maskwright_builtin.partitions.refine_groups import (
     FREE,
     TOUCHED,

@@ -8,11 +8,11 @@ solved for by Newton's method. Values of the incomplete beta function, which can
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import TYPE_CHECKING, TypeVar, cast
+from typing import TYPE_CHECKING
 
 import numpy as np
-from numba import njit
+
+from maskwright_builtin.compilation import compiled
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -28,13 +28,6 @@ STEPS = 50
 NODES, WEIGHTS = np.polynomial.legendre.leggauss(8)
 FEW_NODES, FEW_WEIGHTS = np.polynomial.legendre.leggauss(5)
 """Exact enough, to 1e-11, while the density varies by a factor of e at most."""
-
-Function = TypeVar("Function", bound=Callable[..., object])
-
-
-def compiled(function: Function) -> Function:
-    """Compile on first call and keep the machine code; other threads run meanwhile."""
-    return cast("Function", njit(cache=True, nogil=True, error_model="numpy")(function))
 
 
 @compiled

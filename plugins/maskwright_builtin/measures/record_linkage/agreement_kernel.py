@@ -2,24 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import TYPE_CHECKING, TypeVar, cast
+from typing import TYPE_CHECKING
 
 import numpy as np
-from numba import njit
+
+from maskwright_builtin.compilation import compiled
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 TILE = 1024
 """Targets at once: their values and patterns stay in the processor's first cache."""
-
-Function = TypeVar("Function", bound=Callable[..., object])
-
-
-def compiled(function: Function) -> Function:
-    """Compile on first call and keep the machine code; other threads run meanwhile."""
-    return cast("Function", njit(cache=True, nogil=True, error_model="numpy")(function))
 
 
 @compiled

@@ -11,24 +11,17 @@ exceeds the distance to a point inside: pruning what is strictly farther cannot 
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import TYPE_CHECKING, TypeVar, cast
+from typing import TYPE_CHECKING
 
 import numpy as np
-from numba import njit
+
+from maskwright_builtin.compilation import compiled
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 WIDTH = 16
 """Points in a leaf, at most, and children of a node."""
-
-Function = TypeVar("Function", bound=Callable[..., object])
-
-
-def compiled(function: Function) -> Function:
-    """Compile on first call and keep the machine code; other threads run meanwhile."""
-    return cast("Function", njit(cache=True, nogil=True, error_model="numpy")(function))
 
 
 @compiled

@@ -1,26 +1,10 @@
-"""Powers and logarithms to base 2 that the compiler can vectorise, and how the kernels are compiled."""
+"""Powers and logarithms to base 2 that the compiler can vectorise."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, TypeVar, cast
-
 import numpy as np
-from numba import njit
 
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-Function = TypeVar("Function", bound="Callable[..., Any]")
-
-
-def compiled(function: Function) -> Function:
-    """Compile on first call and keep the machine code; other threads run meanwhile. Never with fast-math."""
-    return cast("Function", njit(cache=True, nogil=True, error_model="numpy")(function))
-
-
-def inlined(function: Function) -> Function:
-    """Compile into the callers, so that their loops can be vectorised."""
-    return cast("Function", njit(cache=True, nogil=True, error_model="numpy", forceinline=True)(function))
+from maskwright_builtin.compilation import inlined
 
 
 @inlined

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from maskwright_builtin.methods.fuzzy_clustering.elementary_functions import compiled
+from maskwright_builtin.compilation import compiled
 from maskwright_builtin.methods.fuzzy_clustering.memberships_kernel import BLOCK, ENTROPY, LANES, share, squares
 
 if TYPE_CHECKING:

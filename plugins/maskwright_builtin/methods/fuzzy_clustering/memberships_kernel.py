@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from maskwright_builtin.methods.fuzzy_clustering.elementary_functions import compiled, exp2, log2
+from maskwright_builtin.compilation import compiled
+from maskwright_builtin.methods.fuzzy_clustering.elementary_functions import exp2, log2
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

@@ -6,7 +6,8 @@ import math
 from typing import TYPE_CHECKING
 
 import numpy as np
-from numba import njit
+
+from maskwright_builtin.compilation import compiled
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -17,7 +18,7 @@ SMALLEST = 1e-100
 """Squared residuals below this count as this, so that a record on a model's line belongs to it, and not to 0 / 0."""
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def regress_records(
     design: Floats, targets: Floats, models: Floats, m: float, memberships: Floats, sums: Floats
 ) -> tuple[float, float]:

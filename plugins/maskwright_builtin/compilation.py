@@ -1,0 +1,24 @@
+"""How numeric kernels are compiled: to machine code that is kept, lets other threads run, and never rounds freely."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TypeVar, cast
+
+from numba import njit
+
+Function = TypeVar("Function", bound=Callable[..., object])
+
+
+def compiled(function: Function) -> Function:
+    """Compile on first call and keep the machine code; other threads run meanwhile. Never with fast-math.
+
+    Machine code is kept by the date of the function's own file: after a change in what it calls from another file,
+    touch it too.
+    """
+    return cast("Function", njit(cache=True, nogil=True, error_model="numpy")(function))
+
+
+def inlined(function: Function) -> Function:
+    """Compile into the callers, where a call would cost more than what it does."""
+    return cast("Function", njit(cache=True, nogil=True, error_model="numpy", forceinline=True)(function))
