@@ -152,7 +152,8 @@ class Measurement:
     per_record : ndarray of shape (m,), float64, or None
         Contribution of each masked record; confidential, never in the public record.
     interval : tuple of two floats, or None
-        Uncertainty of `value`.
+        95 percent interval of `value`; the measure's docstring says what else it could have been. None for a figure of
+        these two files and nothing beyond.
     notes : tuple of str
     """
 

@@ -208,15 +208,19 @@ def _from_here(path: Path) -> Path:
 
 
 def print_measures(measures: Mapping[str, Mapping[str, Any]]) -> None:
-    """Print measures: value with its unit, which direction is better, and the threshold if there is one."""
+    """Print measures: value with its unit, its interval, which direction is better, and the threshold if there is one.
+
+    Of a measure without a value the first note says why.
+    """
     out = console()
-    table = table_of("measure", "value", "", "threshold", "parts")
+    some = any(measure.get("interval") for measure in measures.values())
+    table = table_of("measure", "value (95 %)" if some else "value", "", "threshold", "parts")
     table.columns[1].justify = "right"
     for label, measure in measures.items():
         name = label if not measure.get("kind") or measure["kind"] == label else f"{label} ({measure['kind']})"
         table.add_row(
             Text(name, style="bold red" if measure.get("met") is False else ""),
-            with_unit(measure["value"], measure["unit"]),
+            with_unit(measure["value"], measure["unit"]) + _interval(measure),
             DIRECTION.get(measure["direction"], measure["direction"]),
             _threshold(measure),
             _parts(measure.get("parts", {})),
@@ -228,6 +232,13 @@ def print_measures(measures: Mapping[str, Mapping[str, Any]]) -> None:
         if measure["value"] is None:
             for note in measure.get("notes", [])[:1]:
                 item(out, f"{label}: ", note)
+
+
+def _interval(measure: Mapping[str, Any]) -> str:
+    if not measure.get("interval"):
+        return ""
+    low, high = measure["interval"]
+    return f"\n({figure(low)} to {figure(high)})"
 
 
 def _threshold(measure: Mapping[str, Any]) -> str:

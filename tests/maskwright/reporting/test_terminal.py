@@ -174,6 +174,21 @@ def test_measures_show_value_unit_and_direction(
     assert "threshold" not in text
 
 
+def test_measures_show_their_interval_and_why_they_have_no_value(capsys: pytest.CaptureFixture[str]) -> None:
+    plain = {"unit": "percent", "direction": "lower", "kind": "risk", "parts": {}, "per_variable": {}, "notes": []}
+    print_measures({
+        "risk": plain | {"value": 7.5, "interval": [5.25, 9.75]},
+        "other": plain | {"value": None, "interval": None, "notes": ["not computed: needs pairs", "and more"]},
+    })  # fmt: skip
+    text = capsys.readouterr().out
+    assert "value (95 %)" in text
+    assert "(5.25 to 9.75)" in text
+    assert "other: not computed: needs pairs" in text
+    assert "and more" not in text
+    print_measures({"risk": plain | {"value": 7.5, "interval": None}})
+    assert "95 %" not in capsys.readouterr().out
+
+
 def test_plugins_are_sorted_and_a_broken_one_shows_its_error(capsys: pytest.CaptureFixture[str]) -> None:
     fine = {"name": "noise", "kind": "method", "distribution": "maskwright", "version": "0.1.0", "status": "ok"}
     broken = copy.copy(fine) | {"name": "mine", "status": "broken", "error": "no module named thing"}

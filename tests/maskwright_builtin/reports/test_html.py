@@ -109,6 +109,12 @@ def test_every_text_of_the_record_is_escaped(record: Record, tmp_path: Path) -> 
     assert attack in root.xpath("string(//table//th[@scope='row'])")
 
 
+def test_an_interval_is_shown_with_its_level_and_where_it_is_explained(record: Record, tmp_path: Path) -> None:
+    record["measures"]["pil"] |= {"interval": [5.25, 9.75], "measure": "pil"}
+    text = text_of(write(record, tmp_path))
+    assert "95 % interval: 5.25 to 9.75 percent; what it is of, maskwright explain pil says" in text
+
+
 def test_a_refused_run_is_marked_with_words_not_only_colour(record: Record, tmp_path: Path) -> None:
     record["ok"] = False
     record["edits"][2]["violations"] = 7

@@ -30,6 +30,8 @@ def k_anonymity(
     counts, so continuous keys that are not clustered give 1. A missing cell is a value of its own. Weights are not
     used. Where record clusters (households) are declared, the size of a class is the number of households in it.
 
+    There is no interval: it is a count of the file that is released, and nothing in it is estimated.
+
     Returns
     -------
     Measurement

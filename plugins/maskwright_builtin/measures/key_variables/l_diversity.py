@@ -44,6 +44,8 @@ def l_diversity(
     nothing. Weights are not used. Where record clusters (households) are declared, a household counts once for each
     value it has.
 
+    There is no interval: it is a count of the file that is released, and nothing in it is estimated.
+
     Returns
     -------
     Measurement

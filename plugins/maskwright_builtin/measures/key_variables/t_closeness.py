@@ -33,6 +33,8 @@ def t_closeness(
     nothing. Weights are not used. Where record clusters (households) are declared, a household counts once for each
     value it has in a class.
 
+    There is no interval: it is a distance within the file that is released, and nothing in it is estimated.
+
     Returns
     -------
     Measurement

@@ -29,6 +29,9 @@ def uniqueness(
     clusters (households) are declared, f is the number of households in the class, and its weight that of their first
     records.
 
+    There is no interval: the value is a count of the file that is released, in which nothing is estimated. What
+    sampling leaves open, whether someone unique in the file is so in the population, is in the parts.
+
     Returns
     -------
     Measurement

@@ -20,6 +20,14 @@ if TYPE_CHECKING:
     from maskwright import Progress
 
 
+Household = Literal["any", "all"]
+
+HOUSEHOLD_DESCRIPTION = (
+    "Where record clusters (households) are declared, a household counts as linked when 'any' of its records is, or "
+    "only when 'all' are; chances of its records are multiplied as independent ones."
+)
+
+
 class LinkageParams(KnownVariablesParams, extra="forbid", frozen=True):
     """What the intruder knows and how records are linked."""
 
@@ -39,6 +47,7 @@ class LinkageParams(KnownVariablesParams, extra="forbid", frozen=True):
         "second-nearest linkage.",
     )
     pairing: Pairing = Field("identity", description=PAIRING_DESCRIPTION)
+    household: Household = Field("any", description=HOUSEHOLD_DESCRIPTION)
 
     @model_validator(mode="after")
     def _ties_shared_beyond_the_nearest(self) -> LinkageParams:
@@ -127,14 +136,22 @@ def relatives(
         yield chosen, order[begin[chosen] + step]
 
 
-def share_reached(chance: NDArray[np.float64], families: NDArray[np.int64] | None) -> float:
-    """Percent of records, or of the households that `families` declares, that are reached.
+def reached(
+    chance: NDArray[np.float64], families: NDArray[np.int64] | None, household: Household = "any"
+) -> NDArray[np.float64]:
+    """Chance that each record is reached, or each of the households that `families` declares; shape (u,).
 
-    A household is reached when any of its records is, their chances taken as independent.
+    Parameters
+    ----------
+    chance : ndarray of shape (m,), float64
+        Of each masked record.
+    families : ndarray of shape (m,), int64, or None
+    household : {"any", "all"}
+        Whether any of its records must be reached, or all; their chances are taken as independent.
     """
     if families is None:
-        return 100.0 * float(chance.mean())
-    _, household = np.unique(families, return_inverse=True)
-    missed = np.ones(int(household.max()) + 1)
-    np.multiply.at(missed, household, 1.0 - chance)
-    return 100.0 * float(1.0 - missed.mean())
+        return chance
+    present, unit = np.unique(families, return_inverse=True)
+    product = np.ones(present.size)
+    np.multiply.at(product, unit, chance if household == "all" else 1.0 - chance)
+    return product if household == "all" else 1.0 - product

@@ -9,9 +9,10 @@ import numpy as np
 from maskwright import Comparison, Measurement
 from maskwright_builtin.measures.pairing import households_of, listed
 from maskwright_builtin.measures.record_linkage.known_variables import added_by_variable, parts_of, scenarios_of
-from maskwright_builtin.measures.record_linkage.linkage import LinkageParams, chance_of_link, share_reached
+from maskwright_builtin.measures.record_linkage.linkage import LinkageParams, chance_of_link, reached
 from maskwright_builtin.measures.record_linkage.nearest_pairing import pairs_of
 from maskwright_builtin.measures.standardising import MISSING_RULE, comparable_values
+from maskwright_builtin.measures.uncertainty import interval_of_mean
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -65,6 +66,7 @@ def measure_linkage(
     family = np.arange(len(values.original)) if comparison.clusters is None else comparison.clusters
     percents: list[float] = []
     per_record = np.zeros(len(origin))
+    units = 0.0 * reached(per_record, households)
     for done, scenario in enumerate(scenarios):
 
         def progress(share: float, done: int = done) -> None:
@@ -73,12 +75,15 @@ def measure_linkage(
         columns = [used.index(j) for j in scenario.columns]
         files = values.original[:, columns], values.masked[:, columns], values.weight[columns]
         chance = chance_of_link(*(space or _as_they_are)(*files), origin, family, params, progress)
-        percents.append(share_reached(chance, households))
+        linked = reached(chance, households, params.household)
+        percents.append(100.0 * float(linked.mean()))
+        units += linked / len(scenarios)
         per_record += 100.0 * chance / len(scenarios)
     return Measurement(
         float(np.mean(percents)),
         parts=parts_of(scenarios, percents),
         per_variable=added_by_variable(scenarios, percents, comparison.variables),
         per_record=per_record,
+        interval=interval_of_mean(units),
         notes=tuple(notes),
     )

@@ -41,9 +41,9 @@ def mahalanobis_record_linkage(
     each other exactly, S^-1 is the inverse on the directions in which records differ; a direction in which true pairs
     do not differ at all, but other records do, gets the largest weight that rounding allows.
 
-    Scenarios, direction, ties, `nearest`, households, weights, missing cells (at the original's mean) and variables
-    that are constant in the original are as in distance_record_linkage. Equal rows tie exactly; different rows at
-    equal distances may not, for the coordinates are computed in binary64.
+    Scenarios, direction, ties, `nearest`, households, interval, weights, missing cells (at the original's mean) and
+    variables that are constant in the original are as in distance_record_linkage. Equal rows tie exactly; different
+    rows at equal distances may not, for the coordinates are computed in binary64.
 
     Returns
     -------
