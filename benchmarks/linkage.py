@@ -1,13 +1,15 @@
 """Time of the disclosure risks, beside SciPy's k-d tree and the package recordlinkage, in one run.
 
     python benchmarks/linkage.py [--records 100000] [--large 1000000] [--variables 10] [--without-peers]
+    python benchmarks/linkage.py --only ties [--large 0]
 
 Prints the machine; record linkage on all variables and in the seven cumulative scenarios, on noise N(0, 0.3), clusters
-of ten (MDAV) and whole numbers with many ties; SciPy's cKDTree on the same standardised data; probabilistic linkage and
-its pattern counts, beside recordlinkage (all pairs, exact comparison of the same cells, its EM) at a size that it can
-hold; Mahalanobis linkage, interval disclosure and the order-statistics attack. CPU s are of the whole process, all
-threads, after a warm-up that compiles; wall s depend on who else uses the machine. Peak memory is of the process so
-far. Input is generated (seed 20261121); `--large 0` leaves the large file out.
+of ten (MDAV), whole numbers with many ties, and mostly zeros, with growth from a quarter of the records; SciPy's
+cKDTree on the same standardised data; probabilistic linkage and its pattern counts, beside recordlinkage (all pairs,
+exact comparison of the same cells, its EM) at a size that it can hold; Mahalanobis linkage, interval disclosure and the
+order-statistics attack. CPU s are of the whole process, all threads, after a warm-up that compiles; wall s depend on
+who else uses the machine. Peak memory is of the process so far. Input is generated (seed 20261121); `--large 0` leaves
+the large file out.
 """
 
 from __future__ import annotations
@@ -150,13 +152,44 @@ def linkage(n, p, *, peers):
     if peers:
         other = scipy_seconds(original, masked)
         print(f"  SciPy cKDTree: CPU {other:.2f} s, {other / cpu:.1f} times as long")
-    kinds = {"noise 0.3": lambda: masked, "MDAV, k = 10": lambda: clusters_of_ten(original)}
-    kinds["whole numbers, ties"] = lambda: np.rint(3 * masked)
-    for kind, make in kinds.items():
-        origin = np.rint(3 * original) if kind.startswith("whole") else original
-        cpu, wall, found = measured(DISTANCE_RECORD_LINKAGE, compare(origin, make()))
+
+
+def scenarios(n, p, kinds):
+    """The seven cumulative scenarios on files of several kinds, with growth from a quarter of the records."""
+    for kind in kinds:
+        seconds = []
+        for size in (n // 4, n):
+            original, masked = KINDS[kind](size, p)
+            cpu, wall, found = measured(DISTANCE_RECORD_LINKAGE, compare(original, masked))
+            seconds.append(cpu)
         parts = " ".join(f"{value:.3f}" for value in found.parts.values())
-        print(f"seven cumulative scenarios, {kind}: CPU {cpu:.2f} s, wall {wall:.2f} s, linked {parts}, {memory()}")
+        print(f"seven cumulative scenarios, {kind}: CPU {cpu:.2f} s, wall {wall:.2f} s, linked {parts}, {memory()}, "
+              f"{growth(cpu, seconds[0], n / (n // 4))}", flush=True)  # fmt: skip
+
+
+def noisy(n, p):
+    original = file(n, p)
+    return original, noise(original)
+
+
+def clustered(n, p):
+    original = file(n, p)
+    return original, clusters_of_ten(original)
+
+
+def whole_numbers(n, p):
+    """Some 25 different values a variable: many records tie exactly."""
+    return tuple(np.rint(3 * values) for values in noisy(n, p))
+
+
+def mostly_zeros(n, p):
+    """Whole numbers of which 70 in 100 are zero, the others moved by at most 3."""
+    rng = np.random.default_rng(SEED)
+    original = np.where(rng.random((n, p)) < 0.7, 0.0, rng.geometric(0.05, (n, p)))
+    return original, np.where(original > 0, np.maximum(original + rng.integers(-3, 4, (n, p)), 0.0), 0.0)
+
+
+KINDS = {"noise": noisy, "mdav": clustered, "ties": whole_numbers, "zeros": mostly_zeros}
 
 
 def probabilistic(n, p):
@@ -209,6 +242,7 @@ def main():
     parser.add_argument("--large", type=int, default=1_000_000)
     parser.add_argument("--variables", type=int, default=10)
     parser.add_argument("--without-peers", action="store_true")
+    parser.add_argument("--only", choices=KINDS, help="only the seven cumulative scenarios on files of this kind")
     options = parser.parse_args()
     print(f"{platform.machine()}, {os.cpu_count()} processors, load {os.getloadavg()[0]:.1f}")
     warm = file(200, 3)
@@ -216,15 +250,16 @@ def main():
         measured(measure, compare(warm, mask))
     clusters_of_ten(warm)
     peers = not options.without_peers
-    print(f"-- {options.records} records")
-    linkage(options.records, options.variables, peers=peers)
-    probabilistic(options.records, KNOWN)
-    others(options.records, options.variables)
-    if options.large:
-        print(f"-- {options.large} records", flush=True)
-        linkage(options.large, options.variables, peers=False)
-        others(options.large, options.variables)
-    if peers:
+    for records in filter(None, (options.records, options.large)):
+        print(f"-- {records} records", flush=True)
+        if options.only is None:
+            linkage(records, options.variables, peers=peers and records == options.records)
+        scenarios(records, options.variables, [options.only] if options.only else KINDS)
+        if options.only is None:
+            if records == options.records:
+                probabilistic(records, KNOWN)
+            others(records, options.variables)
+    if peers and options.only is None:
         probabilistic_peer(KNOWN)
     print(f"load at the end {os.getloadavg()[0]:.1f}")
 
