@@ -5,9 +5,16 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TypeVar, cast
 
+import numpy as np
 from numba import njit
 
 Function = TypeVar("Function", bound=Callable[..., object])
+
+ZERO = cast("int", np.int64(0))
+"""Where a number that changes starts from, if a function gets it: given a literal, the function is compiled twice, once
+for this number alone."""
+NONE = cast("int", np.int64(-1))
+"""Likewise for the number of a record, place or leaf not found yet."""
 
 
 def compiled(function: Function) -> Function:

@@ -7,13 +7,18 @@ of a few dozen coordinates takes a handful of steps.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
 
 import numpy as np
 from numba import njit
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
+
+# Where a number that changes starts from, if a function gets it: given a literal, Numba compiles the function twice,
+# once for this number alone.
+_ZERO = cast("int", np.int64(0))
+_NONE = cast("int", np.int64(-1))
 
 SOLVED = 0
 INFEASIBLE = 1
@@ -103,7 +108,7 @@ def _project_one(point, equal, equal_bound, own, own_bound, below, below_bound, 
     shared = equal.shape[0]
     fixed = shared + own.shape[0]
     limits = below.shape[0]
-    active = 0
+    active = _ZERO
     for number in range(fixed):
         normal = equal[number] if number < shared else own[number - shared]
         bound = equal_bound[number] if number < shared else own_bound[number - shared]
@@ -167,7 +172,7 @@ def _project_one(point, equal, equal_bound, own, own_bound, below, below_bound, 
                         inner -= basis[row, column] * below[worst, column]
                     triangle[row, active] = inner
             _multipliers(triangle, active, step)
-            dual_step, leaving = np.inf, -1
+            dual_step, leaving = np.inf, _NONE
             for row in range(active):
                 if chosen[row] >= 0 and step[row] > 1e-14:
                     ratio = dual[row] / step[row]

@@ -23,7 +23,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from maskwright_builtin.compilation import compiled, inlined
+from maskwright_builtin.compilation import NONE, ZERO, compiled, inlined
 from maskwright_builtin.partitions.mdav_leaves import LEAF, Leaves, Single
 from maskwright_builtin.partitions.mdav_nearest import comes_before, keep_nearest
 
@@ -286,7 +286,7 @@ def find_nearest(standardised: NDArray[np.float64], row: int, leaves: Leaves, wo
     # The record's own leaf first; the others when its records have set a threshold.
     candidates[0] = leaves.slots[row] // LEAF
     home = candidates[0]
-    waiting, turn, size, seen = 1, 0, 0, 0
+    waiting, turn, size, seen = ZERO + 1, ZERO, ZERO, 0
     while turn < waiting:
         leaf = home if seen == 0 else next_leaf(bounds, candidates, turn, waiting)
         turn += 1
@@ -300,7 +300,7 @@ def find_nearest(standardised: NDArray[np.float64], row: int, leaves: Leaves, wo
                 threshold = nearest_threshold(heap[0], scale, p)
         if leaf == home:
             waiting = gather(bounds, candidates, counts, threshold, home)
-            turn = 0
+            turn = ZERO
         seen += 1
     return seen
 
@@ -360,8 +360,8 @@ def find_farthest(
     slack = farthest_slack(p)
     threshold = np.float32(UNBOUNDED)
     home = most_promising(bounds, counts)
-    best, best_row = -1.0, -1
-    waiting, turn, seen = 1, 0, 0
+    best, best_row = -1.0, NONE
+    waiting, turn, seen = ZERO + 1, ZERO, 0
     while turn < waiting:
         leaf = home if seen == 0 else next_leaf(bounds, candidates, turn, waiting)
         turn += 1
@@ -377,6 +377,6 @@ def find_farthest(
             threshold = slack - farthest_threshold(best, scale, p)
         if leaf == home:
             waiting = gather(bounds, candidates, counts, threshold, home)
-            turn = 0
+            turn = ZERO
         seen += 1
     return best_row, best, seen

@@ -8,7 +8,9 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING
 
-from maskwright_builtin.compilation import compiled, inlined
+import numpy as np
+
+from maskwright_builtin.compilation import NONE, compiled, inlined
 from maskwright_builtin.partitions.refine_groups import (
     ERROR,
     FREE,
@@ -30,7 +32,6 @@ from maskwright_builtin.partitions.refine_groups import (
 )
 
 if TYPE_CHECKING:
-    import numpy as np
     from numpy.typing import NDArray
 
 NOTHING, LEAVE, FETCH, SWAP = 0, 1, 2, 3
@@ -82,10 +83,12 @@ def best_exchange(
         scratch[j] = difference
         squares += difference * difference
     leaving = squares * size / (size - 1.0)
-    kind, partner_group, partner = NOTHING, -1, -1
+    kind = NOTHING
+    partner_group: Index = NONE
+    partner: Index = NONE
     best = 0.0
     for neighbour in range(near.shape[1]):
-        there = of[near[record, neighbour]]
+        there: Index = np.int64(of[near[record, neighbour]])
         head = heads[there]
         if there == here or head[p + SEEN] == visit:
             continue
@@ -152,7 +155,7 @@ def carry_out(
 ) -> None:
     """Do what was found, unless the sum of squares, computed anew, does not fall: every descent ends."""
     of, slots, members, sizes = state.of, state.slots, state.members, state.sizes
-    here = of[record]
+    here: Index = np.int64(of[record])
     before = state.errors[here] + state.errors[there]
     mover = partner if kind == FETCH else record
     source = there if kind == FETCH else here
@@ -163,19 +166,20 @@ def carry_out(
     else:
         take_out(mover, of, slots, members, sizes)
         put_in(mover, target, of, slots, members, sizes)
-    weigh(points, here, state)
-    weigh(points, there, state)
+    # One call in a loop is compiled in once.
+    for turn in range(2):
+        weigh(points, here if turn == 0 else there, state)
     if state.errors[here] + state.errors[there] < before:
-        enqueue_members(here, state)
-        enqueue_members(there, state)
+        for turn in range(2):
+            enqueue_members(here if turn == 0 else there, state)
         return
     if kind == SWAP:
         exchange(record, partner, of, slots, members)
     else:
         sizes[target] -= 1
         put_back(mover, source, slot, of, slots, members, sizes)
-    weigh(points, here, state)
-    weigh(points, there, state)
+    for turn in range(2):
+        weigh(points, here if turn == 0 else there, state)
 
 
 @compiled
@@ -226,7 +230,7 @@ def descend(
         kind, there, slot = best_exchange(points, near, record, visit, scratch, k, of, heads, offsets)
         if kind == NOTHING:
             continue
-        if kick >= 0 and not (save(of[record], kick, state) and save(there, kick, state)):
+        if kick >= 0 and not (save(np.int64(of[record]), kick, state) and save(there, kick, state)):
             continue
         partner = state.members[there, slot] if slot >= 0 else record
         carry_out(points, kind, record, there, partner, state)

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from maskwright_builtin.compilation import compiled, inlined
+from maskwright_builtin.compilation import NONE, ZERO, compiled, inlined
 from maskwright_builtin.partitions.refine_groups import (
     FREE,
     TOUCHED,
@@ -33,7 +33,7 @@ LARGEST_POOL = 5
 NUMBERS = 64
 """Random numbers of one kick: 2 + 36 for the groups to dissolve, 2 for how many to make, 18 for their seeds, 1."""
 
-ENDLESS = 1 << 62
+ENDLESS = ZERO + (1 << 62)
 
 
 class Pool(NamedTuple):
@@ -167,9 +167,10 @@ def recreate(
     room = 2 * k - 1
     for i in range(done, m):
         row = records[i]
-        nearest, home = np.inf, -1
+        nearest = np.inf
+        home: Index = NONE
         for other in range(i):
-            group = state.of[records[other]]
+            group = np.int64(state.of[records[other]])
             if state.sizes[group] < room:
                 distance = 0.0
                 for j in range(p):
@@ -187,7 +188,7 @@ def recreate(
 @inlined
 def ruin(count: int, kick: int, k: int, numbers: NDArray[np.float64], pool: Pool, state: Groups) -> tuple[int, int]:
     """Dissolve the listed groups, and list the numbers of those to be made; return members and new groups."""
-    m = 0
+    m = ZERO
     for i in range(count):
         group = pool.groups[i]
         save(group, kick, state)
