@@ -61,6 +61,8 @@ def _edit_arguments(edits: argparse.ArgumentParser) -> None:
                        help="print rules that hold in --data and do not follow from FILE")  # fmt: skip
     edits.add_argument("--share", type=float, default=1.0, metavar="S",
                        help="--suggest: also what holds in this share of the records (1)")  # fmt: skip
+    edits.add_argument("--show-values", action="store_true",
+                       help="--suggest: exact bounds of ranges, which are values of records: confidential")  # fmt: skip
     edits.add_argument("--to", choices=("yaml", "schematron"), help="print the rules in this language instead")
     edits.add_argument("--from", dest="language", metavar="LANGUAGE",
                        help="their language: yaml, schematron, validate, banff; else the endings tell")  # fmt: skip
@@ -140,7 +142,7 @@ def _suggest(chosen: argparse.Namespace) -> int:
         raise InputError("--suggest finds rules in a data file: name it with --data, and leave --to out")
     found = suggest_for_file(
         chosen.data, chosen.files, share=chosen.share, record=chosen.record, language=chosen.language,
-        reporter=reporter(quiet=chosen.json),
+        reporter=reporter(quiet=chosen.json), show_values=chosen.show_values,
     )  # fmt: skip
     if chosen.json:
         print_json(found.to_json())

@@ -19,7 +19,14 @@ if TYPE_CHECKING:
 
 
 def suggest_for_file(
-    data: Path, files: Sequence[Path], *, share: float, record: str | None, language: str | None, reporter: Reporter
+    data: Path,
+    files: Sequence[Path],
+    *,
+    share: float,
+    record: str | None,
+    language: str | None,
+    reporter: Reporter,
+    show_values: bool = False,
 ) -> Suggestions:
     """Rules that hold in a data file and do not follow from those in the rule files.
 
@@ -32,7 +39,7 @@ def suggest_for_file(
     with stage(reporter, f"Reading {data.name}"):
         dataset = load_file(data, record)
     with stage(reporter, "Searching for rules") as progress:
-        return suggest(dataset, written_out(rules, dataset.names), share, progress)
+        return suggest(dataset, written_out(rules, dataset.names), share, progress, show_values=show_values)
 
 
 def localize_file(

@@ -60,11 +60,14 @@ class Suggestions:
     found : tuple of Suggestion
     notes : tuple of str
         What was not searched, and why.
+    shows_values : bool
+        Whether bounds of ranges are values of records.
     """
 
     records: int
     found: tuple[Suggestion, ...] = ()
     notes: tuple[str, ...] = field(default=())
+    shows_values: bool = False
 
     def to_json(self) -> dict[str, Any]:
         """Plain data."""

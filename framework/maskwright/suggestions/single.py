@@ -54,11 +54,11 @@ def orderings(data: Dataset, share: float) -> tuple[list[Candidate], int]:
     return found, apart
 
 
-def ranges(data: Dataset) -> Iterator[Candidate]:
+def ranges(data: Dataset, *, exact: bool = False) -> Iterator[Candidate]:
     """Ranges, sets and constants of single variables.
 
-    Bounds are rounded outwards to two digits, so that they are not a record's value; values of a set occur in at least
-    three records each.
+    Values of a set occur in at least three records each. Bounds are rounded outwards to two digits, or further where
+    that would be a record's value; with `exact` they are the smallest and the largest value.
     """
     for column in data:
         if column.variable.role == "identifier" or column.missing.all() or not nameable(column.name):
@@ -69,9 +69,9 @@ def ranges(data: Dataset) -> Iterator[Candidate]:
         if few:
             yield _listed(column, values)
         elif column.variable.is_numeric:
-            low, high = _outwards(float(values[0]), -1), _outwards(float(values[-1]), 1)
-            if values[0] >= 0:
-                low = Fraction(0)
+            low, high = (Fraction(str(float(value))) for value in (values[0], values[-1]))
+            if not exact:
+                low, high = Fraction(0) if low >= 0 else -_beyond(-low), _beyond(high) if high > 0 else -_within(-high)
             yield Candidate("range", f"{name_text(column.name)} in [{number(low)}, {number(high)}]")
 
 
@@ -85,10 +85,33 @@ def _listed(column: Column, values: np.ndarray[tuple[int], np.dtype[np.float64]]
     return Candidate("set", f"{name_text(column.name)} in {{{', '.join(shown)}}}")
 
 
-def _outwards(value: float, direction: int) -> Fraction:
-    """The number with two significant digits at or beyond `value`."""
+def _beyond(value: Fraction) -> Fraction:
+    """Number above a positive one, with two significant digits, else with one, else 1, 2, 5 or 10 times ten's power.
+
+    Only a number like 50 itself may stay: nobody can tell it from one that was rounded.
+    """
+    power = _power(value)
+    for step in (power / 10, power):
+        rounded = math.ceil(value / step) * step
+        if rounded > value:
+            return rounded
+    return next(step * power for step in (1, 2, 5, 10) if step * power >= value)
+
+
+def _within(value: Fraction) -> Fraction:
+    """The same below: a largest value that is negative is rounded towards 0."""
     if value == 0:
-        return Fraction(0)
-    step = Fraction(10) ** (math.floor(math.log10(abs(value))) - 1)
-    units = Fraction(str(value)) / step
-    return (math.ceil(units) if direction > 0 else math.floor(units)) * step
+        return value
+    power = _power(value)
+    for step in (power / 10, power):
+        rounded = math.floor(value / step) * step
+        if rounded < value:
+            return rounded
+    return next(step * power for step in (5, 2, 1) if step * power <= value)
+
+
+def _power(value: Fraction) -> Fraction:
+    """The power of ten at or below a positive number."""
+    power = Fraction(10) ** math.floor(math.log10(value))
+    # The logarithm may be rounded to the wrong side.
+    return power * 10 if power * 10 <= value else power / 10 if power > value else power

@@ -31,13 +31,18 @@ TITLES = {
     "constant": "constants",
     "proportion": "one variable computed from another, and rounded",
     "ordering": "orderings",
-    "range": "ranges, rounded outwards",
+    "range": "ranges",
     "set": "listed values",
 }
 
 
 def suggest(
-    data: Dataset, stated: EditSet | None = None, share: float = 1.0, progress: Progress = silent
+    data: Dataset,
+    stated: EditSet | None = None,
+    share: float = 1.0,
+    progress: Progress = silent,
+    *,
+    show_values: bool = False,
 ) -> Suggestions:
     """Search a file for rules.
 
@@ -53,6 +58,9 @@ def suggest(
     share : float, default 1
         Suggest what holds in at least this share of the records in which no cell it reads is missing.
     progress : callable, optional
+    show_values : bool, default False
+        Give the smallest and largest value as bounds of ranges, instead of numbers rounded outwards. They are values
+        of records: for the office only.
 
     Returns
     -------
@@ -67,7 +75,7 @@ def suggest(
         raise InputError(f"the share of records must be above 0 and at most 1, not {share:g}")
     if len(data) == 0:
         raise InputError("there are no records to find rules in")
-    notes: list[str] = []
+    notes: list[str] = ["bounds of ranges are values of records: confidential"] if show_values else []
     names = exact_names(data)
     rough = [name for name in numeric_names(data) if data[name].variable.decimals is None]
     if rough:
@@ -82,7 +90,7 @@ def suggest(
     ordered, apart = orderings(data, share)
     if apart:
         notes.append(f"{apart} ordering(s) of variables whose ranges do not overlap are left out")
-    candidates += [*ordered, *ranges(data)]
+    candidates += [*ordered, *ranges(data, exact=show_values)]
     progress(0.6)
     found = _verified(data, candidates, share)
     if stated is not None and len(stated):
@@ -91,7 +99,7 @@ def suggest(
         if known:
             notes.append(f"{len(known)} rule(s) that follow from the rules given are left out")
     progress(1.0)
-    return Suggestions(len(data), tuple(found), tuple(notes))
+    return Suggestions(len(data), tuple(found), tuple(notes), show_values)
 
 
 def _verified(data: Dataset, candidates: list[Candidate], share: float) -> list[Suggestion]:
@@ -144,7 +152,8 @@ def as_yaml(found: Suggestions, source: str) -> str:
     for kind, title in TITLES.items():
         chosen = [each for each in found.found if each.kind == kind]
         if chosen:
-            lines.append(f"  # {title}")
+            rounded = kind == "range" and not found.shows_values
+            lines.append(f"  # {title}{', rounded outwards' if rounded else ''}")
         for each in chosen:
             entry = yaml.safe_dump([each.rule], width=10**6, allow_unicode=True).strip()
             held = f"{each.records} of {each.of} records"

@@ -13,8 +13,10 @@ from hypothesis import strategies as st
 
 import maskwright as mw
 from maskwright.cli import main
+from maskwright.data.declaration import VariableDeclaration
+from maskwright.data.frames import dataset_from_frame
 from maskwright.suggestions.null_space import null_space, sparse
-from maskwright.suggestions.suggest import as_yaml
+from maskwright.suggestions.suggest import as_yaml, suggest
 
 
 def made_up(n=300):
@@ -45,7 +47,7 @@ def test_every_kind_is_found():
     assert "abs(tax - 0.0765 * wages) <= 0.5" in rules(frame, "proportion")
     assert {"wages <= `total income`", "tax <= wages"} <= set(rules(frame, "ordering"))
     assert {"size in {1, 2, 3, 4, 5}", "sex in {'F', 'M'}"} == set(rules(frame, "set"))
-    assert "hours in [0, 59]" in rules(frame, "range")
+    assert "hours in [0, 60]" in rules(frame, "range")
 
 
 def test_all_of_them_hold_and_can_be_pasted(tmp_path):
@@ -172,3 +174,37 @@ def test_commands(tmp_path, capsys):
     assert main(["localize", data, "--edits", str(tmp_path / "rules.yaml"), "--weight", "size=2"]) == 1
     assert "violate an edit" in capsys.readouterr().out
     assert main(["localize", data, "--edits", str(tmp_path / "rules.yaml"), "--weight", "size"]) == 2
+
+
+@settings(max_examples=200, deadline=None)
+@given(
+    low=st.integers(-10_000, 10_000), span=st.integers(20, 30_000), places=st.integers(0, 3),
+)  # fmt: skip
+def test_bounds_of_ranges_hold_and_are_no_values_of_records(low, span, places):
+    """Unless a value is 1, 2 or 5 times a power of ten: then nobody can tell."""
+    values = np.linspace(low, low + span, 50).round().astype(int) / 10**places
+    frame = pd.DataFrame({"x": values})
+    data = dataset_from_frame(frame, {"x": VariableDeclaration(decimals=places)})
+    (rule,) = [each.rule for each in suggest(data).found if each.kind == "range"]
+    bounds = [Fraction(bound) for bound in rule.removeprefix("x in [").removesuffix("]").split(", ")]
+    for bound, value in zip(bounds, (values.min(), values.max()), strict=True):
+        assert bound == 0 or bound != Fraction(str(value)) or str(abs(bound.numerator)).rstrip("0") in ("1", "2", "5")
+    assert bounds[0] <= Fraction(str(values.min()))
+    assert bounds[1] >= Fraction(str(values.max()))
+    (exact,) = [each.rule for each in suggest(data, show_values=True).found if each.kind == "range"]
+    assert [Fraction(bound) for bound in exact.removeprefix("x in [").removesuffix("]").split(", ")] == [
+        Fraction(str(values.min())), Fraction(str(values.max()))
+    ]  # fmt: skip
+
+
+def test_exact_bounds_only_when_asked_for_and_said_to_be_confidential(tmp_path, capsys):
+    pd.DataFrame({"x": range(3, 87)}).to_csv(tmp_path / "d.csv", index=False)
+    arguments = ["edits", "--data", str(tmp_path / "d.csv"), "--suggest"]
+    assert main(arguments) == 0
+    said = capsys.readouterr().out
+    assert "x in [0, 90]" in said
+    assert "86" not in said
+    assert main([*arguments, "--show-values"]) == 0
+    said = capsys.readouterr().out
+    assert "x in [3, 86]" in said
+    assert "bounds of ranges are values of records: confidential" in said
