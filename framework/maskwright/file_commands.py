@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from maskwright.command_options import check_options, params_of
@@ -266,26 +265,12 @@ def read_rule_files(
     for path in files:
         try:
             reader = find_edit_reader(language or path)
-            edits = _joined(edits, reader.read_with(path, params_of(reader.params, options or {}, reader.name)))
+            edits = edits.joined(reader.read_with(path, params_of(reader.params, options or {}, reader.name)))
         except InputError as error:
             problems.extend(error.problems)
     if problems:
         raise InputError(problems)
     return edits
-
-
-def _joined(edits: EditSet, more: EditSet) -> EditSet:
-    """Both sets; a name that is taken gets ``.2``, ``.3``, ..."""
-    taken = {edit.name for edit in edits}
-    renamed = []
-    for edit in more:
-        name, number = edit.name, 1
-        while name in taken:
-            number += 1
-            name = f"{edit.name}.{number}"
-        taken.add(name)
-        renamed.append(replace(edit, name=name))
-    return EditSet(edits.edits + tuple(renamed), edits.notes + more.notes)
 
 
 def _source(path: Path, record: str | None, options: Mapping[str, object] | None = None) -> tuple[Source, Any]:

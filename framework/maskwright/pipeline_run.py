@@ -15,7 +15,7 @@ from maskwright.execution.compiling import compilation_told
 from maskwright.execution.local import Execution, Observer
 from maskwright.masking import MaskingResult, mask
 from maskwright.measuring import Request, compute_measures, measurement_json
-from maskwright.pipeline.resolve import read_pipeline
+from maskwright.pipeline.described import described_by
 from maskwright.plugins.registry import plugins
 from maskwright.preparing import Clock, Prepared, load, prepare
 from maskwright.progress import Progress, Quiet, Reporter, stage
@@ -92,7 +92,7 @@ def run(
     """
     told = reporter or Quiet()
     clock = Clock()
-    prepared = prepare(read_pipeline(pipeline, overrides), told, clock)
+    prepared = prepare(described_by(pipeline, overrides), told, clock)
     described, original, edits, plan = prepared.pipeline, prepared.original, prepared.edits, prepared.plan
     for notice in prepared.notices:
         told.notice(notice)

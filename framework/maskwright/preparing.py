@@ -13,14 +13,13 @@ from maskwright.data.clusters import with_cluster_role, with_clusters
 from maskwright.data.inference import read_dataset
 from maskwright.data.variable import Variable
 from maskwright.edits.domain import Domain, domain_tuples
-from maskwright.edits.edit import Edit, EditSet
 from maskwright.edits.variable_ranges import refuse_ranges, written_out
-from maskwright.edits.yaml import parse_rules
 from maskwright.errors import EditViolation, InputError, Problem
 from maskwright.field_adjustment import with_errors_located
 from maskwright.notices import about_edits, about_publication, refuse_arithmetic_on_text
-from maskwright.pipeline.resolve import read_pipeline
-from maskwright.pipeline.resolved import Pipeline, RuleFile
+from maskwright.pipeline.described import described_by
+from maskwright.pipeline.edits_read import read_edits_of
+from maskwright.pipeline.names import further_problems, in_order, unknown_uses
 from maskwright.planning.dropped_edits import about_dropped, without_dropped
 from maskwright.planning.model import StepRequest
 from maskwright.planning.plan import Plan, make_plan
@@ -43,6 +42,8 @@ if TYPE_CHECKING:
     from maskwright.data.dataset import Dataset
     from maskwright.data.declaration import VariableDeclaration
     from maskwright.edits.check import Outcome
+    from maskwright.edits.edit import Edit, EditSet
+    from maskwright.pipeline.resolved import Pipeline
     from maskwright.plugins.source import Source
 
 
@@ -134,7 +135,7 @@ def plan_pipeline(
     declared.
     """
     told = reporter or Quiet()
-    described = read_pipeline(pipeline, overrides, check_data=with_data)
+    described = described_by(pipeline, overrides, check_data=with_data)
     if with_data:
         prepared = prepare(described, told)
         return prepared.plan.to_json() | {"notices": list(prepared.notices)}
@@ -225,19 +226,31 @@ def arrive(described: Pipeline, told: Reporter, clock: Clock | None = None) -> A
         Under ``on_input_violation: fail``.
     """
     timed = clock or Clock()
-    with timed("read"), stage(told, f"Reading {described.data.path.name}") as progress:
-        original = load(
-            described.data.path, described.data.source, described.data.params, described.data.variables, progress,
-            cluster=described.data.cluster,
-        )  # fmt: skip
+    try:
+        rules = read_rules(described)
+        with timed("read"), stage(told, f"Reading {described.data.path.name}") as progress:
+            original = load(
+                described.data.path, described.data.source, described.data.params, described.data.variables, progress,
+                cluster=described.data.cluster,
+            )  # fmt: skip
+    except InputError as error:
+        further = further_problems(described.data, described.edits, described.uses)
+        raise InputError(in_order([*error.problems, *further], described.file)) from error
     identifiers = [Variable(name, "nominal", "identifier") for name in identifiers_of(described.data.variables)]
     hidden = [variable.name for variable in identifiers]
-    stated = written_out(read_rules(described), [column.name for column in original], hidden)
-    stated += declared_bounds(original.variables)
-    refuse_identifiers(stated, hidden)
-    with timed("check"), stage(told, "Checking the original"):
-        domain = Domain.from_dataset(original, domain_tuples(stated))
-        arrival = check_dataset(original, stated, domain)
+    known = [*original.names, *hidden, *([] if described.data.cluster is None else [described.data.cluster])]
+    problems = unknown_uses(described.uses, known)
+    try:
+        stated = written_out(rules, [column.name for column in original], hidden)
+        stated += declared_bounds(original.variables)
+        refuse_identifiers(stated, hidden)
+        with timed("check"), stage(told, "Checking the original"):
+            domain = Domain.from_dataset(original, domain_tuples(stated))
+            arrival = check_dataset(original, stated, domain)
+    except InputError as error:
+        raise InputError(in_order([*problems, *error.problems], described.file)) from error
+    if problems:
+        raise InputError(in_order(problems, described.file))
     edits, notices = applicable(stated, arrival, original)
     with timed("analyse"), stage(told, "Analysing the edits"):
         about_rules = refuse_contradictions(edits, original.variables)
@@ -341,28 +354,16 @@ def load(
 
 
 def read_rules(described: Pipeline) -> EditSet:
-    """Edits of a pipeline: rules in the file and rule files, in order; every mistake at once."""
-    texts = [each for each in described.edits if not isinstance(each, RuleFile)]
-    positions = {id(each): position for position, each in enumerate(described.edits)}
-    problems: list[Problem] = []
-    read: dict[int, EditSet] = {}
-    for each in described.edits:
-        try:
-            if isinstance(each, RuleFile):
-                read[positions[id(each)]] = each.reader.read_with(each.path, each.params)
-        except InputError as error:
-            problems.extend(error.problems)
-    try:
-        own = parse_rules([each.rule for each in texts], lambda number: texts[number].place)
-        for each, edit in zip(texts, own, strict=True):
-            read[positions[id(each)]] = EditSet((edit,))
-    except InputError as error:
-        problems.extend(error.problems)
+    """Edits of a pipeline: rules in the file and rule files, in order.
+
+    Raises
+    ------
+    InputError
+        With every mistake in any of them.
+    """
+    edits, problems = read_edits_of(described.edits)
     if problems:
         raise InputError(problems)
-    edits = EditSet()
-    for position in sorted(read):
-        edits = edits + read[position]
     return edits
 
 

@@ -147,7 +147,9 @@ class Node:
         return replace(self, elements=elements)
 
 
-def load_yaml(text: str, name: str, error: type[InputError] = PipelineError) -> Node:
+def load_yaml(
+    text: str, name: str, error: type[InputError] = PipelineError, problems: list[Problem] | None = None
+) -> Node:
     """Read one YAML document.
 
     Parameters
@@ -158,6 +160,9 @@ def load_yaml(text: str, name: str, error: type[InputError] = PipelineError) -> 
         File name for error messages.
     error : type of InputError
         Family of the error raised.
+    problems : list of Problem, optional
+        Mistakes after which the rest of the file can still be understood (a key twice, a tag, a merge key, a number
+        that is too large) are added to it, and not raised.
 
     Returns
     -------
@@ -172,7 +177,13 @@ def load_yaml(text: str, name: str, error: type[InputError] = PipelineError) -> 
     """
     if len(text) > MAX_CHARACTERS:
         raise error(Problem(f"the file has more than {MAX_CHARACTERS:,} characters", Place(name)))
-    return _Composer(text.removeprefix("\ufeff"), name, error).document()
+    composer = _Composer(text.removeprefix("\ufeff"), name, error)
+    root = composer.document()
+    if problems is not None:
+        problems.extend(composer.found)
+    elif composer.found:
+        raise error(composer.found)
+    return root
 
 
 def scalar(text: str, place: Place | None = None) -> Node:
@@ -234,6 +245,7 @@ class _Composer:
         self.lines = text.splitlines()
         self.anchors: dict[str, Node | None] = {}
         self.nodes = 0
+        self.found: list[Problem] = []
 
     def document(self) -> Node:
         loader: Any = yaml.SafeLoader
@@ -248,9 +260,9 @@ class _Composer:
                         )
                     root = self.node(next(self.events), 0)
         except yaml.reader.ReaderError as problem:
-            raise self.unreadable(problem) from None
+            raise self.error([*self.found, *self.unreadable(problem).problems]) from None
         except yaml.MarkedYAMLError as problem:
-            raise self.syntax_error(problem) from None
+            raise self.error([*self.found, *self.syntax_error(problem).problems]) from None
         return root if root is not None else Node("scalar", self.place_at(1, 1))
 
     def node(self, event: Any, depth: int) -> Node:
@@ -262,7 +274,7 @@ class _Composer:
         if isinstance(event, yaml.AliasEvent):
             return self.alias(event)
         if getattr(event, "tag", None) is not None:
-            raise self.failure("tags ('!...') are not understood here", event.start_mark, QUOTE_IT)
+            self.found.append(Problem("tags ('!...') are not understood here", self.place(event.start_mark), QUOTE_IT))
         anchor = event.anchor
         if anchor is not None:
             self.anchors[anchor] = None
@@ -280,10 +292,13 @@ class _Composer:
         place = self.place(event.start_mark)
         if any("\ud800" <= character <= "\udfff" for character in event.value):
             raise self.error(Problem("half of a surrogate pair is no character", place, "Write the character itself."))
-        plain = event.style is None
-        return Node(
-            "scalar", place, _plain_value(event.value, place, self.error) if plain else event.value, event.value
-        )
+        value: Scalar = event.value
+        if event.style is None:
+            try:
+                value = _plain_value(event.value, place, self.error)
+            except InputError as error:
+                self.found.extend(error.problems)
+        return Node("scalar", place, value, event.value)
 
     def sequence(self, event: Any, depth: int) -> Node:
         elements = []
@@ -300,21 +315,28 @@ class _Composer:
             if isinstance(inner, yaml.MappingEndEvent):
                 break
             key = self.node(inner, depth + 1)
-            self.check_key(key, entries)
-            entries[key.raw] = (replace(key, value=key.raw), self.node(next(self.events), depth + 1))
+            usable = self.check_key(key, entries)
+            value = self.node(next(self.events), depth + 1)
+            if usable:
+                entries[key.raw] = (replace(key, value=key.raw), value)
         size = 1 + sum(1 + value.size for _, value in entries.values())
         return Node("mapping", self.place(event.start_mark), entries=tuple(entries.values()), size=size)
 
-    def check_key(self, key: Node, before: Mapping[str, tuple[Node, Node]]) -> None:
+    def check_key(self, key: Node, before: Mapping[str, tuple[Node, Node]]) -> bool:
+        """Whether the key can be used; if not, why not is noted."""
         if key.kind != "scalar" or (key.value is None and key.raw == ""):
             what = "nothing" if key.kind == "scalar" else key.description
-            raise self.error(Problem(f"a key must be a single text, and this one is {what}", key.place, QUOTE_IT))
-        if key.raw == "<<":
-            raise self.error(Problem("merge keys ('<<') are not understood; write the keys out", key.place))
-        if key.raw in before:
+            message, hint = f"a key must be a single text, and this one is {what}", QUOTE_IT
+        elif key.raw == "<<":
+            message, hint = "merge keys ('<<') are not understood; write the keys out", ""
+        elif key.raw in before:
             first = before[key.raw][0].place
             message = f"the key {_shortened(key.raw)!r} is already in line {first.line}, column {first.column}"
-            raise self.error(Problem(message, key.place, "Remove one of the two."))
+            hint = "Remove one of the two."
+        else:
+            return True
+        self.found.append(Problem(message, key.place, hint or None))
+        return False
 
     def alias(self, event: Any) -> Node:
         if event.anchor not in self.anchors:

@@ -81,12 +81,12 @@ def _of_data(chosen: argparse.Namespace) -> tuple[Dataset, EditSet, None]:
 
 def _of_pipeline(chosen: argparse.Namespace, told: Reporter) -> tuple[Dataset, EditSet, tuple[str, ...] | None]:
     """Data, edits, and the variables that the steps list; None when a step masks all."""
-    from maskwright.pipeline.resolve import read_pipeline
+    from maskwright.pipeline.described import described_by
     from maskwright.preparing import arrive
 
     if chosen.edits or chosen.record is not None:
         raise InputError("--edits and --record go with a data file; a pipeline file says them itself")
-    described = read_pipeline(chosen.data)
+    described = described_by(chosen.data)
     arrived = arrive(described, told)
     for notice in arrived.notices:
         told.notice(notice)

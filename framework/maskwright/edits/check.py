@@ -163,7 +163,7 @@ def evaluate(edit: Edit, columns: Columns, domain: Domain | None = None) -> Verd
     """
     if edit.ranged:
         (edit,) = written_out(EditSet((edit,)), columns.names)
-    problems = _unknown_variables([edit], columns.names)
+    problems = unknown_variables([edit], columns.names)
     if problems:
         raise EditError(problems)
     if edit.engine is not None:
@@ -273,7 +273,7 @@ class Checker:
             for tally, edit in zip(self._tallies, written_out(ranged, columns.names), strict=True):
                 tally.edit = edit
         active = [tally for tally in self._tallies if tally.fires]
-        problems = _unknown_variables([tally.edit for tally in active], columns.names)
+        problems = unknown_variables([tally.edit for tally in active], columns.names)
         if problems:
             raise EditError(problems)
         verdicts: list[Verdict] = []
@@ -358,8 +358,11 @@ def _applies(edit: Edit, columns: Columns, domain: Domain | None) -> int:
     return int(np.count_nonzero(evaluate_exact(edit.when, columns, domain).holds))
 
 
-def _unknown_variables(edits: Sequence[Edit], names: tuple[str, ...]) -> list[Problem]:
-    """One problem for each edit and name; what the variables are, where no name is near, is said only once."""
+def unknown_variables(edits: Sequence[Edit], names: Sequence[str]) -> list[Problem]:
+    """Problems of edits that read variables which are not there.
+
+    One for each edit and name; what the variables are, where no name is near, is said only once.
+    """
     problems: list[Problem] = []
     is_listed = False
     for edit in edits:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from typing import TYPE_CHECKING, Literal
 
@@ -284,6 +284,19 @@ class EditSet:
 
     def __add__(self, other: EditSet) -> EditSet:
         return EditSet(self.edits + other.edits, self.notes + other.notes)
+
+    def joined(self, other: EditSet) -> EditSet:
+        """Both sets; an edit of `other` whose name is taken gets ``.2``, ``.3``, ..."""
+        taken = {edit.name for edit in self.edits}
+        renamed = []
+        for edit in other:
+            name, number = edit.name, 1
+            while name in taken:
+                number += 1
+                name = f"{edit.name}.{number}"
+            taken.add(name)
+            renamed.append(edit if name == edit.name else replace(edit, name=name))
+        return EditSet((*self.edits, *renamed), (*self.notes, *other.notes))
 
     @property
     def variables(self) -> tuple[str, ...]:

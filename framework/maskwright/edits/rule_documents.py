@@ -13,15 +13,15 @@ if TYPE_CHECKING:
 MOST_BYTES = 4_000_000
 
 
-def load_rule_file(path: Path, place: Place | None = None) -> Node:
-    """Root of a YAML file of rules.
+def load_rule_file(path: Path, place: Place | None = None, problems: list[Problem] | None = None) -> Node:
+    """Root of a YAML file of rules; `problems` gets mistakes after which the rest can be understood.
 
     Raises
     ------
     EditError
         It cannot be read, is too large, is not UTF-8, or is no YAML.
     """
-    return load_yaml(rule_text_of(path, place), str(path), EditError)
+    return load_yaml(rule_text_of(path, place), str(path), EditError, problems)
 
 
 def rule_text_of(path: Path, place: Place | None = None) -> str:

@@ -41,10 +41,12 @@ def read_edits_yaml(path: str | Path) -> EditSet:
         With file, line and column of every mistake.
     """
     file = Path(path)
-    root = load_rule_file(file)
+    problems: list[Problem] = []
+    root = load_rule_file(file, problems=problems)
     if is_validate(root):
         return read_validate(file)
     reading = _Reading(file.parent.resolve())
+    reading.problems.extend(problems)
     items = reading.items(file, root, (), {})
     if not items and not reading.problems:
         reading.problems.append(

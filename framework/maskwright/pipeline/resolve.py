@@ -10,21 +10,44 @@ from maskwright.errors import EditError, PipelineError, Place, PluginError, Prob
 from maskwright.pipeline.file_model import DataSection, ExecutionSection, PipelineFile, SingleSettings
 from maskwright.pipeline.file_paths import existing_file, resolve_output
 from maskwright.pipeline.model_errors import read_model
+from maskwright.pipeline.names import in_order, variable_uses
 from maskwright.pipeline.overrides import Overrides, apply_overrides
-from maskwright.pipeline.resolved import DataSource, Output, Pipeline, RuleFile, RuleText
+from maskwright.pipeline.resolved import DataSource, Output, Pipeline, RuleFile, RuleText, VariableUse
 from maskwright.pipeline.steps import resolve_measures, resolve_steps, resolve_thresholds
 from maskwright.pipeline.subtrees import only, texts, without
 from maskwright.plugins.registry import Registry, find_source, plugins
 from maskwright.yaml_document import MAX_CHARACTERS, Node, load_yaml
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
 
     from pydantic import BaseModel
 
     from maskwright.plugins.source import Source
 
 _VARIABLE_TEXTS = ("categories", "missing")
+
+
+class UnfinishedPipelineError(PipelineError):
+    """A pipeline file is wrong; what was understood of it is kept, so that more mistakes can be looked for.
+
+    Attributes
+    ----------
+    data : DataSource or None
+        None where the data file cannot be opened or is not to be.
+    edits : tuple of RuleText or RuleFile
+    uses : tuple of VariableUse
+    """
+
+    def __init__(
+        self,
+        problems: Sequence[Problem],
+        data: DataSource | None,
+        edits: tuple[RuleText | RuleFile, ...],
+        uses: tuple[VariableUse, ...],
+    ) -> None:
+        super().__init__(problems)
+        self.data, self.edits, self.uses = data, edits, uses
 
 
 HELP = "`maskwright init` writes a pipeline to start from."
@@ -58,16 +81,19 @@ def read_pipeline(path: str | Path, overrides: Overrides = (), *, check_data: bo
             Problem(f"{file.name} is not a pipeline file: expected a name that ends in .yaml", hint=HELP)
         )
     text = text_of(file, "pipeline", HELP)
-    root = apply_overrides(load_yaml(text, str(path)), overrides)
+    problems: list[Problem] = []
+    root = apply_overrides(load_yaml(text, str(path), problems=problems), overrides)
     if not root.is_mapping:
         message = (
             "the file is empty" if root.is_scalar and root.value is None else f"expected keys, not {root.description}"
         )
-        raise PipelineError(Problem(message, root.place, HELP))
-    return resolve_pipeline(file.resolve(), text, root, check_data=check_data)
+        raise PipelineError([*problems, Problem(message, root.place, HELP)])
+    return resolve_pipeline(file.resolve(), text, root, check_data=check_data, problems=problems)
 
 
-def resolve_pipeline(path: Path, text: str, root: Node, *, check_data: bool = True) -> Pipeline:
+def resolve_pipeline(
+    path: Path, text: str, root: Node, *, check_data: bool = True, problems: Sequence[Problem] = ()
+) -> Pipeline:
     """Pipeline of a document that has been read, or put together of the parts of one.
 
     Parameters
@@ -80,13 +106,15 @@ def resolve_pipeline(path: Path, text: str, root: Node, *, check_data: bool = Tr
         A mapping.
     check_data : bool, default True
         Whether the data file must exist.
+    problems : sequence of Problem
+        Mistakes that reading found.
 
     Raises
     ------
     PipelineError
         As `read_pipeline`.
     """
-    return _Reading(path, text, root, check_data=check_data).pipeline()
+    return _Reading(path, text, root, problems, check_data=check_data).pipeline()
 
 
 def text_of(file: Path, what: str, hint: str) -> str:
@@ -122,16 +150,19 @@ def text_of(file: Path, what: str, hint: str) -> str:
 class _Reading:
     """One reading of a file: its sections are resolved apart from each other, so that each can tell its mistakes."""
 
-    def __init__(self, path: Path, text: str, root: Node, *, check_data: bool) -> None:
+    def __init__(self, path: Path, text: str, root: Node, problems: Sequence[Problem], *, check_data: bool) -> None:
         self.path, self.text, self.root, self.check_data = path, text, root, check_data
         self.folder = path.parent
         self.registry: Registry = plugins()
-        self.problems: list[Problem] = []
+        self.problems: list[Problem] = list(problems)
+        # The data file, also where something else in its section is wrong.
+        self.file: DataSource | None = None
 
     def pipeline(self) -> Pipeline:
         self.check_keys()
         data = self.data()
         edits = self.edits()
+        uses = variable_uses(self.root, self.registry)
         steps = resolve_steps(self.section("protect"), self.registry, self.problems) if "protect" in self.root else ()
         measures = resolve_measures(self.section("measure"), self.registry, self.problems)
         thresholds = resolve_thresholds(self.section("thresholds"), measures, self.problems)
@@ -153,7 +184,8 @@ class _Reading:
                 if each.per_record
             )
         if self.problems or data is None or execution is None or plain is None or output is None:
-            raise PipelineError(sorted(self.problems, key=_position))
+            problems = in_order(self.problems, self.root.place.file or "")
+            raise UnfinishedPipelineError(problems, self.file if self.check_data else None, edits, uses)
         return Pipeline(
             path=self.path,
             folder=self.folder,
@@ -168,6 +200,8 @@ class _Reading:
             output=output,
             seed=plain.seed,
             execution=execution,
+            uses=uses,
+            file=self.root.place.file or "",
         )
 
     def output(self, inputs: Mapping[str, Path], *, new_rules: bool) -> Output | None:
@@ -207,6 +241,8 @@ class _Reading:
                 self.problems.append(self.unknown_option(key, source.name))
         params = read_model(source.params, only(options, tuple(source.params.model_fields)), self.problems)
         path = existing_file(named, self.folder, "data", self.problems, must_exist=self.check_data)
+        if path is not None and params is not None:
+            self.file = DataSource(path, source, params)
         if len(self.problems) > before or declared is None or params is None or path is None:
             return None
         return DataSource(path, source, params, declared.variables, declared.cluster, named.place)
@@ -306,8 +342,3 @@ class _Reading:
             self.problems.extend(error.problems)
             return None
         return rule
-
-
-def _position(problem: Problem) -> tuple[bool, int, int]:
-    place = problem.place or Place()
-    return (place.line is None, place.line or 0, place.column or 0)

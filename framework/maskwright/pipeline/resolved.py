@@ -79,6 +79,15 @@ class RuleFile:
 
 
 @dataclass(frozen=True)
+class VariableUse:
+    """Name of a variable where the data section or a step gives it; `where` begins a message: ``step 1: ``."""
+
+    name: str
+    place: Place
+    where: str = ""
+
+
+@dataclass(frozen=True)
 class PartitionChoice:
     """Partition that a step asks for, with its own parameters."""
 
@@ -191,6 +200,10 @@ class Pipeline:
         None: draw one.
     execution : ExecutionSection
         `workers` and `block_size`.
+    uses : tuple of VariableUse
+        Names of variables in the data section and the steps.
+    file : str
+        The pipeline file as it was named, for messages.
     """
 
     path: Path
@@ -206,3 +219,5 @@ class Pipeline:
     output: Output
     seed: int | None
     execution: ExecutionSection
+    uses: tuple[VariableUse, ...] = ()
+    file: str = ""

@@ -1,0 +1,63 @@
+"""Rules of a pipeline, those in the file and those of rule files, as one set of edits."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+from maskwright.edits.edit import EditSet
+from maskwright.edits.yaml import parse_rules
+from maskwright.errors import InputError, Problem
+from maskwright.pipeline.resolved import RuleFile, RuleText
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+NUMBERED = re.compile(r"edit-\d+")
+"""Name of a rule that has none of its own."""
+
+
+def read_edits_of(rules: Sequence[RuleText | RuleFile]) -> tuple[EditSet, list[Problem]]:
+    """Edits, in order, and every mistake; what has a mistake is left out.
+
+    A rule of a file without a name of its own, ``edit-1``, is called ``edit-1.2`` where another is called so.
+
+    Parameters
+    ----------
+    rules : sequence of RuleText or RuleFile
+    """
+    problems: list[Problem] = []
+    read: dict[int, EditSet] = {}
+    texts = {position: each for position, each in enumerate(rules) if isinstance(each, RuleText)}
+    places = [each.place for each in texts.values()]
+    named = EditSet()
+    try:
+        named = parse_rules([each.rule for each in texts.values()], lambda number: places[number])
+        read = {position: EditSet((edit,)) for position, edit in zip(texts, named, strict=True)}
+    except InputError as error:
+        problems.extend(error.problems)
+    for position, each in enumerate(rules):
+        if not isinstance(each, RuleFile):
+            continue
+        try:
+            found = each.reader.read_with(each.path, each.params)
+        except InputError as error:
+            problems.extend(error.problems)
+            continue
+        problems.extend(_names_taken(named, found))
+        joined = named.joined(found)
+        read[position] = EditSet(joined.edits[len(named) :], found.notes)
+        named = joined
+    edits = EditSet()
+    for position in sorted(read):
+        edits += read[position]
+    return edits, problems
+
+
+def _names_taken(named: EditSet, more: EditSet) -> Iterator[Problem]:
+    taken = {edit.name: edit for edit in named}
+    for edit in more:
+        if edit.name in taken and NUMBERED.fullmatch(edit.name) is None:
+            other = taken[edit.name].place
+            first = "" if other is None else f" ({other})"
+            yield Problem(f"the name {edit.name!r} is taken by another rule{first}", edit.place, "Rename one.")

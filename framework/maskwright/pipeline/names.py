@@ -1,0 +1,115 @@
+"""Names of variables in a pipeline file, and mistakes that only rule files and the columns of the data show."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from maskwright.edits.check import unknown_variables
+from maskwright.errors import InputError, Place, Problem, unknown_name
+from maskwright.pipeline.edits_read import read_edits_of
+from maskwright.pipeline.resolved import DataSource, RuleFile, RuleText, VariableUse
+from maskwright.progress import silent
+from maskwright.yaml_document import Node
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Sequence
+
+    from maskwright.plugins.registry import Registry
+
+LARGEST_LOOKED_INTO = 50_000_000
+"""Bytes of a data file that is opened for the names of its columns, though the run cannot go on."""
+
+_ROLES = ("dependent_parameter", "independent_parameter", "keys_parameter")
+
+
+def variable_uses(root: Node, registry: Registry) -> tuple[VariableUse, ...]:
+    """Names of variables that the data section and the steps give, with their places."""
+    data = root.get("data") or Node("scalar", root.place)
+    declared = data.get("variables")
+    found = [] if declared is None else [VariableUse(key.raw, key.place) for key, _ in declared.entries]
+    found += [VariableUse(node.raw, node.place) for node in _texts(data.get("cluster"))]
+    for number, step in enumerate(root.get("protect") or (), 1):
+        nodes = [
+            *_texts(step.get("variables")),
+            *(node for group in step.get("groups") or () for node in _texts(group)),
+        ]
+        params = step.get("params")
+        if params is not None:
+            nodes += _in_params(params, step.get("method"), registry)
+        found += [VariableUse(node.raw, node.place, f"step {number}: ") for node in nodes]
+    return tuple(found)
+
+
+def _in_params(params: Node, method: Node | None, registry: Registry) -> Iterator[Node]:
+    known = None if method is None else registry.methods.get(method.raw)
+    lists = [name for role in _ROLES if (name := getattr(known, role, None)) is not None]
+    for key in (*lists, "structural_zeros"):
+        yield from _texts(params.get(key))
+    weights = params.get("adjustment_weights")
+    yield from () if weights is None else (name for name, _ in weights.entries)
+    yield from _texts(params.at(("release_edits", "drop")))
+
+
+def _texts(node: Node | None) -> tuple[Node, ...]:
+    """Scalars of a list, or the one scalar."""
+    if node is None or (node.is_scalar and node.value is None):
+        return ()
+    return tuple(each for each in node.elements if each.is_scalar) if node.is_sequence else (node,) * node.is_scalar
+
+
+def unknown_uses(uses: Iterable[VariableUse], names: Sequence[str]) -> list[Problem]:
+    """A problem for each use of a name that no variable has."""
+    return [
+        Problem(use.where + unknown_name("variable", use.name, names), use.place)
+        for use in uses
+        if use.name not in names
+    ]
+
+
+def further_problems(
+    data: DataSource | None, rules: Sequence[RuleText | RuleFile], uses: Sequence[VariableUse]
+) -> list[Problem]:
+    """What else is wrong, when something is: mistakes in rule files, and names that the data do not have.
+
+    Parameters
+    ----------
+    data : DataSource or None
+        None: names are not looked at.
+    rules : sequence of RuleText or RuleFile
+        Texts without mistakes.
+    uses : sequence of VariableUse
+    """
+    edits, problems = read_edits_of(rules)
+    names = None if data is None else _column_names(data)
+    if names is not None:
+        problems.extend(unknown_uses(uses, names))
+        # In XPath a name that no record has is no mistake everywhere.
+        problems.extend(unknown_variables([edit for edit in edits if edit.binding == "exact"], names))
+    return problems
+
+
+def _column_names(data: DataSource) -> tuple[str, ...] | None:
+    """Names in the data file; None where it is too large to be opened only for them, or cannot be read."""
+    try:
+        if data.path.stat().st_size > LARGEST_LOOKED_INTO:
+            return None
+        first = next(iter(data.source.open(data.path, data.params, silent).batches()), None)
+    except (InputError, OSError):
+        return None
+    return None if first is None else tuple(first.schema.names)
+
+
+def in_order(problems: Iterable[Problem], file: str) -> list[Problem]:
+    """Problems by place, those of `file` first; one that is told twice is told where it has a line."""
+    placed = {problem.message for problem in problems if problem.place is not None and problem.place.line is not None}
+    kept = [
+        problem
+        for problem in dict.fromkeys(problems)
+        if problem.message not in placed or (problem.place is not None and problem.place.line is not None)
+    ]
+    return sorted(kept, key=lambda problem: _position(problem.place or Place(), file))
+
+
+def _position(place: Place, file: str) -> tuple[bool, str, bool, int, int]:
+    other = place.file is not None and place.file != file
+    return (other, (place.file or "") if other else "", place.line is None, place.line or 0, place.column or 0)
