@@ -156,6 +156,35 @@ def test_probabilistic_links_of_all_records_of_a_household(compare, rng):
         assert found.interval == pytest.approx(interval_of_mean(np.array(expected)))
 
 
+@pytest.mark.parametrize("direction", ["original_to_masked", "masked_to_original"])
+@pytest.mark.parametrize(
+    ("name", "params"),
+    [
+        ("distance_record_linkage", {"nearest": 2}),
+        ("distance_record_linkage", {"ties": "lowest_index"}),
+        ("mahalanobis_record_linkage", {}),
+        ("probabilistic_record_linkage", {}),
+        ("probabilistic_record_linkage", {"agree": "within", "tau": 0.5}),
+    ],
+)
+def test_large_families_are_searched_with_the_same_result(name, params, direction, compare, rng, monkeypatch):
+    """A household of many records is searched like a file; whole numbers tie, and some records are missing."""
+    generator = np.random.default_rng(12)
+    original = generator.integers(0, 6, (150, 3)).astype(float)
+    masked = original + generator.integers(-1, 2, (150, 3))
+    masked[generator.random((150, 3)) < 0.05] = np.nan
+    origin = np.sort(generator.choice(150, 110, replace=False))
+    families = np.minimum(generator.integers(0, 40, 150), 20)  # the last has half of the records
+    comparison = compare(original, masked[origin], origin=origin, clusters=families)
+    chosen = RISKS[name].params(**params, direction=direction)
+    expected = RISKS[name].compute(comparison, chosen, rng)
+    for largest in (0, 3, 10):
+        monkeypatch.setattr("maskwright_builtin.measures.record_linkage.families.LARGEST_VISITED", largest)
+        found = RISKS[name].compute(comparison, chosen, rng)
+        assert found.per_record == pytest.approx(expected.per_record)
+        assert found.parts == pytest.approx(expected.parts)
+
+
 @pytest.mark.parametrize("name", sorted(set(RISKS) - set(SHARES) - {"edit_knowledge_disclosure"}))
 def test_counts_of_the_released_file_have_none_and_say_so(name, compare, rng):
     params = {"keys": ["v1"]} | ({"sensitive": ["v2"]} if "sensitive" in RISKS[name].params.model_fields else {})

@@ -8,24 +8,20 @@ from typing import TYPE_CHECKING, Literal
 import numpy as np
 from pydantic import Field, model_validator
 
+from maskwright_builtin.measures.record_linkage.families import (
+    HOUSEHOLD_DESCRIPTION,
+    Household,
+    large_families,
+    relatives,
+)
 from maskwright_builtin.measures.record_linkage.known_variables import KnownVariablesParams
 from maskwright_builtin.measures.record_linkage.nearest_pairing import PAIRING_DESCRIPTION, Pairing
-from maskwright_builtin.measures.record_linkage.nearest_records import count_nearer, squared_distances
+from maskwright_builtin.measures.record_linkage.nearest_records import count_nearer, find_nearest, squared_distances
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     from numpy.typing import NDArray
 
     from maskwright import Progress
-
-
-Household = Literal["any", "all"]
-
-HOUSEHOLD_DESCRIPTION = (
-    "Where record clusters (households) are declared, a household counts as linked when 'any' of its records is, or "
-    "only when 'all' are; chances of its records are multiplied as independent ones."
-)
 
 
 class LinkageParams(KnownVariablesParams, extra="forbid", frozen=True):
@@ -118,40 +114,14 @@ def _nearest_relatives(
         count[chosen] = np.where(nearer, 1, count[chosen] + tied)
         position[chosen[nearer]] = relative[nearer]
         distance[chosen] = np.minimum(distance[chosen], found)
+    for chosen, members in large_families(families, target_families):
+        some, others = queries[chosen], targets[members]
+        nearest = find_nearest(some, others, weight, np.zeros(len(chosen), dtype=np.int64), _untold)
+        limit = squared_distances(some, others[nearest], weight)
+        distance[chosen], position[chosen] = limit, members[nearest]
+        count[chosen] = count_nearer(some, others, weight, limit, nearest, 1, _untold).ties
     return _Relatives(distance, position, count)
 
 
-def relatives(
-    families: NDArray[np.int64], target_families: NDArray[np.int64]
-) -> Iterator[tuple[NDArray[np.int64], NDArray[np.int64]]]:
-    """Pairs of queries and targets of one family: each time some queries and one target for each of them.
-
-    As many times as the largest family of targets has members, so that memory stays O(n).
-    """
-    order = np.argsort(target_families, kind="stable")
-    members = target_families[order]
-    begin, end = (np.searchsorted(members, families, side=side) for side in ("left", "right"))
-    for step in range(int((end - begin).max())):
-        chosen = np.flatnonzero(begin + step < end)
-        yield chosen, order[begin[chosen] + step]
-
-
-def reached(
-    chance: NDArray[np.float64], families: NDArray[np.int64] | None, household: Household = "any"
-) -> NDArray[np.float64]:
-    """Chance that each record is reached, or each of the households that `families` declares; shape (u,).
-
-    Parameters
-    ----------
-    chance : ndarray of shape (m,), float64
-        Of each masked record.
-    families : ndarray of shape (m,), int64, or None
-    household : {"any", "all"}
-        Whether any of its records must be reached, or all; their chances are taken as independent.
-    """
-    if families is None:
-        return chance
-    present, unit = np.unique(families, return_inverse=True)
-    product = np.ones(present.size)
-    np.multiply.at(product, unit, chance if household == "all" else 1.0 - chance)
-    return product if household == "all" else 1.0 - product
+def _untold(share: float) -> None:
+    """Progress of a part that is not told."""

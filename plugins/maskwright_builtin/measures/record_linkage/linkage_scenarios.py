@@ -8,8 +8,9 @@ import numpy as np
 
 from maskwright import Comparison, Measurement
 from maskwright_builtin.measures.pairing import households_of, listed
+from maskwright_builtin.measures.record_linkage.families import reached
 from maskwright_builtin.measures.record_linkage.known_variables import added_by_variable, parts_of, scenarios_of
-from maskwright_builtin.measures.record_linkage.linkage import LinkageParams, chance_of_link, reached
+from maskwright_builtin.measures.record_linkage.linkage import LinkageParams, chance_of_link
 from maskwright_builtin.measures.record_linkage.nearest_pairing import pairs_of
 from maskwright_builtin.measures.standardising import MISSING_RULE, comparable_values
 from maskwright_builtin.measures.uncertainty import interval_of_mean

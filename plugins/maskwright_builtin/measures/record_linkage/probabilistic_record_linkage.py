@@ -16,9 +16,15 @@ from maskwright_builtin.measures.record_linkage.agreement import (
     same_cell_patterns,
     within_patterns,
 )
+from maskwright_builtin.measures.record_linkage.families import (
+    HOUSEHOLD_DESCRIPTION,
+    Household,
+    large_families,
+    reached,
+    relatives,
+)
 from maskwright_builtin.measures.record_linkage.fellegi_sunter import Classes, fit_classes
 from maskwright_builtin.measures.record_linkage.known_variables import FIRST_VARIABLES, Names, positions
-from maskwright_builtin.measures.record_linkage.linkage import HOUSEHOLD_DESCRIPTION, Household, reached, relatives
 from maskwright_builtin.measures.uncertainty import interval_of_mean
 
 if TYPE_CHECKING:
@@ -205,6 +211,11 @@ class _Linking:
             return same_cell_patterns(self.queries.astype(np.int64), self.targets.astype(np.int64), progress)
         return within_patterns(self.queries, self.targets, self.reach, progress)
 
+    def family(self, chosen: NDArray[np.int64], members: NDArray[np.int64]) -> _Linking:
+        """Some queries and targets as files of their own."""
+        families = self.families[chosen], self.target_families[members]
+        return _Linking(self.queries[chosen], self.targets[members], *families, self.reach, lambda _: None)
+
     def patterns(self, chosen: NDArray[np.int64], relative: NDArray[np.int64]) -> NDArray[np.int64]:
         """Patterns of some pairs."""
         result = np.zeros(len(chosen), dtype=np.int64)
@@ -221,6 +232,10 @@ class _Linking:
             pattern = self.patterns(chosen, relative)
             agreeing += [(pattern >> j & 1).sum() for j in range(len(agreeing))]
             pairs += len(chosen)
+        for chosen, members in large_families(self.families, self.target_families):
+            counts = self.family(chosen, members).pattern_counts()
+            agreeing += [_agreeing(counts, j) for j in range(len(agreeing))]
+            pairs += len(chosen) * len(members)
         return np.asarray(agreeing / pairs)
 
     def chance(self, ranks: NDArray[np.int64]) -> NDArray[np.float64]:
@@ -230,17 +245,22 @@ class _Linking:
             rank = ranks[self.patterns(chosen, relative)]
             count[chosen] = np.where(rank > own[chosen], 1, count[chosen] + (rank == own[chosen]))
             own[chosen] = np.maximum(own[chosen], rank)
+        for chosen, members in large_families(self.families, self.target_families):
+            own[chosen], count[chosen] = self.family(chosen, members).best(ranks)
+        best, ties = self.best(ranks)
+        return np.where(own == best, count / ties, 0.0)
+
+    def best(self, ranks: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        """Best rank among each query's pairs, and how many targets have it; each of shape (q,)."""
 
         def progress(share: float) -> None:
             self.progress(0.5 + share / 2.0)
 
-        if self.reach is None:
-            used = [j for j in range(self.queries.shape[1]) if ranks[1 << j] > ranks[0]]
-            queries, targets = (file[:, used].astype(np.int64) for file in (self.queries, self.targets))
-            best, ties = best_same_cell(queries, targets, ranks[_patterns_on(used)], progress)
-        else:
-            best, ties = best_within(self.queries, self.targets, self.reach, ranks, progress)
-        return np.where(own == best, count / ties, 0.0)
+        if self.reach is not None:
+            return best_within(self.queries, self.targets, self.reach, ranks, progress)
+        used = [j for j in range(self.queries.shape[1]) if ranks[1 << j] > ranks[0]]
+        queries, targets = (file[:, used].astype(np.int64) for file in (self.queries, self.targets))
+        return best_same_cell(queries, targets, ranks[_patterns_on(used)], progress)
 
 
 def _agreement_values(

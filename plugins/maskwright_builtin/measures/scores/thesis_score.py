@@ -57,6 +57,8 @@ def thesis_score(comparison: Comparison, params: ThesisScoreParams, rng: np.rand
         pairs = pair_records(comparison, MISSING_RULE)
         chosen = replace(comparison, origin=nearest_originals(comparison, pairs), clusters=None)
         notes.append("paired with the nearest original record, not with their own: not the true loss and risk")
+        if comparison.clusters is not None:
+            notes.append("of records paired so the households are not known: single records are counted")
     parts: dict[str, float] = {}
     details: dict[str, float] = {}
     value = 0.0

@@ -57,3 +57,21 @@ def test_progress_rises_to_one(compare, files, rng):
 def test_weights_must_be_shares_of_one(bad):
     with pytest.raises(ValidationError):
         ScoreParams(**bad)
+
+
+@pytest.mark.parametrize("name", ["score", "mg", "weighted_score"])
+def test_risks_in_a_score_count_households(name, compare, files, rng):
+    """Each part is what its measure says of the same households; the thesis's pairing leaves them out, and says so."""
+    comparison = compare(*files, clusters=np.arange(300) // 4)
+    linkage = {"direction": "masked_to_original", "ties": "lowest_index"} if name == "mg" else {}
+    part = "ERD" if name == "mg" else "distance_record_linkage"
+    params = {"components": [{"measure": part, "weight": 1}]} if name == "weighted_score" else {}
+    measure = BY_NAME["distance_record_linkage"]
+    expected = measure.compute(comparison, measure.params(**linkage), rng).value
+    alone = measure.compute(compare(*files), measure.params(**linkage), rng).value
+    found = BY_NAME[name].compute(comparison, BY_NAME[name].params(**params), rng)
+    assert found.parts[part] == pytest.approx(expected)
+    assert expected > alone
+    if name == "mg":
+        found = BY_NAME[name].compute(comparison, BY_NAME[name].params(pairing="nearest"), rng)
+        assert any("single records are counted" in note for note in found.notes)
