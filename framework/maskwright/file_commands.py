@@ -85,7 +85,7 @@ def validate_file(
                 Problem(
                     f"no edit ever fired on the {outcome.records} records of {data.name}",
                     hint="Schematron: are the rules about another element than the records of this file (see --record "
-                    "and their context)? Rules with 'when': it is true of no record",
+                    "and their context)? Rules with 'when' or 'if': it is true of no record",
                 )
             )
         if release is not None and stream is not None:

@@ -11,7 +11,7 @@ import numpy as np
 from maskwright.data.dataset import Column, Dataset
 from maskwright.data.number_text import plain_text
 from maskwright.edits.analysis.analyse import analyse
-from maskwright.edits.check import Outcome, evaluate
+from maskwright.edits.check import Outcome, condition_of, evaluate
 from maskwright.edits.domain import Domain, domain_tuples
 from maskwright.edits.edit import EditSet
 from maskwright.errors import EditError, InputError, Problem
@@ -50,16 +50,16 @@ def applicable(stated: EditSet, arrival: Outcome, data: Dataset) -> tuple[EditSe
         raise InputError(
             Problem(
                 f"none of the {len(stated)} edits ever fired on {len(data)} records",
-                hint=elsewhere if contexts else "their 'when' is true of no record",
+                hint=elsewhere if contexts else "their 'when' or 'if' is true of no record",
             )
         )
     silent = [name for name, count in fired.items() if count == 0]
     notices = tuple(
-        f"edit {name!r} never fired: it is about no record of this file, or its 'when' is true of none"
+        f"edit {name!r} never fired: it is about no record of this file, or its 'when' or 'if' is true of none"
         for name in silent
     )
-    # A `when` that no original record obeys may still come true of a masked one.
-    return EditSet(tuple(edit for edit in stated if fired[edit.name] or edit.when is not None)), notices
+    # A condition that no original record obeys may still come true of a masked one.
+    return EditSet(tuple(edit for edit in stated if fired[edit.name] or condition_of(edit) is not None)), notices
 
 
 def identifiers_of(declared: Mapping[str, VariableDeclaration]) -> tuple[str, ...]:

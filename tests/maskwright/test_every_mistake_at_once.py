@@ -52,7 +52,7 @@ def test_all_kinds_of_mistakes_are_told_at_once_with_line_and_column(folder, cap
     told = _told(folder, capsys)
     assert [line.split(": ")[0] for line in told] == [
         "p.yaml:2:35", "p.yaml:2:59", "p.yaml:4:9", "p.yaml:5:21", "p.yaml:8:41", "p.yaml:8:67", "p.yaml:8:92",
-        "p.yaml:8:115", "p.yaml:9:59", "p.yaml:10:11", "p.yaml:12:1", "p.yaml:14:1", "rules.yaml:2:13",
+        "p.yaml:8:115", "p.yaml:9:59", "p.yaml:10:11", "p.yaml:12:1", "p.yaml:14:1", "rules.yaml:2:15",
     ]  # fmt: skip
     assert "no variable called 'hh'; did you mean 'h'?" in told[0]
     assert "edit edit-1: no variable called 'bb'; did you mean 'b'?" in told[2]

@@ -12,6 +12,7 @@ from maskwright.edits.binary64 import evaluate_xpath
 from maskwright.edits.edit import EditSet
 from maskwright.edits.engines import Answer, EngineChecker
 from maskwright.edits.exact import evaluate_exact
+from maskwright.edits.expression import IfThen
 from maskwright.edits.record_document import RecordForm
 from maskwright.edits.variable_ranges import written_out
 from maskwright.edits.verdict import Verdict
@@ -27,6 +28,7 @@ if TYPE_CHECKING:
     from maskwright.data.columns import Columns
     from maskwright.edits.domain import Domain
     from maskwright.edits.edit import Edit, EditKind, Severity
+    from maskwright.edits.expression import Expression
 
 FIRST_RECORDS = 10
 MOST_LISTED = 10_000
@@ -47,7 +49,8 @@ class EditOutcome:
     unknown : int
         Records whose verdict rests on a missing cell.
     fired : int
-        Records the edit is for: those its context matches (Schematron), those whose ``when`` is not false (YAML).
+        Records the edit is for: those its context matches (Schematron), those whose ``when``, or ``if`` without
+        ``else``, is not false (YAML).
     first_records : tuple of int
         Numbers (1-based) of the first violating records, at most 10.
     message, text : str
@@ -352,10 +355,18 @@ class _Tally:
 
 
 def _applies(edit: Edit, columns: Columns, domain: Domain | None) -> int:
-    """Records that an edit is for: all, or those whose ``when`` is not false."""
-    if edit.when is None:
+    """Records that an edit is for: all, or those whose ``when``, or ``if`` without ``else``, is not false."""
+    condition = condition_of(edit)
+    if condition is None:
         return columns.n
-    return int(np.count_nonzero(evaluate_exact(edit.when, columns, domain).holds))
+    return int(np.count_nonzero(evaluate_exact(condition, columns, domain).holds))
+
+
+def condition_of(edit: Edit) -> Expression | None:
+    """Condition of the records that an edit in YAML is for; None: all, or those that the context matches."""
+    rule = edit.expression
+    own = rule.condition if isinstance(rule, IfThen) and rule.otherwise is None and edit.binding == "exact" else None
+    return own if edit.when is None else edit.when
 
 
 def unknown_variables(edits: Sequence[Edit], names: Sequence[str]) -> list[Problem]:

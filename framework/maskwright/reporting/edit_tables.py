@@ -27,7 +27,7 @@ FINDING_TITLES = {
 def print_outcome(outcome: Mapping[str, Any]) -> None:
     """Print a validation: for each edit where it fired, was violated or unknown, and the first record numbers."""
     out = console()
-    table = table_of("edit", "kind", "fired", "violations", "unknown", "first records")
+    table = table_of("edit", "kind", "applied to", "violations", "unknown", "first records")
     for column in (2, 3, 4):
         table.columns[column].justify = "right"
     for edit in outcome["edits"]:
