@@ -28,7 +28,10 @@ def about_edits(arrival: Outcome) -> Iterator[str]:
     for each in arrival.edits:
         if each.fired and each.violations > SUSPICIOUS_SHARE * each.fired:
             share = 100 * each.violations / each.fired
-            yield f"edit {each.name!r} is violated by {share:.0f} % of the records it is for: is the rule right?"
+            yield (
+                f"edit {each.name!r} is violated by {share:.0f} % of the original records that it is for: is the rule "
+                "right?"
+            )
 
 
 def refuse_arithmetic_on_text(edits: EditSet, data: Dataset) -> None:

@@ -3,18 +3,22 @@
 from __future__ import annotations
 
 import json
+import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from maskwright.errors import EXIT_FINE, InputError
+from maskwright.errors import EXIT_FINE, EXIT_REFUSED, InputError
 
 if TYPE_CHECKING:
     import argparse
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterable
 
+    from maskwright.experiments.compare import Compared
     from maskwright.progress import Reporter
 
     Command = Callable[[argparse.Namespace], int]
+
+MOST_NAMED = 5
 
 
 def add_comparing(
@@ -45,12 +49,32 @@ def _compare(chosen: argparse.Namespace) -> int:
     pipeline = None if chosen.choose is None else compared.write_pipeline(chosen.choose)
     if chosen.json:
         _print_json(compared.to_json() | ({} if pipeline is None else {"pipeline": str(pipeline)}))
-        return EXIT_FINE
+        return _code(compared)
     print(summary_text(compared), end="")
     print(f"{compared.computed} run(s) were computed, {compared.cached} were known. Results: {compared.folder}")
     if pipeline is not None:
         print(f"Next: maskwright run {pipeline}")
+    return _code(compared)
+
+
+def _code(compared: Compared) -> int:
+    """Exit code; what it is about is said on standard error, also beside JSON."""
+    if compared.failed:
+        _warn(f"{len(compared.failed)} of {len(compared.cells)} cells failed: {_listed(compared.failed)}")
+    if not compared.usable:
+        _warn("no cell masks and keeps every edit: there is nothing to choose")
+        return EXIT_REFUSED
     return EXIT_FINE
+
+
+def _listed(names: Iterable[str]) -> str:
+    shown = list(names)
+    more = f", and {len(shown) - MOST_NAMED} more" if len(shown) > MOST_NAMED else ""
+    return ", ".join(shown[:MOST_NAMED]) + more
+
+
+def _warn(text: str) -> None:
+    print(f"warning: {text}", file=sys.stderr)
 
 
 def _tune(chosen: argparse.Namespace) -> int:

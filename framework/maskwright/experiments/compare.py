@@ -115,15 +115,33 @@ class Compared:
         """
         return write_pipeline(self.cell(name), folder or self.experiment.folder / "pipelines")
 
+    @property
+    def failed(self) -> Mapping[str, str]:
+        """Cells of which a run failed, and why, in order."""
+        points = self.points[self.points["failed"] > 0]
+        return {str(name): str(row["problem"]) for name, row in points.iterrows()}
+
+    @property
+    def violating(self) -> Mapping[str, int]:
+        """Cells that do not keep every edit, and how often edits of severity error are violated, in order."""
+        points = self.points[(self.points["violations"] > 0).fillna(False)]
+        return {str(name): int(number) for name, number in points["violations"].items()}
+
+    @property
+    def usable(self) -> tuple[str, ...]:
+        """Cells that mask and keep every edit in every run, none of which failed."""
+        masking = [cell.name for cell in self.cells if cell.active.steps]
+        return tuple(name for name in masking if name not in self.failed and name not in self.violating)
+
     def to_json(self) -> dict[str, Any]:
         """Return what ``maskwright compare --json`` prints."""
-        failed = self.points[self.points["failed"] > 0]
         return {
             "cells": len(self.cells),
             "runs": len(self.runs),
             "computed": self.computed,
             "cached": self.cached,
-            "failed": [{"cell": name, "problem": row["problem"]} for name, row in failed.iterrows()],
+            "failed": [{"cell": name, "problem": problem} for name, problem in self.failed.items()],
+            "violating": [{"cell": name, "violations": number} for name, number in self.violating.items()],
             "score": self.score,
             "risk": self.risk,
             "loss": self.loss,

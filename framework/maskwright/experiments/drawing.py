@@ -10,6 +10,7 @@ import numpy as np
 
 from maskwright.experiments.compare import Compared, request_of, sign_of
 from maskwright.experiments.files import write_whole
+from maskwright.experiments.labels import name_points
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -20,8 +21,8 @@ if TYPE_CHECKING:
 COLOURS = ("#0072B2", "#E69F00", "#009E73", "#CC79A7", "#56B4E9", "#D55E00", "#7F7F7F")
 SHAPES = ("o", "s", "^", "D", "v", "P", "X")
 MOST_NAMED = 8
-LABEL = np.array([0.16, 0.04])
-"""Width and height that the name of a point takes, as shares of the axes."""
+RADIUS = 4.5
+"""Of a drawn point, with the room around it, in points."""
 # With a fixed salt and no date the same map has the same bytes.
 SETTINGS: Any = {"svg.hashsalt": "maskwright", "svg.fonttype": "none", "font.size": 9.0, "axes.spines.top": False,
             "axes.spines.right": False}  # fmt: skip
@@ -46,7 +47,10 @@ def draw_map(compared: Compared, folder: Path) -> dict[str, Path]:
 
     with rc_context(SETTINGS):
         figure = Figure(figsize=(9.0, 5.6), layout="constrained")
-        _map(figure.add_subplot(), compared)
+        axes = figure.add_subplot()
+        points = _map(axes, compared)
+        dots = points[[compared.risk, compared.loss]].to_numpy(np.float64)
+        name_points(figure, axes, _names(compared, points), dots, RADIUS)
         files = _save(figure, folder, "map")
         numbers = _numbers(compared)
         if compared.score is not None and numbers:
@@ -65,7 +69,8 @@ def _save(figure: Any, folder: Path, stem: str) -> dict[str, Path]:
     return files
 
 
-def _map(axes: Any, compared: Compared) -> None:
+def _map(axes: Any, compared: Compared) -> pd.DataFrame:
+    """Draw all but names; the cells that are drawn."""
     risk, loss = compared.risk, compared.loss
     assert risk is not None
     assert loss is not None
@@ -94,11 +99,11 @@ def _map(axes: Any, compared: Compared) -> None:
         axes.scatter([best[risk]], [best[loss]], s=150, facecolors="none", edgecolors="black", zorder=4,
                      label=f"best by {compared.score}")  # fmt: skip
     _scale(axes, points[loss])
-    _name_points(axes, compared, points)
     axes.set_xlabel(_title(compared, risk, "risk"))
     axes.set_ylabel(_title(compared, loss, "loss"))
     axes.grid(linewidth=0.3, alpha=0.5)
     axes.legend(loc="center left", bbox_to_anchor=(1.01, 0.5), frameon=False, fontsize=8)
+    return points
 
 
 def _step(compared: Compared) -> str:
@@ -114,26 +119,15 @@ def _scale(axes: Any, loss: pd.Series[float]) -> None:
         axes.set_yscale("symlog", linthresh=max(float(positive.quantile(0.1)), 1e-9))
 
 
-def _name_points(axes: Any, compared: Compared, points: pd.DataFrame) -> None:
-    """Name the best cell and some of the front, far enough from each other to be read."""
+def _names(compared: Compared, points: pd.DataFrame) -> dict[str, tuple[float, float]]:
+    """Where the best cell and some of the front are."""
     named = [name for name in (compared.best,) if name is not None and name in points.index]
-    from matplotlib.patheffects import withStroke
-
     masking = {cell.name for cell in compared.cells if cell.active.steps}
     stride = max(1, math.ceil(len(compared.front) / MOST_NAMED))
     named += [name for name in compared.front[::stride] if name in masking and name not in named]
-    shown = points[[axis for axis in (compared.risk, compared.loss) if axis]].to_numpy(np.float64)
-    spread = np.ptp(shown, axis=0)
-    placed: list[np.ndarray] = []
-    for name in named:
-        at = np.array([compared.value(name, axis) for axis in (compared.risk, compared.loss) if axis])
-        apart = np.where(spread > 0, spread, 1.0)
-        if all((np.abs((at - other) / apart) > LABEL).any() for other in placed):
-            axes.annotate(
-                str(name), tuple(at), xytext=(6, 5), textcoords="offset points", fontsize=7, zorder=5,
-                path_effects=[withStroke(linewidth=2.5, foreground="white")],
-            )  # fmt: skip
-            placed.append(at)
+    assert compared.risk is not None
+    assert compared.loss is not None
+    return {name: (compared.value(name, compared.risk), compared.value(name, compared.loss)) for name in named}
 
 
 def _curves(axes: Any, compared: Compared, numbers: dict[str, str]) -> None:

@@ -6,7 +6,7 @@ import math
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
 
     from maskwright.experiments.compare import Compared
 
@@ -21,16 +21,12 @@ def summary_text(compared: Compared) -> str:
 def _lines(compared: Compared) -> Iterator[str]:
     points = compared.points
     yield f"{len(points)} cells, {len(compared.runs)} runs."
-    failed = points[points["failed"] > 0]
-    if len(failed):
-        yield f"{len(failed)} cell(s) failed:"
-        for name, row in failed.head(MOST_SHOWN).iterrows():
-            yield f"  {name}: {row['problem']}"
-        if len(failed) > MOST_SHOWN:
-            yield f"  and {len(failed) - MOST_SHOWN} more, in the table"
-    broken = points[(points["violations"] > 0).fillna(False)]
-    if len(broken):
-        yield f"{len(broken)} cell(s) do not keep every edit and are neither best nor on the front."
+    if compared.failed:
+        yield f"{len(compared.failed)} cell(s) failed:"
+        yield from _some([f"{name}: {problem}" for name, problem in compared.failed.items()])
+    if compared.violating:
+        yield f"{len(compared.violating)} cell(s) do not keep every edit and are neither best nor on the front:"
+        yield from _some([f"{name}: {number} violation(s)" for name, number in compared.violating.items()])
     if compared.score is not None and compared.best is not None:
         yield f"Best by {compared.score}: {compared.best}, {_shown(compared, compared.best, compared.score)}."
         yield from _families(compared, compared.score)
@@ -45,6 +41,12 @@ def _lines(compared: Compared) -> Iterator[str]:
         "These figures are of masked files that were made for comparison; a release is masked anew, with random "
         "numbers of its own."
     )
+
+
+def _some(lines: Sequence[str]) -> Iterator[str]:
+    yield from (f"  {line}" for line in lines[:MOST_SHOWN])
+    if len(lines) > MOST_SHOWN:
+        yield f"  and {len(lines) - MOST_SHOWN} more, in the table"
 
 
 def _families(compared: Compared, score: str) -> Iterator[str]:

@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING, Any
 from maskwright.edits.edit import EditSet
 from maskwright.planning.criteria import Criterion, criteria
 from maskwright.planning.dangers import dangers
-from maskwright.planning.grouping import choose_operators, group_variables
+from maskwright.planning.grouping import Components, choose_operators, group_variables
 from maskwright.planning.keepers import keeper_of
 from maskwright.planning.missing_cells import refuse_missing, said_of_patterns
 from maskwright.planning.model import Group, Keeper, StepRequest, Unit
 from maskwright.planning.signs import said_of_signs
-from maskwright.planning.step_variables import variables_of_steps
+from maskwright.planning.step_variables import StepVariables, variables_of_steps
 from maskwright.planning.strata import Strata, stratify
 from maskwright.planning.units import adjustment_units, require_k
 
@@ -46,6 +46,8 @@ class Plan:
     edits : EditSet
     recoded : frozenset of str
         Variables that are published as coarser categories.
+    may_lose_cells : tuple of str
+        Variables that no step masks, and of which cells are suppressed where they would give suppressed ones away.
     """
 
     steps: tuple[StepRequest, ...]
@@ -59,6 +61,7 @@ class Plan:
     warnings: tuple[str, ...]
     edits: EditSet
     recoded: frozenset[str] = frozenset()
+    may_lose_cells: tuple[str, ...] = ()
 
     @property
     def shaping(self) -> int:
@@ -110,6 +113,7 @@ class Plan:
             ],
             "grid": {name: self.variables[name].decimals for name in self.masked if name not in self.recoded},
             "untouched": list(self.untouched),
+            "may_lose_cells": list(self.may_lose_cells),
             "dropped": list(self.dropped),
             "warnings": list(self.warnings),
         }
@@ -171,8 +175,10 @@ def make_plan(
     require_k(units, steps, [group for group in shaping if group is not None], edits)
     keepers = tuple(keeper_of(edit, groups, units, steps, masked, arrival or {}) for edit in edits)
     dropped = tuple(name for name, variable in known.items() if variable.role == "identifier")
+    # Where cells are only suppressed, those that edits would give them away by are suppressed too.
+    changed = frozenset(name for group in shaping if group is not None for name in group.variables)
     said = (
-        *dangers(edits, known, masked, groups, steps, data),
+        *dangers(edits, known, changed, groups, steps, data),
         *said_of_patterns(groups, steps, data),
         *said_of_signs(groups, steps, edits, data),
     )
@@ -180,7 +186,27 @@ def make_plan(
     return Plan(
         tuple(steps), tuple(groups), tuple(units), keepers, known, untouched, dropped,
         None if data is None else len(data), said, edits, recoded,
+        _may_lose_cells(steps, chosen, known, untouched, edits),
     )  # fmt: skip
+
+
+def _may_lose_cells(
+    steps: Sequence[StepRequest],
+    chosen: Sequence[StepVariables],
+    known: Mapping[str, Variable],
+    untouched: Sequence[str],
+    edits: EditSet,
+) -> tuple[str, ...]:
+    """Unmasked variables that edits tie to suppressed ones, directly or through others; weights stay."""
+    tied = Components(known)
+    for edit in edits:
+        if edit.severity == "error":
+            tied.join(edit.variables)
+    suppressed = {
+        tied.find(name)
+        for step, own in zip(steps, chosen, strict=True) if "cells" in step.method.removes for name in own.names
+    }  # fmt: skip
+    return tuple(name for name in untouched if tied.find(name) in suppressed and known[name].role != "weight")
 
 
 def _plan_group(

@@ -43,6 +43,7 @@ OUTPUT_TITLES = {
     "report": "the report, for a browser",
     "record": "everything about the run (confidential)",
     "public_record": "what may be published with the data",
+    "edits": "the rules that hold in the masked data, to publish with it",
 }
 
 
@@ -269,5 +270,7 @@ def print_plugins(infos: Iterable[Mapping[str, Any]]) -> None:
 
 
 def _print_untouched(out: Console, plan: Mapping[str, Any]) -> None:
-    listed(out, "not masked", ", ".join(plan.get("untouched", [])))
+    may_lose = plan.get("may_lose_cells", [])
+    listed(out, "not masked", ", ".join(name for name in plan.get("untouched", []) if name not in may_lose))
+    listed(out, "not masked, but cells that give suppressed ones away are suppressed", ", ".join(may_lose))
     listed(out, "dropped", ", ".join(plan.get("dropped", [])))

@@ -187,6 +187,31 @@ def test_a_cell_that_fails_is_in_the_table_and_the_others_go_on(study, capsys: p
     assert "together k=61" in (study.folder / "results" / "summary.txt").read_text()
 
 
+def test_cells_that_fail_or_do_not_keep_every_edit_are_named_on_the_screen(study, capsys) -> None:
+    """Code 0 as long as some cell can be chosen; 1 when none masks and keeps every edit."""
+    broken = (
+        "edits: [wage + rent == income]",
+        "edits: [wage + rent == income, age <= 50]",
+    )
+    some = (
+        "    method: fuzzy_microaggregation\n",
+        "    method: fuzzy_microaggregation\n    variables: [wage, rent, income]\n",
+    )
+    path = study.experiment(broken, some, ("to: 4", "to: 61"), ("from: 1", "from: 59"))
+    assert main(["compare", str(path), "--workers", "1"]) == 0
+    out, err = capsys.readouterr()
+    assert "1 cell(s) failed:\n  together k=61: " in out
+    assert "warning: 1 of 5 cells failed: together k=61" in err
+    assert "2 cell(s) do not keep every edit and are neither best nor on the front:\n  fuzzy k=5: " in out
+    start, stop = study.text.index("  - family: together"), study.text.index("  - family: fuzzy")
+    only = study.text[:start] + study.text[stop:]
+    path = study.experiment(broken, some, text=only)
+    assert main(["compare", str(path), "--workers", "1", "--json"]) == 1
+    out, err = capsys.readouterr()
+    assert [each["cell"] for each in json.loads(out)["violating"]] == ["fuzzy k=5", "fuzzy k=10"]
+    assert "no cell masks and keeps every edit: there is nothing to choose" in err
+
+
 def test_a_bug_in_a_plugin_fails_its_cells_without_telling_values(study, monkeypatch: pytest.MonkeyPatch) -> None:
     from maskwright_builtin.methods.microaggregation import MICROAGGREGATION
 

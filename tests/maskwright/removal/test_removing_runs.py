@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -12,11 +12,9 @@ from lxml import etree, isoschematron
 
 import maskwright as mw
 from maskwright.api import mask_data
+from maskwright.cli import main
 from maskwright.data.clusters import with_clusters
 from maskwright.data.frames import dataset_from_frame
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 RULES = """<schema xmlns="http://purl.oclc.org/dsdl/schematron"><pattern id="sum"><rule context="Record">
 <assert test="wages + rents = income">The income is the sum.</assert></rule></pattern>
@@ -190,3 +188,23 @@ def test_whole_households_are_kept_and_counted() -> None:
     done = mask_data(original, "local_suppression", params={"k": 5, "keys": ["sex", "age"]}, variables=["age"], seed=2)
     keys = done.masked.to_pandas()[["sex", "age"]].astype(str).agg("/".join, axis=1)
     assert pd.Series(np.arange(60) // 3).groupby(keys).nunique().min() >= 5
+
+
+def test_variables_that_complementary_suppression_may_empty_are_not_called_published_as_they_are(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Nor does the plan warn that edits give away what is suppressed: the other cells go too."""
+    path = pipeline(tmp_path, SUPPRESSION.replace("params", "variables: [sex, age, wages], params"))
+    assert main(["plan", str(path), "--json"]) == 0
+    plan = json.loads(capsys.readouterr().out)
+    assert plan["may_lose_cells"] == ["rents", "income"]
+    assert not any("determine" in each for each in plan["warnings"])
+    assert main(["run", str(path)]) == 0
+    said = " ".join(capsys.readouterr().out.split())
+    assert "not masked: weight" in said
+    assert "not masked, but cells that give suppressed ones away are suppressed: rents, income" in said
+    assert "masked.edits.sch the rules that hold in the masked data, to publish with it" in said
+    suppressed = {each["variable"] for each in json.loads((tmp_path / "run.json").read_text())["suppressed"]}
+    assert suppressed - {"age", "sex", "wages"} <= set(plan["may_lose_cells"])
+    readme = (Path(__file__).parents[3] / "README.md").read_text(encoding="utf-8")
+    assert "masked.edits.yaml" in readme.partition("## What must not leave the office")[2]
