@@ -158,7 +158,7 @@ def _demo(chosen: argparse.Namespace) -> int:
         files = write_demo(chosen.folder, chosen.records, progress)
     result = run(files.pipeline, (), shown)
     print_result(result.record)
-    print(f"\nNext: maskwright plan {files.pipeline}")
+    print(f"Next: maskwright plan {files.pipeline}")
     return EXIT_FINE
 
 

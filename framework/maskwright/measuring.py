@@ -23,6 +23,13 @@ if TYPE_CHECKING:
     from maskwright.edits.edit import EditSet
 
 
+JUDGED = ("quasi_identifier", "confidential")
+"""Roles of the variables that are measured."""
+
+MOST_DESCRIBED = 8
+"""Variables that are listed when none can be measured."""
+
+
 @dataclass(frozen=True)
 class Request:
     """One measure, its parameters, and the label it is reported under."""
@@ -44,13 +51,37 @@ def compared_variables(original: Dataset, masked: Dataset) -> tuple[str, ...]:
         column.name
         for column in original
         if column.variable.is_numeric
-        and column.variable.role in ("quasi_identifier", "confidential")
+        and column.variable.role in JUDGED
         and column.name in masked
         and masked[column.name].variable.is_numeric
     )
     if not names:
-        raise InputError("the two files have no numeric variable with role quasi_identifier or confidential in common")
+        raise InputError(
+            Problem(
+                "there is no variable to measure: none is numeric in both files, with the role quasi_identifier or "
+                f"confidential in the original. The original has {_described(original)}; the masked file has "
+                f"{_described(masked)}",
+                hint="Are these two files of the same data, and the names spelt alike? For XML, --record names the "
+                "element of one record.",
+            )
+        )
     return names
+
+
+def _described(data: Dataset) -> str:
+    """Names of variables, with what keeps them from being measured."""
+    shown = [
+        column.name
+        + ("" if column.variable.is_numeric else f" ({column.variable.type})")
+        + (
+            f" (role {column.variable.role})"
+            if column.variable.is_numeric and column.variable.role not in JUDGED
+            else ""
+        )
+        for column in list(data)[:MOST_DESCRIBED]
+    ]
+    more = len(data.names) - len(shown)
+    return ", ".join(shown) + (f" and {more} more" if more > 0 else "")
 
 
 def compute_measures(

@@ -398,3 +398,29 @@ def _full(release: object, key: str) -> Path:
         link.unlink()
         link.symlink_to("/dev/full")
     return link
+
+
+def test_files_without_a_variable_in_common_are_described(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Names and types of both, and what may be the reason; no values."""
+    (tmp_path / "one.csv").write_text("x,y\n11,22\n33,44\n")
+    (tmp_path / "other.csv").write_text("u,y\n11,no\n33,yes\n")
+    assert main(["measure", str(tmp_path / "one.csv"), str(tmp_path / "other.csv"), "--measure", "pil"]) == 2
+    said = " ".join(capsys.readouterr().err.split())
+    assert "there is no variable to measure: none is numeric in both files" in said
+    assert "The original has x, y; the masked file has u, y (nominal)" in said
+    assert "are these two files of the same data" in said.lower()
+    assert "33" not in said
+
+
+def test_explain_puts_the_methods_own_parameters_first(capsys: pytest.CaptureFixture[str]) -> None:
+    """The common ones are one sentence, and have a page of their own."""
+    assert main(["explain", "rank_swapping"]) == 0
+    said = capsys.readouterr().out
+    assert "group_size (default" not in said
+    assert said.index("  p (default") < said.index("Every method also takes group_size, grouping,")
+    assert "see `maskwright explain steps`" in " ".join(said.split())
+    assert main(["explain", "steps"]) == 0
+    page = capsys.readouterr().out
+    from maskwright.planning.params import PlanningParams
+
+    assert all(f"  {name} (default" in page for name in PlanningParams.model_fields)

@@ -49,7 +49,8 @@ class PlanningParams(BaseModel, extra="forbid", frozen=True):
         description="Missing cells: 'own_pattern' clusters records with the same cells missing apart, so that k and "
         "means hold among them (patterns shared by fewer than k records join the nearest); 'available_cases' clusters "
         "such records as if the cell held the file's mean and aggregates the values present; 'refuse' stops. A missing "
-        "cell stays missing in the masked file.",
+        "cell stays missing in the masked file. A method that takes no missing cells (`maskwright explain NAME` says "
+        "so) masks each pattern on the cells it has, and knows only 'own_pattern' and 'refuse'.",
     )
     release_edits: ReleaseEdits = Field(
         default=ReleaseEdits(),

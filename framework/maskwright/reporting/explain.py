@@ -23,10 +23,13 @@ if TYPE_CHECKING:
 
 _WIDTH = 100
 EDITS = "edits"
+STEPS = "steps"
 
 
 def explain(name: str) -> str:
-    """Text about the plugin or plugins of that name; ``edits`` is the language of rules.
+    """Text about the plugin or plugins of that name.
+
+    ``edits`` is the language of rules, ``steps`` what every step knows besides the parameters of its method.
 
     Raises
     ------
@@ -35,10 +38,12 @@ def explain(name: str) -> str:
     """
     if name == EDITS:
         return _edits()
+    if name == STEPS:
+        return _steps()
     registry = plugins()
     found = [(kind, offered[name]) for kind, offered in _offered(registry).items() if name in offered]
     if not found:
-        every = [EDITS, *(info.name for info in registry.infos)]
+        every = [EDITS, STEPS, *(info.name for info in registry.infos)]
         raise PluginError(registry.unknown("plugin", name, every))
     return "\n\n".join(_text(registry, kind, plugin) for kind, plugin in found)
 
@@ -48,6 +53,14 @@ def _edits() -> str:
     return "\n".join(
         [page, "", "Keys of a rule", *_parameters(RuleEntry), "", "Keys of a file", *_parameters(EditsFile)]
     )
+
+
+def _steps() -> str:
+    lead = (
+        "Parameters that the `params` of every step may hold, whatever its method: how variables are grouped, what is "
+        "promised, what becomes of missing cells."
+    )
+    return "\n".join([*_wrap(lead), "", *_parameters(PlanningParams)])
 
 
 def _offered(registry: Registry) -> dict[str, dict[str, Any]]:
@@ -72,7 +85,8 @@ def _text(registry: Registry, kind: str, plugin: Any) -> str:
     if params is not None and params.model_fields:
         lines += ["", "Parameters", *_parameters(params)]
     if isinstance(plugin, Method):
-        lines += ["", "Parameters of the planner, accepted by every method", *_parameters(PlanningParams)]
+        common = f"Every method also takes {', '.join(PlanningParams.model_fields)}: see `maskwright explain {STEPS}`."
+        lines += ["", *_wrap(common)]
         if plugin.example:
             lines += ["", "Example", *(f"  {line}" for line in inspect.cleandoc(plugin.example).splitlines())]
     reference = getattr(plugin, "reference", "")

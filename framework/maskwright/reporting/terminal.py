@@ -13,7 +13,6 @@ from rich.text import Text
 
 from maskwright.reporting.screen import console, heading, item, listed, print_notices, show, table_of, without_column
 from maskwright.reporting.wording import (
-    DIRECTION,
     KEPT_BY,
     classes_of_equal_records,
     count,
@@ -215,14 +214,14 @@ def print_measures(measures: Mapping[str, Mapping[str, Any]]) -> None:
     """
     out = console()
     some = any(measure.get("interval") for measure in measures.values())
-    table = table_of("measure", "value (95 %)" if some else "value", "", "threshold", "parts")
+    table = table_of("measure", "value (95 %)" if some else "value", "better", "threshold", "parts")
     table.columns[1].justify = "right"
     for label, measure in measures.items():
         name = label if not measure.get("kind") or measure["kind"] == label else f"{label} ({measure['kind']})"
         table.add_row(
             Text(name, style="bold red" if measure.get("met") is False else ""),
             with_unit(measure["value"], measure["unit"]) + _interval(measure),
-            DIRECTION.get(measure["direction"], measure["direction"]),
+            measure["direction"],
             _threshold(measure),
             _parts(measure.get("parts", {})),
         )
@@ -239,7 +238,7 @@ def _interval(measure: Mapping[str, Any]) -> str:
     if not measure.get("interval"):
         return ""
     low, high = measure["interval"]
-    return f"\n({figure(low)} to {figure(high)})"
+    return f" ({figure(low)} to {figure(high)})"
 
 
 def _threshold(measure: Mapping[str, Any]) -> str:

@@ -38,7 +38,7 @@ def test_a_run_shows_each_edit_before_and_after_and_who_kept_it(
         "rent-product", "product", "2", "0", "derivation", "from", "masked", "values", "41",
     ]  # fmt: skip
     assert line_with(text, "gross-sum").split()[:4] == ["gross-sum", "linear", "3", "0"]
-    assert line_with(text, "pil").split()[:6] == ["pil", "(loss)", "16.31", "%", "lower", "is"]
+    assert line_with(text, "pil").split()[:5] == ["pil", "(loss)", "16.31", "%", "lower"]
     assert line_with(text, "on whole records").split()[-2:] == ["1", "1,080"]
     for entry in record["outputs"].values():
         assert entry["file"] in text
@@ -170,7 +170,7 @@ def test_measures_show_value_unit_and_direction(
     # The measure command gives only these keys.
     print_measures({"m": {"value": value, "unit": unit, "direction": "higher", "parts": {}, "per_variable": {}}})
     text = capsys.readouterr().out
-    assert f"{shown}  higher is better" in text
+    assert f"{shown}  higher" in text
     assert "threshold" not in text
 
 
