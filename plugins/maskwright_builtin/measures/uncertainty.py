@@ -76,7 +76,9 @@ class MeanOverVariables:
         self._variables += 1
         # A variable that few have counts as much as the others, so each of its records counts more.
         counted = share * (len(self._total) / len(share))
-        if self._unit is None:
+        if len(share) == len(self._total):
+            self._total += counted
+        elif self._unit is None:
             self._total[there] += counted
         else:
             self._total[np.unique(self._unit[there])] += counted

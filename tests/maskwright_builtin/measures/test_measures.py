@@ -61,6 +61,16 @@ def test_the_record_is_complete(measure):
 
 
 @ALL
+def test_the_definition_says_what_missing_cells_weights_and_households_do(measure):
+    """All of it before the docstring's first section, which is what `maskwright explain` shows."""
+    said = measure.compute.__doc__.partition("Returns\n")[0].lower()
+    assert "missing" in said
+    assert "weight" in said
+    assert "household" in said or measure.kind == "loss"
+    assert "interval" in said or measure.kind == "loss"
+
+
+@ALL
 def test_claimed_invariances_hold(measure, compare):
     original, masked = files()
     expected = measure.compute(compare(original, masked), of(measure), np.random.default_rng(0)).value

@@ -50,6 +50,8 @@ def microaggregation_gap(
     2 is at most 2 % worse than the best possible one. A file that is not microaggregated with this k, in these
     variables together, may be below the bound; -100 is the original.
 
+    Weights are not used: the bound is of records that count once each.
+
     Not defined (NaN, with a note) for more than 5,000 records, fewer than 2k, or missing cells.
 
     Returns

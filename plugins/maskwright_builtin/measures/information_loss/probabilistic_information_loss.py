@@ -71,6 +71,8 @@ def probabilistic_information_loss(
     that of its own file. Whole weights are as so many copies of each record, but for n_e, which copies do not raise; a
     record of weight 0 counts for nothing, and the scale of the weights does not matter.
 
+    Missing cells: each statistic uses the records of its own file that have all the values it needs.
+
     Corner rules: no variance and no difference is no loss, no variance and a difference is full loss; a pair with a
     constant variable has no correlation and is left out; with one variable the parts of pairs do not exist and the
     others are averaged; a variable without any value in one file is left out. All are said in the notes.

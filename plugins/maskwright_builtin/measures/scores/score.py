@@ -60,6 +60,9 @@ def score(comparison: Comparison, params: ScoreParams, rng: np.random.Generator)
     0.5 PIL + 0.125 DBRL + 0.125 PRL + 0.25 ID. Releasing the original data scores 50 when every record is unique, so
     a method above that is useless.
 
+    Missing cells, weights and households count as in the components with their default parameters. There is no
+    interval.
+
     Returns
     -------
     Measurement

@@ -43,7 +43,7 @@ def thesis_score(comparison: Comparison, params: ThesisScoreParams, rng: np.rand
     original values in rank and in standard-deviation intervals. The original data score 50 when every record is
     unique, so a method above 50 is useless. PI and therefore MG are not bounded.
 
-    Missing cells are treated as in the components. Weights are not used.
+    Missing cells and households count as in the components; weights are not used. There is no interval.
 
     Returns
     -------

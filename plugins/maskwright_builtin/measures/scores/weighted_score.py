@@ -72,6 +72,8 @@ def weighted_score(comparison: Comparison, params: WeightedScoreParams, rng: np.
     A measure that is better when higher counts as its largest possible value less what was found. Weights need not sum
     to 1.
 
+    Missing cells, weights and households count as in each component with its parameters. There is no interval.
+
     Returns
     -------
     Measurement
