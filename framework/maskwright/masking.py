@@ -152,7 +152,8 @@ def mask(
                 if source.origin is not None:
                     group = with_fewer_records(plan, planned, data.taken(source.origin))
                 work = _work(group, plan, edits)
-                result = protect_group(source, work, standard, seed, execution, observe, share)
+                with step.told(f"step {number} ({step.method.name}): "):
+                    result = protect_group(source, work, standard, seed, execution, observe, share)
                 if result.origin is not None:
                     results = [each.taken(result.origin) for each in results]
                 results.append(result)

@@ -156,7 +156,7 @@ def plan_pipeline(
 
 def _step_requests(described: Pipeline) -> list[StepRequest]:
     return [
-        StepRequest(step.method, step.params, step.planning, step.variables, step.groups or ())
+        StepRequest(step.method, step.params, step.planning, step.variables, step.groups or (), step.place)
         for step in described.steps
     ]
 

@@ -91,3 +91,24 @@ def test_rules_of_a_file_without_names_do_not_clash_with_rules_of_the_pipeline(f
     (folder / "p.yaml").write_text(text.replace("c >= 0", "{rule: c >= 0, name: least}"), encoding="utf-8")
     with pytest.raises(mw.InputError, match=r"rules\.yaml:2:\d+: the name 'least' is taken by another"):
         plan_pipeline(folder / "p.yaml")
+
+
+@pytest.mark.parametrize(
+    ("step", "said"),
+    [
+        ("{method: pram, variables: [a]}", "step 1: method 'pram' cannot mask 'a'"),
+        ("{method: microaggregation, params: {k: 31}}", "step 1: k = 31 is larger than the number of records, 30"),
+        ("{method: ipso, params: {dependent: [a], independent: [b]}}", "step 1 (ipso): the independent variables"),
+        ("{method: local_suppression, params: {k: 31, keys: [a]}}", "step 1"),
+        ("{method: individual_ranking, params: {k: 3}}", "step 1 promises k = 3, but edit 'edit-1' reads"),
+    ],
+)
+def test_what_a_step_cannot_do_is_told_at_the_step(folder, capsys, step, said) -> None:
+    """Also where only the plan, or the masking itself, finds it out."""
+    (folder / "p.yaml").write_text(
+        "maskwright: 1\ndata: {source: d.csv}\nedits: [a <= t]\nprotect:\n"
+        f"  - {step}\noutput: {{data: masked.csv}}\n",
+        encoding="utf-8",
+    )
+    (told,) = _told(folder, capsys)
+    assert told.startswith(f"p.yaml:5:5: {said}")

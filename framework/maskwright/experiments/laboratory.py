@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import math
 import time
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from maskwright.class_report import class_sizes
 from maskwright.edits.domain import Domain, domain_tuples
-from maskwright.errors import MaskwrightError
+from maskwright.errors import MaskwrightError, Place
 from maskwright.execution.local import Execution
 from maskwright.masking import mask
 from maskwright.measuring import Request, compute_measures
@@ -100,10 +101,14 @@ class Laboratory:
 
 
 def one_line(error: MaskwrightError) -> str:
-    """First problem of an error, with its place and how many more there are."""
+    """First problem of an error, with its place and how many more there are.
+
+    Of the file only the name is told: a table must not depend on the folder.
+    """
     first, more = error.problems[0], len(error.problems) - 1
-    place = "" if first.place is None or not str(first.place) else f"{first.place}: "
-    return f"{place}{first.message}" + (f" (and {more} more)" if more else "")
+    place = Place() if first.place is None else first.place
+    where = str(replace(place, file=None if place.file is None else Path(place.file).name))
+    return f"{where + ': ' if where else ''}{first.message}" + (f" (and {more} more)" if more else "")
 
 
 def _measured(

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Literal
 
+from maskwright.errors import InputError, Place, Problem
 from maskwright.planning.params import PlanningParams
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
 
     from pydantic import BaseModel
 
@@ -34,6 +36,8 @@ class StepRequest:
         None: the numeric variables with role quasi_identifier or confidential.
     groups : tuple of tuples of str
         Groups the user listed.
+    place : Place or None
+        In a pipeline file, for messages.
     """
 
     method: Method
@@ -41,6 +45,21 @@ class StepRequest:
     planning: PlanningParams = field(default_factory=PlanningParams)
     variables: tuple[str, ...] | None = None
     groups: tuple[tuple[str, ...], ...] = ()
+    place: Place | None = None
+
+    @contextmanager
+    def told(self, lead: str = "") -> Iterator[None]:
+        """Give the place of the step to problems that have none, and begin their sentences with `lead`."""
+        try:
+            yield
+        except InputError as error:
+            found = [
+                problem
+                if problem.place is not None
+                else replace(problem, message=_led(problem, lead), place=self.place)
+                for problem in error.problems
+            ]
+            raise type(error)(found) from error
 
     @property
     def promised(self) -> int | None:
@@ -107,6 +126,10 @@ class StepRequest:
 
     def _listed(self, parameter: str | None) -> tuple[str, ...]:
         return () if parameter is None else tuple(getattr(self.params, parameter) or ())
+
+
+def _led(problem: Problem, lead: str) -> str:
+    return problem.message if problem.message.startswith("step ") else lead + problem.message
 
 
 @dataclass(frozen=True, eq=False)

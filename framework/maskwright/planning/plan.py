@@ -166,7 +166,8 @@ def make_plan(
     for number, (step, own) in enumerate(zip(steps, chosen, strict=True), 1):
         relevant = EditSet(tuple(edit for edit in edits if set(edit.variables) & set(own.names)))
         found = group_variables(own.names, relevant, step.planning, step.groups, step.method.scope)
-        groups.extend(_plan_group(number, step, group, own.known, relevant, masked, data) for group in found)
+        with step.told(f"step {number}: "):
+            groups.extend(_plan_group(number, step, group, own.known, relevant, masked, data) for group in found)
     recoded = frozenset(
         name for step, own in zip(steps, chosen, strict=True) if "detail" in step.method.removes for name in own.names
     )

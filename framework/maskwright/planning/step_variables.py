@@ -43,7 +43,9 @@ def variables_of_steps(steps: Sequence[StepRequest], variables: Sequence[Variabl
     problems: list[Problem] = []
     found: list[StepVariables] = []
     for number, step in enumerate(steps, 1):
-        names = _step_variables(step, known, problems, number)
+        own: list[Problem] = []
+        names = _step_variables(step, known, own, number)
+        problems.extend(replace(problem, place=step.place) for problem in own)
         found.append(StepVariables(names, known))
         if "detail" in step.method.removes:
             known = known | {name: _coarser(known[name]) for name in names}
@@ -67,6 +69,7 @@ def _wrong_order(steps: Sequence[StepRequest], found: Sequence[StepVariables]) -
                 yield Problem(
                     f"step {number} ({step.method.name}) works on the values that are published, and step {later} "
                     f"({other.method.name}) changes values after it",
+                    other.place,
                     hint=f"put step {number} behind all steps that change values",
                 )
                 break
@@ -77,6 +80,7 @@ def _wrong_order(steps: Sequence[StepRequest], found: Sequence[StepVariables]) -
                 yield Problem(
                     f"step {number} ({step.method.name}) promises k = {promise}, and step {later} "
                     f"({other.method.name}) takes away from its groups",
+                    other.place,
                     hint=f"put step {later} before it, or set 'k_guarantee: report' in the params of step {number}: "
                     "the smallest class is then reported",
                 )

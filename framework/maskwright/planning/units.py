@@ -103,6 +103,7 @@ def require_k(units: Sequence[Unit], steps: Sequence[StepRequest], groups: Seque
             Problem(
                 f"step {strict[0]} promises k = {steps[strict[0] - 1].k}, but edit {shown} reads variables outside one "
                 "variable group: keeping it means moving single records, which breaks k",
+                steps[strict[0] - 1].place,
                 hint="mask all variables of the edit in one group, or set 'k_guarantee: report' in the step's params",
             )
         )

@@ -103,11 +103,12 @@ def remove(
                 number, step.method, step.params, group.variables, group.operators, edits.on(group.variables),
                 group.strata.codes if group.strata is not None else np.zeros(len(state.data), dtype=np.int64),
             )  # fmt: skip
-            result = protect_group(state.data, work, standard, seed, execution, observe, part(progress, 0.0, 0.5))
-            if result.origin is None:
-                state, result = _suppressed(state, result, work, step, group, plan, edits, domain, standard,
-                                            seed, execution, part(progress, 0.5, 1.0))  # fmt: skip
-            else:
+            with step.told(f"step {number} ({step.method.name}): "):
+                result = protect_group(state.data, work, standard, seed, execution, observe, part(progress, 0.0, 0.5))
+                if result.origin is None:
+                    state, result = _suppressed(state, result, work, step, group, plan, edits, domain, standard,
+                                                seed, execution, part(progress, 0.5, 1.0))  # fmt: skip
+            if result.origin is not None:
                 state = state.taken(result)
             results.append(result)
     counts = not_applicable(edits, state.hidden)
