@@ -24,6 +24,9 @@ if TYPE_CHECKING:
 LEAST = 10
 """Records of one pattern that are masked on their own: fewer would show little but their own spread."""
 
+ENOUGH = 1_000
+"""Records of other patterns that a method sees with a rare one, at most: there may be hundreds of rare ones."""
+
 
 @dataclass(frozen=True, eq=False)
 class Piece:
@@ -107,10 +110,11 @@ def _piece(
     least = max(needed, LEAST)
     if len(own) >= least and method.blockable:
         return Piece(own, own, columns)
-    here = missing[:, columns]
     seen = own
     for pool in (piece, np.arange(len(missing))):
-        others = np.setdiff1d(pool[~here[pool].any(axis=1)], own, assume_unique=True)
+        others = pool[~missing[np.ix_(pool, columns)].any(axis=1) & ~np.isin(pool, own)]
+        if method.blockable:
+            others = _some(others, max(ENOUGH, 4 * least))
         seen = np.concatenate([own, others])
         if len(seen) >= least:
             return Piece(own, seen, columns)
@@ -123,6 +127,13 @@ def _piece(
             "method that takes missing cells (`maskwright explain NAME` says so)"
         )
     return Piece(own, seen, columns)
+
+
+def _some(records: NDArray[np.int64], most: int) -> NDArray[np.int64]:
+    """So many of the records, from all over the file."""
+    if len(records) <= most:
+        return records
+    return records[np.linspace(0, len(records) - 1, most).astype(np.int64)]
 
 
 def widened(masked: Masked, piece: Piece, p: int) -> Masked:

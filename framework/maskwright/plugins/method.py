@@ -76,7 +76,9 @@ class Method:
     blockable : bool
         Whether records may be cut into blocks (``execution: {block_size: N}``) and strata.
     accepts : frozenset of str
-        Variable types it can mask, and ``missing`` if it takes missing cells.
+        Variable types it can mask, and ``missing`` if it takes missing cells. Of a method that does not, promises no
+        groups and removes nothing, records with the same cells missing are masked apart: its blocks then hold the
+        variables that these records have, and no other.
     preserves : frozenset of str
         Claims, tested by the kit and by every run: kinds of edit that hold in its output when they hold in each
         record of its input and all their variables are in one block.

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -9,7 +11,7 @@ from pydantic import BaseModel
 
 import maskwright as mw
 from maskwright.data.frames import dataset_from_frame
-from maskwright.execution.own_patterns import LEAST, Piece, without_holes
+from maskwright.execution.own_patterns import ENOUGH, LEAST, Piece, without_holes
 from maskwright.planning.model import StepRequest
 from maskwright.planning.plan import make_plan
 from maskwright.plugins.registry import plugins
@@ -108,3 +110,15 @@ def _holds(piece: Piece, missing: np.ndarray) -> None:
     np.testing.assert_array_equal(piece.seen[: len(piece.records)], piece.records)
     assert len(np.unique(piece.seen)) == len(piece.seen)
     assert len(piece.seen) >= LEAST
+
+
+def test_a_rare_pattern_is_seen_with_a_bounded_number_of_others() -> None:
+    missing = np.zeros((50_000, 4), dtype=bool)
+    missing[7, 2] = True
+    method = mw.Method("any", lambda block, params, rng: mw.Masked(block.values, block.missing), _Params)
+    complete, rare = without_holes([np.arange(50_000)], missing, method, _Params())
+    assert (len(complete.seen), rare.records.tolist()) == (49_999, [7])
+    assert len(rare.seen) == ENOUGH + 1
+    _holds(rare, missing)
+    whole = replace(method, blockable=False)
+    assert len(without_holes([np.arange(50_000)], missing, whole, _Params())[1].seen) == 50_000
