@@ -9,11 +9,14 @@ from maskwright.command_options import check_options, params_of
 from maskwright.data.clusters import with_clusters
 from maskwright.data.declaration import VariableDeclaration
 from maskwright.data.inference import read_dataset
+from maskwright.edits.check import unknown_variables
 from maskwright.edits.domain import Domain, domain_tuples
 from maskwright.edits.edit import EditSet
 from maskwright.edits.variable_ranges import written_out
+from maskwright.edits.yaml import WrongRulesError
 from maskwright.errors import InputError, Problem, unknown_name
 from maskwright.plugins.registry import find_edit_reader, find_source
+from maskwright.plugins.source import column_names
 from maskwright.progress import Reporter, stage
 from maskwright.release import Release, writing
 from maskwright.validation import check_dataset, check_file
@@ -61,10 +64,15 @@ def validate_file(
     """
     chosen = dict(options or {})
     check_options(chosen, (data, *([original] if original is not None else ())), edits)
-    rules = read_rule_files(edits, chosen)
+    source, params = _source(data, record, chosen)
+    try:
+        rules = read_rule_files(edits, chosen)
+    except WrongRulesError as error:
+        names = column_names(source, data, params)
+        exact = [edit for edit in error.edits if edit.binding == "exact"]
+        raise InputError([*error.problems, *([] if names is None else unknown_variables(exact, names))]) from error
     for note in rules.notes:
         reporter.notice(note)
-    source, params = _source(data, record, chosen)
     domain: Domain | None = None
     if original is not None:
         with stage(reporter, f"Reading {original.name}"):
@@ -257,8 +265,8 @@ def read_rule_files(
 
     Raises
     ------
-    InputError
-        With the mistakes of every file.
+    WrongRulesError
+        With the mistakes of every file, and the rules that were understood.
     """
     edits = EditSet()
     problems: list[Problem] = []
@@ -268,8 +276,9 @@ def read_rule_files(
             edits = edits.joined(reader.read_with(path, params_of(reader.params, options or {}, reader.name)))
         except InputError as error:
             problems.extend(error.problems)
+            edits = edits.joined(error.edits) if isinstance(error, WrongRulesError) else edits
     if problems:
-        raise InputError(problems)
+        raise WrongRulesError(problems, edits)
     return edits
 
 

@@ -45,6 +45,14 @@ class RuleItem:
     aliases: Mapping[str, Expression] = field(default_factory=dict)
 
 
+class WrongRulesError(EditError):
+    """Rules are wrong; `edits` are those that were understood, in which more mistakes can be looked for."""
+
+    def __init__(self, problems: Sequence[Problem], edits: EditSet) -> None:
+        super().__init__(problems)
+        self.edits = edits
+
+
 def parse_rules(rules: Sequence[object], place_of: PlaceOf | None = None) -> EditSet:
     """Read rules of the YAML language.
 
@@ -80,8 +88,8 @@ def read_items(items: Iterable[RuleItem], notes: tuple[str, ...] = ()) -> EditSe
 
     Raises
     ------
-    EditError
-        With every mistake in every rule.
+    WrongRulesError
+        With every mistake in every rule, and the rules that were understood.
     """
     problems: list[Problem] = []
     edits: list[Edit] = []
@@ -99,9 +107,10 @@ def read_items(items: Iterable[RuleItem], notes: tuple[str, ...] = ()) -> EditSe
             continue
         places[edit.name] = item.place
         edits.append(edit)
+    understood = EditSet(tuple(edits), notes)
     if problems:
-        raise EditError(problems)
-    return EditSet(tuple(edits), notes)
+        raise WrongRulesError(problems, understood)
+    return understood
 
 
 def _edit(item: RuleItem, position: int) -> Edit:

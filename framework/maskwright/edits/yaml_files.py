@@ -11,7 +11,7 @@ from maskwright.edits.grammar import parse_value
 from maskwright.edits.imports.validate import is_validate, read_validate
 from maskwright.edits.included_files import Inclusion
 from maskwright.edits.rule_documents import listed_nodes, load_rule_file
-from maskwright.edits.yaml import RuleItem, read_items
+from maskwright.edits.yaml import RuleItem, WrongRulesError, read_items
 from maskwright.errors import EditError, Place, Problem, unknown_name
 
 if TYPE_CHECKING:
@@ -37,8 +37,10 @@ def read_edits_yaml(path: str | Path) -> EditSet:
 
     Raises
     ------
+    WrongRulesError
+        With file, line and column of every mistake, and the rules that were understood.
     EditError
-        With file, line and column of every mistake.
+        The file cannot be read at all.
     """
     file = Path(path)
     problems: list[Problem] = []
@@ -54,10 +56,10 @@ def read_edits_yaml(path: str | Path) -> EditSet:
         )
     try:
         edits = read_items(items, tuple(reading.notes))
-    except EditError as error:
-        raise EditError([*reading.problems, *error.problems]) from error
+    except WrongRulesError as error:
+        raise WrongRulesError([*reading.problems, *error.problems], error.edits) from error
     if reading.problems:
-        raise EditError(reading.problems)
+        raise WrongRulesError(reading.problems, edits)
     return edits
 
 

@@ -6,7 +6,7 @@ import re
 from typing import TYPE_CHECKING
 
 from maskwright.edits.edit import EditSet
-from maskwright.edits.yaml import parse_rules
+from maskwright.edits.yaml import WrongRulesError, parse_rules
 from maskwright.errors import InputError, Problem
 from maskwright.pipeline.resolved import RuleFile, RuleText
 
@@ -43,7 +43,7 @@ def read_edits_of(rules: Sequence[RuleText | RuleFile]) -> tuple[EditSet, list[P
             found = each.reader.read_with(each.path, each.params)
         except InputError as error:
             problems.extend(error.problems)
-            continue
+            found = error.edits if isinstance(error, WrongRulesError) else EditSet()
         problems.extend(_names_taken(named, found))
         joined = named.joined(found)
         read[position] = EditSet(joined.edits[len(named) :], found.notes)

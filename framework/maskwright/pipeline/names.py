@@ -5,19 +5,16 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from maskwright.edits.check import unknown_variables
-from maskwright.errors import InputError, Place, Problem, unknown_name
+from maskwright.errors import Place, Problem, unknown_name
 from maskwright.pipeline.edits_read import read_edits_of
 from maskwright.pipeline.resolved import DataSource, RuleFile, RuleText, VariableUse
-from maskwright.progress import silent
+from maskwright.plugins.source import column_names
 from maskwright.yaml_document import Node
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
     from maskwright.plugins.registry import Registry
-
-LARGEST_LOOKED_INTO = 50_000_000
-"""Bytes of a data file that is opened for the names of its columns, though the run cannot go on."""
 
 _ROLES = ("dependent_parameter", "independent_parameter", "keys_parameter")
 
@@ -80,23 +77,12 @@ def further_problems(
     uses : sequence of VariableUse
     """
     edits, problems = read_edits_of(rules)
-    names = None if data is None else _column_names(data)
+    names = None if data is None else column_names(data.source, data.path, data.params)
     if names is not None:
         problems.extend(unknown_uses(uses, names))
         # In XPath a name that no record has is no mistake everywhere.
         problems.extend(unknown_variables([edit for edit in edits if edit.binding == "exact"], names))
     return problems
-
-
-def _column_names(data: DataSource) -> tuple[str, ...] | None:
-    """Names in the data file; None where it is too large to be opened only for them, or cannot be read."""
-    try:
-        if data.path.stat().st_size > LARGEST_LOOKED_INTO:
-            return None
-        first = next(iter(data.source.open(data.path, data.params, silent).batches()), None)
-    except (InputError, OSError):
-        return None
-    return None if first is None else tuple(first.schema.names)
 
 
 def in_order(problems: Iterable[Problem], file: str) -> list[Problem]:

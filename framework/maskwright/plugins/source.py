@@ -5,7 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Protocol
 
+from maskwright.errors import InputError
 from maskwright.plugins.partition import NoParams
+from maskwright.progress import silent
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
@@ -68,3 +70,18 @@ class Source:
     writes_text: bool = True
     summary: str = ""
     open_once: Callable[[Path, Any, Progress], Reading] | None = None
+
+
+LARGEST_LOOKED_INTO = 50_000_000
+"""Bytes of a file that is opened for the names of its columns, though nothing else can be done with it."""
+
+
+def column_names(source: Source, path: Path, params: Any) -> tuple[str, ...] | None:
+    """Names in a data file; None where it is too large to be opened only for them, or cannot be read."""
+    try:
+        if path.stat().st_size > LARGEST_LOOKED_INTO:
+            return None
+        first = next(iter(source.open(path, params, silent).batches()), None)
+    except (InputError, OSError):
+        return None
+    return None if first is None else tuple(first.schema.names)
