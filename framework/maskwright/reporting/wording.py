@@ -85,9 +85,16 @@ def step_line(step: Mapping[str, Any], every_parameter: bool = True) -> str:
     shown = [
         f"{name} {_setting(value)}"
         for name, value in step["params"].items()
-        if value not in (None, {}, []) and not (name in defaults and value == defaults[name])
+        if not _is_empty(value) and not (name in defaults and value == defaults[name])
     ]
     return f"{step['method']} ({', '.join(shown)})" if shown else str(step["method"])
+
+
+def _is_empty(value: object) -> bool:
+    """Nothing, an empty list, or a mapping of nothing else."""
+    if isinstance(value, Mapping):
+        return all(_is_empty(inner) for inner in value.values())
+    return value is None or value == []
 
 
 def _setting(value: object) -> str:
