@@ -13,6 +13,7 @@ from lxml import etree
 from lxml.isoschematron import Schematron
 
 import maskwright
+from maskwright.cli import main
 from maskwright.demo import write_demo
 from maskwright.demo.model import CHUNK, NAMES, REGIONS, survey
 from maskwright.errors import InputError
@@ -81,7 +82,7 @@ def test_the_edits_cover_every_kind_that_masking_can_keep(folder: Path) -> None:
         "employed-values": "range",
         "no-work-no-wages": "governing",
         "known-region": "domain",
-        "energy-cost": "range",
+        "no-negative-income": "range",
     }
     assert all(edit.message for edit in edits)
 
@@ -176,3 +177,13 @@ def test_a_large_survey_is_masked_in_blocks_and_says_so(tmp_path: Path) -> None:
     assert large == small
     assert small["protect"][0]["params"]["k"] == 5
     assert small["output"]["public_record"] == "about.json"
+
+
+def test_no_masked_income_of_the_demo_is_negative(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """The example states the signs that adjustment would not keep by itself, and so gets no notice of them."""
+    assert main(["demo", str(tmp_path)]) == 0
+    assert "below 0" not in capsys.readouterr().err
+    masked = maskwright.read(tmp_path / "masked.xml", record="Household")
+    for column in masked:
+        if column.variable.is_numeric and column.name != "tax":
+            assert not (column.values < 0).any(), column.name
