@@ -112,7 +112,8 @@ def probabilistic_record_linkage(
     Interval, 95 percent: ``mean +- z sd / sqrt(n + z^2)`` of what the n records (households) earn and of z^2 more
     in thought, half of them 0 and half 100, with z = 1.96; for plain hits and misses that is Agresti and Coull's.
     It says where the figure may lie in another file of this kind and size, with records drawn independently from a
-    large population and m, u and the grid as they are.
+    large population and m, u and the grid as they are; another file would have others, so that it is too narrow for
+    small files: of 300 records, it held the expected figure in 83 of 100 simulated files.
 
     Returns
     -------
