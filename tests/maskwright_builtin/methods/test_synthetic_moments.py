@@ -57,7 +57,8 @@ def test_means_and_covariances_are_exact_and_the_independents_stay(method, param
     masked = mw.protect(data, method, seed=seed, params={**params, **ROLES})
     assert moments_apart(data, masked) < 1e-9
     pd.testing.assert_frame_equal(masked[list(INDEPENDENT)], data[list(INDEPENDENT)])
-    assert not np.isclose(masked["a"], data["a"], rtol=1e-6).any()
+    # One value in a hundred thousand comes back by chance.
+    assert np.isclose(masked["a"], data["a"], rtol=1e-6).sum() <= 2
 
 
 @pytest.mark.parametrize(("method", "params"), EXACT)
