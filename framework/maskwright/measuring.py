@@ -14,7 +14,7 @@ from maskwright.progress import Reporter, stage
 from maskwright.randomness import generator
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Collection, Mapping, Sequence
 
     from numpy.typing import NDArray
     from pydantic import BaseModel
@@ -68,6 +68,38 @@ def compared_variables(original: Dataset, masked: Dataset) -> tuple[str, ...]:
     return names
 
 
+def released_variables(
+    original: Dataset, released: Dataset, masked: Collection[str], recoded: Collection[str]
+) -> tuple[str, ...]:
+    """Numeric variables of a released file that are measured, in the original's order; recoded ones hold categories.
+
+    Besides the masked ones they are the quasi-identifiers and confidential variables that are published as they are: an
+    intruder knows, and finds, those too.
+    """
+    return tuple(
+        column.name
+        for column in original
+        if column.variable.is_numeric
+        and column.name not in recoded
+        and (column.name in masked or column.variable.role in JUDGED)
+        and column.name in released
+        and released[column.name].variable.is_numeric
+    )
+
+
+def about_unmasked(names: Collection[str], masked: Collection[str]) -> tuple[str, ...]:
+    """Say which of the variables compared are published as they are: a note for every measure."""
+    open_ones = [name for name in names if name not in masked]
+    if not open_ones:
+        return ()
+    more = f" and {len(open_ones) - MOST_DESCRIBED} more" if len(open_ones) > MOST_DESCRIBED else ""
+    said = (
+        f"{len(open_ones)} of the {len(names)} variables compared are published unmasked, which lowers losses and "
+        f"raises risks: {', '.join(open_ones[:MOST_DESCRIBED])}{more}"
+    )
+    return (said,)
+
+
 def _described(data: Dataset) -> str:
     """Names of variables, with what keeps them from being measured."""
     shown = [
@@ -95,6 +127,7 @@ def compute_measures(
     variables: Sequence[str] | None = None,
     *,
     asked: bool = True,
+    about: tuple[str, ...] = (),
 ) -> dict[str, Measurement]:
     """Compute measures; each draws from a generator of its own label.
 
@@ -105,6 +138,8 @@ def compute_measures(
     asked : bool
         Whether somebody asked for these measures. Then one that needs pairs of records is refused where there are
         none; otherwise it has no value, and a note says why.
+    about : tuple of str
+        Further notes of every measure.
 
     Raises
     ------
@@ -132,7 +167,7 @@ def compute_measures(
                 found = Measurement(math.nan, notes=(f"not computed: needs pairs; {problem.message}",))
         if not isinstance(found, Measurement):
             raise PluginError(f"measure {request.measure.name!r} returned a {type(found).__name__}, not a Measurement")
-        notes = (*found.notes, *about_weights, *_about_clusters(request.measure, original))
+        notes = (*found.notes, *about, *about_weights, *_about_clusters(request.measure, original))
         results[request.label] = replace(found, notes=notes)
     if unpaired and asked:
         raise InputError(unpaired)

@@ -14,7 +14,13 @@ from maskwright.errors import EditViolation, Problem, ThresholdMissed
 from maskwright.execution.compiling import compilation_told
 from maskwright.execution.local import Execution, Observer
 from maskwright.masking import MaskingResult, mask
-from maskwright.measuring import Request, compute_measures, measurement_json
+from maskwright.measuring import (
+    Request,
+    about_unmasked,
+    compute_measures,
+    measurement_json,
+    released_variables,
+)
 from maskwright.pipeline.described import described_by
 from maskwright.plugins.registry import plugins
 from maskwright.preparing import Clock, Prepared, load, prepare
@@ -116,8 +122,13 @@ def run(
             outcome = _validate(release, prepared, result.edits, progress)
         requests = [Request(each.label, each.measure, each.params) for each in described.measures]
         with clock("measure"), compilation_told(told):
-            names = [name for name in plan.masked if plan.variables[name].is_numeric and name not in plan.recoded]
-            found = compute_measures(requests, original, released, edits, plan.to_json(), seed, told, names)
+            names = released_variables(original, released, plan.masked, plan.recoded)
+            about = about_unmasked(names, plan.masked)
+            if requests and about:
+                told.notice(about[0])
+            found = compute_measures(
+                requests, original, released, edits, plan.to_json(), seed, told, names, about=about
+            )
         for each in described.measures:
             if each.per_record and found[each.label].per_record is None:
                 told.notice(f"{each.label} has no contributions of single records: none are written")

@@ -13,7 +13,7 @@ from maskwright.edits.domain import Domain, domain_tuples
 from maskwright.errors import MaskwrightError, Place
 from maskwright.execution.local import Execution
 from maskwright.masking import mask
-from maskwright.measuring import Request, compute_measures
+from maskwright.measuring import Request, compute_measures, released_variables
 from maskwright.preparing import Arrived, arrive, plan_of, refuse_steps
 from maskwright.progress import Quiet
 from maskwright.validation import check_dataset
@@ -89,7 +89,7 @@ class Laboratory:
             masked, adjusted = original.without(plan.dropped), 0
             smallest, _ = class_sizes(masked, masked.names, 2)
         outcome = check_dataset(masked, released, Domain.from_dataset(original, domain_tuples(edits)))
-        names = [name for name in plan.masked if plan.variables[name].is_numeric and name not in plan.recoded]
+        names = released_variables(original, masked, plan.masked, plan.recoded)
         return {
             "status": "ok",
             "problem": None,
@@ -118,7 +118,7 @@ def _measured(
     edits: EditSet,
     plan: dict[str, Any],
     seed: int,
-    names: list[str],
+    names: tuple[str, ...],
 ) -> dict[str, Any]:
     requests = [Request(each.label, each.measure, each.params) for each in measures]
     found = compute_measures(requests, original, masked, edits, plan, seed, Quiet(), names)
