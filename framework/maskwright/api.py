@@ -25,6 +25,7 @@ from maskwright.planning.dropped_edits import about_dropped, without_dropped
 from maskwright.planning.plan import make_plan
 from maskwright.plugins.parameters import checked_params
 from maskwright.plugins.registry import find_edit_reader, find_source
+from maskwright.plugins.source import batches_of
 from maskwright.progress import Quiet, Reporter, silent
 from maskwright.randomness import fresh_seed
 from maskwright.requested import MeasureNames, measure_requests, step_request
@@ -83,7 +84,8 @@ def read(
     declared = _declared(variables)
     if cluster is not None:
         declared = with_cluster_role(declared, cluster)
-    data = read_dataset(reading.batches(), lambda: reading.layout, declared, file=str(path))
+    with batches_of(reading) as batches:
+        data = read_dataset(batches, lambda: reading.layout, declared, file=str(path))
     return data if cluster is None else with_clusters(data, cluster)
 
 

@@ -16,7 +16,7 @@ from maskwright.edits.variable_ranges import written_out
 from maskwright.edits.yaml import WrongRulesError
 from maskwright.errors import InputError, Problem, unknown_name
 from maskwright.plugins.registry import find_edit_reader, find_source
-from maskwright.plugins.source import column_names
+from maskwright.plugins.source import batches_of, column_names
 from maskwright.progress import Reporter, stage
 from maskwright.release import Release, writing
 from maskwright.validation import check_dataset, check_file
@@ -297,7 +297,8 @@ def load_file(
     """Read a data file, with what is declared of its variables."""
     source, params = _source(path, record, options)
     reading = source.open(path, params, lambda _: None)
-    return read_dataset(reading.batches(), lambda: reading.layout, declared, file=path.name)
+    with batches_of(reading) as batches:
+        return read_dataset(batches, lambda: reading.layout, declared, file=path.name)
 
 
 def _override(text: str) -> tuple[str, str, object]:

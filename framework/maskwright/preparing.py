@@ -23,6 +23,7 @@ from maskwright.pipeline.names import further_problems, in_order, unknown_uses
 from maskwright.planning.dropped_edits import about_dropped, without_dropped
 from maskwright.planning.model import StepRequest
 from maskwright.planning.plan import Plan, make_plan
+from maskwright.plugins.source import batches_of
 from maskwright.progress import Progress, Quiet, Reporter, silent, stage
 from maskwright.release import file_facts
 from maskwright.rules import (
@@ -336,18 +337,18 @@ def load(
     The variable `cluster` makes the clusters of records; it is `other` unless it is declared otherwise.
     """
     reading = source.open(path, params, progress)
-    batches = iter(reading.batches())
-    first = next(batches, None)
     stated = dict(declared or {})
     identifies = [name for name, each in stated.items() if each.role == "identifier"]
     if cluster is not None:
         stated = with_cluster_role(stated, cluster)
-    if first is None:
-        return read_dataset((), lambda: reading.layout, stated, file=path.name)
-    hidden = [name for name in identifies if name in first.schema.names and name != cluster]
-    kept = (batch.drop_columns(hidden) if hidden else batch for batch in itertools.chain((first,), batches))
-    known = {name: each for name, each in stated.items() if name not in hidden}
-    data = read_dataset(kept, lambda: reading.layout, known, file=path.name)
+    with batches_of(reading) as batches:
+        first = next(batches, None)
+        if first is None:
+            return read_dataset((), lambda: reading.layout, stated, file=path.name)
+        hidden = [name for name in identifies if name in first.schema.names and name != cluster]
+        kept = (batch.drop_columns(hidden) if hidden else batch for batch in itertools.chain((first,), batches))
+        known = {name: each for name, each in stated.items() if name not in hidden}
+        data = read_dataset(kept, lambda: reading.layout, known, file=path.name)
     if cluster is None:
         return data
     return with_clusters(data, cluster).without([cluster] if cluster in identifies else [])

@@ -12,6 +12,7 @@ from maskwright.edits.check import Checker, Outcome
 from maskwright.edits.record_document import RecordForm
 from maskwright.edits.svrl import SvrlWriter
 from maskwright.errors import InputError
+from maskwright.plugins.source import batches_of
 from maskwright.progress import Progress, silent
 
 if TYPE_CHECKING:
@@ -117,14 +118,14 @@ def check_file(
     """Verdict of every edit on every record of a file, read as a stream."""
 
     def checked(reading: Reading) -> Outcome:
-        batches = iter(reading.batches())
-        first = next(batches, None)
-        chunks = (
-            Columns.from_batch(batch, variables)
-            for batch in (batches if first is None else itertools.chain((first,), batches))
-        )
-        form = RecordForm.of_layout(reading.layout.details)
-        return check(chunks, edits, record_path(reading.layout), domain, svrl, fired=fired, form=form)
+        with batches_of(reading) as batches:
+            first = next(batches, None)
+            chunks = (
+                Columns.from_batch(batch, variables)
+                for batch in (batches if first is None else itertools.chain((first,), batches))
+            )
+            form = RecordForm.of_layout(reading.layout.details)
+            return check(chunks, edits, record_path(reading.layout), domain, svrl, fired=fired, form=form)
 
     if source.open_once is not None:
         # Nothing has been written when this fails: the report is put together at the end. Mistakes are looked at again

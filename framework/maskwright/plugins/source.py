@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Protocol
 
@@ -72,6 +73,18 @@ class Source:
     open_once: Callable[[Path, Any, Progress], Reading] | None = None
 
 
+@contextmanager
+def batches_of(reading: Reading) -> Iterator[Iterator[Any]]:
+    """Batches of a file; it is closed at the end, however much of it was read: a source may read ahead in threads."""
+    batches = iter(reading.batches())
+    try:
+        yield batches
+    finally:
+        close = getattr(batches, "close", None)
+        if close is not None:
+            close()
+
+
 LARGEST_LOOKED_INTO = 50_000_000
 """Bytes of a file that is opened for the names of its columns, though nothing else can be done with it."""
 
@@ -81,7 +94,8 @@ def column_names(source: Source, path: Path, params: Any) -> tuple[str, ...] | N
     try:
         if path.stat().st_size > LARGEST_LOOKED_INTO:
             return None
-        first = next(iter(source.open(path, params, silent).batches()), None)
+        with batches_of(source.open(path, params, silent)) as batches:
+            first = next(batches, None)
     except (InputError, OSError):
         return None
     return None if first is None else tuple(first.schema.names)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -40,14 +41,21 @@ class CsvReading:
         records = 0
         with reading(self._path) as file:
             text = Utf8Text(file, self._path, self._dialect, lambda done: self._progress(min(1.0, done / self._size)))
+            rows: arrow_csv.CSVStreamingReader | None = None
             try:
-                for batch in self._opened(text):
+                rows = self._opened(text)
+                for batch in rows:
                     if batch.num_rows:
                         yield self._with_points(batch, records)
                         records += batch.num_rows
             except pa.ArrowException:
                 # Arrow's messages quote the row, and rows are confidential: the error is found again in our words.
                 raise self._diagnosis(text) from None
+            finally:
+                # Arrow reads ahead in a thread of its own, which calls Python: it has to have ended before we go on.
+                text.end()
+                _exhaust(rows)
+                del rows
         if text.quotes % 2:
             problem = wrong_row(self._path, self._dialect, len(self._names))
             if problem is not None:
@@ -106,6 +114,13 @@ class CsvReading:
         dialect = self._dialect
         details = {name: getattr(dialect, name) for name in Dialect.__dataclass_fields__}
         return Layout("csv", details)
+
+
+def _exhaust(rows: arrow_csv.CSVStreamingReader | None) -> None:
+    """Take what was read ahead, so that nothing reads in the background any more."""
+    with contextlib.suppress(pa.ArrowException):
+        for _ in rows or ():
+            pass
 
 
 def write_csv(path: Path, batches: Iterable[Any], variables: tuple[Variable, ...], layout: Layout) -> None:

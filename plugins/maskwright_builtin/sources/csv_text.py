@@ -5,6 +5,7 @@ from __future__ import annotations
 import codecs
 import csv
 import io
+import threading
 from typing import TYPE_CHECKING, BinaryIO
 
 from maskwright import DataError, Place, Problem
@@ -32,14 +33,25 @@ class Utf8Text(io.RawIOBase):
         self._done = len(dialect.bom)
         self._lines = 1
         self._last = ""
+        self._ended = False
+        self._reading = threading.Lock()
         self._file.seek(self._done)
 
     def readable(self) -> bool:
         """Say that this is a file to read."""
         return True
 
+    def end(self) -> None:
+        """Read no more: wait for the piece that another thread is reading; whoever still asks is at the end."""
+        with self._reading:
+            self._ended = True
+
     def read(self, size: int = -1, /) -> bytes:
         """Next piece of text, in UTF-8; empty at the end of the file."""
+        with self._reading:
+            return b"" if self._ended else self._next(size)
+
+    def _next(self, size: int) -> bytes:
         while True:
             raw = self._file.read(size)
             try:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import re
+import time
 from pathlib import Path
 
 import pyarrow as pa
@@ -13,8 +14,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from pydantic import ValidationError
 
+import maskwright_builtin.sources.csv
 from maskwright import DataError, Layout, Variable
 from maskwright_builtin.sources.csv import CSV, CsvReading
+from maskwright_builtin.sources.csv_text import Utf8Text
 
 
 def opened(path: Path, **params: object) -> CsvReading:
@@ -219,3 +222,34 @@ def test_any_table_survives_a_round_trip(
     assert table(path, delimiter=delimiter).to_pylist() == expected
     again = rewritten(path, folder / "out.csv", delimiter=delimiter).decode()
     assert list(csv.reader(io.StringIO(again, newline=""), delimiter=delimiter)) == [names, *rows]
+
+
+@pytest.mark.parametrize("wrong", ["", "1,2,3\n"])
+def test_a_file_left_half_read_is_not_read_on_in_the_background(
+    wrong: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    calls: list[int] = []
+    running: list[int] = []
+    take = Utf8Text._next
+
+    def slowly(self: Utf8Text, size: int) -> bytes:
+        calls.append(size)
+        running.append(size)
+        time.sleep(0.02)
+        found = take(self, size)
+        running.pop()
+        return found
+
+    monkeypatch.setattr(Utf8Text, "_next", slowly)
+    monkeypatch.setattr(maskwright_builtin.sources.csv, "BLOCK", 400)
+    batches = iter(opened(saved(tmp_path, "a,b\n" + "1,2\n" * 1000 + wrong + "1,2\n" * 4000)).batches())
+    if wrong:
+        with pytest.raises(DataError, match="3 cells"):
+            list(batches)
+    else:
+        next(batches)
+        batches.close()  # type: ignore[attr-defined]
+    assert not running
+    made = len(calls)
+    time.sleep(0.1)
+    assert len(calls) == made < 60
