@@ -49,9 +49,9 @@ def survey(tmp_path: Path) -> Path:
 def test_a_run_measures_what_a_comparison_of_the_two_files_measures(survey: Path) -> None:
     run = mw.run(survey / "pipeline.yaml").record["measures"]
     roles = {"age": {"role": "quasi_identifier"}, "w": {"role": "weight"}, "note": {"role": "other"}}
-    files = [pd.read_csv(survey / name) for name in ("survey.csv", "masked.csv")]
+    original, masked = (pd.read_csv(survey / name) for name in ("survey.csv", "masked.csv"))
     known = {"known": ["age", "wage", "rent"]}
-    found = mw.measure(*files, ["sse", {"distance_record_linkage": known}], declared=roles)
+    found = mw.measure(original, masked, ["sse", {"distance_record_linkage": known}], declared=roles)
     assert run["all"]["value"] == pytest.approx(found["distance_record_linkage"].value)
     assert run["sse"]["value"] == pytest.approx(found["sse"].value)
     assert run["age"]["value"] == 100.0

@@ -16,13 +16,21 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     import pandas as pd
+    from numpy.typing import NDArray
 
 # Colours that are told apart also by people who do not see red or green (Okabe and Ito), then shapes.
 COLOURS = ("#0072B2", "#E69F00", "#009E73", "#CC79A7", "#56B4E9", "#D55E00", "#7F7F7F")
 SHAPES = ("o", "s", "^", "D", "v", "P", "X")
 MOST_NAMED = 8
+"""Cells of the front that are named on a map of many."""
+PANELS = 3
+"""Side by side."""
+FEW = 24
+"""Of so few cells, each is named where there is room."""
 RADIUS = 4.5
 """Of a drawn point, with the room around it, in points."""
+Scale = tuple[str, ...]
+"""A setting, and the method whose it is: parameters of one name are comparable where they are the cluster size."""
 # With a fixed salt and no date the same map has the same bytes.
 SETTINGS: Any = {"svg.hashsalt": "maskwright", "svg.fonttype": "none", "font.size": 9.0, "axes.spines.top": False,
             "axes.spines.right": False}  # fmt: skip
@@ -54,8 +62,12 @@ def draw_map(compared: Compared, folder: Path) -> dict[str, Path]:
         files = _save(figure, folder, "map")
         numbers = _numbers(compared)
         if compared.score is not None and numbers:
-            figure = Figure(figsize=(9.0, 5.0), layout="constrained")
-            _curves(figure.add_subplot(), compared, numbers)
+            scales = list(dict.fromkeys(numbers.values()))
+            rows = -(-len(scales) // PANELS)
+            columns = -(-len(scales) // rows)
+            figure = Figure(figsize=(5.0 + 4.0 * columns, 1.0 + 4.0 * rows), layout="constrained")
+            panels = figure.subplots(rows, columns, sharey=True, squeeze=False).ravel()
+            _curves(figure, panels, compared, numbers, scales)
             files |= _save(figure, folder, "score")
     return files
 
@@ -120,43 +132,57 @@ def _scale(axes: Any, loss: pd.Series[float]) -> None:
 
 
 def _names(compared: Compared, points: pd.DataFrame) -> dict[str, tuple[float, float]]:
-    """Where the best cell and some of the front are."""
+    """Where the best cell, some of the front and, of a few, the others are."""
     named = [name for name in (compared.best,) if name is not None and name in points.index]
     masking = {cell.name for cell in compared.cells if cell.active.steps}
     stride = max(1, math.ceil(len(compared.front) / MOST_NAMED))
     named += [name for name in compared.front[::stride] if name in masking and name not in named]
+    if len(points) <= FEW:
+        named += [str(name) for name in points.index if name in masking and name not in named]
     assert compared.risk is not None
     assert compared.loss is not None
     return {name: (compared.value(name, compared.risk), compared.value(name, compared.loss)) for name in named}
 
 
-def _curves(axes: Any, compared: Compared, numbers: dict[str, str]) -> None:
+def _curves(
+    figure: Any, panels: NDArray[Any], compared: Compared, numbers: dict[str, Scale], scales: list[Scale]
+) -> None:
+    """Draw a panel for each scale, with the families that vary along it; the others are named below."""
     score = compared.score
     assert score is not None
-    points = compared.points
-    for (family, cells), style in zip(_families(points), _styles(), strict=False):
-        if family in numbers:
-            shown = cells.assign(at=cells[numbers[family]].astype(np.float64)).dropna(subset=[score]).sort_values("at")
-            axes.plot(shown["at"], shown[score], linewidth=0.9, markersize=3.5, label=family, **style)
-    columns = list(dict.fromkeys(numbers.values()))
-    if all((points[column].dropna().map(float) % 1 == 0).all() for column in columns):
-        axes.xaxis.get_major_locator().set_params(integer=True)
-    axes.set_xlabel(", ".join(columns))
-    axes.set_ylabel(_title(compared, score, "score"))
-    axes.grid(linewidth=0.3, alpha=0.5)
-    axes.legend(loc="center left", bbox_to_anchor=(1.01, 0.5), frameon=False, fontsize=8)
+    families = _families(compared.points)
+    for axes, scale in zip(panels, scales, strict=False):
+        integer = True
+        for (family, cells), style in zip(families, _styles(), strict=False):
+            if numbers.get(family) == scale:
+                shown = cells.assign(at=cells[scale[0]].astype(np.float64)).dropna(subset=[score]).sort_values("at")
+                axes.plot(shown["at"], shown[score], linewidth=0.9, markersize=3.5, label=family, **style)
+                integer = integer and bool((shown["at"] % 1 == 0).all())
+        if integer:
+            axes.xaxis.get_major_locator().set_params(integer=True)
+        axes.set_xlabel(" of ".join(scale))
+        axes.grid(linewidth=0.3, alpha=0.5)
+    for axes in panels[len(scales) :]:
+        axes.remove()
+    figure.supylabel(_title(compared, score, "score"), fontsize=9)
+    figure.legend(loc="outside right center", frameon=False, fontsize=8)
+    others = [family for family, _ in families if family not in numbers]
+    if others:
+        figure.supxlabel(f"not drawn, as not one number alone varies: {', '.join(others)}", fontsize=7)
 
 
-def _numbers(compared: Compared) -> dict[str, str]:
+def _numbers(compared: Compared) -> dict[str, Scale]:
     """The setting of each family in which alone its cells differ, where it is a number."""
-    found: dict[str, str] = {}
+    found: dict[str, Scale] = {}
     for family, cells in _families(compared.points):
         first = compared.cell(str(cells.index[0]))
         if len(first.values) == 1 and len(cells) > 1 and cells["edits"].nunique() == 1:
             (name,) = first.values
             column = name if name in cells else f"params.{name}"
             if cells[column].map(lambda value: isinstance(value, (int, float)) and not isinstance(value, bool)).all():
-                found[family] = column
+                methods = [step.method for step in first.pipeline.steps]
+                sizes = all(method.k_parameter == name for method in methods)
+                found[family] = (column,) if sizes else (column, ", ".join(method.name for method in methods))
     return found
 
 
