@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from maskwright.command_options import check_options, params_of
@@ -15,14 +16,14 @@ from maskwright.edits.edit import EditSet
 from maskwright.edits.variable_ranges import written_out
 from maskwright.edits.yaml import WrongRulesError
 from maskwright.errors import InputError, Problem, unknown_name
-from maskwright.plugins.registry import find_edit_reader, find_source
+from maskwright.plugins.registry import find_edit_reader, find_measure, find_source
 from maskwright.plugins.source import batches_of, column_names
 from maskwright.progress import Reporter, stage
 from maskwright.release import Release, writing
 from maskwright.validation import check_dataset, check_file
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
     from pathlib import Path
 
     from maskwright.data.dataset import Dataset
@@ -127,7 +128,10 @@ def measure_files(
         if name not in wanted:
             raise InputError(f"--set {name}.{parameter}: {unknown_name('chosen measure', name, wanted)}")
         wanted[name][parameter] = value
-    requests = measure_requests([{name: params} for name, params in wanted.items()])
+    try:
+        requests = measure_requests([{name: params} for name, params in wanted.items()])
+    except InputError as error:
+        raise InputError([replace(each, hint=each.hint or _list_form(wanted)) for each in error.problems]) from None
     with stage(reporter, "Reading"):
         declared = {} if weight is None else {weight: VariableDeclaration(role="weight")}
         before, after = load_file(original, record, declared), load_file(masked, record)
@@ -299,6 +303,15 @@ def load_file(
     reading = source.open(path, params, lambda _: None)
     with batches_of(reading) as batches:
         return read_dataset(batches, lambda: reading.layout, declared, file=path.name)
+
+
+def _list_form(measures: Iterable[str]) -> str | None:
+    """How the command line gives a list to the first of the measures that takes one."""
+    for name in measures:
+        for parameter, field in find_measure(name).params.model_fields.items():
+            if "list[" in str(field.annotation) or "tuple[" in str(field.annotation):
+                return f"a list is given in brackets and quotes: --set '{name}.{parameter}=[region,sex,age]'"
+    return None
 
 
 def _override(text: str) -> tuple[str, str, object]:

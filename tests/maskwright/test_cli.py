@@ -243,6 +243,16 @@ def test_measure_json(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> Non
     assert "did you mean 'step'" in capsys.readouterr().err
 
 
+@pytest.mark.parametrize("given", [[], ["--set", "k_anonymity.key=V1"], ["--set", "k_anonymity.keys=V1"]])
+def test_measure_shows_how_a_list_is_given(
+    given: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    _write(tmp_path)
+    data = str(tmp_path / "data.xml")
+    assert main(["measure", data, data, "--measure", "k_anonymity", *given]) == 2
+    assert "--set 'k_anonymity.keys=[region,sex,age]'" in capsys.readouterr().err
+
+
 def test_plan_shows_who_keeps_each_edit(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """With and without data; nothing is written."""
     path = _write(tmp_path)

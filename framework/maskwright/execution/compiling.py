@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 _told: list[bool] = []
 """Once in a process is enough."""
 
-NOTICE = "Compiling the numeric kernels; this happens once after an installation and takes up to half a minute."
+NOTICE = "Compiling numeric kernels that have not been used before, up to half a minute; their machine code is kept."
 
 
 @contextmanager

@@ -20,6 +20,7 @@ from maskwright.experiments.worker import task_of
 from maskwright.processors import processors
 from maskwright.progress import Quiet, Reporter, stage
 from maskwright.randomness import generator
+from maskwright.reporting.wording import plural
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -111,8 +112,14 @@ class Compared:
         Raises
         ------
         InputError
-            Unknown name, or k = 1.
+            Unknown name, k = 1, or a cell of which a run failed or does not keep every edit.
         """
+        hint = "Choose a cell that masks without failing and keeps every edit."
+        if name in self.failed:
+            raise InputError(Problem(f"{name} cannot be chosen: it failed: {self.failed[name]}", hint=hint))
+        if name in self.violating:
+            times = plural(self.violating[name], "violation")
+            raise InputError(Problem(f"{name} cannot be chosen: it does not keep every edit ({times})", hint=hint))
         return write_pipeline(self.cell(name), folder or self.experiment.folder / "pipelines")
 
     @property
@@ -226,7 +233,7 @@ def run_cells(
     points = cells_table(runs)
     score, risk, loss = axes_of(described)
     _check_parts(points, described, (score, risk, loss))
-    eligible = points[(points["violations"] == 0).fillna(False).astype(bool)]
+    eligible = points[((points["violations"] == 0) & (points["failed"] == 0)).fillna(False).astype(bool)]
     return Compared(
         described, tuple(cells), runs, points, score, risk, loss,
         _best(described, eligible, cells, score), _front(described, eligible, risk, loss),

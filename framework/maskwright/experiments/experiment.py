@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 from maskwright.errors import PipelineError, Problem, unknown_name
 from maskwright.experiments.file_model import MOST_CELLS, ExperimentFile, ExperimentSettings, Family, Span
 from maskwright.pipeline.model_errors import read_model
+from maskwright.pipeline.names import in_order
 from maskwright.pipeline.overrides import path_steps, set_at
 from maskwright.pipeline.resolve import resolve_pipeline, text_of
 from maskwright.pipeline.steps import resolve_measures
@@ -125,6 +126,14 @@ class Experiment:
             raise PipelineError(Problem("the grid has no cells", self.root.get("grid").place, hint))  # type: ignore[union-attr]
         return tuple(found.values())
 
+    def wrong_cells(self) -> tuple[Problem, ...]:
+        """Mistakes that `cells` finds."""
+        try:
+            self.cells()
+        except PipelineError as error:
+            return error.problems
+        return ()
+
     def family_node(self, index: int) -> Node:
         """Return the node of a family, by its position in the grid."""
         node = self.root.at(("grid", index))
@@ -234,24 +243,28 @@ def experiment_of(path: Path, text: str, shown: str | None = None) -> Experiment
     if stated is None:
         raise PipelineError(problems)
     _check_families(root, stated.grid, problems)
-    measures = resolve_measures(root.get("measure") or root, plugins(), problems)
     edit_sets = _edit_sets(root, stated, problems)
     for index, family in enumerate(stated.grid):
         for position, name in enumerate(family.edits or ()):
             node = root.at(("grid", index, "edits", position))
             if name not in edit_sets and node is not None:
                 problems.append(Problem(unknown_name("edit set", name, edit_sets), node.place))
-    _check_labels(root, stated, measures, problems)
     count = _count(stated, edit_sets)
     if count > MOST_CELLS:
         problems.append(Problem(f"the grid has {count} cells; at most {MOST_CELLS} can be run", root.place))
-    if problems:
-        raise PipelineError(problems)
+    has_cells, before = not problems, len(problems)
+    measures = resolve_measures(root.get("measure") or root, plugins(), problems)
+    if len(problems) == before:
+        # Which labels are right is known only where every measure is.
+        _check_labels(root, stated, measures, problems)
     settings = ExperimentSettings.model_validate(
         {name: getattr(stated, name) for name in ExperimentSettings.model_fields}
     )
     folder = path.parent / (stated.output or f"{path.stem}-results")
-    return Experiment(path, text, settings, root, edit_sets, measures, folder)
+    experiment = Experiment(path, text, settings, root, edit_sets, measures, folder)
+    if problems:
+        raise PipelineError(in_order([*problems, *(experiment.wrong_cells() if has_cells else ())], shown or str(path)))
+    return experiment
 
 
 def _texts_kept(root: Node) -> Node:

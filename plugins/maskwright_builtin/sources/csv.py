@@ -41,7 +41,7 @@ class CsvReading:
         records = 0
         with reading(self._path) as file:
             text = Utf8Text(file, self._path, self._dialect, lambda done: self._progress(min(1.0, done / self._size)))
-            rows: arrow_csv.CSVStreamingReader | None = None
+            rows: Any = None
             try:
                 rows = self._opened(text)
                 for batch in rows:
@@ -116,7 +116,7 @@ class CsvReading:
         return Layout("csv", details)
 
 
-def _exhaust(rows: arrow_csv.CSVStreamingReader | None) -> None:
+def _exhaust(rows: Any) -> None:
     """Take what was read ahead, so that nothing reads in the background any more."""
     with contextlib.suppress(pa.ArrowException):
         for _ in rows or ():

@@ -203,6 +203,11 @@ def test_cells_that_fail_or_do_not_keep_every_edit_are_named_on_the_screen(study
     assert "1 cell(s) failed:\n  together k=61: " in out
     assert "warning: 1 of 5 cells failed: together k=61" in err
     assert "2 cell(s) do not keep every edit and are neither best nor on the front:\n  fuzzy k=5: " in out
+    for cell, said in (("together k=61", "it failed: "), ("fuzzy k=5", "it does not keep every edit (")):
+        assert main(["compare", str(path), "--workers", "1", "--choose", cell]) == 2
+        out, err = capsys.readouterr()
+        assert f"{cell} cannot be chosen: {said}" in err
+        assert "Next" not in out
     start, stop = study.text.index("  - family: together"), study.text.index("  - family: fuzzy")
     only = study.text[:start] + study.text[stop:]
     path = study.experiment(broken, some, text=only)

@@ -103,6 +103,14 @@ def test_several_mistakes_are_told_at_once_and_each_once(study) -> None:
     assert len(caught.value.problems) == 2
 
 
+def test_a_misspelt_measure_hides_no_other_mistake_and_makes_none(study) -> None:
+    path = study.experiment(("measure: [pil,", "measure: [pill,"), ("method: fuzzy_micro", "method: fuzy_micro"))
+    with pytest.raises(mw.PipelineError) as caught:
+        read_experiment(path)
+    assert ["fuzy_micro" in str(each) for each in caught.value.problems] == [True, False]
+    assert "did you mean 'pil'" in str(caught.value.problems[1])
+
+
 def test_the_part_of_a_measure_that_does_not_exist_is_told_with_the_nearest(study, capsys) -> None:
     path = study.experiment(("loss: pil", "loss: pil.meens"))
     assert main(["compare", str(path), "--workers", "1"]) == 2

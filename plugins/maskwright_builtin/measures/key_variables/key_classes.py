@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import numpy as np
 from pydantic import BaseModel, Field
 
-from maskwright import Comparison, InputError
+from maskwright import Comparison, InputError, Problem
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -59,7 +59,10 @@ def key_classes(comparison: Comparison, params: KeysParams, measure: str) -> Key
     keys = tuple(params.keys or declared)
     if not keys:
         raise InputError(
-            f"{measure}: no key variables; name them as `keys`, or declare variables with role quasi_identifier"
+            Problem(
+                f"{measure}: no key variables; name them as `keys`, or declare variables with role quasi_identifier",
+                hint=f"on the command line: --set '{measure}.keys=[region,sex,age]'",
+            )
         )
     if len(set(keys)) < len(keys):
         raise InputError(f"{measure}: a key variable is named twice")
