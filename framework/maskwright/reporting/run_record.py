@@ -96,6 +96,8 @@ def _edits(
 ) -> list[dict[str, Any]]:
     arrival = {each.name: each for each in prepared.arrival.edits}
     keepers = {each["name"]: each for each in planned["edits"]}
+    # An edit that is published `when` its cells are present is still of the kind that was masked for.
+    own_kind = {edit.name: edit.kind for edit in prepared.edits}
     rows: list[dict[str, Any]] = []
     for each in outcome.edits:
         keeper = keepers[each.name]
@@ -106,7 +108,7 @@ def _edits(
         rows.append(
             {
                 "name": each.name,
-                "kind": each.kind,
+                "kind": own_kind.get(each.name, each.kind),
                 "text": edit.text,
                 "message": edit.message,
                 "severity": edit.severity,

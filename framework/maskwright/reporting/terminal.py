@@ -140,8 +140,10 @@ def print_result(record: Mapping[str, Any]) -> None:
 
 
 def _edit_ledger(edits: Sequence[Mapping[str, Any]]) -> Table:
-    table = table_of("edit", "kind", "violations: original", "masked", "unknown", "kept by", "adjusted")
-    for column in (2, 3, 4, 6):
+    table = table_of(
+        "edit", "kind", "violations: original", "masked", "unknown", "not applicable", "kept by", "adjusted"
+    )
+    for column in (2, 3, 4, 5, 7):
         table.columns[column].justify = "right"
     for edit in edits:
         arrived, left, severity = edit.get("violations_on_arrival"), edit["violations"], edit.get("severity", "error")
@@ -152,10 +154,14 @@ def _edit_ledger(edits: Sequence[Mapping[str, Any]]) -> Table:
             "" if arrived is None else count(arrived),
             count(left),
             count(edit.get("unknown") or 0),
+            count(edit.get("not_applicable") or 0),
             kept_as_planned(edit),
             count(edit.get("adjusted") or 0),
         )
-    return table if any(edit.get("unknown") for edit in edits) else without_column(table, 4)
+    for column, key in ((5, "not_applicable"), (4, "unknown")):
+        if not any(edit.get(key) for edit in edits):
+            table = without_column(table, column)
+    return table
 
 
 def _print_localisation(out: Console, found: Mapping[str, Any] | None) -> None:

@@ -16,6 +16,9 @@ KEPT_BY = {
 }
 """What ``kept_by`` means, in two or three words."""
 
+MOST_NAMED = 3
+"""Edits that a sentence names before it counts the others."""
+
 DIRECTION = {"lower": "lower is better", "higher": "higher is better"}
 
 
@@ -129,6 +132,11 @@ def verdict(record: Mapping[str, Any]) -> str:
     )
     unknown = sum(1 for edit in record["edits"] if edit.get("unknown"))
     said += f", where no cell they read is missing ({plural(unknown, 'edit')})" if unknown else ""
+    without = [(edit["name"], edit["not_applicable"]) for edit in record["edits"] if edit.get("not_applicable")]
+    if without:
+        named = [f"{name} does not apply to {count(records)} of them" for name, records in without[:MOST_NAMED]]
+        named += [f"nor do {len(without) - MOST_NAMED} more edits to others"] if len(without) > MOST_NAMED else []
+        said += f"; {', '.join(named)}, whose cells are suppressed"
     arrived = sum(edit["violations_on_arrival"] or 0 for edit in record["edits"])
     said += f" ({plural(arrived, 'violation')} in the original)." if arrived else "."
     if warnings:

@@ -36,6 +36,9 @@ def write_html(path: Path, record: Mapping[str, Any]) -> None:
         "measures": [_measure(label, measure) for label, measure in record["measures"].items()],
         "steps": record["plan"]["steps"],
         "arrived": sum(edit["violations_on_arrival"] or 0 for edit in record["edits"]),
+        # What the plan warns of is among the notices too: each is said once.
+        "notices": list(dict.fromkeys([*record["plan"]["warnings"], *record["notices"]])),
+        "not_applicable": any(edit.get("not_applicable") for edit in record["edits"]),
         "total_seconds": sum(record["seconds"].values()),
     }
     path.write_text(_template().render(shown), encoding="utf-8", newline="\n")

@@ -105,6 +105,31 @@ def test_suppression_is_counted_in_the_record_and_said_in_public(tmp_path: Path)
     assert keys["below"] == 0
 
 
+def test_screen_and_report_say_of_how_many_records_an_edit_is_not(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """A column, a sentence, and the kind of the edit as it was stated; nothing of it where no cell is suppressed."""
+    path = pipeline(tmp_path, SUPPRESSION)
+    path.write_text(path.read_text().replace("- schematron: rules.sch", "- {rule: wages + rents = income, name: sum}")
+                    .replace("svrl: masked.svrl", "report: report.html"))  # fmt: skip
+    assert main(["run", str(path)]) == 0
+    shown = " ".join(capsys.readouterr().out.split())
+    rows = {row["name"]: row for row in json.loads((tmp_path / "run.json").read_text())["edits"]}
+    gone = rows["sum"]["not_applicable"]
+    assert rows["sum"]["kind"] == "linear"
+    assert "not applicable" in shown
+    assert f"sum linear 0 0 {gone} " in shown
+    assert f"sum does not apply to {gone} of them" in shown
+    report = (tmp_path / "report.html").read_text()
+    assert "Not applicable</th>" in report
+    assert f"sum does not apply to {gone} of them" in report
+    masking = "  - {method: microaggregation, variables: [wages, rents, income]}\n"
+    path.write_text(path.read_text().replace(SUPPRESSION, masking))
+    assert main(["run", str(path)]) == 0
+    assert "not appl" not in capsys.readouterr().out
+    assert "ot applicable" not in (tmp_path / "report.html").read_text()
+
+
 def test_a_sample_is_paired_by_origin_and_its_weights_grow(tmp_path: Path) -> None:
     """Weighted totals estimate those of the file; measures compare each record with its own original."""
     steps = "  - {method: sampling, params: {fraction: 0.25}}\nmeasure: [sse, pil]\n"

@@ -154,3 +154,10 @@ def test_bars_are_in_proportion_and_an_undefined_part_has_none(record: Record, t
     widths = [float(width) for width in re.findall(r'<rect width="([0-9.]+)"', page)]
     assert widths == [220.0, 110.0, 0.0, 0.0]
     assert "undefined" in text_of(page)
+
+
+def test_a_notice_that_the_plan_and_the_run_give_is_shown_once(record: Record, tmp_path: Path) -> None:
+    record["plan"]["warnings"] = ["1 stratum is small"]
+    record["notices"] = ["1 stratum is small", "x is an identifier", "x is an identifier"]
+    root = html.fromstring(write(record, tmp_path).encode())
+    assert root.xpath("//ul[@class='notices']/li/text()") == ["1 stratum is small", "x is an identifier"]
