@@ -295,7 +295,7 @@ def _adjust_unit(
         sets=domain_values(rules, unit, plan, original), computed=frozenset(unit.computed),
     )  # fmt: skip
     adjustment = replace(adjustment, cost=adjustment.cost / weight)
-    numeric = sum(plan.variables[name].is_numeric for name in plan.masked)
+    numeric = sum(plan.variables[name].is_numeric and not original[name].missing.all() for name in plan.masked)
     true = [_true_values(original, current, name) for name in unit.variables]
     return _Outcome(unit, adjustment, members, cost_of(adjustment, values, members, true, scale, numeric))
 

@@ -60,6 +60,8 @@ def cost_of(
 ) -> Cost:
     """Cost of one adjustment unit.
 
+    As in the measure `sse`, the squares of a variable are divided by its cells that are there, less one.
+
     Parameters
     ----------
     adjustment : Adjustment
@@ -72,24 +74,24 @@ def cost_of(
     scale : ndarray of shape (q,)
         Standard deviations of the original.
     variables : int
-        Masked numeric variables of the whole file: the loss is the mean over them.
+        Masked numeric variables of the whole file that have a value: the loss is the mean over them.
     """
     n = len(original[0]) if original else 0
     stages = np.zeros((3, n))
     for column, values in enumerate(original):
+        divisor = max(variables, 1) * max(int(np.count_nonzero(~np.isnan(values))) - 1, 1)
         for stage, rows in enumerate((before, adjustment.points, adjustment.values)):
             cells = rows[:, column] if members is None else rows[members, column]
-            stages[stage] += np.nan_to_num((cells - values) / scale[column]) ** 2
-    factor = 100.0 / (variables * max(n - 1, 1))
+            stages[stage] += 100.0 * np.nan_to_num((cells - values) / scale[column]) ** 2 / divisor
     touched = {name: rows if members is None else rows[members] for name, rows in adjustment.touched.items()}
     times = np.zeros(n, dtype=np.int64)
     for violating in touched.values():
         times += violating
-    added = (stages[2] - stages[0]) * factor
+    added = stages[2] - stages[0]
     return Cost(
-        float(stages[0].sum() * factor),
-        float((stages[1] - stages[0]).sum() * factor),
-        float((stages[2] - stages[1]).sum() * factor),
+        float(stages[0].sum()),
+        float((stages[1] - stages[0]).sum()),
+        float((stages[2] - stages[1]).sum()),
         {name: float(added[rows & (times == 1)].sum()) for name, rows in touched.items()},
         float(added[times > 1].sum()),
     )

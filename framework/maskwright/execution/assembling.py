@@ -6,7 +6,6 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from scipy.spatial import cKDTree
 
 from maskwright.data.dataset import Column, Dataset
 from maskwright.errors import InputError
@@ -147,50 +146,6 @@ def _with_weights(data: Dataset, result: GroupResult) -> Dataset:
     variable = replace(column.variable, type="continuous", decimals=places)
     values = result.weights if places is None else np.round(result.weights, places)
     return data.with_columns({column.name: Column(variable, values, column.missing)})
-
-
-def with_enough_values(
-    result: GroupResult,
-    missing: NDArray[np.bool_],
-    scale: NDArray[np.float64],
-    k: int,
-    households: NDArray[np.int64] | None = None,
-) -> GroupResult:
-    """Representatives that rest on at least k values each, of different households where these are declared.
-
-    A cluster in which fewer than k records have a value would publish an average of those few, in the end the true
-    value of one. It gets the value of the nearest cluster with enough, or the mean of all.
-    """
-    if result.labels is None or result.representatives is None:
-        return result
-    representatives = result.representatives.copy()
-    clusters = len(representatives)
-    points = np.nan_to_num(representatives / scale)
-    owners = np.arange(len(missing)) if households is None else households
-    replaced = 0
-    for column in range(representatives.shape[1]):
-        given = ~missing[:, column]
-        pairs = np.unique(np.stack([result.labels, owners], axis=1)[given], axis=0)
-        present = np.bincount(pairs[:, 0], minlength=clusters)
-        few, enough = np.flatnonzero((present > 0) & (present < k)), np.flatnonzero(present >= k)
-        if not len(few):
-            continue
-        if not len(enough):
-            values = result.values[~missing[:, column], column]
-            average = np.mean if result.variables[column].is_numeric else _most_frequent
-            representatives[few, column] = float(average(values))
-        else:
-            _, nearest = cKDTree(points[enough]).query(points[few])
-            representatives[few, column] = representatives[enough[np.asarray(nearest)], column]
-        replaced += len(few)
-    values = np.where(result.missing, np.nan, representatives[result.labels])
-    notes = dict(result.notes) | ({"values taken from the nearest cluster": replaced} if replaced else {})
-    return replace(result, values=values, representatives=representatives, notes=notes)
-
-
-def _most_frequent(values: NDArray[np.float64]) -> float:
-    found, counts = np.unique(values, return_counts=True)
-    return float(found[np.argmax(counts)])
 
 
 def _gather(notes: dict[str, Any], more: Mapping[str, Any]) -> None:

@@ -16,9 +16,10 @@ import numpy as np
 
 from maskwright.edits.edit import EditSet
 from maskwright.errors import MaskwrightError, PluginError
-from maskwright.execution.assembling import GroupResult, assemble, with_enough_values
+from maskwright.execution.assembling import GroupResult, assemble
 from maskwright.execution.blocks import kd_blocks
 from maskwright.execution.contract import check_masked, promised
+from maskwright.execution.enough_values import Source, with_enough_values
 from maskwright.execution.own_patterns import Piece, splits_by_pattern, widened, without_holes
 from maskwright.plugins.block import Block
 from maskwright.plugins.method import Masked, Method
@@ -178,8 +179,12 @@ def protect_group(
     k = promised(work.method, work.params)
     if k is None or not missing.any():
         return result
-    households = data.clusters if work.method.counts_clusters else None
-    return with_enough_values(result, missing, scale, k, households)
+    weighted = work.method.weighted_parameter is not None and getattr(work.params, work.method.weighted_parameter)
+    source = Source(
+        values, missing, work.operators, center, scale, work.strata,
+        households=data.clusters if work.method.counts_clusters else None, weights=weights if weighted else None,
+    )  # fmt: skip
+    return with_enough_values(result, source, k)
 
 
 def _weights(data: Dataset) -> NDArray[np.float64] | None:

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from maskwright.errors import InputError
+from maskwright.errors import InputError, Problem
 from maskwright.execution.own_patterns import splits_by_pattern, without_holes
 
 if TYPE_CHECKING:
@@ -51,6 +51,7 @@ def refuse_missing(number: int, step: StepRequest, group: Sequence[str], strata:
         return
     if policy == "refuse":
         raise InputError(f"step {number}: cells are missing and 'missing: refuse' is set ({_counted(holes, data)})")
+    _refuse_scarce(number, step, holes, data)
     if takes:
         return
     wanted = "" if policy == "own_pattern" else f", so 'missing: {policy}' cannot be done"
@@ -69,6 +70,31 @@ def refuse_missing(number: int, step: StepRequest, group: Sequence[str], strata:
         without_holes(_pieces(strata), _missing(group, data), method, step.params)
     except InputError as error:
         raise InputError(f"step {number}: {error} ({_counted(holes, data)} missing)") from error
+
+
+def _refuse_scarce(number: int, step: StepRequest, names: Sequence[str], data: Dataset) -> None:
+    """Refuse variables with values, but of fewer records than the step promises to average."""
+    if step.k is None or step.planning.k_guarantee == "report":
+        return
+    households = data.clusters if step.method.counts_clusters else None
+    scarce: dict[str, int] = {}
+    for name in names:
+        rows = np.flatnonzero(~data[name].missing)
+        found = len(rows) if households is None else len(np.unique(households[rows]))
+        if 0 < found < step.k:
+            scarce[name] = found
+    if not scarce:
+        return
+    owners = "records" if households is None else "households"
+    counted = ", ".join(f"{name}: {found}" for name, found in scarce.items())
+    problem = Problem(
+        f"step {number} promises k = {step.k}, but fewer {owners} than that have a value of some variables at all "
+        f"({counted}): no average of k values exists",
+        step.place,
+        hint=f"give {'it' if len(scarce) == 1 else 'them'} 'role: identifier' so that nothing of that is published, or "
+        "remove these values; 'k_guarantee: report' in the step's params lets a method publish them all the same",
+    )
+    raise InputError([problem])
 
 
 def _counted(names: Sequence[str], data: Dataset) -> str:

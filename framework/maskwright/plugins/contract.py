@@ -111,7 +111,8 @@ def _method_error(method: Method) -> str | None:
                 f"{field}: {', '.join(sorted(map(repr, found - known)))} unknown; there are {', '.join(sorted(known))}"
             )
     for field in (
-        "k_parameter", "keys_parameter", "partition_parameter", "dependent_parameter", "independent_parameter"
+        "k_parameter", "keys_parameter", "partition_parameter", "dependent_parameter", "independent_parameter",
+        "weighted_parameter",
     ):  # fmt: skip
         name = getattr(method, field)
         if name is not None and name not in method.params.model_fields:

@@ -103,6 +103,8 @@ class Method:
         ``(params, n) -> int``: how many of a file's n records its groups have in the mean, for methods that return
         labels and representatives but draw the groups. Smaller strata are merged, and reports compare group sizes
         with it; it is no promise. Defined at the top of a module.
+    weighted_parameter : str or None
+        Name of the parameter, true or false, that makes representatives with the weights of the block.
     fewest_records : callable or None
         ``(params, p) -> int``: how many records it needs to mask p variables together. Smaller strata are merged.
         Defined at the top of a module.
@@ -133,6 +135,7 @@ class Method:
     keys_parameter: str | None = None
     expected_group: Callable[[Any, int], int] | None = None
     counts_clusters: bool = False
+    weighted_parameter: str | None = None
     fewest_records: Callable[[Any, int], int] | None = None
     partition_parameter: str | None = None
     dependent_parameter: str | None = None

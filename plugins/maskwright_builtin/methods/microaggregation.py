@@ -110,6 +110,7 @@ MICROAGGREGATION = Method(
     deterministic=True,
     k_parameter="k",
     counts_clusters=True,
+    weighted_parameter="weighted",
     partition_parameter="partition",
     reference="Domingo-Ferrer and Mateo-Sanz (2002), IEEE Trans. Knowl. Data Eng. 14(1), 189-201",
     summary="Replaces records by the mean, median or mode of clusters of at least k similar records.",

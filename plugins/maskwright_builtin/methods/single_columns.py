@@ -9,7 +9,7 @@ import numpy as np
 from maskwright import Block, Masked
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Mapping, Sequence
 
     from numpy.typing import NDArray
 
@@ -54,5 +54,9 @@ def spread(values: NDArray[np.float64]) -> float:
     return deviation if deviation > 1e-12 * float(np.max(np.abs(values))) else 0.0
 
 
-NO_SPREAD = "a variable whose values are all equal has no spread to scale a change by: it is left as it is"
-"""Warning of methods that perturb in proportion to the spread."""
+def unchanged(names: Sequence[str]) -> str:
+    """Warning of methods that perturb in proportion to the spread, about variables that have none."""
+    return (
+        f"{', '.join(names)}: true values are published unchanged, because those that are masked together are all "
+        "equal and have no spread to scale a change by"
+    )

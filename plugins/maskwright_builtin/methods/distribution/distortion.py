@@ -10,7 +10,7 @@ from pydantic import BaseModel, Field
 from maskwright import Block, InputError, Masked, Method
 from maskwright_builtin.methods.distribution.family_names import FAMILIES, FamilyName
 from maskwright_builtin.methods.distribution.ordered_matching import matched_by_rank
-from maskwright_builtin.methods.single_columns import NO_SPREAD, mask_columns, spread
+from maskwright_builtin.methods.single_columns import mask_columns, spread, unchanged
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -62,7 +62,7 @@ def protect(block: Block, params: ProbabilityDistributionParams, rng: np.random.
     def change(values: NDArray[np.float64], position: int) -> NDArray[np.float64]:
         name = block.names[position]
         if spread(values) == 0.0:
-            notes["warnings"].append(NO_SPREAD)
+            notes["warnings"].append(unchanged([name]))
             return values
         with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
             found = best_fit(params.families, values)

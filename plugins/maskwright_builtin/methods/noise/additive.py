@@ -8,7 +8,7 @@ from pydantic import Field, model_validator
 
 from maskwright import Block, Masked, Method
 from maskwright_builtin.methods.noise.correction import NoiseParams, corrected
-from maskwright_builtin.methods.single_columns import NO_SPREAD, mask_columns, spread
+from maskwright_builtin.methods.single_columns import mask_columns, spread, unchanged
 
 if TYPE_CHECKING:
     import numpy as np
@@ -57,10 +57,10 @@ def protect(block: Block, params: AdditiveNoiseParams, rng: np.random.Generator)
     """
     warnings: list[str] = []
 
-    def change(values: NDArray[np.float64], position: int) -> NDArray[np.float64]:  # noqa: ARG001
+    def change(values: NDArray[np.float64], position: int) -> NDArray[np.float64]:
         deviation = spread(values)
         if deviation == 0.0 and (params.sd is None or params.correction != "none"):
-            warnings.append(NO_SPREAD)
+            warnings.append(unchanged([block.names[position]]))
             return values
         size = params.p * deviation if params.sd is None else params.sd
         return corrected(values, values + size * rng.standard_normal(len(values)), params.correction)

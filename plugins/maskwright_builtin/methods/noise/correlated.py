@@ -8,7 +8,7 @@ import numpy as np
 
 from maskwright import Block, Masked, Method
 from maskwright_builtin.methods.noise.correction import NoiseParams
-from maskwright_builtin.methods.single_columns import NO_SPREAD, spread
+from maskwright_builtin.methods.single_columns import spread, unchanged
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -50,8 +50,9 @@ def protect(block: Block, params: CorrelatedNoiseParams, rng: np.random.Generato
     center = block.values.mean(axis=0)
     deviations = block.values - center
     sizes = np.array([spread(column) for column in block.values.T])
-    warnings = [NO_SPREAD] if (sizes == 0.0).any() else []
     varies = sizes > 0.0
+    constant = [name for name, has_spread in zip(block.names, varies, strict=True) if not has_spread]
+    warnings = [unchanged(constant)] if constant else []
     values = block.values.copy()
     if varies.any():
         scale = sizes[varies]

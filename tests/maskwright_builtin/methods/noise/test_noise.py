@@ -8,6 +8,7 @@ import pytest
 from pydantic import ValidationError
 
 import maskwright as mw
+from maskwright.api import mask_data
 from maskwright.plugins.registry import find_method
 
 METHODS = ["additive_noise", "correlated_noise", "multiplicative_noise"]
@@ -148,3 +149,11 @@ def test_where_cells_are_missing_covariances_are_those_of_the_records_that_have_
     masked = mw.protect(frame, "correlated_noise", seed=1)
     assert (masked.isna() == frame.isna()).all().all()
     assert (masked != frame).all().all()
+
+
+def test_the_notice_names_the_variables_that_stay() -> None:
+    """Not the first ones of the step: those that have no spread, and are published as they are."""
+    rng = np.random.default_rng(1)
+    frame = pd.DataFrame({"a": rng.normal(size=50), "b": rng.normal(size=50), "c": 4.0, "d": 5.0})
+    done = mask_data(frame, "correlated_noise", seed=1)
+    assert any(": c, d: true values are published unchanged" in said for said in done.notices)
