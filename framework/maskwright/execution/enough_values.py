@@ -136,8 +136,6 @@ def _groups(
     Round after round, each group with too few is joined with the one whose centroid is nearest, the smallest first,
     unless another was joined with it in the same round: there are O(log c) rounds. Groups of one stratum come first.
     """
-    from scipy.spatial import cKDTree  # heavy: most runs do without it
-
     groups = np.arange(len(points))
     sizes = np.bincount(labels, minlength=len(points))
     clusters = np.flatnonzero(sizes)
@@ -155,8 +153,7 @@ def _groups(
             centroids = np.stack(
                 [np.bincount(inverse, weights=sizes[clusters] * axis[clusters]) / total for axis in places.T], axis=1
             )
-            nearest = np.asarray(cKDTree(centroids).query(centroids[small], k=2)[1])
-            other = np.where(nearest[:, 0] == small, nearest[:, 1], nearest[:, 0])
+            other = _nearest(centroids, small)
             if within:
                 same = homes[used[small]] == homes[used[other]]
                 small, other = small[same], other[same]
@@ -166,6 +163,27 @@ def _groups(
             into[used] = used[_paired(small, other, counts)]
             groups = into[groups]
     return groups
+
+
+def _nearest(points: NDArray[np.float64], asked: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Another point that is nearest to each one asked for; shape (m,). There are at least two points."""
+    from scipy.spatial import cKDTree  # heavy: most runs do without it
+
+    # A tree cannot part equal points, and would look through all of them for each: they are each other's nearest.
+    distinct, first, place, equals = np.unique(
+        points, axis=0, return_index=True, return_inverse=True, return_counts=True
+    )
+    order = np.argsort(place, kind="stable")
+    following = np.empty(len(points), dtype=np.int64)
+    following[order] = np.roll(order, -1)
+    last = order[np.cumsum(equals) - 1]
+    following[last] = first
+    alone = equals[place[asked]] == 1
+    other = following[asked]
+    if alone.any():
+        found = np.asarray(cKDTree(distinct).query(points[asked[alone]], k=2)[1])
+        other[alone] = first[np.where(found[:, 0] == place[asked[alone]], found[:, 1], found[:, 0])]
+    return other
 
 
 def _paired(small: NDArray[np.int64], other: NDArray[np.int64], counts: NDArray[np.int64]) -> list[int]:

@@ -16,7 +16,8 @@ from maskwright.data.frames import dataset_from_frame
 
 def _mask(frame: pd.DataFrame, *, types: dict[str, dict[str, object]] | None = None, **params: object) -> pd.DataFrame:
     given_types = types or {}
-    declared = {name: given_types.get(name, {"type": "continuous", "decimals": 12}) for name in frame.columns.astype(str)}
+    names = frame.columns.astype(str)
+    declared = {name: given_types.get(name, {"type": "continuous", "decimals": 12}) for name in names}
     given_params = {"k": 3, "group_size": "all", "partition": "mdav"} | params
     return mw.protect(frame, "microaggregation", seed=1, params=given_params, declared=declared)
 
