@@ -22,6 +22,9 @@ if TYPE_CHECKING:
 COMMA_NUMBER = r"^[ \t\r\n]*-?([0-9]+(,[0-9]*)?|,[0-9]+)[ \t\r\n]*$"
 POINT_NUMBER = r"^[ \t\r\n]*-?([0-9]+\.[0-9]*|\.[0-9]+)[ \t\r\n]*$"
 
+_last_opened: list[pa.PythonFile] = []
+"""At most one, held so that it is never Arrow's thread that lets go of it last, perhaps while Python ends."""
+
 DEFAULT = Dialect(
     delimiter=",", quote='"', decimal=".", encoding="utf-8", bom=b"", line_end="\n", header=True
 )  # fmt: skip
@@ -63,8 +66,9 @@ class CsvReading:
 
     def _opened(self, text: Utf8Text) -> arrow_csv.CSVStreamingReader:
         dialect, names = self._dialect, list(self._names)
+        _last_opened[:] = [pa.PythonFile(text, mode="r")]
         return arrow_csv.open_csv(
-            pa.PythonFile(text, mode="r"),
+            _last_opened[0],
             read_options=arrow_csv.ReadOptions(
                 use_threads=False,
                 block_size=BLOCK,

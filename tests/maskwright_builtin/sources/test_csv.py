@@ -5,6 +5,8 @@ from __future__ import annotations
 import csv
 import io
 import re
+import subprocess
+import sys
 import time
 from pathlib import Path
 
@@ -253,3 +255,25 @@ def test_a_file_left_half_read_is_not_read_on_in_the_background(
     made = len(calls)
     time.sleep(0.1)
     assert len(calls) == made < 60
+
+
+LEFT_HALF_READ = """
+import sys, time
+from pathlib import Path
+import maskwright_builtin.sources.csv as csv
+take = csv.Utf8Text._next
+def slowly(self, size):
+    time.sleep(0.05)
+    return take(self, size)
+csv.Utf8Text._next = slowly
+csv.BLOCK = 2000
+batches = csv.CSV.open(Path(sys.argv[1]), csv.CSV.params(), lambda _: None).batches()
+print(next(batches).num_rows)
+batches.close()
+"""
+
+
+def test_a_process_that_leaves_a_file_half_read_ends_well(tmp_path: Path) -> None:
+    path = saved(tmp_path, "a,b\n" + "1,2\n" * 9000)
+    done = subprocess.run([sys.executable, "-c", LEFT_HALF_READ, str(path)], capture_output=True, check=False)
+    assert (done.returncode, done.stderr) == (0, b"")
