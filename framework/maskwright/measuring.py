@@ -47,14 +47,7 @@ def compared_variables(original: Dataset, masked: Dataset) -> tuple[str, ...]:
     InputError
         When there is none.
     """
-    names = tuple(
-        column.name
-        for column in original
-        if column.variable.is_numeric
-        and column.variable.role in JUDGED
-        and column.name in masked
-        and masked[column.name].variable.is_numeric
-    )
+    names = released_variables(original, masked)
     if not names:
         raise InputError(
             Problem(
@@ -69,7 +62,7 @@ def compared_variables(original: Dataset, masked: Dataset) -> tuple[str, ...]:
 
 
 def released_variables(
-    original: Dataset, released: Dataset, masked: Collection[str], recoded: Collection[str]
+    original: Dataset, released: Dataset, masked: Collection[str] = (), recoded: Collection[str] = ()
 ) -> tuple[str, ...]:
     """Numeric variables of a released file that are measured, in the original's order; recoded ones hold categories.
 

@@ -73,3 +73,18 @@ def mean(values: NDArray[np.float64], weights: NDArray[np.float64] | None) -> fl
 def chosen(weights: NDArray[np.float64] | None, records: NDArray[np.bool_]) -> NDArray[np.float64] | None:
     """Weights of some records."""
     return None if weights is None else weights[records]
+
+
+def effective_number(weights: NDArray[np.float64]) -> float:
+    """Kish's effective number of records, ``sum(w)**2 / sum(w**2)``: at most n, and n for equal weights.
+
+    The variance of a weighted mean is that of a plain mean of so many records, when weights and values are unrelated.
+    0 for no weight at all.
+
+    References
+    ----------
+    Kish (1965), Survey Sampling, Wiley, section 11.7; Kish (1992), Weighting for unequal P_i, Journal of Official
+    Statistics 8(2), 183-200.
+    """
+    squares = float(np.dot(weights, weights))
+    return float(weights.sum()) ** 2 / squares if squares > 0.0 else 0.0

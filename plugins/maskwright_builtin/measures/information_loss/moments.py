@@ -1,7 +1,7 @@
 """Central moments of a file, accurate under large offsets, in one blocked pass; or pair by pair when cells are missing.
 
-All moments have divisor n and are those of columns that the caller has scaled to order 1, so that fourth moments
-neither overflow nor vanish.
+All moments have divisor n, or the sum of the weights, and are those of columns that the caller has scaled to order 1,
+so that fourth moments neither overflow nor vanish.
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from maskwright_builtin.measures.pairing import present_values, spread
+from maskwright_builtin.measures.weighting import chosen, effective_number
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -76,8 +77,9 @@ def moments(
     progress: Progress,
     *,
     to_fourth: bool,
+    weights: NDArray[np.float64] | None = None,
 ) -> Moments:
-    """Moments of ``(values - center) / scale``.
+    """Moments of ``(values - center) / scale``, in which each record counts once or by its weight.
 
     Parameters
     ----------
@@ -89,16 +91,19 @@ def moments(
     progress : callable
     to_fourth : bool
         Whether moments above the second are wanted.
+    weights : ndarray of shape (n,), float64, or None
+        All above 0; their scale does not matter.
     """
     p = values.shape[1]
-    complete = ~np.array([np.isnan(values[:, j]).any() for j in range(p)])
-    mean = np.array([_mean(_scaled(values[:, j], center[j], scale[j])) for j in range(p)])
+    present = [~np.isnan(column) for column in values.T]
+    complete = np.array([there.all() for there in present])
+    mean = np.array([_mean(_scaled(values[:, j], center[j], scale[j]), chosen(weights, present[j])) for j in range(p)])
     # Columns with missing cells run through the pass as zeros; their pairs are computed one by one below.
-    products, squares, cubes = _blocked(values, center, scale, mean, complete, progress, to_fourth=to_fourth)
+    products, squares, cubes = _blocked(values, weights, center, scale, mean, complete, progress, to_fourth=to_fourth)
     empty = np.full((p, p), np.nan)
     second, fourth = np.diag(products), np.diag(squares)
     result = Moments(
-        np.full((p, p), float(len(values))),
+        np.full((p, p), _number(len(values), weights)),
         mean,
         np.broadcast_to(second[:, None], (p, p)).copy(),
         np.broadcast_to(second[None, :], (p, p)).copy(),
@@ -111,7 +116,7 @@ def moments(
     for i in range(p):
         for j in range(i, p):
             if not (complete[i] and complete[j]):
-                _one_pair(result, values, center, scale, i, j)
+                _one_pair(result, values, weights, center, scale, i, j)
     progress(1.0)
     return result
 
@@ -122,16 +127,27 @@ def _scaled(column: NDArray[np.float64], center: float, scale: float) -> NDArray
     return scaled
 
 
-def _mean(scaled: NDArray[np.float64]) -> float:
-    """Mean of the values, exactly their value when all are equal, so that a constant has no variance at all."""
-    if not scaled.size:
+def _number(n: int, weights: NDArray[np.float64] | None) -> float:
+    return float(n) if weights is None else effective_number(weights)
+
+
+def _average(terms: NDArray[np.float64], weights: NDArray[np.float64] | None) -> float:
+    """(Weighted) mean, NaN of nothing; summed as numpy sums, so that weights of 1 give it to the last bit."""
+    if not terms.size:
         return float("nan")
-    first = float(scaled[0])
-    return first if np.all(scaled == first) else float(scaled.mean())
+    return float(terms.mean() if weights is None else (terms * weights).sum() / weights.sum())
+
+
+def _mean(scaled: NDArray[np.float64], weights: NDArray[np.float64] | None) -> float:
+    """Mean of the values, exactly their value when all are equal, so that a constant has no variance at all."""
+    if scaled.size and np.all(scaled == scaled[0]):
+        return float(scaled[0])
+    return _average(scaled, weights)
 
 
 def _blocked(
     values: NDArray[np.float64],
+    weights: NDArray[np.float64] | None,
     center: NDArray[np.float64],
     scale: NDArray[np.float64],
     mean: NDArray[np.float64],
@@ -146,18 +162,21 @@ def _blocked(
         # Two subtractions: the mean added to the center would lose the digits that a large offset takes.
         block = (values[start : start + RECORDS_AT_ONCE] - center) / scale - mean
         block[:, ~complete] = 0.0
-        products += block.T @ block
+        counted = block if weights is None else block * weights[start : start + RECORDS_AT_ONCE, None]
+        products += counted.T @ block
         if to_fourth:
             square = block * block
-            squares += square.T @ square
-            cubes += (square * block).T @ block
+            squares += (counted * block).T @ square
+            cubes += (counted * square).T @ block
         progress(min(1.0, (start + RECORDS_AT_ONCE) / n))
-    return products / n, squares / n, cubes / n
+    divisor = float(n) if weights is None else float(weights.sum())
+    return products / divisor, squares / divisor, cubes / divisor
 
 
 def _one_pair(
     result: Moments,
     values: NDArray[np.float64],
+    weights: NDArray[np.float64] | None,
     center: NDArray[np.float64],
     scale: NDArray[np.float64],
     i: int,
@@ -165,14 +184,14 @@ def _one_pair(
 ) -> None:
     """Fill in the moments of one pair of variables from the records that have both."""
     both = ~(np.isnan(values[:, i]) | np.isnan(values[:, j]))
-    n = int(both.sum())
-    result.n[i, j] = result.n[j, i] = n
+    weights = chosen(weights, both)
+    result.n[i, j] = result.n[j, i] = _number(int(both.sum()), weights)
     first, other = _scaled(values[both, i], center[i], scale[i]), _scaled(values[both, j], center[j], scale[j])
-    first -= _mean(first)
-    other -= _mean(other)
+    first -= _mean(first, weights)
+    other -= _mean(other, weights)
 
     def average(terms: NDArray[np.float64]) -> float:
-        return float(terms.mean()) if n else float("nan")
+        return _average(terms, weights)
 
     result.product[i, j] = result.product[j, i] = average(first * other)
     result.second_first[i, j] = result.second_other[j, i] = average(first**2)

@@ -11,9 +11,8 @@ from pydantic import Field
 from maskwright import Comparison, Measure, Measurement, Progress
 from maskwright_builtin.measures.information_loss.moments import Moments, center_and_scale, moments
 from maskwright_builtin.measures.information_loss.quantiles import quantiles, quantiles_with_error
-from maskwright_builtin.measures.information_loss.weighted_moments import effective_number, weighted_moments
 from maskwright_builtin.measures.pairing import Pairs, listed, pair_records, present_values
-from maskwright_builtin.measures.weighting import WeightedParams, Weights, chosen, weights_of
+from maskwright_builtin.measures.weighting import WeightedParams, Weights, chosen, effective_number, weights_of
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -177,12 +176,9 @@ def _moment_losses(pairs: Pairs, weights: Weights | None, progress: Progress) ->
     def second_half(share: float) -> None:
         progress(0.4 + 0.2 * share)
 
-    if weights is None:
-        old = moments(pairs.original, center, scale, first_half, to_fourth=True)
-        new = moments(pairs.masked, center, scale, second_half, to_fourth=False)
-    else:
-        old = weighted_moments(pairs.original, weights.original, center, scale, first_half, to_fourth=True)
-        new = weighted_moments(pairs.masked, weights.masked, center, scale, second_half, to_fourth=False)
+    one, other = (None, None) if weights is None else (weights.original, weights.masked)
+    old = moments(pairs.original, center, scale, first_half, to_fourth=True, weights=one)
+    new = moments(pairs.masked, center, scale, second_half, to_fourth=False, weights=other)
     n = np.diag(old.n)
     second, fourth = np.diag(old.product), np.diag(old.squares)
     off_diagonal = np.where(np.eye(pairs.p, dtype=np.bool_), np.nan, 0.0)

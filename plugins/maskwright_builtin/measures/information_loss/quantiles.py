@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from maskwright_builtin.measures.information_loss.weighted_moments import effective_number
+from maskwright_builtin.measures.weighting import effective_number
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
