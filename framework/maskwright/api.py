@@ -39,7 +39,6 @@ if TYPE_CHECKING:
     from maskwright.edits.check import Outcome
     from maskwright.localisation.localize import Localisation
     from maskwright.masking import MaskingResult
-    from maskwright.planning.plan import Plan
     from maskwright.plugins.measure import Measurement
     from maskwright.suggestions.model import Suggestions
 
@@ -207,7 +206,8 @@ def mask_data(
     kept = {edit.name for edit in rules}
     for notice in about_dropped([edit for edit in fired if edit.name not in kept]):
         told.notice(notice)
-    _tell(told, arrival, original, plan)
+    for warning in (*about_edits(arrival), *plan.warnings, *about_publication(original, plan, broken)):
+        told.notice(warning)
     result = mask(original, rules, plan, fresh_seed() if seed is None else seed, Execution(workers, block_size), told)
     for notice in result.notices:
         told.notice(notice)
@@ -221,11 +221,6 @@ def mask_data(
             ]
         )
     return result
-
-
-def _tell(told: Reporter, arrival: Outcome, original: Dataset, plan: Plan) -> None:
-    for warning in (*about_edits(arrival), *plan.warnings, *about_publication(original, plan)):
-        told.notice(warning)
 
 
 def validate(

@@ -11,7 +11,7 @@ from maskwright.edits.edit import GoverningPart, LinearPart, Part, ProductPart, 
 from maskwright.errors import EditError, Problem
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterable, Iterator, Mapping
 
     from maskwright.data.dataset import Dataset
     from maskwright.edits.check import Outcome
@@ -81,8 +81,18 @@ def _is_text(data: Dataset, name: str) -> bool:
     return bool(numbers.isna().mean() > SUSPICIOUS_SHARE)
 
 
-def about_publication(data: Dataset, plan: Plan) -> Iterator[str]:
-    """Variables that are published as they are and may identify records; missing patterns that do."""
+def about_publication(data: Dataset, plan: Plan, broken: Mapping[str, int]) -> Iterator[str]:
+    """Edits that nothing will mend; variables and missing patterns that may identify records.
+
+    Parameters
+    ----------
+    data : Dataset
+        The original.
+    plan : Plan
+    broken : mapping of edit name to int
+        Records that violate each edit on arrival.
+    """
+    yield from _about_unmasked_violations(plan, broken)
     for name in plan.untouched:
         column = data[name]
         distinct = len(column.variable.categories)
@@ -104,6 +114,21 @@ def about_publication(data: Dataset, plan: Plan) -> Iterator[str]:
             yield (
                 f"{few} record(s) have cells missing in a way that fewer than k = {k} records share "
                 f"({', '.join(group.variables)}): which cells are missing tells them apart"
+            )
+
+
+def _about_unmasked_violations(plan: Plan, broken: Mapping[str, int]) -> Iterator[str]:
+    """Edits that the original violates on variables that no step touches: the run is bound to end without a release."""
+    if any(step.method.removes for step in plan.steps):
+        return
+    masked = set(plan.masked)
+    for edit in plan.edits:
+        count = broken.get(edit.name, 0)
+        if count and edit.severity == "error" and not masked & set(edit.variables):
+            yield (
+                f"{count} original record(s) violate edit {edit.name!r} and no step masks its variables "
+                f"({', '.join(edit.variables)}), so that nothing can be released: mask them too, correct or leave out "
+                "these records (on_input_violation: localize or drop), or give the edit `severity: warning`"
             )
 
 

@@ -192,7 +192,7 @@ def prepare(described: Pipeline, told: Reporter, clock: Clock | None = None) -> 
         *about_dropped(dropped),
         *_earlier_release(described),
         *plan.warnings,
-        *about_publication(arrived.original, plan),
+        *about_publication(arrived.original, plan, arrived.broken),
     )
     return Prepared(described, arrived.original, plan.edits, arrived.outcome, plan, said, arrived.localisation, dropped)
 

@@ -7,6 +7,7 @@ import pandas as pd
 import pytest
 
 import maskwright as mw
+from maskwright.preparing import plan_pipeline
 
 
 class Heard:
@@ -119,3 +120,27 @@ def test_text_that_a_rule_compares_with_texts_is_fine() -> None:
     data = pd.DataFrame({"c": ["north", "south", "east", "west"] * 5, "x": np.arange(20.0)})
     edits = mw.EditSet.parse(['c in {"north", "south", "east", "west"}', 'if c == "north" then x >= 0'])
     assert mw.validate(mw.protect(data, "microaggregation", edits=edits, seed=1), edits).ok
+
+
+@pytest.mark.parametrize(("severity", "told"), [("error", True), ("warning", False)])
+def test_an_edit_that_nothing_will_mend_is_told_before_the_run(tmp_path, severity, told) -> None:
+    """The original violates it on variables that no step masks."""
+    _frame().assign(c=1, d=[1] * 58 + [2, 2]).to_csv(tmp_path / "data.csv", index=False)
+    (tmp_path / "pipeline.yaml").write_text(
+        f"""
+maskwright: 1
+data: {{source: data.csv}}
+edits: [{{rule: c == d, name: same, severity: {severity}}}]
+protect: [{{method: microaggregation, variables: [a, b], params: {{k: 3}}}}]
+output: {{data: masked.csv}}
+""",
+        encoding="utf-8",
+    )
+    said = [each for each in plan_pipeline(tmp_path / "pipeline.yaml")["notices"] if "nothing can be released" in each]
+    assert len(said) == told
+    if told:
+        assert said[0].startswith("2 original record(s) violate edit 'same' and no step masks its variables (c, d)")
+        with pytest.raises(mw.EditViolation):
+            mw.run(tmp_path / "pipeline.yaml")
+    else:
+        assert mw.run(tmp_path / "pipeline.yaml").ok

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 _told: list[bool] = []
 """Once in a process is enough."""
 
-NOTICE = "Compiling numeric kernels that have not been used before, up to half a minute; their machine code is kept."
+NOTICE = "Compiling numeric kernels that have not been used before, up to a minute; their machine code is kept."
 
 
 @contextmanager
