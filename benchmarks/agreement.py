@@ -17,9 +17,9 @@ import time
 import pyarrow as pa
 from lxml import etree
 
-from maskwright.data.columns import Columns
-from maskwright.edits.binary64 import evaluate_xpath
-from maskwright.edits.xpath import parse_xpath
+from maskwright.data.record_chunk import Columns
+from maskwright.edits.evaluation.binary64 import evaluate_xpath
+from maskwright.edits.languages.xpath.parser import parse_xpath
 
 NAMES = ["V1", "V2", "V3", "V4"]
 DIRTY = [

@@ -11,7 +11,7 @@ import argparse
 from pathlib import Path
 
 import maskwright as mw
-from maskwright.api import mask_data
+from maskwright.commands.api import mask_data
 from maskwright.plugins.registry import plugins
 
 RULES = [

@@ -23,10 +23,10 @@ from typing import TYPE_CHECKING
 
 from lxml import etree, isoschematron
 
-from maskwright.errors import MaskwrightError
-from maskwright.file_commands import validate_file
+from maskwright.commands.file_commands import validate_file
+from maskwright.foundation.errors import MaskwrightError
+from maskwright.foundation.progress import Quiet
 from maskwright.pipeline.resolve import read_pipeline
-from maskwright.progress import Quiet
 
 if TYPE_CHECKING:
     from types import FrameType

@@ -22,7 +22,7 @@ import numpy as np
 import skfuzzy
 
 import maskwright
-from maskwright_builtin.methods.fuzzy_clustering import draw_centroids, fuzzy_c_means
+from maskwright_builtin.methods.microaggregation.fuzzy_clustering import draw_centroids, fuzzy_c_means
 
 SEED = 20261121
 COLUMNS = 10

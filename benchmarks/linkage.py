@@ -26,7 +26,7 @@ import pandas as pd
 from scipy.spatial import cKDTree
 
 from maskwright import Column, Comparison, Dataset, Variable
-from maskwright.execution.blocks import kd_blocks
+from maskwright.masking.protecting.blocks import kd_blocks
 from maskwright_builtin.measures import (
     DISTANCE_RECORD_LINKAGE,
     INTERVAL_DISCLOSURE,
@@ -35,7 +35,7 @@ from maskwright_builtin.measures import (
     PROBABILISTIC_RECORD_LINKAGE,
 )
 from maskwright_builtin.measures.record_linkage.agreement import same_cell_patterns
-from maskwright_builtin.partitions.mdav import mdav_labels
+from maskwright_builtin.partitions.mdav.partition import mdav_labels
 
 SEED = 20261121
 PEER_RECORDS = 2000

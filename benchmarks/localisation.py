@@ -22,8 +22,8 @@ from scipy.optimize import Bounds, LinearConstraint, linprog, milp
 import maskwright as mw
 from maskwright.data.frames import dataset_from_frame
 from maskwright.edits.analysis.analyse import analyse
-from maskwright.edits.check import evaluate
-from maskwright.localisation.localize import localize
+from maskwright.edits.evaluation.check import evaluate
+from maskwright.edits.localisation.localize import localize
 
 SEED = 20261121
 LINEAR = [

@@ -21,8 +21,8 @@ from pathlib import Path
 
 import numpy as np
 
-from maskwright.execution.blocks import kd_blocks
-from maskwright_builtin.partitions.mdav import mdav_labels
+from maskwright.masking.protecting.blocks import kd_blocks
+from maskwright_builtin.partitions.mdav.partition import mdav_labels
 
 SEED = 20261121
 COLUMNS = 10

@@ -36,7 +36,7 @@ P = 16
 
 OURS = """
 import json, resource, sys
-from maskwright.cli import main
+from maskwright.cli.main import main
 import contextlib, io
 out = io.StringIO()
 sys.argv = ["maskwright", "validate", sys.argv[1], "--edits", sys.argv[2], "--svrl", sys.argv[3], "--json"]

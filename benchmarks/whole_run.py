@@ -20,8 +20,8 @@ from pathlib import Path
 WORK = """
 import json, resource, sys, time
 from pathlib import Path
-from maskwright.demo import write_demo
-from maskwright.pipeline_run import run
+from maskwright.commands.demo import write_demo
+from maskwright.commands.run import run
 start = time.process_time()
 files = write_demo(Path(sys.argv[1]), int(sys.argv[2]))
 written = time.process_time() - start

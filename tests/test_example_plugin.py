@@ -13,7 +13,7 @@ import pytest
 
 EXAMPLE = Path(__file__).parent / "example_plugin"
 
-LIST = "import sys; from maskwright.cli import main; sys.exit(main(['plugins', '--json']))"
+LIST = "import sys; from maskwright.cli.main import main; sys.exit(main(['plugins', '--json']))"
 
 USE = """
 import json, sys

@@ -21,8 +21,8 @@ import pandas as pd
 from scipy.spatial import cKDTree
 
 from maskwright import Block, Column, Comparison, Dataset, Variable, find_measure, find_partition
-from maskwright.advice.indicators import coded
-from maskwright.advice.partitions import partitions
+from maskwright.experiments.advice.indicators import coded
+from maskwright.experiments.advice.variable_partitions import partitions
 
 SHAPES = {"Mic1-12mul": (1, 12), "Mic2-11mul": (2, 11), "Mic3-10mul": (3, 10)}
 WEIGHTS = {"PI": 0.5, "ERD": 0.25, "ICN": 0.125, "ICD": 0.125}

@@ -25,8 +25,8 @@ from pathlib import Path
 import pandas as pd
 from grades import grade, published
 
+from maskwright.cli.show.progress_bar import Terminal
 from maskwright.experiments.compare import compare
-from maskwright.reporting.progress_bar import Terminal
 
 
 def main() -> None:

@@ -9,25 +9,22 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from maskwright.adjustment.projection import project as project
-    from maskwright.aggregation import aggregate as aggregate
-    from maskwright.api import localize as localize
-    from maskwright.api import measure as measure
-    from maskwright.api import protect as protect
-    from maskwright.api import read as read
-    from maskwright.api import read_edits as read_edits
-    from maskwright.api import suggest as suggest
-    from maskwright.api import validate as validate
-    from maskwright.data.columns import Columns as Columns
+    from maskwright.commands.api import localize as localize
+    from maskwright.commands.api import measure as measure
+    from maskwright.commands.api import protect as protect
+    from maskwright.commands.api import read as read
+    from maskwright.commands.api import read_edits as read_edits
+    from maskwright.commands.api import suggest as suggest
+    from maskwright.commands.api import validate as validate
+    from maskwright.commands.run import RunResult as RunResult
+    from maskwright.commands.run import run as run
     from maskwright.data.dataset import Column as Column
     from maskwright.data.dataset import Dataset as Dataset
     from maskwright.data.dataset import Layout as Layout
     from maskwright.data.number_text import read_numbers as read_numbers
     from maskwright.data.number_text import write_numbers as write_numbers
+    from maskwright.data.record_chunk import Columns as Columns
     from maskwright.data.variable import Variable as Variable
-    from maskwright.edits.check import Outcome as Outcome
-    from maskwright.edits.check import evaluate as evaluate
-    from maskwright.edits.conversion.convert import convert_edits as convert_edits
     from maskwright.edits.edit import Edit as Edit
     from maskwright.edits.edit import EditSet as EditSet
     from maskwright.edits.edit import GoverningPart as GoverningPart
@@ -35,26 +32,31 @@ if TYPE_CHECKING:
     from maskwright.edits.edit import Part as Part
     from maskwright.edits.edit import ProductPart as ProductPart
     from maskwright.edits.edit import RangePart as RangePart
-    from maskwright.errors import DataError as DataError
-    from maskwright.errors import EditError as EditError
-    from maskwright.errors import EditViolation as EditViolation
-    from maskwright.errors import InputError as InputError
-    from maskwright.errors import MaskwrightError as MaskwrightError
-    from maskwright.errors import PipelineError as PipelineError
-    from maskwright.errors import Place as Place
-    from maskwright.errors import PluginError as PluginError
-    from maskwright.errors import Problem as Problem
-    from maskwright.errors import ReadAgain as ReadAgain
-    from maskwright.errors import ReleaseRefused as ReleaseRefused
-    from maskwright.errors import ThresholdMissed as ThresholdMissed
-    from maskwright.errors import UnpairedRecords as UnpairedRecords
+    from maskwright.edits.evaluation.check import Outcome as Outcome
+    from maskwright.edits.evaluation.check import evaluate as evaluate
+    from maskwright.edits.languages.conversion.convert import convert_edits as convert_edits
+    from maskwright.edits.localisation.localize import Localisation as Localisation
+    from maskwright.edits.suggestions.model import Suggestions as Suggestions
     from maskwright.experiments.compare import Compared as Compared
     from maskwright.experiments.compare import compare as compare
     from maskwright.experiments.tune import Tuned as Tuned
     from maskwright.experiments.tune import tune as tune
-    from maskwright.localisation.localize import Localisation as Localisation
-    from maskwright.pipeline_run import RunResult as RunResult
-    from maskwright.pipeline_run import run as run
+    from maskwright.foundation.errors import DataError as DataError
+    from maskwright.foundation.errors import EditError as EditError
+    from maskwright.foundation.errors import EditViolation as EditViolation
+    from maskwright.foundation.errors import InputError as InputError
+    from maskwright.foundation.errors import MaskwrightError as MaskwrightError
+    from maskwright.foundation.errors import PipelineError as PipelineError
+    from maskwright.foundation.errors import Place as Place
+    from maskwright.foundation.errors import PluginError as PluginError
+    from maskwright.foundation.errors import Problem as Problem
+    from maskwright.foundation.errors import ReadAgain as ReadAgain
+    from maskwright.foundation.errors import ReleaseRefused as ReleaseRefused
+    from maskwright.foundation.errors import ThresholdMissed as ThresholdMissed
+    from maskwright.foundation.errors import UnpairedRecords as UnpairedRecords
+    from maskwright.foundation.progress import Progress as Progress
+    from maskwright.masking.adjusting.projection import project as project
+    from maskwright.masking.aggregation import aggregate as aggregate
     from maskwright.plugins.block import Block as Block
     from maskwright.plugins.edit_reader import EditReader as EditReader
     from maskwright.plugins.hooks import hookimpl as hookimpl
@@ -69,24 +71,22 @@ if TYPE_CHECKING:
     from maskwright.plugins.registry import find_partition as find_partition
     from maskwright.plugins.report import Report as Report
     from maskwright.plugins.source import Source as Source
-    from maskwright.progress import Progress as Progress
-    from maskwright.suggestions.model import Suggestions as Suggestions
 
 __version__ = "0.1.0"
 
 # Imported on first use: ``maskwright --help`` must not wait for pandas or numba.
 _HOME = {
-    "aggregate": "maskwright.aggregation",
+    "aggregate": "maskwright.masking.aggregation",
     "Block": "maskwright.plugins.block",
     "Column": "maskwright.data.dataset",
-    "Columns": "maskwright.data.columns",
+    "Columns": "maskwright.data.record_chunk",
     "compare": "maskwright.experiments.compare",
     "Compared": "maskwright.experiments.compare",
     "Comparison": "maskwright.plugins.measure",
-    "DataError": "maskwright.errors",
+    "DataError": "maskwright.foundation.errors",
     "Dataset": "maskwright.data.dataset",
     "Edit": "maskwright.edits.edit",
-    "EditError": "maskwright.errors",
+    "EditError": "maskwright.foundation.errors",
     "EditReader": "maskwright.plugins.edit_reader",
     "EditSet": "maskwright.edits.edit",
     "RangePart": "maskwright.edits.edit",
@@ -94,48 +94,48 @@ _HOME = {
     "Part": "maskwright.edits.edit",
     "LinearPart": "maskwright.edits.edit",
     "GoverningPart": "maskwright.edits.edit",
-    "convert_edits": "maskwright.edits.conversion.convert",
-    "EditViolation": "maskwright.errors",
-    "evaluate": "maskwright.edits.check",
+    "convert_edits": "maskwright.edits.languages.conversion.convert",
+    "EditViolation": "maskwright.foundation.errors",
+    "evaluate": "maskwright.edits.evaluation.check",
     "find_measure": "maskwright.plugins.registry",
     "find_partition": "maskwright.plugins.registry",
     "hookimpl": "maskwright.plugins.hooks",
-    "InputError": "maskwright.errors",
+    "InputError": "maskwright.foundation.errors",
     "Layout": "maskwright.data.dataset",
-    "Localisation": "maskwright.localisation.localize",
-    "localize": "maskwright.api",
+    "Localisation": "maskwright.edits.localisation.localize",
+    "localize": "maskwright.commands.api",
     "Masked": "maskwright.plugins.method",
-    "MaskwrightError": "maskwright.errors",
+    "MaskwrightError": "maskwright.foundation.errors",
     "Measure": "maskwright.plugins.measure",
-    "measure": "maskwright.api",
+    "measure": "maskwright.commands.api",
     "Measurement": "maskwright.plugins.measure",
     "Method": "maskwright.plugins.method",
     "NoParams": "maskwright.plugins.partition",
-    "Outcome": "maskwright.edits.check",
+    "Outcome": "maskwright.edits.evaluation.check",
     "Partition": "maskwright.plugins.partition",
-    "PipelineError": "maskwright.errors",
-    "Place": "maskwright.errors",
-    "PluginError": "maskwright.errors",
-    "Problem": "maskwright.errors",
-    "Progress": "maskwright.progress",
-    "project": "maskwright.adjustment.projection",
-    "protect": "maskwright.api",
-    "read": "maskwright.api",
-    "read_edits": "maskwright.api",
+    "PipelineError": "maskwright.foundation.errors",
+    "Place": "maskwright.foundation.errors",
+    "PluginError": "maskwright.foundation.errors",
+    "Problem": "maskwright.foundation.errors",
+    "Progress": "maskwright.foundation.progress",
+    "project": "maskwright.masking.adjusting.projection",
+    "protect": "maskwright.commands.api",
+    "read": "maskwright.commands.api",
+    "read_edits": "maskwright.commands.api",
     "read_numbers": "maskwright.data.number_text",
-    "ReadAgain": "maskwright.errors",
-    "ReleaseRefused": "maskwright.errors",
+    "ReadAgain": "maskwright.foundation.errors",
+    "ReleaseRefused": "maskwright.foundation.errors",
     "Report": "maskwright.plugins.report",
-    "run": "maskwright.pipeline_run",
-    "RunResult": "maskwright.pipeline_run",
+    "run": "maskwright.commands.run",
+    "RunResult": "maskwright.commands.run",
     "Source": "maskwright.plugins.source",
-    "suggest": "maskwright.api",
-    "Suggestions": "maskwright.suggestions.model",
-    "ThresholdMissed": "maskwright.errors",
+    "suggest": "maskwright.commands.api",
+    "Suggestions": "maskwright.edits.suggestions.model",
+    "ThresholdMissed": "maskwright.foundation.errors",
     "tune": "maskwright.experiments.tune",
     "Tuned": "maskwright.experiments.tune",
-    "UnpairedRecords": "maskwright.errors",
-    "validate": "maskwright.api",
+    "UnpairedRecords": "maskwright.foundation.errors",
+    "validate": "maskwright.commands.api",
     "Variable": "maskwright.data.variable",
     "write_numbers": "maskwright.data.number_text",
 }

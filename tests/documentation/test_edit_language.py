@@ -8,11 +8,11 @@ from pathlib import Path
 
 import pytest
 
-from maskwright.edits.file_model import FILE_KEYS, RULE_KEYS, edits_schema
-from maskwright.edits.grammar import parse_expression
-from maskwright.edits.typed_tree import FUNCTIONS, KEYWORDS
-from maskwright.edits.yaml_files import read_edits_yaml
-from maskwright.reporting.explain import explain
+from maskwright.cli.show.explain import explain
+from maskwright.edits.languages.yaml.file_model import FILE_KEYS, RULE_KEYS, edits_schema
+from maskwright.edits.languages.yaml.files import read_edits_yaml
+from maskwright.edits.languages.yaml.grammar import parse_expression
+from maskwright.edits.languages.yaml.typed_tree import FUNCTIONS, KEYWORDS
 
 PAGE = explain("edits")
 RULES = [line[4:].split("   ")[0].rstrip() for line in PAGE.splitlines() if re.match(r"  - (?!rule:)", line)]

@@ -39,7 +39,7 @@ def python(*arguments: str, path: Path | None = None, folder: Path) -> str:
 
 
 def maskwright_command(*arguments: str, path: Path, folder: Path) -> str:
-    code = "import sys; from maskwright.cli import main; sys.exit(main(sys.argv[1:]))"
+    code = "import sys; from maskwright.cli.main import main; sys.exit(main(sys.argv[1:]))"
     return python("-c", code, *arguments, path=path, folder=folder)
 
 

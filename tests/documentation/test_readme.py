@@ -10,7 +10,7 @@ import pytest
 
 import maskwright
 import maskwright as mw
-from maskwright.cli import main
+from maskwright.cli.main import main
 from maskwright.experiments.experiment import read_experiment
 from maskwright.pipeline.file_model import PipelineFile
 from maskwright.pipeline.resolve import read_pipeline

@@ -10,8 +10,8 @@ import pytest
 from lxml import etree
 
 import maskwright as mw
-from maskwright.api import mask_data
-from maskwright.pipeline_run import write_dataset
+from maskwright.commands.api import mask_data
+from maskwright.commands.run import write_dataset
 from maskwright.plugins.registry import find_source, plugins
 
 if TYPE_CHECKING:

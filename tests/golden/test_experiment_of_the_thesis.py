@@ -15,11 +15,11 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from maskwright.advice.indicators import coded
-from maskwright.advice.partitions import partitions
+from maskwright.experiments.advice.indicators import coded
+from maskwright.experiments.advice.variable_partitions import partitions
 from maskwright.experiments.compare import compare, run_cells
 from maskwright.experiments.experiment import read_experiment
-from maskwright.progress import Quiet
+from maskwright.foundation.progress import Quiet
 
 REPRODUCTION = Path(__file__).parents[2] / "benchmarks" / "reproduction"
 # What the specification suggests as regression tests, and a row of each family in which it found differences.

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 import pyarrow as pa
 
-from maskwright.data.columns import Columns
+from maskwright.data.record_chunk import Columns
 from maskwright.edits import expression as x
 
 if TYPE_CHECKING:

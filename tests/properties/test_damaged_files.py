@@ -47,7 +47,7 @@ def test_undamaged_files_are_read(tmp_path: Path, target: str) -> None:
 
 def test_a_file_name_of_a_thousand_letters_is_a_mistake_and_no_crash(tmp_path: Path) -> None:
     """Found by the damage of 100,000 files."""
-    from maskwright.errors import InputError
+    from maskwright.foundation.errors import InputError
     from maskwright.pipeline.resolve import read_pipeline
 
     path = tmp_path / "pipeline.yaml"

@@ -11,17 +11,17 @@ import numpy as np
 import pytest
 from lxml import etree, isoschematron
 
-from maskwright.edits.check import evaluate
-from maskwright.edits.classify import classify
-from maskwright.edits.conversion.convert import convert_edits
-from maskwright.edits.conversion.inexpressible import Inexpressible
-from maskwright.edits.conversion.yaml_text import rule_text
+from maskwright.edits.algebra.classify import classify
 from maskwright.edits.edit import Edit, EditSet
-from maskwright.edits.exact import evaluate_exact
-from maskwright.edits.grammar import parse_expression
-from maskwright.edits.schematron import read_schematron
-from maskwright.edits.yaml_files import read_edits_yaml
-from maskwright.errors import EditError
+from maskwright.edits.evaluation.check import evaluate
+from maskwright.edits.evaluation.exact import evaluate_exact
+from maskwright.edits.languages.conversion.convert import convert_edits
+from maskwright.edits.languages.conversion.inexpressible import Inexpressible
+from maskwright.edits.languages.conversion.yaml_text import rule_text
+from maskwright.edits.languages.schematron.reader import read_schematron
+from maskwright.edits.languages.yaml.files import read_edits_yaml
+from maskwright.edits.languages.yaml.grammar import parse_expression
+from maskwright.foundation.errors import EditError
 
 sys.path.insert(0, str(Path(__file__).parent))
 import edit_language as language

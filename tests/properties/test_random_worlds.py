@@ -27,15 +27,15 @@ import pytest
 from lxml import etree
 
 import maskwright as mw
-from maskwright.api import mask_data
-from maskwright.pipeline_run import write_dataset
+from maskwright.commands.api import mask_data
+from maskwright.commands.run import write_dataset
 from maskwright.plugins.registry import find_source, plugins
 from maskwright.testing.checks import example_params
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from maskwright.masking import MaskingResult
+    from maskwright.masking.mask import MaskingResult
     from maskwright.plugins.method import Method
 
 Row = dict[str, Any]

@@ -13,7 +13,7 @@ from maskwright.data.missing import is_code_text
 from maskwright.data.number_columns import first_records
 from maskwright.data.number_text import read_numbers
 from maskwright.data.variable import Variable, VariableType
-from maskwright.errors import DataError, Problem
+from maskwright.foundation.errors import DataError, Problem
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from maskwright.errors import InputError, unknown_name
+from maskwright.foundation.errors import InputError, unknown_name
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence

@@ -14,7 +14,7 @@ from maskwright.data.missing import is_code_number
 from maskwright.data.number_columns import EXACT, number_column
 from maskwright.data.number_text import write_numbers
 from maskwright.data.text_columns import text_column
-from maskwright.errors import DataError, InputError, Problem, unknown_name
+from maskwright.foundation.errors import DataError, InputError, Problem, unknown_name
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

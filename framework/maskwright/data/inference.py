@@ -12,8 +12,8 @@ from maskwright.data.dataset import Column, Dataset, Layout
 from maskwright.data.declaration import VariableDeclaration
 from maskwright.data.text_columns import text_column
 from maskwright.data.typed_columns import typed_column
-from maskwright.errors import DataError, Place, Problem, unknown_name
-from maskwright.progress import Progress, silent
+from maskwright.foundation.errors import DataError, Place, Problem, unknown_name
+from maskwright.foundation.progress import Progress, silent
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping

@@ -9,7 +9,7 @@ import numpy as np
 from maskwright.data.dataset import Column
 from maskwright.data.number_text import MOST_DECIMALS
 from maskwright.data.variable import Variable, VariableType
-from maskwright.errors import DataError, Problem
+from maskwright.foundation.errors import DataError, Problem
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

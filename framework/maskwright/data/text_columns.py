@@ -18,7 +18,7 @@ from maskwright.data.category_columns import category_column
 from maskwright.data.missing import code_note, is_code_text
 from maskwright.data.number_columns import EXACT, first_records, number_column
 from maskwright.data.number_text import read_numbers
-from maskwright.errors import DataError, Problem
+from maskwright.foundation.errors import DataError, Problem
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

@@ -13,7 +13,7 @@ from maskwright.data.missing import code_note, is_code_number
 from maskwright.data.number_columns import EXACT, number_column, stored_decimals
 from maskwright.data.number_text import write_numbers
 from maskwright.data.text_columns import text_column
-from maskwright.errors import DataError, Problem
+from maskwright.foundation.errors import DataError, Problem
 
 if TYPE_CHECKING:
     from maskwright.data.dataset import Column

@@ -6,12 +6,12 @@ from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from typing import TYPE_CHECKING, Literal
 
-from maskwright.errors import InputError, Place, unknown_name
+from maskwright.foundation.errors import InputError, Place, unknown_name
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from maskwright.edits.engine_test import EngineTest
+    from maskwright.edits.engines.processor_test import EngineTest
     from maskwright.edits.expression import Expression
 
 EditKind = Literal["linear", "product", "range", "governing", "domain", "checked"]
@@ -312,13 +312,13 @@ class EditSet:
     def parse(rules: Sequence[object]) -> EditSet:
         """Read edits from YAML-language texts, or mappings ``{rule, name, message, ...}``.
 
-        `maskwright.edits.file_model.RuleEntry` lists the keys.
+        `maskwright.edits.languages.yaml.file_model.RuleEntry` lists the keys.
 
         Raises
         ------
         EditError
             With every mistake: rule, column, what was expected.
         """
-        from maskwright.edits.yaml import parse_rules
+        from maskwright.edits.languages.yaml.rules import parse_rules
 
         return parse_rules(rules)

@@ -1,7 +1,7 @@
 """The expression tree that both languages, YAML text and XPath, are parsed into.
 
-A tree says nothing of arithmetic: `maskwright.edits.exact` evaluates it in decimal arithmetic with three truth
-values (YAML), `maskwright.edits.binary64` as an XPath 1.0 engine does (Schematron).
+A tree says nothing of arithmetic: `maskwright.edits.evaluation.exact` evaluates it in decimal arithmetic with three
+truth values (YAML), `maskwright.edits.evaluation.binary64` as an XPath 1.0 engine does (Schematron).
 """
 
 from __future__ import annotations
@@ -56,7 +56,7 @@ class Variable:
 class VariableRange:
     """``V3..V7``: the variables from the first to the last in the order of the data file, as arguments of a function.
 
-    `maskwright.edits.variable_ranges` writes them out as soon as the data's names are known.
+    `maskwright.edits.languages.yaml.variable_ranges` writes them out as soon as the data's names are known.
     """
 
     first: str

@@ -7,8 +7,8 @@ import secrets
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from maskwright.errors import InputError
-from maskwright.experiments.files import PRIVATE, write_text
+from maskwright.foundation.errors import InputError
+from maskwright.foundation.whole_files import PRIVATE, write_text
 
 if TYPE_CHECKING:
     from pathlib import Path

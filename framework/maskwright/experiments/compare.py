@@ -8,19 +8,19 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from maskwright.errors import InputError, Problem, unknown_name
 from maskwright.experiments.cache import Cache
 from maskwright.experiments.experiment import Cell, Experiment, read_experiment
 from maskwright.experiments.export import write_pipeline
-from maskwright.experiments.files import write_text
 from maskwright.experiments.keys import Keys
-from maskwright.experiments.running import Crew
 from maskwright.experiments.table import FAILED, cells_table, pareto_front, runs_table, write_tables
 from maskwright.experiments.worker import task_of
-from maskwright.processors import processors
-from maskwright.progress import Quiet, Reporter, stage
-from maskwright.randomness import generator
-from maskwright.reporting.wording import plural
+from maskwright.experiments.worker_pool import Crew
+from maskwright.foundation.errors import InputError, Problem, unknown_name
+from maskwright.foundation.processors import processors
+from maskwright.foundation.progress import Quiet, Reporter, stage
+from maskwright.foundation.randomness import generator
+from maskwright.foundation.whole_files import write_text
+from maskwright.release.wording import plural
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

@@ -9,16 +9,16 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from maskwright.errors import PipelineError, Problem, unknown_name
 from maskwright.experiments.file_model import MOST_CELLS, ExperimentFile, ExperimentSettings, Family, Span
-from maskwright.pipeline.model_errors import read_model
+from maskwright.foundation.errors import PipelineError, Problem, unknown_name
+from maskwright.foundation.yaml_document import Node, from_python, load_yaml
+from maskwright.foundation.yaml_models import read_model
+from maskwright.foundation.yaml_subtrees import only, texts
 from maskwright.pipeline.names import in_order
 from maskwright.pipeline.overrides import path_steps, set_at
 from maskwright.pipeline.resolve import resolve_pipeline, text_of
 from maskwright.pipeline.steps import resolve_measures
-from maskwright.pipeline.subtrees import only, texts
 from maskwright.plugins.registry import plugins
-from maskwright.yaml_document import Node, from_python, load_yaml
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence

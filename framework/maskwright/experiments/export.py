@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING, Any
 
 import yaml
 
-from maskwright.errors import InputError, Problem
-from maskwright.experiments.files import write_text
+from maskwright.foundation.errors import InputError, Problem
+from maskwright.foundation.whole_files import write_text
+from maskwright.foundation.yaml_document import scalar
 from maskwright.pipeline.resolved import RuleFile
-from maskwright.yaml_document import scalar
 
 if TYPE_CHECKING:
     from maskwright.experiments.experiment import Cell

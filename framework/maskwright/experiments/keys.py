@@ -8,10 +8,10 @@ from dataclasses import dataclass, field
 from importlib.metadata import version
 from typing import TYPE_CHECKING, Any
 
+from maskwright.commands.arrive import read_rules
 from maskwright.pipeline.resolved import RuleFile
 from maskwright.plugins.registry import BUILT_IN, plugins
-from maskwright.preparing import read_rules
-from maskwright.release import file_facts
+from maskwright.release.files import file_facts
 
 if TYPE_CHECKING:
     from maskwright.experiments.experiment import Cell

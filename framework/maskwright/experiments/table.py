@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pandas as pd
 
-from maskwright.experiments.files import write_whole
+from maskwright.foundation.whole_files import write_whole
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

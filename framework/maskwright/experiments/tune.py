@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from maskwright.errors import InputError, Problem, ThresholdMissed
 from maskwright.experiments.cache import Cache
 from maskwright.experiments.compare import (
     CACHE,
@@ -22,10 +21,11 @@ from maskwright.experiments.compare import (
 )
 from maskwright.experiments.experiment import Cell, Experiment, read_experiment
 from maskwright.experiments.file_model import Span
-from maskwright.experiments.running import Crew
 from maskwright.experiments.table import cells_table, runs_table
-from maskwright.progress import Quiet, Reporter, stage
-from maskwright.yaml_document import from_python
+from maskwright.experiments.worker_pool import Crew
+from maskwright.foundation.errors import InputError, Problem, ThresholdMissed
+from maskwright.foundation.progress import Quiet, Reporter, stage
+from maskwright.foundation.yaml_document import from_python
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

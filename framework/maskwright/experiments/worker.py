@@ -13,10 +13,10 @@ import sys
 from pathlib import Path
 from typing import IO, Any
 
-from maskwright.errors import MaskwrightError
+from maskwright.experiments.cell_runner import Laboratory, one_line
 from maskwright.experiments.experiment import Experiment, experiment_of
-from maskwright.experiments.laboratory import Laboratory, one_line
-from maskwright.yaml_document import from_python
+from maskwright.foundation.errors import MaskwrightError
+from maskwright.foundation.yaml_document import from_python
 
 
 def task_of(index: int, edits: str, values: dict[str, Any], seed: int, labels: list[str]) -> dict[str, Any]:

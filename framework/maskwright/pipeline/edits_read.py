@@ -6,8 +6,8 @@ import re
 from typing import TYPE_CHECKING
 
 from maskwright.edits.edit import EditSet
-from maskwright.edits.yaml import WrongRulesError, parse_rules
-from maskwright.errors import InputError, Problem
+from maskwright.edits.languages.yaml.rules import WrongRulesError, parse_rules
+from maskwright.foundation.errors import InputError, Problem
 from maskwright.pipeline.resolved import RuleFile, RuleText
 
 if TYPE_CHECKING:

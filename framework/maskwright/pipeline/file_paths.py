@@ -5,18 +5,18 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from maskwright.errors import PluginError, Problem
+from maskwright.foundation.errors import PluginError, Problem
+from maskwright.foundation.yaml_models import read_model
+from maskwright.foundation.yaml_subtrees import only
 from maskwright.pipeline.file_model import OutputSection
-from maskwright.pipeline.model_errors import read_model
 from maskwright.pipeline.resolved import Output
-from maskwright.pipeline.subtrees import only
 from maskwright.plugins.registry import find_source, plugins
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from maskwright.foundation.yaml_document import Node
     from maskwright.plugins.report import Report
-    from maskwright.yaml_document import Node
 
 _SUFFIXES: Mapping[str, tuple[str, ...]] = {
     "svrl": (".svrl", ".xml"),

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from maskwright.edits.check import unknown_variables
-from maskwright.errors import Place, Problem, unknown_name
+from maskwright.edits.evaluation.check import unknown_variables
+from maskwright.foundation.errors import Place, Problem, unknown_name
+from maskwright.foundation.yaml_document import Node
 from maskwright.pipeline.edits_read import read_edits_of
 from maskwright.pipeline.resolved import DataSource, RuleFile, RuleText, VariableUse
 from maskwright.plugins.source import column_names
-from maskwright.yaml_document import Node
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence

@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 
-from maskwright.errors import PipelineError, Place, Problem, unknown_name
-from maskwright.yaml_document import Node, from_python, load_yaml, scalar
+from maskwright.foundation.errors import PipelineError, Place, Problem, unknown_name
+from maskwright.foundation.yaml_document import Node, from_python, load_yaml, scalar
 
 Overrides = Mapping[str, object] | Sequence[str]
 

@@ -5,18 +5,26 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from maskwright.edits.file_model import RuleEntry
-from maskwright.errors import EditError, PipelineError, Place, PluginError, Problem, nearest_name, unknown_name
+from maskwright.edits.languages.yaml.file_model import RuleEntry
+from maskwright.foundation.errors import (
+    EditError,
+    PipelineError,
+    Place,
+    PluginError,
+    Problem,
+    nearest_name,
+    unknown_name,
+)
+from maskwright.foundation.yaml_document import MAX_CHARACTERS, Node, load_yaml
+from maskwright.foundation.yaml_models import read_model
+from maskwright.foundation.yaml_subtrees import only, texts, without
 from maskwright.pipeline.file_model import DataSection, ExecutionSection, PipelineFile, SingleSettings
 from maskwright.pipeline.file_paths import existing_file, resolve_output
-from maskwright.pipeline.model_errors import read_model
 from maskwright.pipeline.names import in_order, variable_uses
 from maskwright.pipeline.overrides import Overrides, apply_overrides
 from maskwright.pipeline.resolved import DataSource, Output, Pipeline, RuleFile, RuleText, VariableUse
 from maskwright.pipeline.steps import resolve_measures, resolve_steps, resolve_thresholds
-from maskwright.pipeline.subtrees import only, texts, without
 from maskwright.plugins.registry import Registry, find_source, plugins
-from maskwright.yaml_document import MAX_CHARACTERS, Node, load_yaml
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -334,7 +342,7 @@ class _Reading:
 
     def checked_rule(self, rule: RuleText, node: Node) -> RuleText | None:
         """Parse the rule now, so that its mistakes are told with those of the rest of the file."""
-        from maskwright.edits.yaml import parse_rules
+        from maskwright.edits.languages.yaml.rules import parse_rules
 
         try:
             parse_rules([rule.rule], lambda _: node.place)

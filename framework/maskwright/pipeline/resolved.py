@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal
 
-from maskwright.errors import Place
+from maskwright.foundation.errors import Place
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -7,13 +7,13 @@ from typing import TYPE_CHECKING
 
 from pydantic import BaseModel
 
-from maskwright.errors import Problem, unknown_name
+from maskwright.foundation.errors import Problem, unknown_name
+from maskwright.foundation.yaml_document import Node, from_python
+from maskwright.foundation.yaml_models import read_model
+from maskwright.foundation.yaml_subtrees import only, texts, without
 from maskwright.pipeline.file_model import StepEntry
-from maskwright.pipeline.model_errors import read_model
 from maskwright.pipeline.resolved import MeasureRequest, PartitionChoice, Step
-from maskwright.pipeline.subtrees import only, texts, without
 from maskwright.planning.params import PlanningParams
-from maskwright.yaml_document import Node, from_python
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

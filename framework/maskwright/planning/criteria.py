@@ -7,15 +7,15 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from maskwright.data.columns import Columns
-from maskwright.edits.binary64 import evaluate_xpath
-from maskwright.edits.conversion.inexpressible import Inexpressible
-from maskwright.edits.conversion.yaml_text import rule_text
-from maskwright.edits.domain import Domain, domain_tuples
+from maskwright.data.record_chunk import Columns
+from maskwright.edits.algebra.negation import negate
 from maskwright.edits.edit import DomainPart, Edit, EditSet, GoverningPart
-from maskwright.edits.exact import evaluate_exact
+from maskwright.edits.evaluation.binary64 import evaluate_xpath
+from maskwright.edits.evaluation.domain import Domain, domain_tuples
+from maskwright.edits.evaluation.exact import evaluate_exact
 from maskwright.edits.expression import Not, variable_names
-from maskwright.edits.negation import negate
+from maskwright.edits.languages.conversion.inexpressible import Inexpressible
+from maskwright.edits.languages.conversion.yaml_text import rule_text
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

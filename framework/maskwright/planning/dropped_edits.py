@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from maskwright.edits.edit import EditSet
-from maskwright.errors import InputError, Problem, unknown_name
+from maskwright.foundation.errors import InputError, Problem, unknown_name
 from maskwright.planning.step_variables import variables_of_steps
 
 if TYPE_CHECKING:

@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from maskwright.errors import InputError, Problem
-from maskwright.execution.own_patterns import splits_by_pattern, without_holes
+from maskwright.foundation.errors import InputError, Problem
+from maskwright.planning.missing_patterns import splits_by_pattern, without_holes
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

@@ -6,7 +6,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Literal
 
-from maskwright.errors import InputError, Place, Problem
+from maskwright.foundation.errors import InputError, Place, Problem
 from maskwright.planning.params import PlanningParams
 
 if TYPE_CHECKING:

@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING, Any
 
 from maskwright.edits.edit import EditSet
 from maskwright.planning.criteria import Criterion, criteria
-from maskwright.planning.dangers import dangers
 from maskwright.planning.grouping import Components, choose_operators, group_variables
 from maskwright.planning.keepers import keeper_of
 from maskwright.planning.missing_cells import refuse_missing, said_of_patterns
 from maskwright.planning.model import Group, Keeper, StepRequest, Unit
+from maskwright.planning.plan_warnings import dangers
 from maskwright.planning.signs import said_of_signs
 from maskwright.planning.step_variables import StepVariables, variables_of_steps
 from maskwright.planning.strata import Strata, stratify

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from maskwright.errors import InputError, Problem, unknown_name
+from maskwright.foundation.errors import InputError, Problem, unknown_name
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from scipy.spatial import cKDTree
 
-from maskwright.errors import InputError
+from maskwright.foundation.errors import InputError
 from maskwright.planning.criteria import cut, label
 
 if TYPE_CHECKING:

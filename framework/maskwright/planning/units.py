@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from maskwright.edits.edit import CheckedPart, Edit, EditSet, GoverningPart, LinearPart, ProductPart, RangePart
 from maskwright.edits.expression import variable_names
-from maskwright.errors import InputError, Problem
+from maskwright.foundation.errors import InputError, Problem
 from maskwright.planning.grouping import Components, product_names
 from maskwright.planning.model import Group, StepRequest, Unit
 

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from maskwright.edits.edit import EditSet
-from maskwright.errors import InputError
-from maskwright.progress import Progress, silent
+from maskwright.foundation.errors import InputError
+from maskwright.foundation.progress import Progress, silent
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

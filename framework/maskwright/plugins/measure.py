@@ -6,9 +6,9 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal
 
 from maskwright.edits.edit import EditSet
-from maskwright.errors import InputError, UnpairedRecords, unknown_name
+from maskwright.foundation.errors import InputError, UnpairedRecords, unknown_name
+from maskwright.foundation.progress import Progress, silent
 from maskwright.plugins.partition import NoParams
-from maskwright.progress import Progress, silent
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from pydantic import ValidationError
 
-from maskwright.errors import InputError, Problem, unknown_name
+from maskwright.foundation.errors import InputError, Problem, unknown_name
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -16,8 +16,8 @@ from typing import TYPE_CHECKING, Any, Literal, Protocol, TypeVar
 
 import pluggy
 
-from maskwright.edits.schematron_options import SchematronOptions
-from maskwright.errors import PluginError, unknown_name
+from maskwright.edits.languages.schematron.options import SchematronOptions
+from maskwright.foundation.errors import PluginError, unknown_name
 from maskwright.plugins.contract import KINDS, Plugin, contract_error
 from maskwright.plugins.edit_reader import EditReader
 from maskwright.plugins.hooks import PROJECT, Hooks
@@ -340,24 +340,24 @@ def _one_line(error: BaseException) -> str:
 
 
 def _read_schematron(path: Path, options: SchematronOptions | None = None) -> EditSet:
-    from maskwright.edits.schematron import read_schematron
+    from maskwright.edits.languages.schematron.reader import read_schematron
 
     return read_schematron(path, options)
 
 
 def _read_edits_yaml(path: Path) -> EditSet:
-    from maskwright.edits.yaml_files import read_edits_yaml
+    from maskwright.edits.languages.yaml.files import read_edits_yaml
 
     return read_edits_yaml(path)
 
 
 def _read_validate(path: Path) -> EditSet:
-    from maskwright.edits.imports.validate import read_validate
+    from maskwright.edits.languages.r_validate.reader import read_validate
 
     return read_validate(path)
 
 
 def _read_banff(path: Path) -> EditSet:
-    from maskwright.edits.imports.banff import read_banff
+    from maskwright.edits.languages.banff import read_banff
 
     return read_banff(path)

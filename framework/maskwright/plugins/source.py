@@ -6,9 +6,9 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Protocol
 
-from maskwright.errors import InputError
+from maskwright.foundation.errors import InputError
+from maskwright.foundation.progress import silent
 from maskwright.plugins.partition import NoParams
-from maskwright.progress import silent
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
     from maskwright.data.dataset import Layout
     from maskwright.data.variable import Variable
-    from maskwright.progress import Progress
+    from maskwright.foundation.progress import Progress
 
 
 class Reading(Protocol):

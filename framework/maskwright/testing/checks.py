@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 import numpy as np
 from pydantic import BaseModel, ValidationError
 
-from maskwright.yaml_document import load_yaml
+from maskwright.foundation.yaml_document import load_yaml
 
 if TYPE_CHECKING:
     from _pytest.mark.structures import ParameterSet

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from maskwright.errors import MaskwrightError
+from maskwright.foundation.errors import MaskwrightError
 from maskwright.plugins.measure import Comparison, Measure, Measurement
 from maskwright.testing.blocks import dataset_of, numbers, with_holes
 from maskwright.testing.checks import (

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from maskwright.errors import MaskwrightError
+from maskwright.foundation.errors import MaskwrightError
 from maskwright.plugins.method import Masked, Method
 from maskwright.testing.blocks import TYPES, block_of, numbers, with_holes
 from maskwright.testing.checks import (

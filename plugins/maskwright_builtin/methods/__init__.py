@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from maskwright_builtin.methods.coding import TOP_AND_BOTTOM_CODING
 from maskwright_builtin.methods.distribution import PROBABILITY_DISTRIBUTION, RESAMPLING
-from maskwright_builtin.methods.fuzzy_microaggregation import FUZZY_MICROAGGREGATION
-from maskwright_builtin.methods.individual_ranking import INDIVIDUAL_RANKING
 from maskwright_builtin.methods.lossy_compression import LOSSY_COMPRESSION
-from maskwright_builtin.methods.microaggregation import MICROAGGREGATION
+from maskwright_builtin.methods.microaggregation.fuzzy_microaggregation import FUZZY_MICROAGGREGATION
+from maskwright_builtin.methods.microaggregation.individual_ranking import INDIVIDUAL_RANKING
+from maskwright_builtin.methods.microaggregation.microaggregation import MICROAGGREGATION
 from maskwright_builtin.methods.noise import ADDITIVE_NOISE, CORRELATED_NOISE, MULTIPLICATIVE_NOISE
 from maskwright_builtin.methods.post_randomisation import PRAM
 from maskwright_builtin.methods.recoding import RECODING

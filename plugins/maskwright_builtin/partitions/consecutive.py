@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from maskwright_builtin.ordering import stable_order
+from maskwright_builtin.numerics.ordering import stable_order
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

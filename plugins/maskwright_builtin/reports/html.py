@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from maskwright import Report
-from maskwright.reporting import wording
+from maskwright.release import wording
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from maskwright_builtin.sources.csv import CSV
+from maskwright_builtin.sources.csv.source import CSV
 from maskwright_builtin.sources.parquet import PARQUET
-from maskwright_builtin.sources.xml import XML
+from maskwright_builtin.sources.xml.source import XML
 
 SOURCES = (XML, CSV, PARQUET)

@@ -10,13 +10,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from maskwright.data.columns import Columns
 from maskwright.data.dataset import Column, Dataset, Layout
 from maskwright.data.declaration import VariableDeclaration
 from maskwright.data.inference import read_dataset
 from maskwright.data.published import published_batches
+from maskwright.data.record_chunk import Columns
 from maskwright.data.variable import Variable
-from maskwright.errors import DataError
+from maskwright.foundation.errors import DataError
 
 TEXT = Layout("csv")
 

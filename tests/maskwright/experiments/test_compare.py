@@ -19,7 +19,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 import maskwright as mw
-from maskwright.cli import main
+from maskwright.cli.main import main
 from maskwright.experiments import cache as cache_module
 from maskwright.experiments import keys as keys_module
 from maskwright.experiments.compare import compare, seed_of
@@ -158,7 +158,7 @@ def test_a_run_killed_twice_goes_on_where_it_stopped(study) -> None:
 def test_a_process_that_dies_takes_only_its_cell_with_it(study, monkeypatch: pytest.MonkeyPatch) -> None:
     plugin = study.folder / "dying.py"
     plugin.write_text(
-        "import os, signal\nimport maskwright_builtin.methods.microaggregation as m\n"
+        "import os, signal\nimport maskwright_builtin.methods.microaggregation.microaggregation as m\n"
         "protect = m.MICROAGGREGATION.protect\n"
         "def dying(block, params, rng):\n"
         "    if params.k == 3: os.kill(os.getpid(), signal.SIGKILL)\n"
@@ -218,7 +218,7 @@ def test_cells_that_fail_or_do_not_keep_every_edit_are_named_on_the_screen(study
 
 
 def test_a_bug_in_a_plugin_fails_its_cells_without_telling_values(study, monkeypatch: pytest.MonkeyPatch) -> None:
-    from maskwright_builtin.methods.microaggregation import MICROAGGREGATION
+    from maskwright_builtin.methods.microaggregation.microaggregation import MICROAGGREGATION
 
     def broken(block, params, rng):
         raise ZeroDivisionError(f"secret {block.values[0, 0]}")
@@ -308,7 +308,7 @@ def test_edit_sets_are_compared(study) -> None:
 @pytest.mark.parametrize("limited", ["cache", "table.csv", "table.parquet", "map.svg", "summary.txt", "pipelines"])
 def test_a_full_disk_is_said_and_leaves_no_torn_file(study, limited: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """Files of the process are limited to a few bytes while one kind of result is written."""
-    from maskwright.experiments import files
+    from maskwright.foundation import whole_files as files
 
     path, draw = study.experiment(), limited.startswith("map")
     compare(path, workers=1, draw=draw)

@@ -10,11 +10,11 @@ import pytest
 from referencing import Registry, Resource
 
 import maskwright as mw
-from maskwright.cli import main
+from maskwright.cli.main import main
 from maskwright.experiments.experiment import read_experiment
 from maskwright.experiments.file_model import Span
 from maskwright.experiments.schema import experiment_schema
-from maskwright.yaml_document import load_yaml
+from maskwright.foundation.yaml_document import load_yaml
 
 SCHEMAS = Path(__file__).parents[3] / "schemas"
 

@@ -8,7 +8,7 @@ import json
 import pytest
 
 import maskwright as mw
-from maskwright.cli import main
+from maskwright.cli.main import main
 from maskwright.experiments.compare import compare, seed_of
 from maskwright.experiments.tune import tune
 

@@ -9,9 +9,9 @@ from pathlib import Path
 import jsonschema
 import pytest
 
+from maskwright.foundation.yaml_document import load_yaml
 from maskwright.pipeline.file_schema import pipeline_schema
 from maskwright.plugins import registry
-from maskwright.yaml_document import load_yaml
 
 COMMITTED = Path(__file__).parents[3] / "schemas" / "pipeline.schema.json"
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from maskwright.errors import PipelineError
+from maskwright.foundation.errors import PipelineError
 from maskwright.pipeline.resolve import read_pipeline
 
 

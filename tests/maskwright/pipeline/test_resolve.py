@@ -8,7 +8,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from maskwright.errors import PipelineError
+from maskwright.foundation.errors import PipelineError
 from maskwright.pipeline.resolve import read_pipeline
 from maskwright.pipeline.resolved import RuleFile, RuleText
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 
-from maskwright.cli import main
+from maskwright.cli.main import main
 
 PIPELINE = """
 maskwright: 1

@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 from scipy.optimize import linprog
 
 import maskwright as mw
-from maskwright_builtin.partitions.lower_bound import sum_of_squares_bound
-from maskwright_builtin.partitions.lower_bound_kernel import price_groups
+from maskwright_builtin.partitions.lower_bound.bound import sum_of_squares_bound
+from maskwright_builtin.partitions.lower_bound.pricing_kernel import price_groups
 
 
 def cost(points, group):

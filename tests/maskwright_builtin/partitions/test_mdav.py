@@ -237,7 +237,7 @@ def test_without_compiler_the_labels_are_the_same():
         import warnings
         warnings.simplefilter("error")
         import numpy as np
-        from maskwright_builtin.partitions.mdav import mdav_labels
+        from maskwright_builtin.partitions.mdav.partition import mdav_labels
         rng = np.random.default_rng(4)
         for table in (rng.standard_normal((200, 5)), rng.integers(0, 3, (120, 2)) * 1e-200, np.ones((90, 1))):
             print(mdav_labels(table, 3, lambda share: None).tolist())

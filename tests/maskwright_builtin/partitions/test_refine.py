@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from pydantic import ValidationError
 
 from maskwright import Block, InputError, Partition, PluginError, Variable, find_partition
-from maskwright_builtin.partitions import refine
+from maskwright_builtin.partitions.refine import partition as refine
 
 REFINE = find_partition("refine")
 

@@ -16,10 +16,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from pydantic import ValidationError
 
-import maskwright_builtin.sources.csv
+import maskwright_builtin.sources.csv.source
 from maskwright import DataError, Layout, Variable
-from maskwright_builtin.sources.csv import CSV, CsvReading
-from maskwright_builtin.sources.csv_text import Utf8Text
+from maskwright_builtin.sources.csv.source import CSV, CsvReading
+from maskwright_builtin.sources.csv.text import Utf8Text
 
 
 def opened(path: Path, **params: object) -> CsvReading:
@@ -243,7 +243,7 @@ def test_a_file_left_half_read_is_not_read_on_in_the_background(
         return found
 
     monkeypatch.setattr(Utf8Text, "_next", slowly)
-    monkeypatch.setattr(maskwright_builtin.sources.csv, "BLOCK", 400)
+    monkeypatch.setattr(maskwright_builtin.sources.csv.source, "BLOCK", 400)
     batches = iter(opened(saved(tmp_path, "a,b\n" + "1,2\n" * 1000 + wrong + "1,2\n" * 4000)).batches())
     if wrong:
         with pytest.raises(DataError, match="3 cells"):
@@ -260,7 +260,7 @@ def test_a_file_left_half_read_is_not_read_on_in_the_background(
 LEFT_HALF_READ = """
 import sys, time
 from pathlib import Path
-import maskwright_builtin.sources.csv as csv
+import maskwright_builtin.sources.csv.source as csv
 take = csv.Utf8Text._next
 def slowly(self, size):
     time.sleep(0.05)

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from lxml import etree
 
 from maskwright import DataError, Layout, Variable
-from maskwright_builtin.sources.xml import XML, XmlReading
+from maskwright_builtin.sources.xml.source import XML, XmlReading
 
 HEAD = '<?xml version="1.0" encoding="UTF-8"?>\n'
 PLAIN = (
@@ -328,8 +328,8 @@ def test_the_fast_reader_reads_nothing_that_the_parser_reads_otherwise(
     tmp_path_factory: pytest.TempPathFactory, data: st.DataObject
 ) -> None:
     """A plain file with pieces of XML put in, deleted or doubled anywhere."""
-    from maskwright_builtin.sources import xml_stream
-    from maskwright_builtin.sources.xml_opening import find_opening
+    from maskwright_builtin.sources.xml import stream as xml_stream
+    from maskwright_builtin.sources.xml.opening import find_opening
 
     text = data.draw(st.sampled_from([PLAIN, SPARSE]))
     for _ in range(data.draw(st.integers(1, 3))):

@@ -11,8 +11,8 @@ from maskwright.edits.analysis.contradictions import MOST_CLAUSES, contradiction
 from maskwright.edits.analysis.finding import Analysis, Finding, listed
 from maskwright.edits.analysis.implications import equalities, redundant
 from maskwright.edits.analysis.statements import Statement, components, smallest, statements
-from maskwright.edits.grids import reachable_on_grid
 from maskwright.edits.reasoning.answers import Refutation, Space
+from maskwright.edits.reasoning.grids import reachable_on_grid
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence

@@ -9,7 +9,7 @@ from maskwright.edits.analysis.finding import Finding
 from maskwright.edits.edit import GoverningPart
 from maskwright.edits.reasoning.answers import Refutation, Space
 from maskwright.edits.reasoning.clauses import Choice, Clause, clause_of, condition_choice, conjunction_choice
-from maskwright.edits.reasoning.question import Question
+from maskwright.edits.reasoning.satisfiability import Question
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from maskwright.edits.algebra.conjunctions import merge
 from maskwright.edits.analysis.linear_programs import suspects
 from maskwright.edits.analysis.statements import Statement, components, smallest, statements
-from maskwright.edits.conjunctions import merge
-from maskwright.edits.exact_feasibility import Row, conflict
 from maskwright.edits.reasoning.answers import Refutation, Space
-from maskwright.edits.reasoning.question import Question
+from maskwright.edits.reasoning.satisfiability import Question
+from maskwright.edits.reasoning.simplex import Row, conflict
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence

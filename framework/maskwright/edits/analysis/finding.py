@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Literal
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from maskwright.errors import Place
+    from maskwright.foundation.errors import Place
 
 FindingKind = Literal["contradiction", "unreachable_on_grid", "redundant", "implied_equality", "fixed", "dead_branch"]
 

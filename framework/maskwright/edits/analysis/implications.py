@@ -9,9 +9,9 @@ from maskwright.data.number_text import plain_text
 from maskwright.edits.analysis.contradictions import MOST_EXACT_ROWS, MOST_TRIED, contradiction
 from maskwright.edits.analysis.finding import Finding, listed
 from maskwright.edits.analysis.statements import Statement, components, smallest, statements
-from maskwright.edits.exact_feasibility import Conflict, Row, solve
 from maskwright.edits.reasoning.answers import Refutation, Space
-from maskwright.edits.reasoning.question import Question
+from maskwright.edits.reasoning.satisfiability import Question
+from maskwright.edits.reasoning.simplex import Conflict, Row, solve
 
 if TYPE_CHECKING:
     from collections.abc import Hashable, Iterable, Mapping, Sequence
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from maskwright.data.variable import Variable
     from maskwright.edits.edit import Edit
     from maskwright.edits.reasoning.clauses import Clause
-    from maskwright.errors import Place
+    from maskwright.foundation.errors import Place
 
 MOST_RULES = 60
 MOST_UNDECIDED = 3

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from maskwright.edits.exact_feasibility import Row
+    from maskwright.edits.reasoning.simplex import Row
 
 NEGLIGIBLE = 1e-9
 LARGEST_DENOMINATOR = 10**6

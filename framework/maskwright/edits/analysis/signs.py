@@ -6,10 +6,10 @@ from fractions import Fraction
 from typing import TYPE_CHECKING
 
 from maskwright.edits.analysis.statements import components, statements
-from maskwright.edits.conversion.inexpressible import Inexpressible
-from maskwright.edits.conversion.yaml_text import name_text
 from maskwright.edits.edit import GoverningPart, Part, RangePart
-from maskwright.edits.exact_feasibility import Conflict, Row, solve
+from maskwright.edits.languages.conversion.inexpressible import Inexpressible
+from maskwright.edits.languages.conversion.yaml_text import name_text
+from maskwright.edits.reasoning.simplex import Conflict, Row, solve
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence

@@ -16,9 +16,9 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
 
     from maskwright.data.variable import Variable
-    from maskwright.edits.exact_feasibility import Row
     from maskwright.edits.expression import Expression
-    from maskwright.errors import Place
+    from maskwright.edits.reasoning.simplex import Row
+    from maskwright.foundation.errors import Place
 
 
 @dataclass(frozen=True)
@@ -147,8 +147,8 @@ def _bounds(variable: Variable) -> tuple[Part, ...]:
 
 
 def _nothing(parts: Sequence[Part]) -> Expression:
-    from maskwright.edits.negation import all_of
-    from maskwright.edits.parts import expression_of
+    from maskwright.edits.algebra.negation import all_of
+    from maskwright.edits.algebra.parts import expression_of
 
     return all_of([expression_of(part) for part in parts])
 

@@ -5,13 +5,13 @@ from __future__ import annotations
 from fractions import Fraction
 from typing import TYPE_CHECKING
 
+from maskwright.edits.algebra.negation import all_of, any_of
+from maskwright.edits.algebra.parts import expression_of
 from maskwright.edits.edit import LinearPart, ProductPart
-from maskwright.edits.exact_feasibility import Row
 from maskwright.edits.expression import Expression, InSet, IsInteger, Not, Number, Text, Truth, Variable
-from maskwright.edits.negation import all_of, any_of
-from maskwright.edits.parts import expression_of
 from maskwright.edits.reasoning.clauses import Atom, Clause, Member, Opaque, Whole, Worded
 from maskwright.edits.reasoning.product_rows import product_holds
+from maskwright.edits.reasoning.simplex import Row
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping

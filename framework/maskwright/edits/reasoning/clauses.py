@@ -11,7 +11,9 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import TYPE_CHECKING
 
-from maskwright.edits.classify import cases
+from maskwright.edits.algebra.classify import cases
+from maskwright.edits.algebra.negation import negate
+from maskwright.edits.algebra.parts import expression_of
 from maskwright.edits.edit import (
     DomainPart,
     Edit,
@@ -22,7 +24,6 @@ from maskwright.edits.edit import (
     RangePart,
     Relation,
 )
-from maskwright.edits.exact_feasibility import Row
 from maskwright.edits.expression import (
     And,
     Comparison,
@@ -34,8 +35,7 @@ from maskwright.edits.expression import (
     Variable,
     variable_names,
 )
-from maskwright.edits.negation import negate
-from maskwright.edits.parts import expression_of
+from maskwright.edits.reasoning.simplex import Row
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

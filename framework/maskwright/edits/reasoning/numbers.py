@@ -7,12 +7,12 @@ from fractions import Fraction
 from typing import TYPE_CHECKING, Literal
 
 from maskwright.edits.edit import ProductPart
-from maskwright.edits.exact_feasibility import Conflict, Row, solve
-from maskwright.edits.grids import is_solvable
 from maskwright.edits.reasoning.answers import MOST_NODES, Chosen, Reason, Refutation, Space, Value
 from maskwright.edits.reasoning.atoms import reduced_row
 from maskwright.edits.reasoning.clauses import Member, Whole, atom_variables
+from maskwright.edits.reasoning.grids import is_solvable
 from maskwright.edits.reasoning.products import ProductSearch
+from maskwright.edits.reasoning.simplex import Conflict, Row, solve
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence

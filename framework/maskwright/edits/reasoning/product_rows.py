@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from maskwright.edits.exact_feasibility import Row
+from maskwright.edits.reasoning.simplex import Row
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

@@ -6,10 +6,10 @@ from fractions import Fraction
 from typing import TYPE_CHECKING
 
 from maskwright.edits.edit import ProductPart
-from maskwright.edits.exact_feasibility import Row
 from maskwright.edits.reasoning.answers import Chosen, Reason, Refutation
 from maskwright.edits.reasoning.clauses import atom_variables
 from maskwright.edits.reasoning.product_rows import Factors, Roots, Unsolved, product_row, whole_factors
+from maskwright.edits.reasoning.simplex import Row
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

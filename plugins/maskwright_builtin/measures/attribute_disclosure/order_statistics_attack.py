@@ -11,14 +11,14 @@ from pydantic import BaseModel, Field
 from maskwright import Comparison, Measure, Measurement
 from maskwright_builtin.measures.attribute_disclosure.laws import FAMILIES, Empirical, Law, fit_law
 from maskwright_builtin.measures.attribute_disclosure.order_statistics import posterior_intervals
-from maskwright_builtin.measures.pairing import (
+from maskwright_builtin.measures.common.pairing import (
     households_of,
     largest_of_household,
     listed,
     pair_records,
     spread,
 )
-from maskwright_builtin.measures.uncertainty import MeanOverVariables
+from maskwright_builtin.measures.common.uncertainty import MeanOverVariables
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

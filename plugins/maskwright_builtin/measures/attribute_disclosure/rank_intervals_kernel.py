@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from maskwright_builtin.compilation import compiled
+from maskwright_builtin.numerics.compilation import compiled
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

@@ -8,9 +8,9 @@ import numpy as np
 from pydantic import Field, field_validator
 
 from maskwright import Comparison, InputError, Measure, Measurement
-from maskwright_builtin.measures.pairing import listed, pair_records
-from maskwright_builtin.measures.weighting import WeightedParams, Weights, chosen, weights_of
-from maskwright_builtin.ordering import stable_order
+from maskwright_builtin.measures.common.pairing import listed, pair_records
+from maskwright_builtin.measures.common.weighting import WeightedParams, Weights, chosen, weights_of
+from maskwright_builtin.numerics.ordering import stable_order
 
 if TYPE_CHECKING:
     from collections.abc import Callable

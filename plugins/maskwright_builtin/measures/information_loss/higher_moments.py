@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from maskwright import Comparison, Measure, Measurement
-from maskwright_builtin.measures.pairing import listed, pair_records, spread
-from maskwright_builtin.measures.weighting import WeightedParams, chosen, mean, weights_of
+from maskwright_builtin.measures.common.pairing import listed, pair_records, spread
+from maskwright_builtin.measures.common.weighting import WeightedParams, chosen, mean, weights_of
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from maskwright import Comparison, Measure, Measurement
-from maskwright_builtin.measures.pairing import listed, pair_records, spread
-from maskwright_builtin.measures.weighting import WeightedParams, weights_of
+from maskwright_builtin.measures.common.pairing import listed, pair_records, spread
+from maskwright_builtin.measures.common.weighting import WeightedParams, weights_of
 
 MISSING_RULE = "a cell missing in either file is left out, and the divisor of its variable shrinks with it"
 

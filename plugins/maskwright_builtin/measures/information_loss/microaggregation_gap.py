@@ -6,7 +6,7 @@ import numpy as np
 from pydantic import BaseModel, Field
 
 from maskwright import Block, Comparison, Measure, Measurement, Variable, find_partition
-from maskwright_builtin.measures.pairing import pair_records
+from maskwright_builtin.measures.common.pairing import pair_records
 
 MOST_RECORDS = 5000
 """The linear programme has a row for each."""
@@ -82,7 +82,7 @@ def microaggregation_gap(
     if total == 0.0:
         return Measurement(float("nan"), notes=("no variable varies: there is nothing to lose",))
 
-    from maskwright_builtin.partitions.lower_bound import sum_of_squares_bound
+    from maskwright_builtin.partitions.lower_bound.bound import sum_of_squares_bound
 
     refine = find_partition("refine")
     block = Block(

@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from maskwright_builtin.measures.pairing import present_values, spread
-from maskwright_builtin.measures.weighting import chosen, effective_number
+from maskwright_builtin.measures.common.pairing import present_values, spread
+from maskwright_builtin.measures.common.weighting import chosen, effective_number
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

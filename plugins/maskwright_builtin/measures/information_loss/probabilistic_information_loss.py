@@ -9,10 +9,10 @@ import numpy as np
 from pydantic import Field
 
 from maskwright import Comparison, Measure, Measurement, Progress
+from maskwright_builtin.measures.common.pairing import Pairs, listed, pair_records, present_values
+from maskwright_builtin.measures.common.weighting import WeightedParams, Weights, chosen, effective_number, weights_of
 from maskwright_builtin.measures.information_loss.moments import Moments, center_and_scale, moments
 from maskwright_builtin.measures.information_loss.quantiles import quantiles, quantiles_with_error
-from maskwright_builtin.measures.pairing import Pairs, listed, pair_records, present_values
-from maskwright_builtin.measures.weighting import WeightedParams, Weights, chosen, effective_number, weights_of
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

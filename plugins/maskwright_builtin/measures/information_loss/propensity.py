@@ -9,8 +9,8 @@ import numpy as np
 from pydantic import Field
 
 from maskwright import Comparison, Measure, Measurement, Progress
-from maskwright_builtin.measures.pairing import listed, pair_records, present_values
-from maskwright_builtin.measures.weighting import WeightedParams, weights_of
+from maskwright_builtin.measures.common.pairing import listed, pair_records, present_values
+from maskwright_builtin.measures.common.weighting import WeightedParams, weights_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from maskwright_builtin.measures.weighting import effective_number
+from maskwright_builtin.measures.common.weighting import effective_number
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

@@ -10,8 +10,8 @@ import numpy as np
 from pydantic import Field, field_validator
 
 from maskwright import Comparison, InputError, Measure, Measurement
-from maskwright_builtin.measures.pairing import Pairs, listed, pair_records
-from maskwright_builtin.measures.weighting import WeightedParams, Weights, weights_of
+from maskwright_builtin.measures.common.pairing import Pairs, listed, pair_records
+from maskwright_builtin.measures.common.weighting import WeightedParams, Weights, weights_of
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

@@ -8,9 +8,9 @@ import numpy as np
 from pydantic import Field, field_validator
 
 from maskwright import Comparison, Measure, Measurement
+from maskwright_builtin.measures.common.pairing import Pairs, pair_records, spread
+from maskwright_builtin.measures.common.weighting import WeightedParams, Weights, weights_of
 from maskwright_builtin.measures.information_loss.file_statistics import file_statistics
-from maskwright_builtin.measures.pairing import Pairs, pair_records, spread
-from maskwright_builtin.measures.weighting import WeightedParams, Weights, weights_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

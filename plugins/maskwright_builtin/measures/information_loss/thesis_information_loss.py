@@ -8,11 +8,11 @@ import numpy as np
 from pydantic import Field
 
 from maskwright import Comparison, Measure, Measurement
+from maskwright_builtin.measures.common.pairing import Pairs, listed
+from maskwright_builtin.measures.common.weighting import WeightedParams, Weights, chosen, mean, weights_of
 from maskwright_builtin.measures.information_loss.file_statistics import FileStatistics, file_statistics
 from maskwright_builtin.measures.information_loss.variation import terms
-from maskwright_builtin.measures.pairing import Pairs, listed
 from maskwright_builtin.measures.record_linkage.nearest_pairing import PAIRING_DESCRIPTION, Pairing, pairs_of
-from maskwright_builtin.measures.weighting import WeightedParams, Weights, chosen, mean, weights_of
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

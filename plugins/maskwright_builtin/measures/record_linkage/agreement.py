@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from maskwright_builtin.threads import in_order
+from maskwright_builtin.numerics.threads import in_order
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -8,15 +8,15 @@ from typing import TYPE_CHECKING, Literal
 import numpy as np
 from pydantic import Field, model_validator
 
-from maskwright_builtin.measures.record_linkage.families import (
+from maskwright_builtin.measures.record_linkage.known_variables import KnownVariablesParams
+from maskwright_builtin.measures.record_linkage.nearest_pairing import PAIRING_DESCRIPTION, Pairing
+from maskwright_builtin.measures.record_linkage.nearest_records import count_nearer, find_nearest, squared_distances
+from maskwright_builtin.measures.record_linkage.relatives import (
     HOUSEHOLD_DESCRIPTION,
     Household,
     large_families,
     relatives,
 )
-from maskwright_builtin.measures.record_linkage.known_variables import KnownVariablesParams
-from maskwright_builtin.measures.record_linkage.nearest_pairing import PAIRING_DESCRIPTION, Pairing
-from maskwright_builtin.measures.record_linkage.nearest_records import count_nearer, find_nearest, squared_distances
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

@@ -7,13 +7,13 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from maskwright import Comparison, Measurement
-from maskwright_builtin.measures.pairing import households_of, listed
-from maskwright_builtin.measures.record_linkage.families import reached
+from maskwright_builtin.measures.common.pairing import households_of, listed
+from maskwright_builtin.measures.common.standardising import MISSING_RULE, comparable_values
+from maskwright_builtin.measures.common.uncertainty import interval_of_mean
 from maskwright_builtin.measures.record_linkage.known_variables import added_by_variable, parts_of, scenarios_of
 from maskwright_builtin.measures.record_linkage.linkage import LinkageParams, chance_of_link
 from maskwright_builtin.measures.record_linkage.nearest_pairing import pairs_of
-from maskwright_builtin.measures.standardising import MISSING_RULE, comparable_values
-from maskwright_builtin.measures.uncertainty import interval_of_mean
+from maskwright_builtin.measures.record_linkage.relatives import reached
 
 if TYPE_CHECKING:
     from collections.abc import Callable

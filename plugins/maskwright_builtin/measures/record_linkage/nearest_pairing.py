@@ -7,15 +7,15 @@ from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 
-from maskwright_builtin.measures.pairing import pair_records
+from maskwright_builtin.measures.common.pairing import pair_records
+from maskwright_builtin.measures.common.standardising import comparable_values
 from maskwright_builtin.measures.record_linkage.nearest_records import find_nearest
-from maskwright_builtin.measures.standardising import comparable_values
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from maskwright import Comparison
-    from maskwright_builtin.measures.pairing import Pairs
+    from maskwright_builtin.measures.common.pairing import Pairs
 
 Pairing = Literal["identity", "nearest"]
 

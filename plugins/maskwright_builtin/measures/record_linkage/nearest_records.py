@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from maskwright_builtin.threads import in_order
+from maskwright_builtin.numerics.threads import in_order
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

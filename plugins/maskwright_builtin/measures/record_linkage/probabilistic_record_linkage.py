@@ -9,29 +9,29 @@ import numpy as np
 from pydantic import BaseModel, Field, model_validator
 
 from maskwright import Comparison, InputError, Measure, Measurement
-from maskwright_builtin.measures.pairing import households_of, listed, pair_records, present_values, spread
+from maskwright_builtin.measures.common.pairing import households_of, listed, pair_records, present_values, spread
+from maskwright_builtin.measures.common.uncertainty import interval_of_mean
 from maskwright_builtin.measures.record_linkage.agreement import (
     best_same_cell,
     best_within,
     same_cell_patterns,
     within_patterns,
 )
-from maskwright_builtin.measures.record_linkage.families import (
+from maskwright_builtin.measures.record_linkage.fellegi_sunter import Classes, fit_classes
+from maskwright_builtin.measures.record_linkage.known_variables import FIRST_VARIABLES, Names, positions
+from maskwright_builtin.measures.record_linkage.relatives import (
     HOUSEHOLD_DESCRIPTION,
     Household,
     large_families,
     reached,
     relatives,
 )
-from maskwright_builtin.measures.record_linkage.fellegi_sunter import Classes, fit_classes
-from maskwright_builtin.measures.record_linkage.known_variables import FIRST_VARIABLES, Names, positions
-from maskwright_builtin.measures.uncertainty import interval_of_mean
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from maskwright import Progress
-    from maskwright_builtin.measures.pairing import Pairs
+    from maskwright_builtin.measures.common.pairing import Pairs
 
 MISSING_RULE = "a missing cell agrees with nothing"
 MOST_VARIABLES = 12

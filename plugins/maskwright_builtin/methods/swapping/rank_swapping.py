@@ -10,7 +10,7 @@ from pydantic import BaseModel, Field
 
 from maskwright import Block, InputError, Masked, Method
 from maskwright_builtin.methods.single_columns import mask_columns
-from maskwright_builtin.ordering import stable_order
+from maskwright_builtin.numerics.ordering import stable_order
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

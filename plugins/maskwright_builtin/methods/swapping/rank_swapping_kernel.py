@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from maskwright_builtin.compilation import compiled
+from maskwright_builtin.numerics.compilation import compiled
 
 if TYPE_CHECKING:
     import numpy as np

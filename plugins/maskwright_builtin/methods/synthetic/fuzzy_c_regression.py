@@ -8,8 +8,8 @@ import numpy as np
 from pydantic import Field
 
 from maskwright import Block, Masked, Method
-from maskwright_builtin.methods.fuzzy_clustering import fuzzy_c_means
-from maskwright_builtin.methods.fuzzy_clustering.starting import random_means
+from maskwright_builtin.methods.microaggregation.fuzzy_clustering import fuzzy_c_means
+from maskwright_builtin.methods.microaggregation.fuzzy_clustering.starting import random_means
 from maskwright_builtin.methods.synthetic.regression import orthonormal_basis, regress
 from maskwright_builtin.methods.synthetic.roles import (
     RegressionRoles,

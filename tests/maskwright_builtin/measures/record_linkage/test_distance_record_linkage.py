@@ -373,6 +373,6 @@ def test_the_same_whatever_the_number_of_threads(linkage, monkeypatch):
     original = generator.integers(0, 40, (9000, 3)).astype(float)
     masked = original + generator.integers(-3, 4, original.shape)
     several = linkage(original, masked, known=3)
-    monkeypatch.setattr("maskwright_builtin.threads.processors", lambda: 1)
+    monkeypatch.setattr("maskwright_builtin.numerics.threads.processors", lambda: 1)
     one = linkage(original, masked, known=3)
     np.testing.assert_array_equal(several.per_record, one.per_record)

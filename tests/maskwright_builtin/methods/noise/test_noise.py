@@ -8,7 +8,7 @@ import pytest
 from pydantic import ValidationError
 
 import maskwright as mw
-from maskwright.api import mask_data
+from maskwright.commands.api import mask_data
 from maskwright.plugins.registry import find_method
 
 METHODS = ["additive_noise", "correlated_noise", "multiplicative_noise"]

@@ -1,0 +1,265 @@
+"""The command line: parse and call. Every command's work is elsewhere."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+import tempfile
+import traceback
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from maskwright.cli.advising import add_advising
+from maskwright.cli.comparing import add_comparing
+from maskwright.cli.output import print_json, reporter
+from maskwright.cli.rules import add_rule_commands
+from maskwright.foundation.errors import EXIT_BUG, EXIT_FINE, EXIT_INPUT, MaskwrightError, ReleaseRefused
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+
+INTERRUPTED = 130
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run the command line; returns the exit code: 0 fine, 1 refused, 2 bad input or usage, 3 a bug."""
+    parser = build_parser()
+    chosen = parser.parse_args(arguments)
+    chosen.own_process = arguments is None
+    command: Callable[[argparse.Namespace], int] | None = getattr(chosen, "command", None)
+    if command is None:
+        parser.print_help()
+        return EXIT_INPUT
+    try:
+        return command(chosen)
+    except MaskwrightError as error:
+        return _explain_error(error, chosen)
+    except (KeyboardInterrupt, BrokenPipeError, MemoryError) as error:
+        return _explain_end(error)
+    except Exception as error:  # noqa: BLE001 - the last resort: a bug is reported, not shown as a traceback
+        if chosen.traceback:
+            traceback.print_exc()
+        log = _write_log(error)
+        print(f"This is a bug in Maskwright or in a plugin ({type(error).__name__}).", file=sys.stderr)
+        print(f"A log without any value of your data is in {log}; please report it.", file=sys.stderr)
+        return EXIT_BUG
+
+
+def _explain_end(error: BaseException) -> int:
+    """Ends that are nobody's mistake."""
+    if isinstance(error, BrokenPipeError):
+        # Whoever read our output has gone (`maskwright plan ... | head`); that is no fault.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return EXIT_FINE
+    if isinstance(error, MemoryError):
+        print("there is not enough memory for this file; nothing was released", file=sys.stderr)
+        print("    a million records of 15 variables need about 1.5 GB", file=sys.stderr)
+        return EXIT_INPUT
+    print("interrupted; nothing was released", file=sys.stderr)
+    return INTERRUPTED
+
+
+def _explain_error(error: MaskwrightError, chosen: argparse.Namespace) -> int:
+    if chosen.traceback:
+        traceback.print_exc()
+    for problem in error.problems:
+        print(problem, file=sys.stderr)
+    if isinstance(error, ReleaseRefused) and error.record is not None:
+        if chosen.json:
+            from maskwright.commands.run_record import run_json
+
+            print_json(run_json(error.record))
+        elif not chosen.quiet:
+            from maskwright.cli.show.terminal import print_result
+
+            print_result(error.record)
+    return error.exit_code
+
+
+def build_parser() -> argparse.ArgumentParser:
+    """Parser of the whole command line; imports nothing heavy."""
+    from maskwright import __version__
+
+    parser = argparse.ArgumentParser(
+        prog="maskwright",
+        description="Mask microdata, keep every edit, and measure what was lost and what could be disclosed.",
+    )
+    parser.add_argument("--version", action="version", version=f"maskwright {__version__}")
+    parser.set_defaults(traceback=False, json=False, quiet=False)
+    commands = parser.add_subparsers(title="commands", metavar="COMMAND")
+
+    def add(name: str, work: Callable[[argparse.Namespace], int], says: str) -> argparse.ArgumentParser:
+        sub = commands.add_parser(name, help=says, description=says)
+        sub.set_defaults(command=work)
+        sub.add_argument("--traceback", action="store_true", help="show a traceback when something goes wrong")
+        return sub
+
+    def with_json(sub: argparse.ArgumentParser) -> None:
+        sub.add_argument("--json", action="store_true", help="print JSON on standard output")
+
+    demo = add("demo", _demo, "Write an example (data, edits, pipeline) and run it.")
+    demo.add_argument("folder", nargs="?", default="maskwright-demo", type=Path, metavar="DIR")
+    demo.add_argument("--records", type=int, default=1080, metavar="N", help="size of the example survey (1080)")
+    run = add("run", _run, "Run a pipeline: mask, validate, measure, release.")
+    plan = add("plan", _plan, "Show what a pipeline would do, and who keeps each edit.")
+    for sub in (run, plan):
+        sub.add_argument("pipeline", type=Path, metavar="PIPELINE")
+        sub.add_argument("--set", action="append", default=[], metavar="a.b=c", dest="overrides",
+                         help="put a setting over the file's, for instance protect.0.params.k=10")  # fmt: skip
+        with_json(sub)
+    run.add_argument("--quiet", action="store_true", help="print nothing but errors")
+    plan.add_argument("--no-data", action="store_true", help="plan from the declarations alone, without the data file")
+    add_rule_commands(add, with_json)
+    measure = add("measure", _measure, "Measure information loss and disclosure risk of a masked file.")
+    measure.add_argument("original", type=Path, metavar="ORIGINAL")
+    measure.add_argument("masked", type=Path, metavar="MASKED")
+    measure.add_argument(
+        "--edits", type=Path, action="append", default=[], metavar="FILE", help="for measures that use edits"
+    )
+    measure.add_argument("--key", metavar="NAME", help="variable that identifies a record in both files")
+    measure.add_argument("--weight", metavar="NAME", help="sampling weight of the original, for weighted measures")
+    measure.add_argument("--cluster", metavar="NAME", help="variable of the original that names clusters (households)")
+    measure.add_argument("--measure", action="append", default=[], dest="measures", metavar="NAME",
+                         help="pil, sse and distance_record_linkage if none is named")  # fmt: skip
+    measure.add_argument("--set", action="append", default=[], dest="overrides", metavar="name.param=v")
+    measure.add_argument("--record", metavar="NAME", help="XML element that holds one record")
+    with_json(measure)
+    add_comparing(add, with_json)
+    add_advising(add, with_json)
+    with_json(add("plugins", _plugins, "List the installed plugins, also the broken ones."))
+    explain = add(
+        "explain",
+        _explain,
+        "Explain a plugin (its parameters, its source), or 'edits'.",
+    )
+    explain.add_argument("name", metavar="NAME")
+    _schema_arguments(
+        add("schema", _schema, "Print the JSON Schema of pipelines, of experiments, or of files of edits.")
+    )
+    init = add("init", _init, "Write a pipeline file to start from.")
+    init.add_argument("folder", nargs="?", default=Path(), type=Path, metavar="DIR")
+    return parser
+
+
+def _schema_arguments(schema: argparse.ArgumentParser) -> None:
+    schema.add_argument("kind", nargs="?", choices=("pipeline", "experiment", "edits"), default="pipeline")
+
+
+def _demo(chosen: argparse.Namespace) -> int:
+    from maskwright.cli.show.terminal import print_result
+    from maskwright.commands.demo import write_demo
+    from maskwright.commands.run import run
+    from maskwright.foundation.progress import stage
+
+    shown = reporter()
+    with stage(shown, "Writing the example") as progress:
+        files = write_demo(chosen.folder, chosen.records, progress)
+    result = run(files.pipeline, (), shown)
+    print_result(result.record)
+    print(f"Next: maskwright plan {files.pipeline}")
+    return EXIT_FINE
+
+
+def _run(chosen: argparse.Namespace) -> int:
+    from maskwright.cli.show.terminal import print_result
+    from maskwright.commands.run import run
+
+    result = run(chosen.pipeline, chosen.overrides, reporter(quiet=chosen.quiet or chosen.json))
+    if chosen.json:
+        print_json(result.to_json())
+    elif not chosen.quiet:
+        print_result(result.record)
+    return EXIT_FINE
+
+
+def _plan(chosen: argparse.Namespace) -> int:
+    from maskwright.cli.show.terminal import print_plan
+    from maskwright.commands.arrive import plan_pipeline
+
+    plan = plan_pipeline(
+        chosen.pipeline, chosen.overrides, with_data=not chosen.no_data, reporter=reporter(quiet=chosen.json)
+    )
+    if chosen.json:
+        print_json(plan)
+    else:
+        print_plan(plan)
+    return EXIT_FINE
+
+
+def _measure(chosen: argparse.Namespace) -> int:
+    from maskwright.cli.show.terminal import print_measures
+    from maskwright.commands.file_commands import measure_files
+
+    found = measure_files(
+        chosen.original, chosen.masked, chosen.measures, chosen.overrides, record=chosen.record, edits=chosen.edits,
+        key=chosen.key, weight=chosen.weight, cluster=chosen.cluster, reporter=reporter(quiet=chosen.json),
+    )  # fmt: skip
+    if chosen.json:
+        print_json({"measures": found})
+    else:
+        print_measures(found)
+    return EXIT_FINE
+
+
+def _plugins(chosen: argparse.Namespace) -> int:
+    from dataclasses import asdict
+
+    from maskwright.cli.show.terminal import print_plugins
+    from maskwright.plugins.registry import plugins
+
+    infos = [asdict(info) for info in plugins().infos]
+    if chosen.json:
+        print_json({"plugins": infos})
+    else:
+        print_plugins(infos)
+    return EXIT_FINE
+
+
+def _explain(chosen: argparse.Namespace) -> int:
+    from maskwright.cli.show.explain import explain
+
+    print(explain(chosen.name))
+    return EXIT_FINE
+
+
+def _schema(chosen: argparse.Namespace) -> int:
+    if chosen.kind == "edits":
+        from maskwright.edits.languages.yaml.file_model import edits_schema
+
+        print_json(edits_schema())
+        return EXIT_FINE
+    if chosen.kind == "experiment":
+        from maskwright.experiments.schema import experiment_schema
+
+        print_json(experiment_schema())
+        return EXIT_FINE
+    from maskwright.pipeline.file_schema import pipeline_schema
+
+    print_json(pipeline_schema())
+    return EXIT_FINE
+
+
+def _init(chosen: argparse.Namespace) -> int:
+    from maskwright.commands.file_commands import write_starting_pipeline
+
+    path = write_starting_pipeline(chosen.folder)
+    print(f"Wrote {path}. Name your data and edits in it, then: maskwright plan {path}")
+    return EXIT_FINE
+
+
+def _write_log(error: BaseException) -> Path:
+    """Where the bug happened, without messages: those may hold values of records."""
+    from maskwright import __version__
+
+    descriptor, name = tempfile.mkstemp(prefix="maskwright-", suffix=".log")
+    with os.fdopen(descriptor, "w", encoding="utf-8") as stream:
+        stream.write(f"maskwright {__version__}, Python {sys.version}\n{type(error).__name__}\n")
+        for frame in traceback.extract_tb(error.__traceback__):
+            stream.write(f'  File "{frame.filename}", line {frame.lineno}, in {frame.name}\n')
+    return Path(name)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

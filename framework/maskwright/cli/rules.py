@@ -1,0 +1,165 @@
+"""The commands on rules: validate, edits, localize. Parse and call; imports nothing heavy before a command runs."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from maskwright.cli.output import print_json, reporter
+from maskwright.foundation.errors import EXIT_FINE, EXIT_INPUT, EXIT_REFUSED, InputError
+
+if TYPE_CHECKING:
+    import argparse
+    from collections.abc import Callable
+
+    Command = Callable[[argparse.Namespace], int]
+
+
+def add_rule_commands(
+    add: Callable[[str, Command, str], argparse.ArgumentParser],
+    with_json: Callable[[argparse.ArgumentParser], None],
+) -> None:
+    """Add the commands to the command line."""
+    validate = add("validate", _validate, "Check a data file against edits.")
+    _validate_arguments(validate)
+    edits = add("edits", _edits, "List and classify the edits of rule files, or write them in another language.")
+    _edit_arguments(edits)
+    localize = add("localize", _localize, "Name the fewest fields to change in each record that violates an edit.")
+    _localize_arguments(localize)
+    for sub in (validate, edits, localize):
+        sub.add_argument("--record", metavar="NAME", help="XML element that holds one record")
+        with_json(sub)
+
+
+def _localize_arguments(localize: argparse.ArgumentParser) -> None:
+    localize.add_argument("data", type=Path, metavar="DATA")
+    localize.add_argument("--edits", type=Path, action="append", required=True, metavar="FILE")
+    localize.add_argument("--weight", action="append", default=[], dest="weights", metavar="NAME=W",
+                          help="how much a variable is trusted: the cost of changing it (1)")  # fmt: skip
+
+
+def _validate_arguments(validate: argparse.ArgumentParser) -> None:
+    validate.add_argument("data", type=Path, metavar="DATA")
+    validate.add_argument("--edits", type=Path, action="append", required=True, metavar="FILE")
+    validate.add_argument("--original", type=Path, metavar="FILE", help="original data, for values-exist edits")
+    validate.add_argument("--svrl", type=Path, metavar="OUT", help="write an SVRL report; it carries values of records")
+    validate.add_argument("--fired", choices=("summary", "all"), default="summary",
+                          help="in the SVRL report: rules fired, once each or for each record")  # fmt: skip
+    validate.add_argument("--fail-on-unknown", action="store_true",
+                          help="treat records whose verdict rests on a missing cell as violations")  # fmt: skip
+    validate.add_argument("--phase", metavar="NAME", help="phase of a Schematron schema; #ALL for every pattern")
+    validate.add_argument("--include", type=Path, metavar="FOLDER",
+                          help="folder inside which a Schematron schema may include files")  # fmt: skip
+    validate.add_argument("--set", action="append", default=[], dest="overrides", metavar="name=v",
+                          help="option of the data format or the rules, such as max_text=5000000")  # fmt: skip
+
+
+def _edit_arguments(edits: argparse.ArgumentParser) -> None:
+    edits.add_argument("files", type=Path, nargs="*", metavar="FILE")
+    edits.add_argument("--data", type=Path, metavar="FILE", help="count how many of its records satisfy each edit")
+    edits.add_argument("--suggest", action="store_true",
+                       help="print rules that hold in --data and do not follow from FILE")  # fmt: skip
+    edits.add_argument("--share", type=float, default=1.0, metavar="S",
+                       help="--suggest: also what holds in this share of the records (1)")  # fmt: skip
+    edits.add_argument("--show-values", action="store_true",
+                       help="--suggest: exact bounds of ranges, which are values of records: confidential")  # fmt: skip
+    edits.add_argument("--to", choices=("yaml", "schematron"), help="print the rules in this language instead")
+    edits.add_argument("--from", dest="language", metavar="LANGUAGE",
+                       help="their language: yaml, schematron, validate, banff; else the endings tell")  # fmt: skip
+    edits.add_argument("--decimals", type=int, metavar="N",
+                       help="--to schematron: most decimals of the variables (those of --data; else 4)")  # fmt: skip
+
+
+def _validate(chosen: argparse.Namespace) -> int:
+    if chosen.own_process and chosen.data.suffix.lower() == ".xml" and chosen.original is None:
+        from maskwright.data.arrow_startup import leave_pandas_out
+
+        leave_pandas_out()
+    from maskwright.cli.show.edit_tables import print_outcome
+    from maskwright.commands.file_commands import validate_file
+
+    outcome = validate_file(
+        chosen.data, chosen.edits, record=chosen.record, original=chosen.original, svrl=chosen.svrl,
+        reporter=reporter(quiet=chosen.json), fired=chosen.fired, options=_options(chosen),
+    )  # fmt: skip
+    found = outcome.to_json()
+    if chosen.json:
+        print_json(found)
+    else:
+        print_outcome(found)
+    unknown = any(edit["unknown"] for edit in found["edits"])
+    return EXIT_FINE if outcome.ok and not (chosen.fail_on_unknown and unknown) else EXIT_REFUSED
+
+
+def _options(chosen: argparse.Namespace) -> dict[str, object]:
+    from maskwright.commands.options import stated_options
+
+    options = stated_options(chosen.overrides)
+    if chosen.phase is not None:
+        options["phase"] = chosen.phase
+    if chosen.include is not None:
+        options["include_folder"] = chosen.include.absolute()
+    return options
+
+
+def _edits(chosen: argparse.Namespace) -> int:
+    from maskwright.cli.show.edit_tables import print_edits
+    from maskwright.commands.file_commands import convert_rules, describe_edits
+
+    if chosen.suggest:
+        return _suggest(chosen)
+    if not chosen.files:
+        raise InputError("no rule file is named; to find rules in a data file: maskwright edits --data FILE --suggest")
+    if chosen.to is not None:
+        text = convert_rules(
+            chosen.files, chosen.to, language=chosen.language, data=chosen.data, record=chosen.record,
+            decimals=chosen.decimals, reporter=reporter(),
+        )  # fmt: skip
+        if chosen.json:
+            print_json({"language": chosen.to, "text": text})
+        else:
+            print(text, end="")
+        return EXIT_FINE
+    found = describe_edits(
+        chosen.files,
+        data=chosen.data,
+        record=chosen.record,
+        language=chosen.language,
+        reporter=reporter(quiet=chosen.json),
+    )  # fmt: skip
+    if chosen.json:
+        print_json(found)
+    else:
+        print_edits(found)
+    return EXIT_INPUT if found["analysis"]["blocked"] else EXIT_FINE
+
+
+def _suggest(chosen: argparse.Namespace) -> int:
+    from maskwright.commands.rule_commands import suggest_for_file
+    from maskwright.edits.suggestions.suggest import as_yaml
+
+    if chosen.data is None or chosen.to is not None:
+        raise InputError("--suggest finds rules in a data file: name it with --data, and leave --to out")
+    found = suggest_for_file(
+        chosen.data, chosen.files, share=chosen.share, record=chosen.record, language=chosen.language,
+        reporter=reporter(quiet=chosen.json), show_values=chosen.show_values,
+    )  # fmt: skip
+    if chosen.json:
+        print_json(found.to_json())
+    else:
+        print(as_yaml(found, chosen.data.name), end="")
+    return EXIT_FINE
+
+
+def _localize(chosen: argparse.Namespace) -> int:
+    from maskwright.cli.show.edit_tables import print_localisation
+    from maskwright.commands.rule_commands import localize_file
+
+    found = localize_file(
+        chosen.data, chosen.edits, weights=chosen.weights, record=chosen.record, reporter=reporter(quiet=chosen.json)
+    ).to_json()
+    if chosen.json:
+        print_json(found)
+    else:
+        print_localisation(found)
+    return EXIT_FINE if not found["violating"] else EXIT_REFUSED

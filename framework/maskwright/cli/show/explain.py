@@ -1,0 +1,172 @@
+"""What ``maskwright explain`` says of a plugin; all of it comes from the plugin's own record and parameter model."""
+
+from __future__ import annotations
+
+import inspect
+import re
+import textwrap
+from importlib.resources import files
+from typing import TYPE_CHECKING, Any
+
+from pydantic_core import PydanticUndefined
+
+from maskwright.edits.languages.yaml.file_model import EditsFile, RuleEntry
+from maskwright.foundation.errors import PluginError
+from maskwright.planning.missing_patterns import splits_by_pattern
+from maskwright.planning.params import PlanningParams
+from maskwright.plugins.measure import Measure
+from maskwright.plugins.method import Method
+from maskwright.plugins.registry import Registry, plugins
+
+if TYPE_CHECKING:
+    from pydantic import BaseModel
+
+_WIDTH = 100
+EDITS = "edits"
+STEPS = "steps"
+
+
+def explain(name: str) -> str:
+    """Text about the plugin or plugins of that name.
+
+    ``edits`` is the language of rules, ``steps`` what every step knows besides the parameters of its method.
+
+    Raises
+    ------
+    PluginError
+        No plugin has it; with the nearest name.
+    """
+    if name == EDITS:
+        return _edits()
+    if name == STEPS:
+        return _steps()
+    registry = plugins()
+    found = [(kind, offered[name]) for kind, offered in _offered(registry).items() if name in offered]
+    if not found:
+        every = [EDITS, STEPS, *(info.name for info in registry.infos)]
+        raise PluginError(registry.unknown("plugin", name, every))
+    return "\n\n".join(_text(registry, kind, plugin) for kind, plugin in found)
+
+
+def _edits() -> str:
+    page = files("maskwright.edits.languages.yaml").joinpath("language.txt").read_text(encoding="utf-8").rstrip()
+    return "\n".join(
+        [page, "", "Keys of a rule", *_parameters(RuleEntry), "", "Keys of a file", *_parameters(EditsFile)]
+    )
+
+
+def _steps() -> str:
+    lead = (
+        "Parameters that the `params` of every step may hold, whatever its method: how variables are grouped, what is "
+        "promised, what becomes of missing cells."
+    )
+    return "\n".join([*_wrap(lead), "", *_parameters(PlanningParams)])
+
+
+def _offered(registry: Registry) -> dict[str, dict[str, Any]]:
+    return {
+        "method": dict(registry.methods),
+        "partition": dict(registry.partitions),
+        "measure": dict(registry.measures),
+        "source": dict(registry.sources),
+        "edit_reader": dict(registry.edit_readers),
+        "report": dict(registry.reports),
+    }
+
+
+def _text(registry: Registry, kind: str, plugin: Any) -> str:
+    info = registry.info(kind, plugin.name)
+    heading = f"{plugin.name}: {kind.replace('_', ' ')} of {info.distribution} {info.version}"
+    lines = [heading, "", *_wrap(plugin.summary), *_definition(plugin)]
+    facts = _facts(plugin)
+    if facts:
+        lines += ["", *(f"{what}: {value}" for what, value in facts)]
+    params: type[BaseModel] | None = getattr(plugin, "params", None)
+    if params is not None and params.model_fields:
+        lines += ["", "Parameters", *_parameters(params)]
+    if isinstance(plugin, Method):
+        common = f"Every method also takes {', '.join(PlanningParams.model_fields)}: see `maskwright explain {STEPS}`."
+        lines += ["", *_wrap(common)]
+        if plugin.example:
+            lines += ["", "Example", *(f"  {line}" for line in inspect.cleandoc(plugin.example).splitlines())]
+    reference = getattr(plugin, "reference", "")
+    if reference:
+        lines += ["", *_wrap(f"Source: {reference}")]
+    return "\n".join(lines)
+
+
+def _definition(plugin: Any) -> list[str]:
+    """Definition from the function's docstring: all before its first section, without its first sentence."""
+    function = next(
+        (getattr(plugin, name) for name in ("compute", "protect", "cluster") if hasattr(plugin, name)), None
+    )
+    if function is None:
+        return []
+    said = re.split(r"\n\w[\w ]*\n-{3,}", inspect.getdoc(function) or "")[0]
+    rest = said.partition("\n\n")[2].strip("\n")
+    return ["", *_wrap(rest)] if rest else []
+
+
+def _parameters(model: type[BaseModel]) -> list[str]:
+    lines: list[str] = []
+    for name, field in model.model_fields.items():
+        default = "required" if field.is_required() else f"default {_shown(field.get_default())}"
+        lines.append(f"  {name} ({default})")
+        lines += textwrap.wrap(field.description or "", _WIDTH - 6, initial_indent="      ", subsequent_indent="      ")
+    return lines
+
+
+def _facts(plugin: Any) -> list[tuple[str, str]]:
+    facts: list[tuple[str, str]] = []
+    if isinstance(plugin, Method):
+        facts.append(("Masks", ", ".join(sorted(plugin.accepts - {"missing"}))))
+        facts.append(
+            ("Keeps by construction", ", ".join(sorted(plugin.preserves)) or "nothing; edits are kept by adjustment")
+        )
+        facts.append(
+            (
+                "Works on",
+                {"variable": "one variable at a time", "group": "one variable group at a time"}.get(
+                    plugin.scope, "all variables at once"
+                ),
+            )
+        )
+        facts.append(("Missing cells", _missing_cells(plugin)))
+    if hasattr(plugin, "direction"):
+        low, high = plugin.range
+        facts.append(("Unit", plugin.unit))
+        facts.append(("Better", plugin.direction))
+        facts.append(("Range", f"{'-inf' if low is None else f'{low:g}'} to {'inf' if high is None else f'{high:g}'}"))
+    if isinstance(plugin, Measure):
+        facts.append(("Records", "paired or not" if plugin.compares_unpaired else "paired, in order or by a key"))
+        if plugin.counts_clusters:
+            facts.append(("Households", "counted instead of records where they are declared"))
+    if hasattr(plugin, "deterministic"):
+        facts.append(("Random", "no" if plugin.deterministic else "yes, from the run's seed"))
+    if hasattr(plugin, "suffixes"):
+        facts.append(("File endings", ", ".join(plugin.suffixes)))
+    return facts
+
+
+def _missing_cells(method: Method) -> str:
+    if "missing" in method.accepts:
+        return "taken; they stay missing"
+    if not splits_by_pattern(method):
+        return "not taken: a step on variables with missing cells is refused"
+    apart = "records with the same cells missing are masked apart, on the cells they have (own_pattern)"
+    if method.independent_parameter is None:
+        return apart
+    return f"{apart}; none in variables listed under '{method.independent_parameter}'"
+
+
+def _shown(value: object) -> str:
+    return "none" if value is None or value is PydanticUndefined else str(value)
+
+
+def _wrap(text: str) -> list[str]:
+    lines: list[str] = []
+    for paragraph in text.split("\n\n"):
+        formula = any(line.startswith("    ") for line in paragraph.splitlines())
+        lines += paragraph.splitlines() if formula else textwrap.wrap(paragraph, _WIDTH)
+        lines.append("")
+    return lines[:-1]

@@ -1,0 +1,42 @@
+"""Clusters of records (households): who is counted once."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from maskwright.data.declaration import VariableDeclaration
+from maskwright.data.shared_codes import shared_codes
+from maskwright.foundation.errors import InputError
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from maskwright.data.dataset import Dataset
+
+
+def with_clusters(data: Dataset, name: str) -> Dataset:
+    """Copy whose records with the same value of a variable are one cluster.
+
+    Raises
+    ------
+    InputError
+        When there is no such variable, or a record has no value: it belongs to no cluster.
+    """
+    column = data[name]
+    if column.missing.any():
+        raise InputError(
+            f"cluster {name!r} is missing in {int(column.missing.sum())} record(s): every record needs a cluster"
+        )
+    (codes,) = shared_codes([column])
+    codes.setflags(write=False)
+    return replace(data, clusters=codes)
+
+
+def with_cluster_role(declared: Mapping[str, VariableDeclaration], name: str) -> dict[str, VariableDeclaration]:
+    """Declarations in which the variable that makes the clusters is `other` unless a role is declared.
+
+    Numbers are confidential by default, and a number that names a household must not be masked like an amount.
+    """
+    stated = declared.get(name, VariableDeclaration())
+    return {**declared, name: stated.model_copy(update={"role": stated.role or "other"})}

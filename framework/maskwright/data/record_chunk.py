@@ -1,0 +1,167 @@
+"""A chunk of records, by variable: what edits are evaluated on.
+
+Chunks come from a file that is being read (text), from a `Dataset`, or from plain arrays (representatives of
+clusters); an edit cannot tell which.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from maskwright.data.missing import is_code_number, is_code_text
+from maskwright.data.number_text import read_numbers, write_numbers
+from maskwright.foundation.errors import InputError, unknown_name
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+
+    from numpy.typing import NDArray
+
+    from maskwright.data.dataset import Column, Dataset
+    from maskwright.data.variable import Variable
+
+
+@dataclass(frozen=True, eq=False)
+class Cells:
+    """The cells of one variable in a chunk of n records.
+
+    Attributes
+    ----------
+    numbers : ndarray of shape (n,), float64
+        The number each cell says by the XPath rule; NaN where it says none (missing, or other text).
+    missing : ndarray of shape (n,), bool
+        No value: absent, empty, or a declared missing code.
+    absent : ndarray of shape (n,), bool
+        No cell at all, as opposed to an empty one (XPath tells them apart).
+    decimals : int or None
+        Every number is a multiple of ``10 ** -decimals`` and is meant as that decimal; None when the numbers are
+        plain binary64.
+    text : callable returning pyarrow.StringArray of shape (n,)
+        Cell texts, null where absent; computed only when an edit compares text.
+    """
+
+    numbers: NDArray[np.float64]
+    missing: NDArray[np.bool_]
+    absent: NDArray[np.bool_]
+    decimals: int | None
+    text: Callable[[], Any]
+
+
+class Columns:
+    """Cells by variable name, all of `n` records."""
+
+    def __init__(self, n: int, cells: Mapping[str, Cells | Callable[[], Cells]]) -> None:
+        self.n = n
+        self._cells = dict(cells)
+
+    def __getitem__(self, name: str) -> Cells:
+        try:
+            cells = self._cells[name]
+        except KeyError:
+            raise InputError(unknown_name("variable", name, self._cells)) from None
+        if not isinstance(cells, Cells):
+            # Most rules read few variables of a file: numbers are made of text when they are asked for.
+            cells = self._cells[name] = cells()
+        return cells
+
+    def __contains__(self, name: object) -> bool:
+        return name in self._cells
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """Names of the variables present."""
+        return tuple(self._cells)
+
+    @classmethod
+    def joined(cls, chunks: Sequence[Columns]) -> Columns:
+        """Chunks of one file, which have the same variables, as one."""
+        cells = {name: _joined([chunk[name] for chunk in chunks]) for name in chunks[0].names}
+        return cls(sum(chunk.n for chunk in chunks), cells)
+
+    @classmethod
+    def from_arrays(
+        cls, values: Mapping[str, NDArray[np.float64]], decimals: Mapping[str, int | None] | None = None
+    ) -> Columns:
+        """Chunk of plain numbers; NaN is a missing cell."""
+        grids = decimals or {}
+        n = len(next(iter(values.values()))) if values else 0
+        return cls(n, {name: number_cells(array, np.isnan(array), grids.get(name)) for name, array in values.items()})
+
+    @classmethod
+    def from_dataset(cls, data: Dataset, start: int = 0, stop: int | None = None) -> Columns:
+        """Chunk of the records start..stop of a dataset."""
+        end = len(data) if stop is None else min(stop, len(data))
+        return cls(end - start, {column.name: column_cells(column, start, end) for column in data})
+
+    @classmethod
+    def from_batch(cls, batch: Any, variables: Mapping[str, Variable] | None = None) -> Columns:
+        """Chunk of cell texts as a source read them.
+
+        Parameters
+        ----------
+        batch : pyarrow.RecordBatch
+            String columns hold cell texts (null: absent, "": empty); numeric columns hold numbers (null: absent).
+        variables : mapping of name to Variable, optional
+            Gives missing codes and declared decimals.
+        """
+        known = variables or {}
+        cells = {name: partial(_batch_cells, batch.column(name), known.get(name)) for name in batch.schema.names}
+        return cls(batch.num_rows, cells)
+
+
+def _joined(parts: Sequence[Cells]) -> Cells:
+    grids = {part.decimals for part in parts}
+    known = [grid for grid in grids if grid is not None]
+    return Cells(
+        np.concatenate([part.numbers for part in parts]),
+        np.concatenate([part.missing for part in parts]),
+        np.concatenate([part.absent for part in parts]),
+        max(known) if len(known) == len(grids) else None,
+        lambda: pa.concat_arrays([pc.cast(_flat(part.text()), pa.string()) for part in parts]),
+    )
+
+
+def _flat(texts: Any) -> Any:
+    return texts.combine_chunks() if isinstance(texts, pa.ChunkedArray) else texts
+
+
+def column_cells(column: Column, start: int = 0, stop: int | None = None) -> Cells:
+    """Cells of a dataset's column, records start..stop."""
+    values, missing = column.values[start:stop], column.missing[start:stop]
+    if column.variable.is_numeric:
+        return number_cells(values, missing, column.variable.decimals)
+    categories = pa.array(list(column.variable.categories), pa.string())
+    codes = pa.array(values, pa.int32(), mask=np.asarray(missing))
+    spoken = read_numbers(categories)
+    numbers = np.where(missing, np.nan, np.append(spoken.values, np.nan)[values])
+    return Cells(numbers, missing, missing, spoken.decimals, lambda: categories.take(codes))
+
+
+def number_cells(values: NDArray[np.float64], missing: NDArray[np.bool_], decimals: int | None) -> Cells:
+    """Cells that hold plain numbers; `missing` ones are absent too."""
+    numbers = np.where(missing, np.nan, values)
+    return Cells(numbers, missing, missing, decimals, lambda: write_numbers(numbers, missing, decimals))
+
+
+def _batch_cells(array: Any, variable: Variable | None) -> Cells:
+    absent = np.array(array.is_null(), dtype=np.bool_)
+    if pa.types.is_dictionary(array.type):
+        array = array.cast(pa.string())
+    if not (pa.types.is_string(array.type) or pa.types.is_large_string(array.type)):
+        numbers = np.array(pc.fill_null(pc.cast(array, pa.float64()), np.nan))
+        decimals = 0 if pa.types.is_integer(array.type) else (variable.decimals if variable else None)
+        missing = np.isnan(numbers)
+        if variable is not None:
+            missing = missing | is_code_number(numbers, variable.missing_codes)
+        return Cells(numbers, missing, absent, decimals, lambda: write_numbers(numbers, np.isnan(numbers), decimals))
+    spoken = read_numbers(array)
+    missing = spoken.is_blank
+    if variable is not None:
+        missing = missing | is_code_text(array, variable.missing_codes)
+    return Cells(spoken.values, missing, absent, spoken.decimals, lambda: array)

@@ -1,0 +1,317 @@
+"""Asking real engines: lxml for XSLT 1, Saxon for the later versions, each in a process of its own.
+
+A rule file may come from anywhere, and an engine is a program of a hundred thousand lines. The process it runs in has
+no environment, gets its documents as text, and is ended when it takes too long.
+"""
+
+from __future__ import annotations
+
+import atexit
+import importlib.util
+import json
+import os
+import queue
+import subprocess
+import sys
+import threading
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Self
+
+import numpy as np
+
+from maskwright.edits.engines.processor_test import stylesheet_of
+from maskwright.edits.engines.record_document import RecordForm, document_of
+from maskwright.foundation.errors import EditError, InputError, Problem, unknown_name
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping, Sequence
+    from types import TracebackType
+
+    from numpy.typing import NDArray
+
+    from maskwright.data.record_chunk import Columns
+    from maskwright.edits.edit import Edit
+    from maskwright.edits.engines.processor_test import Engine, EnginePattern
+
+RECORDS_AT_ONCE = 1000
+MOST_WHOLE_RECORDS = 200_000
+SECONDS_TO_START = 60.0
+SECONDS_TO_ANSWER = 30.0
+SECONDS_A_RECORD = 0.005
+SAXON_HINT = "install the extra: pip install 'maskwright[xpath3]'"
+
+
+class EngineProcess:
+    """One engine at work.
+
+    Raises
+    ------
+    EditError
+        When the engine is not installed, takes too long, or ends.
+    """
+
+    def __init__(self, engine: Engine) -> None:
+        if engine == "saxon" and importlib.util.find_spec("saxonche") is None:
+            raise EditError(Problem("these rules need the engine Saxon, which is not installed", hint=SAXON_HINT))
+        environment = {"PYTHONPATH": os.pathsep.join(path for path in sys.path if path)}
+        environment |= {name: os.environ[name] for name in ("SYSTEMROOT",) if name in os.environ}
+        self._engine = engine
+        # Our own interpreter and module, no shell.
+        self._process = subprocess.Popen(  # noqa: S603
+            [sys.executable, "-m", "maskwright.edits.engines.worker", engine],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.DEVNULL,
+            env=environment,
+            encoding="utf-8",
+        )
+        self._answers: queue.Queue[str] = queue.Queue()
+        self._listener = threading.Thread(target=self._listen, daemon=True)
+        self._listener.start()
+
+    def _listen(self) -> None:
+        assert self._process.stdout is not None
+        for line in self._process.stdout:
+            self._answers.put(line)
+        self._answers.put("")
+
+    def ask(self, request: Mapping[str, object], seconds: float) -> dict[str, Any]:
+        """Answer to a request; see `maskwright.edits.engines.worker`."""
+        assert self._process.stdin is not None
+        try:
+            self._process.stdin.write(json.dumps(request) + "\n")
+            self._process.stdin.flush()
+            answer = self._answers.get(timeout=seconds)
+        except queue.Empty:
+            raise EditError(f"the rules took more than {seconds:.0f} seconds in the engine {self._engine}") from None
+        except OSError:
+            answer = ""
+        if not answer:
+            raise EditError(f"the engine {self._engine} broke down on these rules")
+        found: dict[str, Any] = json.loads(answer)
+        return found
+
+    def reasons(self, stylesheets: Sequence[str]) -> list[str | None]:
+        """Why each stylesheet cannot be compiled; None where it can."""
+        found: list[str | None] = self.ask({"compile": list(stylesheets)}, SECONDS_TO_START)["errors"]
+        return found
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._process.kill()
+        self._process.wait()
+        self._listener.join()
+        for pipe in (self._process.stdin, self._process.stdout):
+            if pipe is not None:
+                pipe.close()
+
+
+_COMPILERS: dict[Engine, EngineProcess] = {}
+
+
+def reasons_of(engine: Engine, stylesheets: Sequence[str]) -> list[str | None]:
+    """Why an engine refuses each stylesheet, None where it takes it; its process is kept for the next time.
+
+    Raises
+    ------
+    EditError
+        The engine is not installed, or breaks down on them.
+    """
+    if engine not in _COMPILERS:
+        _COMPILERS[engine] = EngineProcess(engine)
+        atexit.register(stop_compiler, engine)
+    try:
+        return _COMPILERS[engine].reasons(stylesheets)
+    except EditError:
+        stop_compiler(engine)
+        raise
+
+
+def stop_compiler(engine: Engine) -> None:
+    """End the process that `reasons_of` keeps."""
+    process = _COMPILERS.pop(engine, None)
+    if process is not None:
+        process.__exit__(None, None, None)
+
+
+@dataclass(frozen=True, eq=False)
+class Answer:
+    """What one test said of n records.
+
+    Attributes
+    ----------
+    fired, holds : ndarray of shape (n,), bool
+        A node of the record was tested; no node of it failed.
+    above : int
+        Failures on nodes above the records, which belong to no record.
+    fired_above : int
+    """
+
+    fired: NDArray[np.bool_]
+    holds: NDArray[np.bool_]
+    above: int = 0
+    fired_above: int = 0
+
+
+class EngineChecker:
+    """Asks engines about edits with an `EngineTest`, chunk after chunk.
+
+    Parameters
+    ----------
+    edits : iterable of Edit
+        Others are left alone.
+    form : RecordForm or None
+        None, for tables: the records become elements of the name that the rules' contexts use.
+    """
+
+    def __init__(self, edits: Iterable[Edit], form: RecordForm | None) -> None:
+        self._edits = [edit for edit in edits if edit.engine is not None]
+        self._form = form
+        self._patterns = list(dict.fromkeys(edit.engine.pattern for edit in self._edits if edit.engine is not None))
+        self._forms: dict[EnginePattern, RecordForm] = {}
+        self._running: dict[tuple[Engine, RecordForm, bool], EngineProcess] = {}
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        for process in self._running.values():
+            process.__exit__(kind, error, trace)
+        self._running.clear()
+
+    def stays_in_record(self, edit: Edit, columns: Sequence[str]) -> bool:
+        """Whether a file can be checked in pieces for this edit."""
+        assert edit.engine is not None
+        pattern = edit.engine.pattern
+        above = set(self._form_of(pattern, columns).path[:-1])
+        return pattern.stays_in_record and not above.intersection(pattern.names)
+
+    def answers(self, columns: Columns, *, in_pieces: bool, before: int = 0) -> dict[str, Answer]:
+        """What every edit that can be checked in pieces, or every other one, says of the records of a chunk.
+
+        Parameters
+        ----------
+        columns : Columns
+        in_pieces : bool
+        before : int
+            Records of the file before this chunk, for messages.
+        """
+        self._check_names(columns)
+        found: dict[str, Answer] = {}
+        groups: dict[tuple[Engine, RecordForm], list[EnginePattern]] = {}
+        wanted = [edit for edit in self._edits if self.stays_in_record(edit, columns.names) == in_pieces]
+        for edit in wanted:
+            assert edit.engine is not None
+            pattern = edit.engine.pattern
+            group = groups.setdefault((pattern.engine, self._form_of(pattern, columns.names)), [])
+            if pattern not in group:
+                group.append(pattern)
+        for (engine, form), patterns in groups.items():
+            if not in_pieces and not form.is_whole:
+                names = ", ".join(edit.name for edit in wanted)
+                raise EditError(f"edits {names}: they look beyond a record, and the file holds more than its records")
+            events = self._events(engine, form, patterns, columns, before, in_pieces=in_pieces)
+            for edit in wanted:
+                assert edit.engine is not None
+                if edit.engine.pattern in patterns:
+                    found[edit.name] = _answer(edit, events[patterns.index(edit.engine.pattern)], columns.n, before)
+        return found
+
+    def _form_of(self, pattern: EnginePattern, columns: Sequence[str]) -> RecordForm:
+        if self._form is not None:
+            return self._form
+        if pattern not in self._forms:
+            first = pattern.rules[0].context.strip()
+            names = [name for name in pattern.names if name not in columns]
+            is_path = first.startswith("/") and not first.startswith("//") and len(names) > 1
+            path = names[:2] if is_path else ("records", names[0] if names else "record")
+            self._forms[pattern] = next(
+                (form for form in self._forms.values() if form.path == tuple(path)), RecordForm.plain(path)
+            )
+        return self._forms[pattern]
+
+    def _check_names(self, columns: Columns) -> None:
+        problems = []
+        for edit in self._edits:
+            assert edit.engine is not None
+            path = self._form_of(edit.engine.pattern, columns.names).path
+            tags = [(self._form.tags or {}).get(name, name) if self._form else name for name in columns.names]
+            known = {*columns.names, *tags, *path}
+            problems += [
+                Problem(f"edit {edit.name}: {unknown_name('variable', name, columns.names)}", edit.place)
+                for name in edit.engine.names
+                if name not in known and not name.endswith(":*")
+            ]
+        if problems:
+            raise EditError(problems)
+
+    def _events(
+        self,
+        engine: Engine,
+        form: RecordForm,
+        patterns: Sequence[EnginePattern],
+        columns: Columns,
+        before: int,
+        *,
+        in_pieces: bool,
+    ) -> list[list[list[str]]]:
+        """Lines that each pattern's stylesheet printed, in words, with record numbers in the chunk."""
+        if not in_pieces and columns.n > MOST_WHOLE_RECORDS:
+            raise EditError(
+                f"these rules look beyond a record, which is done for at most {MOST_WHOLE_RECORDS:,} records; "
+                f"the file has {columns.n:,}"
+            )
+        key = (engine, form, in_pieces)
+        if key not in self._running:
+            self._running[key] = EngineProcess(engine)
+            reasons = self._running[key].reasons([stylesheet_of(pattern, len(form.path)) for pattern in patterns])
+            if any(reasons):
+                raise EditError(f"the engine {engine} refuses the rules: {next(filter(None, reasons))}")
+        events: list[list[list[str]]] = [[] for _ in patterns]
+        step = RECORDS_AT_ONCE if in_pieces else max(columns.n, 1)
+        for start in range(0, max(columns.n, 0 if in_pieces else 1), step):
+            document = document_of(columns, form, start, start + step)
+            seconds = SECONDS_TO_ANSWER + SECONDS_A_RECORD * min(step, columns.n)
+            answer = self._running[key].ask({"apply": document}, seconds)
+            if "error" in answer:
+                raise EditError(
+                    f"the engine {engine} stopped at or after record {before + start + 1}: {answer['error']}"
+                )
+            for lines, text in zip(events, answer["texts"], strict=True):
+                for line in text.splitlines():
+                    words = line.split(" ")
+                    position = 2 if words[0] == "f" else 3
+                    if words[position] != "0":
+                        words[position] = str(int(words[position]) + start)
+                    lines.append(words)
+        return events
+
+
+def _answer(edit: Edit, events: Sequence[Sequence[str]], n: int, before: int) -> Answer:
+    assert edit.engine is not None
+    rule, test = str(edit.engine.rule), str(edit.engine.test)
+    fired = np.zeros(n + 1, dtype=np.int64)
+    failed = np.zeros(n + 1, dtype=np.int64)
+    for kind, where, *rest in events:
+        if where != rule:
+            continue
+        if kind == "f":
+            fired[int(rest[0])] += 1
+        elif rest[0] == test:
+            if kind == "e":
+                # A processor stops here; so do we. The error's code says what happened without any value.
+                raise InputError(
+                    Problem(
+                        f"edit {edit.name}: its test cannot be evaluated on record {int(rest[1]) + before} ({rest[2]})",
+                        edit.place,
+                        "compare numbers as number(NAME), and say what is to hold where a value is missing",
+                    )
+                )
+            failed[int(rest[1])] += 1
+    return Answer(fired[1:] > 0, failed[1:] == 0, int(failed[0]), int(fired[0]))

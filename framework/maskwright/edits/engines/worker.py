@@ -1,0 +1,117 @@
+"""The process in which engines run: rules of other people, documents of one's own, and no way out.
+
+Started as ``python -m maskwright.edits.engines.worker ENGINE`` with an empty environment. It reads requests as lines of
+JSON on standard input and answers each with one line: ``{"compile": [stylesheet, ...]}`` is answered by
+``{"errors": [null | reason, ...]}``, ``{"apply": document}`` by ``{"texts": [...]}`` or ``{"error": reason}``.
+Reasons are about stylesheets; those about documents name no content.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+from typing import TYPE_CHECKING, Any, Protocol
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+LONGEST_REASON = 300
+
+
+class Processor(Protocol):
+    """An engine that takes text only."""
+
+    def compile(self, stylesheet: str) -> Callable[[Any], str]:
+        """Program of a stylesheet; raises with the reason."""
+        ...
+
+    def parse(self, document: str) -> Any:
+        """A document as the programs take it."""
+        ...
+
+
+class Lxml:
+    """libxslt, without files, network, entities or extensions."""
+
+    def __init__(self) -> None:
+        from lxml import etree
+
+        self._etree = etree
+        self._parser = etree.XMLParser(resolve_entities=False, no_network=True, load_dtd=False, huge_tree=True)
+        # No file and no network, to read or to write.
+        self._access = etree.XSLTAccessControl.DENY_ALL  # type: ignore[attr-defined]
+
+    def compile(self, stylesheet: str) -> Callable[[Any], str]:
+        """Program of a stylesheet."""
+        transform = self._etree.XSLT(
+            self._etree.fromstring(stylesheet.encode(), self._parser), access_control=self._access
+        )
+        return lambda document: str(transform(document))
+
+    def parse(self, document: str) -> Any:
+        """Tree of a document."""
+        return self._etree.fromstring(document.encode(), self._parser).getroottree()
+
+
+class Saxon:
+    """Saxon, with every protocol and external function switched off."""
+
+    def __init__(self) -> None:
+        from saxonche import PySaxonProcessor
+
+        self._processor = PySaxonProcessor(license=False)
+        for feature, value in (
+            ("http://saxon.sf.net/feature/allowedProtocols", ""),
+            ("http://saxon.sf.net/feature/allow-external-functions", "false"),
+        ):
+            self._processor.set_configuration_property(feature, value)
+        self._compiler = self._processor.new_xslt30_processor()
+
+    def compile(self, stylesheet: str) -> Callable[[Any], str]:
+        """Program of a stylesheet."""
+        executable = self._compiler.compile_stylesheet(stylesheet_text=stylesheet)
+        return lambda document: executable.transform_to_string(xdm_node=document) or ""
+
+    def parse(self, document: str) -> Any:
+        """Tree of a document."""
+        return self._processor.parse_xml(xml_text=document)
+
+
+ENGINES: dict[str, Callable[[], Processor]] = {"lxml": Lxml, "saxon": Saxon}
+
+
+def _reason(error: Exception) -> str:
+    text = " ".join(str(error).split())
+    return text[:LONGEST_REASON] or type(error).__name__
+
+
+def serve(engine: str) -> None:
+    """Answer requests until the input ends."""
+    processor = ENGINES[engine]()
+    programs: list[Any] = []
+    answer: dict[str, Any]
+    for line in sys.stdin:
+        request = json.loads(line)
+        if "compile" in request:
+            programs = []
+            errors: list[str | None] = []
+            for stylesheet in request["compile"]:
+                try:
+                    programs.append(processor.compile(stylesheet))
+                    errors.append(None)
+                except Exception as error:  # noqa: BLE001 - whatever an engine says of a rule is the answer
+                    programs.append(None)
+                    errors.append(_reason(error))
+            answer = {"errors": errors}
+        else:
+            try:
+                document = processor.parse(request["apply"])
+                answer = {"texts": [program(document) for program in programs]}
+            except Exception as error:  # noqa: BLE001 - the type only: the message may hold values of records
+                answer = {"error": type(error).__name__}
+        sys.stdout.write(json.dumps(answer) + "\n")
+        sys.stdout.flush()
+
+
+if __name__ == "__main__":
+    serve(sys.argv[1])

@@ -1,0 +1,1 @@
+"""Verdicts: every edit on every record, in exact or in binary arithmetic."""

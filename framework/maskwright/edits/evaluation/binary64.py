@@ -1,0 +1,314 @@
+"""Evaluation in binary64, in written order: what an XPath 1.0 engine answers.
+
+Two questions are answered here. `evaluate_xpath` gives the verdict of a Schematron test with the type rules of
+XPath 1.0 (sections 3.4, 3.5, 4.2 to 4.4). `evaluate_binary64` asks of any tree, also one from YAML, whether it
+holds in plain floating-point arithmetic, so that published values pass at a third party after rounding.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Protocol
+
+import numpy as np
+import pyarrow as pa
+
+from maskwright.edits.evaluation.verdict import Verdict
+from maskwright.edits.evaluation.xpath_values import (
+    Booleans,
+    Nodes,
+    Numbers,
+    Strings,
+    Value,
+    absent_cells,
+    as_booleans,
+    as_numbers,
+    as_strings,
+    is_boolean,
+    rounded,
+    same_text,
+    single_spaced,
+)
+from maskwright.edits.expression import (
+    And,
+    Arithmetic,
+    Comparison,
+    ComparisonOperator,
+    Expression,
+    Function,
+    IfThen,
+    InInterval,
+    InOriginal,
+    InSet,
+    IsInteger,
+    IsMissing,
+    IsNumber,
+    Negative,
+    Not,
+    Number,
+    Or,
+    Text,
+    Truth,
+    Variable,
+    variable_names,
+)
+from maskwright.foundation.errors import EditError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from maskwright.data.record_chunk import Columns
+
+_COMPARE: dict[ComparisonOperator, Callable[[Any, Any], Any]] = {
+    "==": np.equal,
+    "!=": np.not_equal,
+    "<": np.less,
+    "<=": np.less_equal,
+    ">": np.greater,
+    ">=": np.greater_equal,
+}
+_ARITHMETIC: dict[str, Callable[[Any, Any], Any]] = {
+    "+": np.add,
+    "-": np.subtract,
+    "*": np.multiply,
+    "/": np.divide,
+    "mod": np.fmod,
+    "^": np.power,
+}
+
+
+class OriginalDomain(Protocol):
+    """The combinations of values that occur in the original file."""
+
+    def contains(self, names: tuple[str, ...], columns: Columns) -> Booleans:
+        """Whether each record's combination of the named variables occurs; shape (n,)."""
+        ...
+
+
+def evaluate_xpath(expression: Expression, columns: Columns, domain: OriginalDomain | None = None) -> Verdict:
+    """Verdict of a test as an XPath 1.0 engine gives it.
+
+    Parameters
+    ----------
+    expression : Expression
+        The tree of a test. `Variable` is the node-set of child elements with that name: at most one in a record, none
+        where the cell is absent or the chunk has no such variable.
+    columns : Columns
+        A chunk of n records.
+    domain : OriginalDomain, optional
+        Needed only for trees with `InOriginal`.
+
+    Returns
+    -------
+    Verdict
+        `holds`: the effective boolean value of the test. `unknown`: the test holds although a variable it uses is
+        missing there.
+
+    Raises
+    ------
+    EditError
+        The tree asks for the original file and `domain` is None.
+    """
+    holds = _evaluate(_XPath(columns, domain), expression)
+    missing = np.zeros(columns.n, dtype=np.bool_)
+    for name in variable_names(expression):
+        missing |= columns[name].missing if name in columns else True
+    return Verdict(holds, holds & missing)
+
+
+def evaluate_binary64(expression: Expression, columns: Columns, domain: OriginalDomain | None = None) -> Booleans:
+    """Whether a tree holds in plain binary64 arithmetic, every operation rounded in written order.
+
+    Two-valued: a missing cell is NaN, of which only ``!=`` is true. Variables are numbers; they are texts where they
+    are compared with a text.
+
+    Parameters
+    ----------
+    expression : Expression
+        Any tree, from either language.
+    columns : Columns
+        A chunk of n records.
+    domain : OriginalDomain, optional
+        Needed only for trees with `InOriginal`.
+
+    Returns
+    -------
+    ndarray of shape (n,), bool
+
+    Raises
+    ------
+    EditError
+        The tree asks for the original file and `domain` is None.
+    """
+    return _evaluate(_Plain(columns, domain), expression)
+
+
+def xpath_strings(expression: Expression, columns: Columns) -> Any:
+    """Give ``string(expression)`` of each record, as ``value-of`` prints it.
+
+    Returns
+    -------
+    pyarrow.StringArray of shape (n,)
+        Never null: an absent cell gives the empty string.
+    """
+    with np.errstate(all="ignore"):
+        texts = as_strings(_XPath(columns, None).value(expression))
+    return pa.repeat(texts, columns.n) if isinstance(texts, pa.Scalar) else texts
+
+
+def _evaluate(evaluator: _XPath, expression: Expression) -> Booleans:
+    # Overflow, division by zero and NaN are answers in IEEE arithmetic, not accidents.
+    with np.errstate(all="ignore"):
+        truth = as_booleans(evaluator.value(expression))
+    return np.array(np.broadcast_to(truth, evaluator.columns.n))
+
+
+class _XPath:
+    """Values of subtrees with the types and conversions of XPath 1.0."""
+
+    def __init__(self, columns: Columns, domain: OriginalDomain | None) -> None:
+        self.columns = columns
+        self._domain = domain
+
+    # numpy makes scalars of arrays of shape (), hence np.asarray throughout: a scalar's type is no array's. One frame
+    # for each level of the tree, so that the deepest tree stays far from the interpreter's recursion limit.
+    def value(self, node: Expression) -> Value:  # noqa: C901, PLR0911 - one case for each kind of node
+        match node:
+            case Number(value):
+                return np.array(float(value))
+            case Text(value):
+                return Strings(pa.scalar(value, pa.string()))
+            case Truth(value):
+                return np.array(value)
+            case Variable(name):
+                return self.variable(name)
+            case Arithmetic(operator, left, right):
+                return np.asarray(_ARITHMETIC[operator](self.number(left), self.number(right)))
+            case Negative(operand):
+                return np.asarray(np.negative(self.number(operand)))
+            case Comparison(operator, left, right):
+                return self.compare(operator, self.value(left), self.value(right))
+            case Not(operand):
+                return np.asarray(np.logical_not(self.truth(operand)))
+            case And(operands):
+                return self._join(np.logical_and, operands)
+            case Or(operands):
+                return self._join(np.logical_or, operands)
+            case Function(name, arguments):
+                return self._call(name, arguments)
+            case _:
+                return self._rule(node)
+
+    def number(self, node: Expression) -> Numbers:
+        return as_numbers(self.value(node))
+
+    def truth(self, node: Expression) -> Booleans:
+        return as_booleans(self.value(node))
+
+    def variable(self, name: str) -> Value:
+        return Nodes(self.columns[name] if name in self.columns else absent_cells(self.columns.n))
+
+    def compare(self, operator: ComparisonOperator, left: Value, right: Value) -> Booleans:
+        """Compare as XPath 1.0 section 3.4 says; a node-set compares as "there is a node such that"."""
+        equality = operator in ("==", "!=")
+        if is_boolean(left) or is_boolean(right):
+            if equality:
+                return np.asarray(_COMPARE[operator](as_booleans(left), as_booleans(right)))
+            left, right = (as_booleans(side) if isinstance(side, Nodes) else side for side in (left, right))
+        present: Booleans = np.array(True)
+        for side in (left, right):
+            if isinstance(side, Nodes):
+                present = np.logical_and(present, side.present)
+        if equality and all(isinstance(side, (Nodes, Strings)) for side in (left, right)):
+            compared = same_text(left, right) if operator == "==" else np.logical_not(same_text(left, right))
+        else:
+            compared = np.asarray(_COMPARE[operator](as_numbers(left), as_numbers(right)))
+        return np.asarray(np.logical_and(present, compared))
+
+    def _join(self, junction: Callable[[Any, Any], Any], operands: Sequence[Expression]) -> Booleans:
+        joined = self.truth(operands[0])
+        for operand in operands[1:]:
+            joined = np.asarray(junction(joined, self.truth(operand)))
+        return joined
+
+    def _call(self, name: str, arguments: Sequence[Expression]) -> Value:  # noqa: C901, PLR0911 - a case for each
+        match name:
+            case "boolean":
+                return self.truth(arguments[0])
+            case "string":
+                return Strings(as_strings(self.value(arguments[0])))
+            case "normalize-space":
+                return Strings(single_spaced(as_strings(self.value(arguments[0]))))
+            case "min" | "max":
+                choose = np.minimum if name == "min" else np.maximum
+                extreme = self.number(arguments[0])
+                for argument in arguments[1:]:
+                    extreme = np.asarray(choose(extreme, self.number(argument)))
+                return extreme
+        operand = self.number(arguments[0])
+        match name:
+            case "number":
+                return operand
+            case "floor":
+                return np.asarray(np.floor(operand))
+            case "ceiling":
+                return np.asarray(np.ceil(operand))
+            case "round":
+                return rounded(operand)
+            case "abs":
+                return np.asarray(np.abs(operand))
+        raise AssertionError(f"no evaluation for the function {name}")
+
+    def _rule(self, node: Expression) -> Value:  # noqa: C901, PLR0911 - one case for each kind of node
+        """Evaluate what only YAML writes."""
+        match node:
+            case IfThen(condition, consequent, None):
+                return np.asarray(np.logical_or(np.logical_not(self.truth(condition)), self.truth(consequent)))
+            case IfThen(condition, consequent, otherwise) if otherwise is not None:
+                return np.where(self.truth(condition), self.truth(consequent), self.truth(otherwise))
+            case InInterval(operand, low, high, low_closed, high_closed):
+                inside: Booleans = np.array(True)
+                if low is not None:
+                    inside = self.compare("<=" if low_closed else "<", self.value(low), self.value(operand))
+                if high is not None:
+                    below = self.compare("<=" if high_closed else "<", self.value(operand), self.value(high))
+                    inside = np.asarray(np.logical_and(inside, below))
+                return inside
+            case InSet(operand, members):
+                member: Booleans = np.array(False)
+                for possible in members:
+                    same = self.compare("==", self.value(operand), self.value(possible))
+                    member = np.asarray(np.logical_or(member, same))
+                return member
+            case IsMissing(Variable(name)):
+                return (self.columns[name] if name in self.columns else absent_cells(self.columns.n)).missing
+            case IsNumber(Variable(name)):
+                cells = self.columns[name] if name in self.columns else absent_cells(self.columns.n)
+                return np.asarray(np.logical_not(cells.missing | np.isnan(cells.numbers)))
+            case IsInteger(operand):
+                number = self.number(operand)
+                return np.asarray(np.logical_and(np.isfinite(number), number == np.floor(number)))
+            case InOriginal(names):
+                if self._domain is None:
+                    raise EditError(f"the edit on {', '.join(names)} needs the original file, and none was given")
+                return self._domain.contains(names, self.columns)
+        raise AssertionError(f"no evaluation for {type(node).__name__}")
+
+
+class _Plain(_XPath):
+    """The same arithmetic where a variable is its number, as in YAML, unless it is compared with a text."""
+
+    def compare(self, operator: ComparisonOperator, left: Value, right: Value) -> Booleans:
+        if operator in ("==", "!=") and isinstance(left, Nodes) and isinstance(right, Nodes):
+            equal = self._equal_cells(left, right)
+            return equal if operator == "==" else np.asarray(np.logical_not(equal))
+        if not (isinstance(left, Strings) or isinstance(right, Strings)):
+            left, right = (as_numbers(side) if isinstance(side, Nodes) else side for side in (left, right))
+        return super().compare(operator, left, right)
+
+    @staticmethod
+    def _equal_cells(left: Nodes, right: Nodes) -> Booleans:
+        """Compare cells as numbers where both are numbers, else as texts, as exact arithmetic does."""
+        equal = np.asarray(np.equal(left.cells.numbers, right.cells.numbers))
+        wordy = np.isnan(left.cells.numbers) | np.isnan(right.cells.numbers)
+        wordy &= ~(left.cells.missing | right.cells.missing)
+        return np.where(wordy, same_text(left, right), equal) if wordy.any() else equal

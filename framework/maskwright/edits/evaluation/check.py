@@ -1,0 +1,398 @@
+"""Checking records against edits: columns and edits in, outcome out; it changes no data and decides nothing."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any, Self
+
+import numpy as np
+
+from maskwright.edits.edit import EditSet
+from maskwright.edits.engines.checker import Answer, EngineChecker
+from maskwright.edits.engines.record_document import RecordForm
+from maskwright.edits.evaluation.binary64 import evaluate_xpath
+from maskwright.edits.evaluation.exact import evaluate_exact
+from maskwright.edits.evaluation.verdict import Verdict
+from maskwright.edits.expression import IfThen
+from maskwright.edits.languages.yaml.variable_ranges import written_out
+from maskwright.foundation.errors import EditError, Place, Problem, nearest_name, unknown_name
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping, Sequence
+    from types import TracebackType
+
+    import pandas as pd
+    from numpy.typing import NDArray
+
+    from maskwright.data.record_chunk import Columns
+    from maskwright.edits.edit import Edit, EditKind, Severity
+    from maskwright.edits.evaluation.domain import Domain
+    from maskwright.edits.expression import Expression
+
+FIRST_RECORDS = 10
+MOST_LISTED = 10_000
+
+
+@dataclass(frozen=True, eq=False)
+class EditOutcome:
+    """What one edit said of a file.
+
+    Attributes
+    ----------
+    name : str
+    kind : str
+    checked_by : {"model", "lxml", "saxon"}
+    severity : {"error", "warning"}
+    violations : int
+        Records that violate the edit.
+    unknown : int
+        Records whose verdict rests on a missing cell.
+    fired : int
+        Records the edit is for: those its context matches (Schematron), those whose ``when``, or ``if`` without
+        ``else``, is not false (YAML).
+    first_records : tuple of int
+        Numbers (1-based) of the first violating records, at most 10.
+    message, text : str
+        The edit's message and source text.
+    variables : tuple of str
+    listed : ndarray of shape (m,), int64
+        Numbers (1-based) of violating records, at most 10,000.
+    """
+
+    name: str
+    kind: EditKind
+    checked_by: str
+    severity: Severity
+    violations: int
+    unknown: int
+    fired: int
+    first_records: tuple[int, ...]
+    message: str
+    text: str
+    variables: tuple[str, ...]
+    listed: NDArray[np.int64] = field(default_factory=lambda: np.zeros(0, dtype=np.int64))
+
+    def to_json(self) -> dict[str, Any]:
+        """Entry of ``validate --json``."""
+        return {
+            "name": self.name,
+            "kind": self.kind,
+            "checked_by": self.checked_by,
+            "violations": self.violations,
+            "unknown": self.unknown,
+            "fired": self.fired,
+            "first_records": list(self.first_records),
+        }
+
+
+@dataclass(frozen=True, eq=False)
+class Outcome:
+    """What all edits said of a file: counts and record numbers, no values.
+
+    Attributes
+    ----------
+    records : int
+    edits : tuple of EditOutcome
+        In the order of the edit set.
+    """
+
+    records: int
+    edits: tuple[EditOutcome, ...] = ()
+
+    @property
+    def ok(self) -> bool:
+        """Whether no edit of severity ``error`` is violated."""
+        return not any(edit.violations for edit in self.edits if edit.severity == "error")
+
+    @property
+    def counts(self) -> Mapping[str, int]:
+        """Violations by edit name."""
+        return {edit.name: edit.violations for edit in self.edits}
+
+    @property
+    def nothing_fired(self) -> bool:
+        """Whether there are edits and none of them was evaluated on any record: a valid verdict would mean nothing."""
+        return bool(self.edits) and not any(edit.fired for edit in self.edits)
+
+    @property
+    def violations(self) -> pd.DataFrame:
+        """Violations one by one: columns ``edit``, ``severity``, ``record`` (1-based).
+
+        At most 10,000 rows an edit; ``frame.attrs["violations"]`` has the full count of every edit.
+        """
+        import pandas as pd
+
+        sizes = [len(edit.listed) for edit in self.edits]
+        columns = {
+            "edit": np.repeat(np.array([edit.name for edit in self.edits], dtype=object), sizes),
+            "severity": np.repeat(np.array([edit.severity for edit in self.edits], dtype=object), sizes),
+            "record": np.concatenate([np.zeros(0, dtype=np.int64), *(edit.listed for edit in self.edits)]),
+        }
+        frame = pd.DataFrame(columns)
+        frame.attrs["violations"] = dict(self.counts)
+        return frame
+
+    def to_json(self) -> dict[str, Any]:
+        """Plain data, as ``validate --json`` prints it."""
+        return {
+            "records": self.records,
+            "ok": self.ok,
+            "violations": sum(edit.violations for edit in self.edits),
+            "edits": [edit.to_json() for edit in self.edits],
+        }
+
+
+def evaluate(edit: Edit, columns: Columns, domain: Domain | None = None) -> Verdict:
+    """Verdict of one edit as its binding computes it.
+
+    Parameters
+    ----------
+    edit : Edit
+    columns : Columns
+        A chunk of n records.
+    domain : Domain, optional
+        Combinations occurring in the original file; needed for domain edits only.
+
+    Returns
+    -------
+    Verdict
+        ``holds`` and ``unknown``, each of shape (n,), bool; see `maskwright.edits.evaluation.verdict.Verdict`.
+
+    Raises
+    ------
+    EditError
+        The edit uses a variable that the data do not have, or the original file and `domain` is None.
+    """
+    if edit.ranged:
+        (edit,) = written_out(EditSet((edit,)), columns.names)
+    problems = unknown_variables([edit], columns.names)
+    if problems:
+        raise EditError(problems)
+    if edit.engine is not None:
+        with Checker([edit]) as checker:
+            if checker.needs_whole(columns.names):
+                raise EditError(
+                    Problem(f"edit {edit.name} looks beyond a record, and needs the whole file", edit.place)
+                )
+            return checker.add(columns)[0]
+    try:
+        if edit.binding == "xpath1":
+            return evaluate_xpath(edit.expression, columns, domain)
+        return evaluate_exact(edit.expression, columns, domain)
+    except EditError as error:
+        first = error.problems[0]
+        raise EditError(Problem(f"edit {edit.name}: {first.message}", edit.place, first.hint)) from None
+
+
+def fires(edit: Edit, record_path: tuple[str, ...] | None) -> bool:
+    """Whether an edit is evaluated on records at `record_path`, the element names from the root to the record.
+
+    A context is an element name (``Record``), the last steps of a path (``Data/Record``, ``//Record``) or a whole path
+    (``/Data/Record``). Files without elements (None), and edits without a context, always match.
+    """
+    if edit.shadowed:
+        return False
+    if edit.engine is not None:
+        return True  # the engine will tell
+    if edit.context is None or record_path is None:
+        return True
+    context = edit.context.strip()
+    absolute = context.startswith("/") and not context.startswith("//")
+    steps = tuple(step for step in context.split("/") if step)
+    return steps == (record_path if absolute else record_path[len(record_path) - len(steps) :])
+
+
+class Checker:
+    """Checks a file chunk by chunk, in memory that does not grow with it.
+
+    Parameters
+    ----------
+    edits : EditSet or iterable of Edit
+    record_path : tuple of str or None
+        Element names from the root to the record; None for files without elements.
+    domain : Domain, optional
+        Needed for domain edits only.
+    form : RecordForm, optional
+        How the file writes its records, for edits that an engine checks.
+
+    Notes
+    -----
+    Edits that an engine checks and that look beyond a record are told the whole file first, by `prepare`.
+    """
+
+    def __init__(
+        self,
+        edits: EditSet | Iterable[Edit],
+        record_path: tuple[str, ...] | None = None,
+        domain: Domain | None = None,
+        form: RecordForm | None = None,
+    ) -> None:
+        self._tallies = [_Tally(edit, fires(edit, record_path)) for edit in edits]
+        self._domain = domain
+        self._records = 0
+        if form is None and record_path is not None:
+            form = RecordForm.plain(record_path)
+        self._engines = EngineChecker((tally.edit for tally in self._tallies), form)
+        self._whole: dict[str, Answer] = {}
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._engines.__exit__(kind, error, trace)
+
+    def needs_whole(self, names: tuple[str, ...]) -> bool:
+        """Whether an edit looks beyond a record, so that `prepare` must come before `add`."""
+        edits = (tally.edit for tally in self._tallies if tally.edit.engine is not None)
+        return not all(self._engines.stays_in_record(edit, names) for edit in edits)
+
+    def prepare(self, columns: Columns) -> dict[str, int]:
+        """Ask about edits that look beyond a record, given all records; failures above the records, by edit."""
+        self._whole = self._engines.answers(columns, in_pieces=False)
+        for tally in self._tallies:
+            if tally.edit.name in self._whole:
+                tally.violations += self._whole[tally.edit.name].above
+                tally.fired += self._whole[tally.edit.name].fired_above
+        return {name: answer.above for name, answer in self._whole.items()}
+
+    def add(self, columns: Columns) -> tuple[Verdict, ...]:
+        """Check the next records of the file.
+
+        Returns
+        -------
+        tuple of Verdict
+            One for each edit, in order; an edit that does not fire holds for every record.
+
+        Raises
+        ------
+        EditError
+            Edits use variables that the data do not have; all of them are named.
+        """
+        if self._records == 0:
+            ranged = EditSet(tuple(tally.edit for tally in self._tallies))
+            for tally, edit in zip(self._tallies, written_out(ranged, columns.names), strict=True):
+                tally.edit = edit
+        active = [tally for tally in self._tallies if tally.fires]
+        problems = unknown_variables([tally.edit for tally in active], columns.names)
+        if problems:
+            raise EditError(problems)
+        verdicts: list[Verdict] = []
+        answers = self._engines.answers(columns, in_pieces=True, before=self._records)
+        for tally in self._tallies:
+            if tally.edit.engine is not None:
+                verdict = self._engine_verdict(tally.edit, columns, answers)
+                applies = columns.n if verdict.fired is None else int(np.count_nonzero(verdict.fired))
+                tally.add(verdict, self._records, applies)
+                verdicts.append(verdict)
+                continue
+            if not tally.fires:
+                verdicts.append(Verdict(np.ones(columns.n, dtype=np.bool_), np.zeros(columns.n, dtype=np.bool_)))
+                continue
+            verdict = evaluate(tally.edit, columns, self._domain)
+            tally.add(verdict, self._records, _applies(tally.edit, columns, self._domain))
+            verdicts.append(verdict)
+        self._records += columns.n
+        return tuple(verdicts)
+
+    def _engine_verdict(self, edit: Edit, columns: Columns, answers: Mapping[str, Answer]) -> Verdict:
+        if edit.name in answers:
+            fired, holds = answers[edit.name].fired, answers[edit.name].holds
+        elif edit.name in self._whole:
+            these = slice(self._records, self._records + columns.n)
+            fired, holds = self._whole[edit.name].fired[these], self._whole[edit.name].holds[these]
+        else:
+            raise EditError(Problem(f"edit {edit.name} looks beyond a record, and needs the whole file", edit.place))
+        assert edit.engine is not None
+        missing = np.zeros(columns.n, dtype=np.bool_)
+        for name in edit.engine.names:
+            if name in columns:
+                missing |= columns[name].missing
+        return Verdict(holds, holds & fired & missing, fired)
+
+    def outcome(self) -> Outcome:
+        """Say what the edits said of all records so far."""
+        return Outcome(self._records, tuple(tally.outcome() for tally in self._tallies))
+
+
+class _Tally:
+    """Counts of one edit."""
+
+    def __init__(self, edit: Edit, does_fire: bool) -> None:
+        self.edit, self.fires = edit, does_fire
+        self.violations = self.unknown = self.fired = self.kept = 0
+        self.listed: list[NDArray[np.int64]] = []
+
+    def add(self, verdict: Verdict, before: int, applies: int) -> None:
+        self.fired += applies
+        self.unknown += int(np.count_nonzero(verdict.unknown))
+        violating = np.flatnonzero(np.logical_not(verdict.holds))
+        self.violations += len(violating)
+        numbers = violating[: MOST_LISTED - self.kept].astype(np.int64) + (before + 1)
+        if len(numbers):
+            self.listed.append(numbers)
+            self.kept += len(numbers)
+
+    def outcome(self) -> EditOutcome:
+        edit = self.edit
+        listed = np.concatenate(self.listed) if self.listed else np.zeros(0, dtype=np.int64)
+        return EditOutcome(
+            name=edit.name,
+            kind=edit.kind,
+            checked_by=edit.checked_by,
+            severity=edit.severity,
+            violations=self.violations,
+            unknown=self.unknown,
+            fired=self.fired,
+            first_records=tuple(int(number) for number in listed[:FIRST_RECORDS]),
+            message=edit.message,
+            text=edit.text,
+            variables=edit.variables,
+            listed=listed,
+        )
+
+
+def _applies(edit: Edit, columns: Columns, domain: Domain | None) -> int:
+    """Records that an edit is for: all, or those whose ``when``, or ``if`` without ``else``, is not false."""
+    condition = condition_of(edit)
+    if condition is None:
+        return columns.n
+    return int(np.count_nonzero(evaluate_exact(condition, columns, domain).holds))
+
+
+def condition_of(edit: Edit) -> Expression | None:
+    """Condition of the records that an edit in YAML is for; None: all, or those that the context matches."""
+    rule = edit.expression
+    own = rule.condition if isinstance(rule, IfThen) and rule.otherwise is None and edit.binding == "exact" else None
+    return own if edit.when is None else edit.when
+
+
+def unknown_variables(edits: Sequence[Edit], names: Sequence[str]) -> list[Problem]:
+    """Problems of edits that read variables which are not there.
+
+    One for each edit and name; what the variables are, where no name is near, is said only once.
+    """
+    problems: list[Problem] = []
+    is_listed = False
+    for edit in edits:
+        for name in edit.variables:
+            if name in names:
+                continue
+            wrong = f"no variable called {name!r}"
+            has_near = nearest_name(name, names) is not None
+            if has_near or not is_listed:
+                wrong = unknown_name("variable", name, names)
+            is_listed = is_listed or not has_near
+            problems.append(Problem(f"edit {edit.name}: {wrong}", _place_of_name(edit.place, name)))
+    return problems
+
+
+def _place_of_name(place: Place | None, name: str) -> Place | None:
+    """Place of a variable in the line of its rule, where the line shows it."""
+    if place is None or place.text is None:
+        return place
+    start = (place.column or 1) - 1
+    found = re.compile(rf"(?<![\w.]){re.escape(name)}(?!\w)").search(place.text, start)
+    return place if found is None else replace(place, column=found.start() + 1)

@@ -1,0 +1,200 @@
+"""Combinations of values that occur in the original file: what domain edits refer to."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from maskwright.data.record_chunk import Cells, Columns
+from maskwright.edits.expression import Expression, InOriginal, children
+from maskwright.foundation.errors import EditError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from numpy.typing import NDArray
+
+    from maskwright.data.dataset import Dataset
+    from maskwright.edits.edit import Edit
+
+Names = tuple[str, ...]
+
+# Records are compared in slices of this many, so that memory does not grow with the file.
+SLICE = 262_144
+
+
+@dataclass(frozen=True, eq=False)
+class Combinations:
+    """The distinct combinations of some variables.
+
+    Attributes
+    ----------
+    names : tuple of str
+    counts : ndarray of shape (c,), int64
+        Original records with each combination.
+    numbers : ndarray of shape (c, p), float64
+        NaN where the cell is a text that is no number.
+    texts : tuple of p pyarrow.StringArray of shape (c,)
+        Null where the cell is a number.
+    """
+
+    names: Names
+    counts: NDArray[np.int64]
+    numbers: NDArray[np.float64]
+    texts: tuple[Any, ...]
+
+    def __len__(self) -> int:
+        return len(self.counts)
+
+
+class Domain:
+    """Combinations occurring in the original, for each tuple of variables that an edit asks for.
+
+    Cells are compared by value where they are numbers (``12`` is ``12.0``), by text otherwise. Combinations with a
+    missing cell do not count.
+    """
+
+    def __init__(self, tables: dict[Names, Any]) -> None:
+        self._tables = tables
+
+    @property
+    def tuples(self) -> tuple[Names, ...]:
+        """The variable tuples known."""
+        return tuple(self._tables)
+
+    @classmethod
+    def from_chunks(cls, tuples: Iterable[Names], chunks: Iterable[Columns]) -> Domain:
+        """Collect the combinations of the original file, chunk by chunk."""
+        collector = DomainCollector(tuples)
+        for chunk in chunks:
+            collector.add(chunk)
+        return collector.domain()
+
+    @classmethod
+    def from_dataset(cls, data: Dataset, tuples: Iterable[Names]) -> Domain:
+        """Collect the combinations of a dataset."""
+        tuples = tuple(tuples)
+        starts = range(0, max(len(data), 1), SLICE) if tuples else ()
+        return cls.from_chunks(tuples, (Columns.from_dataset(data, start, start + SLICE) for start in starts))
+
+    def combinations(self, names: Names) -> Combinations:
+        """Return the distinct combinations of `names` and how many records have each."""
+        table = self._table(names)
+        numbers = np.empty((table.num_rows, len(names)), dtype=np.float64)
+        texts = []
+        for position in range(len(names)):
+            worded = table.column(f"worded{position}").combine_chunks()
+            spoken = np.array(worded, dtype=np.bool_)
+            numbers[:, position] = np.where(spoken, np.nan, np.asarray(table.column(f"number{position}")))
+            text = table.column(f"text{position}").combine_chunks()
+            texts.append(pc.if_else(worded, text, pa.scalar(None, pa.string())))
+        return Combinations(names, np.asarray(table.column("count"), dtype=np.int64), numbers, tuple(texts))
+
+    def contains(self, names: Names, columns: Columns) -> NDArray[np.bool_]:
+        """Whether each record's combination occurs; shape (n,), False where a cell is missing.
+
+        Raises
+        ------
+        EditError
+            The combinations of `names` were not collected.
+        """
+        table = self._table(names)
+        keys = _key_names(len(names))
+        chunk, complete = _cell_table(names, columns)
+        found = np.zeros(columns.n, dtype=np.bool_)
+        if table.num_rows == 0 or chunk.num_rows == 0:
+            return found
+        rows = np.flatnonzero(complete)
+        numbered = chunk.append_column("row", pa.array(rows))
+        known = table.select(keys)
+        matched = numbered.join(known, keys=keys, join_type="left semi", use_threads=False)
+        found[np.asarray(matched.column("row"))] = True
+        return found
+
+    def _table(self, names: Names) -> Any:
+        if names not in self._tables:
+            raise EditError(f"the combinations of {', '.join(names)} in the original file were not collected")
+        return self._tables[names]
+
+
+class DomainCollector:
+    """Collects combinations chunk by chunk; memory grows with distinct combinations, not with records."""
+
+    def __init__(self, tuples: Iterable[Names]) -> None:
+        self._pending: dict[Names, list[Any]] = {names: [] for names in dict.fromkeys(tuples)}
+
+    def add(self, columns: Columns) -> None:
+        """Take in a chunk of the original file."""
+        for names, tables in self._pending.items():
+            chunk, _ = _cell_table(names, columns)
+            ones = pa.array(np.ones(chunk.num_rows, dtype=np.int64))
+            tables.append(_distinct(chunk.append_column("count", ones), len(names)))
+            # Merging like a binary counter: each combination is copied a logarithmic number of times.
+            while len(tables) > 1 and tables[-1].num_rows * 2 >= tables[-2].num_rows:
+                last, before = tables.pop(), tables.pop()
+                tables.append(_distinct(pa.concat_tables([before, last]), len(names)))
+
+    def domain(self) -> Domain:
+        """Return the combinations so far."""
+        finished: dict[Names, Any] = {}
+        for names, tables in self._pending.items():
+            if not tables:
+                raise EditError("the original file has no records")
+            finished[names] = _distinct(pa.concat_tables(tables), len(names)) if len(tables) > 1 else tables[0]
+        return Domain(finished)
+
+
+def domain_tuples(edits: Iterable[Edit]) -> tuple[Names, ...]:
+    """Variable tuples whose combinations the edits ask for, each once."""
+    found: dict[Names, None] = {}
+    for edit in edits:
+        stack: list[Expression] = [edit.expression]
+        while stack:
+            node = stack.pop()
+            if isinstance(node, InOriginal):
+                found.setdefault(node.names)
+            stack.extend(children(node))
+    return tuple(found)
+
+
+def _key_names(p: int) -> list[str]:
+    return [f"{kind}{position}" for position in range(p) for kind in ("worded", "number", "text")]
+
+
+def _cell_table(names: Sequence[str], columns: Columns) -> tuple[Any, NDArray[np.bool_]]:
+    """Cells of the records without a missing one, in comparable form, and which records those are."""
+    cells = [columns[name] for name in names]
+    complete = np.ones(columns.n, dtype=np.bool_)
+    for cell in cells:
+        complete &= np.logical_not(cell.missing)
+    rows = np.flatnonzero(complete)
+    arrays: list[Any] = []
+    for cell in cells:
+        arrays.extend(_comparable(cell, rows))
+    return pa.table(dict(zip(_key_names(len(cells)), arrays, strict=True))), complete
+
+
+def _comparable(cell: Cells, rows: NDArray[np.intp]) -> tuple[Any, Any, Any]:
+    """Join keys of one variable without nulls, which never match in a join."""
+    numbers = cell.numbers[rows]
+    worded = np.isnan(numbers)
+    # Adding 0 makes negative zero positive.
+    values = np.where(worded, 0.0, numbers) + 0.0
+    if not worded.any():
+        texts: Any = pa.repeat(pa.scalar("", pa.string()), len(rows))
+    else:
+        spoken = cell.text()
+        flat = spoken.combine_chunks() if isinstance(spoken, pa.ChunkedArray) else spoken
+        taken = pc.take(flat.cast(pa.string()), pa.array(rows))
+        texts = pc.if_else(pa.array(worded), taken, pa.scalar("", pa.string()))
+    return pa.array(worded), pa.array(values), texts
+
+
+def _distinct(table: Any, p: int) -> Any:
+    keys = _key_names(p)
+    grouped = table.group_by(keys, use_threads=False).aggregate([("count", "sum")])
+    return grouped.rename_columns(["count" if name == "count_sum" else name for name in grouped.column_names])

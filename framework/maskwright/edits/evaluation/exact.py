@@ -1,0 +1,312 @@
+"""Evaluation of edits in exact decimal arithmetic with Kleene's three truth values: the binding of YAML rules.
+
+Cells of variables with decimals are exactly the decimals they say: ``0.1 + 0.2 == 0.3`` holds. Cells without a grid
+(binary64 columns of a DataFrame or of Parquet) have no exact decimal: such numbers are equal when they differ by no
+more than 1e-12 of the sum of the absolute values of the terms compared.
+
+A missing cell, a division by zero, and a cell of other text compared with a number are unknown; ``unknown or true`` is
+true, ``unknown and false`` is false (S. C. Kleene, Introduction to Metamathematics, 1952, section 64).
+"""
+
+from __future__ import annotations
+
+import functools
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+from numpy.typing import NDArray
+
+from maskwright.edits.evaluation import exact_numbers as numbers
+from maskwright.edits.evaluation.exact_vectors import constant, from_cells
+from maskwright.edits.evaluation.verdict import Verdict
+from maskwright.edits.expression import (
+    And,
+    Arithmetic,
+    Comparison,
+    ComparisonOperator,
+    Expression,
+    Function,
+    IfThen,
+    InInterval,
+    InOriginal,
+    InSet,
+    IsInteger,
+    IsMissing,
+    IsNumber,
+    Negative,
+    Not,
+    Number,
+    Or,
+    Text,
+    Truth,
+    Variable,
+)
+from maskwright.foundation.errors import EditError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from maskwright.data.record_chunk import Columns
+    from maskwright.edits.evaluation.domain import Domain
+    from maskwright.edits.evaluation.exact_vectors import Numbers
+
+Booleans = NDArray[np.bool_]
+
+_HOLDS: dict[ComparisonOperator, tuple[int, ...]] = {
+    "==": (0,), "!=": (-1, 1), "<": (-1,), "<=": (-1, 0), ">": (1,), ">=": (0, 1),
+}  # fmt: skip
+
+
+@dataclass(frozen=True, eq=False)
+class _Three:
+    """Three truth values: `true`, `unknown`, and false where neither; shape (n,) or (1,)."""
+
+    true: Booleans
+    unknown: Booleans
+
+    @property
+    def false(self) -> Booleans:
+        return np.logical_not(self.true | self.unknown)
+
+
+def evaluate_exact(expression: Expression, columns: Columns, domain: Domain | None = None) -> Verdict:
+    """Verdict of a condition in exact decimal arithmetic and Kleene's logic.
+
+    Parameters
+    ----------
+    expression : Expression
+        A condition.
+    columns : Columns
+        A chunk of n records with all variables of the condition.
+    domain : Domain, optional
+        The original file's combinations; needed for ``in original`` only.
+
+    Returns
+    -------
+    Verdict
+        `holds` is True where the condition is true or unknown: a missing cell is no violation.
+
+    Raises
+    ------
+    InputError
+        A variable is not among the columns.
+    EditError
+        The rule needs the original file and `domain` is None; or the expression is no condition.
+    """
+    with np.errstate(all="ignore"):
+        found = _Evaluation(columns, domain).truth(expression)
+    unknown = np.array(np.broadcast_to(found.unknown, (columns.n,)))
+    return Verdict(np.array(np.broadcast_to(found.true, (columns.n,))) | unknown, unknown)
+
+
+class _Evaluation:
+    def __init__(self, columns: Columns, domain: Domain | None) -> None:
+        self.columns, self.domain = columns, domain
+        self._numbers: dict[str, Numbers] = {}
+
+    def truth(self, node: Expression) -> _Three:  # noqa: C901, PLR0911, PLR0912 - one case for each kind of node
+        match node:
+            case Comparison(operator, left, right):
+                return self._comparison(operator, left, right)
+            case And(operands):
+                return _all(self.truth(operand) for operand in operands)
+            case Or(operands):
+                return _any(self.truth(operand) for operand in operands)
+            case Not(operand):
+                return _not(self.truth(operand))
+            case IfThen(condition, consequent, otherwise):
+                return self._conditional(condition, consequent, otherwise)
+            case InInterval():
+                return self._in_interval(node)
+            case InSet(operand, members):
+                return self._in_set(operand, members)
+            case IsMissing(Variable(name)):
+                return _certain(self.columns[name].missing)
+            case IsNumber(Variable(name)):
+                cells = self.columns[name]
+                return _certain(np.logical_not(cells.missing | np.isnan(cells.numbers)))
+            case IsInteger(operand):
+                return _known(*numbers.is_whole(self.number(operand)))
+            case InOriginal(names):
+                return self._in_original(names)
+            case Truth(value):
+                return _certain(np.array([value]))
+            case Function("boolean", (argument,)):
+                return self.truth(argument)
+            case _:
+                raise EditError("this rule is no condition: it yields a number or a text")
+
+    def number(self, node: Expression) -> Numbers:
+        match node:
+            case Number(value):
+                return constant(value)
+            case Variable(name):
+                if name not in self._numbers:
+                    self._numbers[name] = from_cells(self.columns[name])
+                return self._numbers[name]
+            case Negative(operand):
+                return numbers.negate(self.number(operand))
+            case Arithmetic(operator, left, right):
+                return self._arithmetic(operator, self.number(left), self.number(right))
+            case Function(name, arguments):
+                return self._function(name, arguments)
+            case _:
+                raise EditError("this rule computes with something that is no number")
+
+    @staticmethod
+    def _arithmetic(operator: str, left: Numbers, right: Numbers) -> Numbers:
+        match operator:
+            case "+":
+                return numbers.add(left, right)
+            case "-":
+                return numbers.add(left, right, -1)
+            case "*":
+                return numbers.multiply(left, right)
+            case "/":
+                return numbers.divide(left, right)
+            case "mod":
+                return numbers.modulo(left, right)
+            case _:
+                return numbers.power(left, right)
+
+    def _function(self, name: str, arguments: tuple[Expression, ...]) -> Numbers:
+        values = [self.number(argument) for argument in arguments]
+        match name:
+            case "abs":
+                return numbers.absolute(values[0])
+            case "floor" | "ceiling" | "round":
+                return numbers.rounded(values[0], name)
+            case "min" | "max":
+                sign = 1 if name == "max" else -1
+                return functools.reduce(lambda a, b: numbers.extreme(a, b, sign), values)
+            case "number":
+                return values[0]
+            case _:
+                raise EditError(f"the function {name}() has no meaning in decimal arithmetic")
+
+    def _comparison(self, operator: ComparisonOperator, left: Expression, right: Expression) -> _Three:
+        sides = [_as_text(left), _as_text(right)]
+        if operator in ("==", "!="):
+            if any(isinstance(side, (Text, Function)) for side in sides):
+                equal = self._equal_texts(sides[0], sides[1])
+                return equal if operator == "==" else _not(equal)
+            if isinstance(left, Variable) and isinstance(right, Variable):
+                equal = self._equal_cells(left.name, right.name)
+                return equal if operator == "==" else _not(equal)
+        return self._ordered(operator, self.number(left), self.number(right))
+
+    @staticmethod
+    def _ordered(operator: ComparisonOperator, left: Numbers, right: Numbers) -> _Three:
+        direction, unknown = numbers.order(left, right)
+        signs = _HOLDS[operator]
+        holds = direction == signs[0]
+        if len(signs) > 1:
+            holds |= direction == signs[1]
+        return _known(holds, unknown)
+
+    def _equal_texts(self, left: Expression, right: Expression) -> _Three:
+        if isinstance(left, Text) and isinstance(right, Text):
+            return _certain(np.array([left.value == right.value]))
+        (first, missing), (second, also_missing) = self._texts(left), self._texts(right)
+        equal = pc.fill_null(pc.equal(first, second), False)
+        return _known(np.array(equal, dtype=np.bool_), missing | also_missing)
+
+    def _texts(self, node: Expression) -> tuple[Any, Booleans]:
+        if isinstance(node, Text):
+            return pa.scalar(node.value, pa.string()), np.array([False])
+        if isinstance(node, Function):
+            (node,) = node.arguments
+        if not isinstance(node, Variable):
+            raise EditError("this rule compares a text with something computed; only a variable can equal a text")
+        cells = self.columns[node.name]
+        return _text_array(cells.text()), cells.missing
+
+    def _equal_cells(self, left: str, right: str) -> _Three:
+        """Cells are equal as numbers where both are numbers, as texts where one is not."""
+        by_number = self._ordered("==", self.number(Variable(left)), self.number(Variable(right)))
+        missing = self.columns[left].missing | self.columns[right].missing
+        wordy = by_number.unknown & np.logical_not(missing)
+        if not wordy.any():
+            return by_number
+        by_text = self._equal_texts(Variable(left), Variable(right))
+        return _Three(np.where(wordy, by_text.true, by_number.true), by_number.unknown & missing)
+
+    def _conditional(self, condition: Expression, consequent: Expression, otherwise: Expression | None) -> _Three:
+        given = self.truth(condition)
+        result = _any((_not(given), self.truth(consequent)))
+        if otherwise is None:
+            return result
+        return _all((result, _any((given, self.truth(otherwise)))))
+
+    def _in_interval(self, node: InInterval) -> _Three:
+        operand = self.number(node.operand)
+        unknown = operand.unknown
+        held = [_known(np.logical_not(unknown), unknown)]
+        if node.low is not None:
+            held.append(self._ordered(">=" if node.low_closed else ">", operand, self.number(node.low)))
+        if node.high is not None:
+            held.append(self._ordered("<=" if node.high_closed else "<", operand, self.number(node.high)))
+        return _all(held)
+
+    def _in_set(self, operand: Expression, members: tuple[Number | Text, ...]) -> _Three:
+        """Membership; a cell of other text is in no set of numbers."""
+        listed = sorted({member.value for member in members if isinstance(member, Number)})
+        texts = sorted({member.value for member in members if isinstance(member, Text)})
+        found: list[_Three] = []
+        if listed:
+            among = _known(*numbers.among(self.number(operand), listed))
+            if isinstance(operand, Variable):
+                missing = self.columns[operand.name].missing
+                among = _known(among.true, missing)
+            found.append(among)
+        if texts:
+            cells, missing = self._texts(operand)
+            inside = pc.fill_null(pc.is_in(cells, value_set=pa.array(texts, pa.string())), False)
+            found.append(_known(np.array(inside, dtype=np.bool_), missing))
+        return _any(found)
+
+    def _in_original(self, names: tuple[str, ...]) -> _Three:
+        if self.domain is None:
+            raise EditError("a rule with 'in original' needs the original file")
+        missing = functools.reduce(np.logical_or, (self.columns[name].missing for name in names))
+        return _known(self.domain.contains(names, self.columns), missing)
+
+
+def _as_text(node: Expression) -> Expression:
+    """Leave texts and calls of string() as they are; other functions are numbers."""
+    return Truth(False) if isinstance(node, Function) and node.name != "string" else node
+
+
+def _text_array(texts: Any) -> Any:
+    flat = texts.combine_chunks() if isinstance(texts, pa.ChunkedArray) else texts
+    return flat if pa.types.is_string(flat.type) else flat.cast(pa.string())
+
+
+def _certain(holds: Booleans) -> _Three:
+    return _Three(holds, np.zeros(len(holds), dtype=np.bool_))
+
+
+def _known(holds: Booleans, unknown: Booleans) -> _Three:
+    return _Three(
+        holds & np.logical_not(unknown), np.broadcast_to(unknown, np.broadcast_shapes(holds.shape, unknown.shape))
+    )
+
+
+def _not(value: _Three) -> _Three:
+    return _Three(value.false, value.unknown)
+
+
+def _all(values: Iterable[_Three]) -> _Three:
+    first, *rest = values
+    true, false = first.true, first.false
+    for value in rest:
+        true = true & value.true
+        false = false | value.false
+    return _Three(true, np.logical_not(true | false))
+
+
+def _any(values: Iterable[_Three]) -> _Three:
+    return _not(_all(_not(value) for value in values))

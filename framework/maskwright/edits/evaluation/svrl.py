@@ -1,0 +1,340 @@
+"""SVRL, the report that Schematron tools read: one element for every record that breaks an edit.
+
+It is the one file that carries values of records: the caller creates it readable by its owner only.
+Source: ISO/IEC 19757-3, annex on the Schematron Validation Report Language.
+"""
+
+from __future__ import annotations
+
+import re
+import tempfile
+from dataclasses import dataclass
+from typing import IO, TYPE_CHECKING, Any, Literal, Self
+from xml.sax.saxutils import escape
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from maskwright.edits.evaluation.binary64 import xpath_strings
+from maskwright.edits.evaluation.check import fires
+from maskwright.edits.expression import InOriginal, children
+from maskwright.edits.languages.xpath.parser import parse_xpath
+from maskwright.foundation.errors import EditError, InputError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+    from types import TracebackType
+
+    from maskwright.data.record_chunk import Columns
+    from maskwright.edits.edit import Edit
+    from maskwright.edits.evaluation.verdict import Verdict
+    from maskwright.edits.expression import Expression
+
+SVRL_NAMESPACE = "http://purl.oclc.org/dsdl/svrl"
+
+_PLACEHOLDER = re.compile(r"\{([^{}]*)\}")
+_NOT_XML = "[\\x{00}-\\x{08}\\x{0B}\\x{0C}\\x{0E}-\\x{1F}\\x{FFFE}\\x{FFFF}]"
+_REPLACEMENT = "\ufffd"
+_NO_ELEMENTS = ("records", "record")
+_BLOCK = 2**16  # bytes copied at a time
+
+
+@dataclass(frozen=True)
+class SvrlTotals:
+    """What a report says in all.
+
+    Attributes
+    ----------
+    records : int
+        Records seen.
+    fired : int
+        Rule and record pairs that were checked.
+    failed : tuple of int
+        For each edit, in the order given: its failed asserts or successful reports.
+    """
+
+    records: int
+    fired: int
+    failed: tuple[int, ...]
+
+
+@dataclass(frozen=True)
+class _Rule:
+    """The edits of one rule, which fire together."""
+
+    pattern: str | None
+    pattern_number: int
+    context: str
+    positions: tuple[int, ...]
+    fires: bool
+
+
+class SvrlWriter:
+    """Write a report while the records stream past.
+
+    SVRL lists patterns first and records inside them; records arrive in chunks with all edits. Failures are therefore
+    kept in one temporary file and put in order by `close`: memory does not grow with the number of failures.
+
+    Parameters
+    ----------
+    stream : binary stream
+        Where the report goes, as UTF-8; the caller opens and closes it.
+    edits : iterable of Edit
+        From any language. An edit without a Schematron rule is its own pattern.
+    record_path : tuple of str or None
+        Element names from the root to the record: ``("Microdata", "Record")`` gives the locations
+        ``/Microdata/Record[1]`` and so on. Rules whose context is another element do not fire. None, for files without
+        elements: every rule fires, and locations are ``/records/record[1]`` and so on.
+    fired : {"summary", "all"}, default "summary"
+        One ``fired-rule`` for each rule, or one for each rule and record.
+
+    Examples
+    --------
+    >>> with open(path, "wb") as stream, SvrlWriter(stream, edits, ("Microdata", "Record")) as report:
+    ...     for columns in chunks:
+    ...         report.write(columns, [evaluate_xpath(edit.expression, columns) for edit in edits])
+    """
+
+    def __init__(
+        self,
+        stream: IO[bytes],
+        edits: Iterable[Edit],
+        record_path: tuple[str, ...] | None,
+        fired: Literal["summary", "all"] = "summary",
+    ) -> None:
+        if fired not in ("summary", "all"):
+            raise InputError(f"fired must be 'summary' or 'all', not {fired!r}")
+        self._stream = stream
+        self._edits = tuple(edits)
+        self._each = fired == "all"
+        self._rules = _rules(self._edits, record_path)
+        location = "/" + "/".join(record_path or _NO_ELEMENTS)
+        self._opening = [f"{_opening(edit)}{_quoted(location)[:-1]}[" for edit in self._edits]
+        self._closing = [f"</svrl:{_element(edit)}>\n" for edit in self._edits]
+        self._messages = [_content(edit) for edit in self._edits]
+        self._records = 0
+        self._failed = [0] * len(self._edits)
+        self._fired = [0] * len(self._rules)
+        self._segments: list[list[tuple[int, int]]] = [[] for _ in self._rules]
+        # On POSIX systems the file has no name and mode 0600; it holds values.
+        self._spool = tempfile.TemporaryFile()  # noqa: SIM115 - lives until close
+        self._size = 0
+
+    def write(self, columns: Columns, verdicts: Sequence[Verdict]) -> None:
+        """Add the next records.
+
+        Parameters
+        ----------
+        columns : Columns
+            A chunk of n records, following the records of the chunk before.
+        verdicts : sequence of Verdict
+            One for each edit, in the order given to the constructor, each of shape (n,).
+        """
+        if len(verdicts) != len(self._edits):
+            raise InputError(f"expected {len(self._edits)} verdicts, one for each edit; got {len(verdicts)}")
+        for number, rule in enumerate(self._rules):
+            if rule.fires:
+                self._fired[number] += self._count_fired(rule, columns.n, verdicts)
+                lines = self._rule_lines(rule, columns, [verdicts[position] for position in rule.positions])
+                content = "".join(lines.to_pylist()).encode()
+                if content:
+                    self._spool.write(content)
+                    self._segments[number].append((self._size, len(content)))
+                    self._size += len(content)
+        self._records += columns.n
+
+    def write_above(self, name: str, failures: int) -> None:
+        """Add failures of an edit on elements above the records, which no chunk holds: one line, with their number."""
+        for number, rule in enumerate(self._rules):
+            for position in rule.positions:
+                if self._edits[position].name == name and failures:
+                    opening = self._opening[position].removesuffix("[")
+                    location = opening.rpartition("/")[0]
+                    content = (
+                        f'{location}"><svrl:text>{failures} above the records</svrl:text>{self._closing[position]}'
+                    )
+                    self._segments[number].append((self._size, len(content.encode())))
+                    self._spool.write(content.encode())
+                    self._size += len(content.encode())
+                    self._failed[position] += failures
+                    self._fired[number] += 1
+
+    def close(self) -> SvrlTotals:
+        """Write the report and forget the temporary file.
+
+        Returns
+        -------
+        SvrlTotals
+        """
+        fired = sum(self._fired)
+        failed = sum(self._failed)
+        with self._spool:
+            self._put('<?xml version="1.0" encoding="UTF-8"?>\n')
+            self._put(f'<svrl:schematron-output xmlns:svrl="{SVRL_NAMESPACE}">\n')
+            self._put(f"<svrl:text>records: {self._records}; rules fired: {fired}; failures: {failed}</svrl:text>\n")
+            before: int | None = None
+            for rule, segments, often in zip(self._rules, self._segments, self._fired, strict=True):
+                if rule.pattern_number != before:
+                    self._put(f"<svrl:active-pattern{_attributes(id=rule.pattern)}/>\n")
+                    before = rule.pattern_number
+                if often and not self._each:
+                    self._put(_fired(rule))
+                for start, length in segments:
+                    self._spool.seek(start)
+                    _copy(self._spool, self._stream, length)
+            self._put("</svrl:schematron-output>\n")
+        return SvrlTotals(self._records, fired, tuple(self._failed))
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        if kind is None:
+            self.close()
+        else:
+            # A report that looks complete after a failure would be taken for one.
+            self._spool.close()
+
+    def _put(self, text: str) -> None:
+        self._stream.write(text.encode())
+
+    @staticmethod
+    def _count_fired(rule: _Rule, n: int, verdicts: Sequence[Verdict]) -> int:
+        chosen = verdicts[rule.positions[0]].fired
+        return n if chosen is None else int(np.count_nonzero(chosen))
+
+    def _rule_lines(self, rule: _Rule, columns: Columns, verdicts: Sequence[Verdict]) -> Any:
+        """Text of each record that has any: StringArray of at most n."""
+        broken = np.zeros((len(rule.positions), columns.n), dtype=np.bool_)
+        for row, verdict in zip(broken, verdicts, strict=True):
+            np.logical_not(verdict.holds, out=row)
+        records = np.flatnonzero(broken.any(axis=0))
+        if self._each:
+            seen = verdicts[0].fired
+            records = np.arange(columns.n) if seen is None else np.flatnonzero(seen)
+        lines = pa.array([_fired(rule) if self._each else ""]).take(pa.array(np.zeros(len(records), dtype=np.int64)))
+        for row, position in zip(broken, rule.positions, strict=True):
+            self._failed[position] += int(row.sum())
+            chosen = np.flatnonzero(row)
+            if len(chosen) == 0:
+                continue
+            elements = self._elements(position, columns, chosen)
+            # Null where the record keeps this edit: joined as nothing.
+            places = pa.array(np.searchsorted(chosen, records), mask=~row[records])
+            lines = pc.binary_join_element_wise(lines, pc.fill_null(elements.take(places), ""), "")
+        return lines
+
+    def _elements(self, position: int, columns: Columns, chosen: Any) -> Any:
+        indices = pa.array(chosen)
+        numbers = pc.cast(pc.add(indices, self._records + 1), pa.string())
+        pieces: list[Any] = [self._opening[position], numbers, ']">']
+        for piece in self._messages[position]:
+            if isinstance(piece, str):
+                pieces.append(piece)
+            else:
+                pieces.append(_escaped(xpath_strings(piece, columns).take(indices)))
+        pieces.append(self._closing[position])
+        return pc.binary_join_element_wise(*pieces, "")
+
+
+def _rules(edits: Sequence[Edit], record_path: tuple[str, ...] | None) -> list[_Rule]:
+    grouped: dict[object, list[int]] = {}
+    for position, edit in enumerate(edits):
+        file = edit.place.file if edit.place is not None else None
+        key = position if edit.assertion is None else (file, edit.assertion.rule_number)
+        grouped.setdefault(key, []).append(position)
+    patterns: dict[object, int] = {}
+    rules = []
+    for positions in grouped.values():
+        edit = edits[positions[0]]
+        file = edit.place.file if edit.place is not None else None
+        key = positions[0] if edit.assertion is None else (file, edit.assertion.pattern_number)
+        number = patterns.setdefault(key, len(patterns))
+        name = edit.name if edit.assertion is None else edit.assertion.pattern
+        context = edit.context or (record_path or _NO_ELEMENTS)[-1]
+        rules.append(_Rule(name, number, context, tuple(positions), fires(edit, record_path)))
+    return rules
+
+
+def _fired(rule: _Rule) -> str:
+    return f"<svrl:fired-rule{_attributes(context=rule.context)}/>\n"
+
+
+def _element(edit: Edit) -> str:
+    return "successful-report" if edit.assertion is not None and edit.assertion.report else "failed-assert"
+
+
+def _opening(edit: Edit) -> str:
+    if edit.assertion is None:
+        role = "warning" if edit.severity == "warning" else None
+        attributes = _attributes(test=edit.text, id=edit.name, role=role)
+    else:
+        written = edit.assertion
+        attributes = _attributes(test=written.test, id=written.id or edit.name, role=written.role, flag=written.flag)
+    return f"<svrl:{_element(edit)}{attributes} location="
+
+
+def _attributes(**values: str | None) -> str:
+    return "".join(f" {name}={_quoted(value)}" for name, value in values.items() if value is not None)
+
+
+def _quoted(text: str) -> str:
+    # Double quotes always: the location is completed record by record inside them.
+    return f'"{escape(text, {chr(34): "&quot;"})}"'
+
+
+def _content(edit: Edit) -> list[str | Expression]:
+    """What stands inside a failure: markup, and expressions to fill in."""
+    content: list[str | Expression] = ["<svrl:text>", *_pieces(edit.message or edit.name), "</svrl:text>"]
+    if edit.assertion is not None:
+        for kind, references in (
+            ("diagnostic", edit.assertion.diagnostics),
+            ("property", edit.assertion.properties),
+        ):
+            for name, message in references:
+                opening = f"<svrl:{kind}-reference{_attributes(**{kind: name})}><svrl:text>"
+                content += [opening, *_pieces(message), f"</svrl:text></svrl:{kind}-reference>"]
+    return content
+
+
+def _pieces(message: str) -> list[str | Expression]:
+    """Split a message into fixed text and expressions to fill in; ``{...}`` that is no expression stays as it is."""
+    pieces: list[str | Expression] = []
+    position = 0
+    for match in _PLACEHOLDER.finditer(message):
+        try:
+            expression = parse_xpath(match[1])
+        except EditError:
+            continue
+        if any(isinstance(node, InOriginal) for node in _nodes(expression)):
+            continue
+        pieces += [escape(message[position : match.start()]), expression]
+        position = match.end()
+    return [*pieces, escape(message[position:])]
+
+
+def _nodes(expression: Expression) -> Iterable[Expression]:
+    stack = [expression]
+    while stack:
+        node = stack.pop()
+        yield node
+        stack.extend(children(node))
+
+
+def _escaped(texts: Any) -> Any:
+    """Cell texts as XML character data; characters that XML cannot hold become U+FFFD."""
+    clean = pc.replace_substring_regex(texts, _NOT_XML, _REPLACEMENT)
+    for character, entity in (("&", "&amp;"), ("<", "&lt;"), (">", "&gt;")):
+        clean = pc.replace_substring(clean, character, entity)
+    return clean
+
+
+def _copy(source: IO[bytes], target: IO[bytes], length: int) -> None:
+    remaining = length
+    while remaining > 0:
+        block = source.read(min(remaining, _BLOCK))
+        target.write(block)
+        remaining -= len(block)

@@ -1,0 +1,1 @@
+"""The languages edits are written in: read, and converted into each other."""

@@ -1,0 +1,55 @@
+"""A set of edits as a rule file of the other language."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Literal
+
+from maskwright.edits.languages.conversion.binary_comparison import Grids
+from maskwright.edits.languages.conversion.schematron_file import schematron_file
+from maskwright.edits.languages.conversion.yaml_file import yaml_file
+from maskwright.foundation.errors import EditError, unknown_name
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from maskwright.edits.edit import EditSet
+    from maskwright.edits.languages.conversion.converted import Converted
+
+Target = Literal["yaml", "schematron"]
+TARGETS: tuple[Target, ...] = ("yaml", "schematron")
+
+
+def convert_edits(
+    edits: EditSet,
+    target: Target,
+    *,
+    record: str = "Record",
+    decimals: int | Mapping[str, int | None] = 4,
+) -> Converted:
+    """Edits as a rule file in the YAML language or in Schematron, with the same verdict on every record.
+
+    Parameters
+    ----------
+    edits : EditSet
+    target : {"yaml", "schematron"}
+    record : str, default "Record"
+        Schematron: element that holds one record, for rules that do not name one.
+    decimals : int or mapping of name to int or None, default 4
+        Schematron: most decimals of the variables. XPath calculates in binary64; half a unit of the last place decides
+        its comparisons.
+
+    Returns
+    -------
+    Converted
+
+    Raises
+    ------
+    EditError
+        Edits that the target cannot say, each by name with the reason.
+    """
+    if target not in TARGETS:
+        raise EditError(unknown_name("rule language", target, TARGETS))
+    if target == "yaml":
+        return yaml_file(edits)
+    grids = Grids({}, decimals) if isinstance(decimals, int) else Grids(decimals)
+    return schematron_file(edits, record, grids)

@@ -1,0 +1,56 @@
+"""What a conversion gives, and what both directions share."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from maskwright.edits.languages.conversion.inexpressible import Inexpressible
+from maskwright.foundation.errors import Problem
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from maskwright.edits.edit import Edit
+    from maskwright.edits.expression import Expression
+
+
+@dataclass(frozen=True)
+class Converted:
+    """A rule file and what a person should know of it.
+
+    Attributes
+    ----------
+    text : str
+        The file.
+    notes : tuple of str
+        Where the two languages differ, what was renamed or left out.
+    """
+
+    text: str
+    notes: tuple[str, ...] = ()
+
+
+def tree_of(edit: Edit, *, ranges: bool = False) -> Expression:
+    """Tree of an edit.
+
+    Raises
+    ------
+    Inexpressible
+        Only an engine understands its test, or it has ranges of variables and `ranges` is false.
+    """
+    if edit.ranged and edit.binding == "exact" and not ranges:
+        raise Inexpressible("a range of variables follows the order of the data: convert with the data")
+    if edit.checked_by != "model":
+        raise Inexpressible(f"its test is outside the subset that is analysed (checked by {edit.checked_by})")
+    return edit.expression
+
+
+def refusal(edit: Edit, language: str, reason: Inexpressible) -> Problem:
+    """Problem of an edit that a language cannot say."""
+    return Problem(f"edit {edit.name} cannot be written in {language}: {reason}", edit.place)
+
+
+def about_silent(names: Sequence[str]) -> str:
+    """Note about edits that never fire."""
+    return f"left out, because an earlier rule of the pattern always fires first: {', '.join(names)}"

@@ -1,0 +1,289 @@
+"""Rules in exact arithmetic and three truth values as tests of XPath 1.0 that give the same verdict on every record.
+
+XPath knows true and false, and a number that is not there makes comparisons false. A rule of the YAML language holds
+where it is true or unknown. So the test is the negation of what makes the rule *false*: ``not(a > b)`` for ``a <= b``.
+
+XPath calculates in binary64. Between decimals with a known number of places, two different values are at least one unit
+of the last place apart; half that unit decides a comparison rightly as long as rounding errors stay below it.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from fractions import Fraction
+from typing import TYPE_CHECKING
+
+from maskwright.edits.algebra.negation import interval_comparisons
+from maskwright.edits.expression import (
+    NEGATED,
+    And,
+    Comparison,
+    ComparisonOperator,
+    Expression,
+    Function,
+    IfThen,
+    InInterval,
+    InOriginal,
+    InSet,
+    IsInteger,
+    IsMissing,
+    IsNumber,
+    Negative,
+    Not,
+    Number,
+    Or,
+    Text,
+    Truth,
+    Variable,
+    children,
+    rewritten,
+)
+from maskwright.edits.languages.conversion.binary_comparison import compared, whole
+from maskwright.edits.languages.conversion.inexpressible import Inexpressible
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from maskwright.edits.languages.conversion.binary_comparison import Grids
+
+MOST_COMPARISONS = 500
+_EMPTY = Text("")
+
+
+def xpath_test(expression: Expression, grids: Grids) -> Expression:
+    """Test, as a tree in XPath's types, that holds for the records for which a rule is true or unknown.
+
+    Parameters
+    ----------
+    expression : Expression
+        A rule of the YAML language.
+    grids : Grids
+        Decimals of the variables.
+
+    Raises
+    ------
+    Inexpressible
+        XPath 1.0 cannot say this.
+    """
+    return _not(_Writer(grids).truth(expression, holds=False))
+
+
+@dataclass
+class _Writer:
+    grids: Grids
+    comparisons: int = field(default=0)
+
+    def truth(self, node: Expression, *, holds: bool) -> Expression:  # noqa: C901, PLR0911, PLR0912 - a case each
+        """XPath for "the condition is true" or "the condition is false"; both are false where it is unknown."""
+        match node:
+            case And(operands):
+                found = [self.truth(operand, holds=holds) for operand in operands]
+                return _and(found) if holds else _or(found)
+            case Or(operands):
+                found = [self.truth(operand, holds=holds) for operand in operands]
+                return _or(found) if holds else _and(found)
+            case Not(operand):
+                return self.truth(operand, holds=not holds)
+            case IfThen():
+                return self._conditional(node, holds=holds)
+            case Comparison():
+                return self._comparison(node if holds else replace(node, operator=NEGATED[node.operator]))
+            case InInterval(operand):
+                bounds = interval_comparisons(node)
+                if not bounds:
+                    return self._known(operand) if holds else Truth(False)
+                first, *others = bounds
+                return self.truth(And(bounds) if others else first, holds=holds)
+            case InSet():
+                return self._in_set(node, holds=holds)
+            case IsMissing(variable):
+                blank = _blank(variable)
+                return blank if holds else _not(blank)
+            case IsNumber(variable):
+                spoken = Comparison("==", _number(variable), _number(variable))
+                return spoken if holds else _not(spoken)
+            case IsInteger(operand):
+                return whole(_plain(operand), self.grids, holds=holds)
+            case InOriginal(names):
+                first_name, *more = names
+                if more:
+                    raise Inexpressible("XPath 1.0 cannot look up a combination of variables in the original file")
+                return node if holds else _and([_not(_blank(Variable(first_name))), _not(node)])
+            case Truth(value):
+                return Truth(value == holds)
+            case _:
+                raise Inexpressible("it is no condition")
+
+    def _conditional(self, node: IfThen, *, holds: bool) -> Expression:
+        """As the two implications that it stands for: ``not P or E`` and ``P or F``."""
+        first: Expression = Or((Not(node.condition), node.consequent))
+        if node.otherwise is None:
+            return self.truth(first, holds=holds)
+        return self.truth(And((first, Or((node.condition, node.otherwise)))), holds=holds)
+
+    def _comparison(self, node: Comparison) -> Expression:
+        """XPath for "the comparison is true"."""
+        left, operator, right = node.left, node.operator, node.right
+        if isinstance(left, Text) or isinstance(right, Text):
+            return self._texts(left, operator, right)
+        if operator in ("==", "!=") and isinstance(left, Variable) and isinstance(right, Variable):
+            return self._cells(left, operator, right)
+        return self._numbers(node)
+
+    def _texts(self, left: Expression, operator: ComparisonOperator, right: Expression) -> Expression:
+        if isinstance(left, Text) and isinstance(right, Text):
+            return Truth((left.value == right.value) == (operator == "=="))
+        variable, text = (right, left) if isinstance(left, Text) else (left, right)
+        if not isinstance(variable, Variable):
+            raise Inexpressible("a text is compared with something computed")
+        same = Comparison("==", variable, text)
+        return _and([_not(_blank(variable)), same if operator == "==" else _not(same)])
+
+    def _cells(self, left: Variable, operator: ComparisonOperator, right: Variable) -> Expression:
+        """Cells are equal as numbers where both are numbers, as texts where one is not."""
+        first, second = _number(left), _number(right)
+        present = [_not(_blank(left)), _not(_blank(right))]
+        wordy = Or((Comparison("!=", first, first), Comparison("!=", second, second)))
+        same = Comparison("==", left, right)
+        if operator == "==":
+            return _or([Comparison("==", first, second), _and([*present, wordy, same])])
+        return _or(
+            [Comparison("<", first, second), Comparison(">", first, second), _and([*present, wordy, _not(same)])]
+        )
+
+    def _numbers(self, node: Comparison) -> Expression:
+        """Comparison of numbers, in which ``abs``, ``min`` and ``max`` become cases."""
+        self.comparisons += 1
+        if self.comparisons > MOST_COMPARISONS:
+            raise Inexpressible(f"it takes more than {MOST_COMPARISONS} comparisons in XPath")
+        ways: tuple[tuple[Expression, Expression, ComparisonOperator], ...] = (
+            (node.left, node.right, node.operator),
+            (node.right, node.left, _mirrored(node.operator)),
+        )
+        for side, other, operator in ways:
+            outside = self._outermost(side, operator, other)
+            if outside is not None:
+                return outside
+        inner = next((one for side in (node.left, node.right) if (one := _case_function(side))), None)
+        if inner is None:
+            return compared(_plain(node.left), node.operator, _plain(node.right), self.grids)
+        found: list[Expression] = []
+        for condition, value in _cases(inner):
+            replaced = Comparison(node.operator, _put(node.left, inner, value), _put(node.right, inner, value))
+            found.append(_and([self._numbers(condition), self._numbers(replaced)]))
+        return _or(found)
+
+    def _outermost(self, side: Expression, operator: ComparisonOperator, other: Expression) -> Expression | None:
+        """``abs(f) <= g`` and ``max(a, b) <= c`` are conjunctions; their opposites disjunctions."""
+        match side:
+            case Function("abs", (argument,)) if operator in ("<", "<=", ">", ">="):
+                opposite = Comparison(_mirrored(operator), argument, _negative(other))
+                both = [self._numbers(Comparison(operator, argument, other)), self._numbers(opposite)]
+                return _and(both) if operator in ("<", "<=") else _or(both)
+            case Function("abs", (argument,)) if other == Number(Fraction(0)) and operator in ("==", "!="):
+                return self._numbers(Comparison(operator, argument, other))
+            case Function("max" | "min" as name, arguments) if operator in ("<", "<=", ">", ">="):
+                each = [self._numbers(Comparison(operator, argument, other)) for argument in arguments]
+                if (name == "max") == (operator in ("<", "<=")):
+                    return _and(each)
+                return _and([_or(each), *(self._known(argument) for argument in arguments)])
+            case _:
+                return None
+
+    def _in_set(self, node: InSet, *, holds: bool) -> Expression:
+        if not isinstance(node.operand, Variable):
+            operator: ComparisonOperator = "==" if holds else "!="
+            each = [self._comparison(Comparison(operator, node.operand, member)) for member in node.members]
+            return _or(each) if holds else _and(each)
+        variable = node.operand
+        members = _or(
+            [
+                Comparison("==", variable if isinstance(member, Text) else _number(variable), member)
+                for member in node.members
+            ]
+        )
+        return _and([_not(_blank(variable)), members if holds else _not(members)])
+
+    def _known(self, node: Expression) -> Expression:
+        """XPath for "the number is known"."""
+        return (
+            self._comparison(Comparison("==", node, node))
+            if not isinstance(node, Variable)
+            else (Comparison("==", _number(node), _number(node)))
+        )
+
+
+def _number(variable: Variable) -> Expression:
+    return Function("number", (variable,))
+
+
+def _plain(node: Expression) -> Expression:
+    """Variables as numbers."""
+    return rewritten(node, lambda inner: _number(inner) if isinstance(inner, Variable) else inner)
+
+
+def _blank(variable: Variable) -> Expression:
+    return Comparison("==", Function("normalize-space", (variable,)), _EMPTY)
+
+
+def _mirrored(operator: ComparisonOperator) -> ComparisonOperator:
+    return {"<": ">", ">": "<", "<=": ">=", ">=": "<="}.get(operator, operator)  # type: ignore[return-value]
+
+
+def _negative(node: Expression) -> Expression:
+    return Number(-node.value) if isinstance(node, Number) else Negative(node)
+
+
+def _not(node: Expression) -> Expression:
+    match node:
+        case Truth(value):
+            return Truth(not value)
+        case Not(operand):
+            return operand
+        case _:
+            return Not(node)
+
+
+def _and(operands: Sequence[Expression]) -> Expression:
+    kept = [operand for operand in _flat(operands, And) if operand != Truth(True)]
+    if any(operand == Truth(False) for operand in kept):
+        return Truth(False)
+    return Truth(True) if not kept else kept[0] if len(kept) == 1 else And(tuple(kept))
+
+
+def _or(operands: Sequence[Expression]) -> Expression:
+    kept = [operand for operand in _flat(operands, Or) if operand != Truth(False)]
+    if any(operand == Truth(True) for operand in kept):
+        return Truth(True)
+    return Truth(False) if not kept else kept[0] if len(kept) == 1 else Or(tuple(kept))
+
+
+def _flat(operands: Sequence[Expression], kind: type[And | Or]) -> list[Expression]:
+    found: dict[Expression, None] = {}
+    for operand in operands:
+        found.update(dict.fromkeys(operand.operands if isinstance(operand, kind) else (operand,)))
+    return list(found)
+
+
+def _case_function(node: Expression) -> Function | None:
+    """An innermost ``abs``, ``min`` or ``max``."""
+    for child in children(node):
+        found = _case_function(child)
+        if found is not None:
+            return found
+    return node if isinstance(node, Function) and node.name in ("abs", "min", "max") else None
+
+
+def _cases(node: Function) -> list[tuple[Comparison, Expression]]:
+    """Conditions and what the function is then."""
+    zero = Number(Fraction(0))
+    first, *rest = node.arguments
+    if node.name == "abs":
+        return [(Comparison(">=", first, zero), first), (Comparison("<", first, zero), _negative(first))]
+    other = rest[0] if len(rest) == 1 else Function(node.name, tuple(rest))
+    operator: ComparisonOperator = ">=" if node.name == "max" else "<="
+    return [(Comparison(operator, first, other), first), (Comparison(NEGATED[operator], first, other), other)]
+
+
+def _put(whole_tree: Expression, old: Expression, new: Expression) -> Expression:
+    return rewritten(whole_tree, lambda node: new if node == old else node)

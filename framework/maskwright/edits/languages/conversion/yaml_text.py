@@ -1,0 +1,169 @@
+"""Expression trees as text of the YAML language."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+from maskwright.edits.expression import (
+    And,
+    Arithmetic,
+    Comparison,
+    Expression,
+    Function,
+    IfThen,
+    InInterval,
+    InOriginal,
+    InSet,
+    IsInteger,
+    IsMissing,
+    IsNumber,
+    Negative,
+    Not,
+    Number,
+    Or,
+    Text,
+    Truth,
+    Variable,
+    VariableRange,
+)
+from maskwright.edits.languages.conversion.inexpressible import Inexpressible
+from maskwright.edits.languages.yaml.typed_tree import FUNCTIONS, KEYWORDS
+
+if TYPE_CHECKING:
+    from fractions import Fraction
+
+_PLAIN_NAME = re.compile(r"[^\W\d]\w*(\.\w+)*")
+_RULE, _OR, _AND, _NOT, _CONDITION, _SUM, _PRODUCT, _SIGNED, _POWER, _ATOM = range(10)
+_LEVELS = {"+": _SUM, "-": _SUM, "*": _PRODUCT, "/": _PRODUCT}
+
+
+def rule_text(expression: Expression) -> str:
+    """Text of a rule; reading it gives the same tree again.
+
+    Chains come out as conjunctions (``0 <= x and x <= y``); very long sums may come back grouped differently.
+
+    Raises
+    ------
+    Inexpressible
+        The tree holds something that only XPath says, or a name or text that cannot be quoted.
+    """
+    return _text(expression, _RULE)
+
+
+def decimal_text(value: Fraction) -> str | None:
+    """Decimal digits of a number, exactly; None where they never end (1/3)."""
+    twos = fives = 0
+    rest = value.denominator
+    while rest % 2 == 0:
+        rest, twos = rest // 2, twos + 1
+    while rest % 5 == 0:
+        rest, fives = rest // 5, fives + 1
+    if rest != 1:
+        return None
+    places = max(twos, fives)
+    digits = str(abs(value.numerator) * 10**places // value.denominator).zfill(places + 1)
+    sign = "-" if value < 0 else ""
+    return sign + (f"{digits[:-places]}.{digits[-places:]}" if places else digits)
+
+
+def name_text(name: str) -> str:
+    """Name of a variable, in back quotes where it needs them.
+
+    Raises
+    ------
+    Inexpressible
+        The name holds a back quote or a line break.
+    """
+    if _PLAIN_NAME.fullmatch(name) and name not in KEYWORDS and name not in FUNCTIONS:
+        return name
+    if not name or re.search(r"[`\r\n]", name):
+        raise Inexpressible("the name of a variable holds a back quote or a line break")
+    return f"`{name}`"
+
+
+def _text(node: Expression, level: int) -> str:
+    text, own = _with_level(node)
+    return text if own >= level else f"({text})"
+
+
+def _with_level(node: Expression) -> tuple[str, int]:  # noqa: C901, PLR0911, PLR0912 - one case for each kind of node
+    match node:
+        case Number(value):
+            return _number(value)
+        case Text(value):
+            return _quoted(value), _ATOM
+        case Truth(value):
+            return ("0 == 0" if value else "0 == 1"), _CONDITION
+        case Variable(name):
+            return name_text(name), _ATOM
+        case VariableRange(first, last):
+            return f"{name_text(first)}..{name_text(last)}", _ATOM
+        case Arithmetic("^", left, right):
+            return f"{_text(left, _ATOM)} ^ {_text(right, _SIGNED)}", _POWER
+        case Arithmetic("mod", left, right):
+            return f"mod({_text(left, _RULE)}, {_text(right, _RULE)})", _ATOM
+        case Arithmetic(operator, left, right):
+            own = _LEVELS[operator]
+            return f"{_text(left, own)} {operator} {_text(right, own + 1)}", own
+        case Negative(operand):
+            return f"-{_text(operand, _SIGNED)}", _SIGNED
+        case Function(name, arguments) if name in FUNCTIONS:
+            return f"{name}({', '.join(_text(argument, _RULE) for argument in arguments)})", _ATOM
+        case Comparison(operator, left, right):
+            return f"{_text(left, _SUM)} {operator} {_text(right, _SUM)}", _CONDITION
+        case And(operands):
+            return " and ".join(_text(operand, _NOT) for operand in operands), _AND
+        case Or(operands):
+            return " or ".join(_text(operand, _AND) for operand in operands), _OR
+        case Not(InInterval() | InSet() | InOriginal() | IsMissing() | IsNumber() | IsInteger() as inner):
+            return _membership(inner, "not "), _CONDITION
+        case Not(operand):
+            return f"not {_text(operand, _NOT)}", _NOT
+        case IfThen(condition, consequent, otherwise):
+            text = f"if {_text(condition, _OR)} then {_text(consequent, _OR)}"
+            return (text if otherwise is None else f"{text} else {_text(otherwise, _OR)}"), _RULE
+        case InInterval() | InSet() | InOriginal() | IsMissing() | IsNumber() | IsInteger():
+            return _membership(node, ""), _CONDITION
+        case Function(name):
+            raise Inexpressible(f"{name}() is no function of the YAML language")
+        case _:
+            raise Inexpressible("the test is outside the language of rules")
+
+
+def _membership(node: Expression, negated: str) -> str:
+    match node:
+        case InInterval(operand, low, high, low_closed, high_closed):
+            lower = "-inf" if low is None else _text(low, _SUM)
+            upper = "inf" if high is None else _text(high, _SUM)
+            opening, closing = "[" if low_closed else "(", "]" if high_closed else ")"
+            return f"{_text(operand, _SUM)} {negated}in {opening}{lower}, {upper}{closing}"
+        case InSet(operand, members):
+            return f"{_text(operand, _SUM)} {negated}in {{{', '.join(_with_level(one)[0] for one in members)}}}"
+        case InOriginal(names):
+            quoted = [name_text(name) for name in names]
+            listed = quoted[0] if len(quoted) == 1 else f"({', '.join(quoted)})"
+            return f"{listed} {negated}in original"
+        case IsMissing(Variable(name)):
+            return f"{name_text(name)} is {negated}missing"
+        case IsNumber(Variable(name)):
+            return f"{name_text(name)} is {negated}number"
+        case IsInteger(operand):
+            return f"{_text(operand, _SUM)} is {negated}integer"
+    raise AssertionError(f"no text for {type(node).__name__}")
+
+
+def _number(value: Fraction) -> tuple[str, int]:
+    text = decimal_text(value)
+    if text is not None:
+        return text, _SIGNED if value < 0 else _ATOM
+    return f"{value.numerator} / {value.denominator}", _PRODUCT
+
+
+def _quoted(text: str) -> str:
+    if "\n" in text or "\r" in text:
+        raise Inexpressible("a text holds a line break")
+    for quote in ("'", '"'):
+        if quote not in text:
+            return f"{quote}{text}{quote}"
+    raise Inexpressible("a text holds both kinds of quotes")

@@ -1,0 +1,374 @@
+"""Rules in R, as the package validate has them: text to expression trees of our language.
+
+Source: M. van der Loo, E. de Jonge, "The Data Validation Cookbook" (package validate), chapters on variable checks,
+multivariate checks and rule files; R's ``?Syntax`` for the binding of operators.
+"""
+
+from __future__ import annotations
+
+import functools
+from fractions import Fraction
+from importlib.resources import files
+from typing import TYPE_CHECKING, cast
+
+from lark import Lark, Token, Tree
+from lark.exceptions import UnexpectedCharacters, UnexpectedInput, UnexpectedToken
+
+from maskwright.edits.algebra.negation import all_of
+from maskwright.edits.expression import (
+    And,
+    Arithmetic,
+    ArithmeticOperator,
+    Comparison,
+    ComparisonOperator,
+    Expression,
+    Function,
+    IfThen,
+    InInterval,
+    InSet,
+    IsMissing,
+    Negative,
+    Not,
+    Number,
+    Or,
+    Text,
+    Truth,
+    Variable,
+)
+from maskwright.edits.languages.conversion.inexpressible import Inexpressible
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+
+Node = Tree[Token]
+
+LONGEST_RULE = 10_000
+LONGEST_SEQUENCE = 1_000
+LARGEST_TREE = 10_000
+DEEPEST = 100
+
+_AGGREGATES = frozenset(
+    [
+        "sum",
+        "mean",
+        "median",
+        "min",
+        "max",
+        "var",
+        "sd",
+        "quantile",
+        "cor",
+        "length",
+        "nrow",
+        "any",
+        "all",
+        "all_complete",
+        "all_unique",
+        "is_unique",
+        "unique",
+        "duplicated",
+        "do_by",
+        "sum_by",
+        "mean_by",
+        "min_by",
+        "max_by",
+        "is_linear_sequence",
+        "in_linear_sequence",
+        "part_whole_relation",
+        "contains_exactly",
+        "contains_at_least",
+        "contains_at_most",
+        "does_not_contain",
+        "exists_any",
+        "exists_one",
+        "hierarchy",
+    ]
+)
+_REASONS = {
+    "round": "R rounds halves to the even digit, the YAML language upwards",
+    "is.numeric": "it asks for the type of a column, which the data's declaration settles",
+    "is.character": "it asks for the type of a column, which the data's declaration settles",
+    "nchar": "rules do not look inside texts", "field_length": "rules do not look inside texts",
+    "field_format": "rules do not look inside texts", "grepl": "rules do not look inside texts",
+    "number_format": "rules do not look inside texts",
+}  # fmt: skip
+_CONSTANTS = {"TRUE": True, "T": True, "FALSE": False, "F": False}
+
+
+class NotR(Exception):  # noqa: N818 - never leaves the import
+    """Text that the grammar does not read; `start` is the 0-based offset."""
+
+    def __init__(self, start: int, message: str) -> None:
+        super().__init__(message)
+        self.start = start
+
+
+@functools.cache
+def _parser() -> Lark:
+    grammar = files("maskwright.edits.languages.r_validate").joinpath("r_rules.lark").read_text(encoding="utf-8")
+    return Lark(grammar, start="statement", parser="lalr", maybe_placeholders=True)
+
+
+def parse_statement(text: str) -> Node:
+    """Read one statement: a rule, or an assignment with ``:=``.
+
+    Raises
+    ------
+    NotR
+        With the offset of the first character that was not expected.
+    """
+    if len(text) > LONGEST_RULE:
+        raise NotR(0, f"the rule has {len(text)} characters; at most {LONGEST_RULE} are read")
+    try:
+        tree = _parser().parse(text)
+    except UnexpectedToken as error:
+        if error.token.type == "$END":
+            raise NotR(len(text.rstrip()), "the rule ends too early") from None
+        raise NotR(
+            int(error.token.start_pos or 0), f"found {str(error.token)!r}, which R does not allow here"
+        ) from None
+    except UnexpectedCharacters as error:
+        offset = int(error.pos_in_stream or 0)
+        raise NotR(offset, f"found {text[offset]!r}, which is not read here") from None
+    except UnexpectedInput:
+        raise NotR(0, "this is no rule in R") from None
+    if _depth(tree) > DEEPEST:
+        raise NotR(0, f"the rule is nested more than {DEEPEST} deep")
+    return tree
+
+
+def assignment(tree: Node) -> tuple[str, Node] | None:
+    """Name and value of ``name := value``; None for a rule."""
+    if tree.data != "assignment":
+        return None
+    name, value = tree.children
+    return str(name), cast("Node", value)
+
+
+def group_of(node: Node) -> list[Node] | None:
+    """Variables of ``var_group(a, b)``; None for anything else."""
+    if node.data != "call" or str(node.children[0]) != "var_group":
+        return None
+    return [cast("Node", child) for child in node.children[1:] if child is not None]
+
+
+class Translator:
+    """Trees of R as expressions, with what ``:=`` defined before.
+
+    Parameters
+    ----------
+    defined : mapping of name to Node
+        Values of assignments.
+    """
+
+    def __init__(self, defined: Mapping[str, Node]) -> None:
+        self._defined = defined
+        self._visited = 0
+        self._level = 0
+
+    def condition(self, node: Node) -> Expression:
+        """Rule, or part of one.
+
+        Raises
+        ------
+        Inexpressible
+            With the reason.
+        """
+        return self._counted(node, self._condition)
+
+    def value(self, node: Node) -> Expression:
+        """Number, or text, or variable.
+
+        Raises
+        ------
+        Inexpressible
+            With the reason.
+        """
+        return self._counted(node, self._value)
+
+    def _counted(self, node: Node, read: Callable[[Node], Expression]) -> Expression:
+        """What := defined may make a short rule huge."""
+        self._visited += 1
+        self._level += 1
+        if self._visited > LARGEST_TREE or self._level > DEEPEST:
+            raise Inexpressible("it grows too large when what := defined is written out")
+        found = read(node)
+        self._level -= 1
+        return found
+
+    def _condition(self, node: Node) -> Expression:  # noqa: C901, PLR0911 - one case for each kind of node
+        parts = node.children
+        match node.data:
+            case "conditional":
+                given, then, other = (None if part is None else self.condition(cast("Node", part)) for part in parts)
+                assert given is not None
+                assert then is not None
+                return IfThen(given, then, other)
+            case "any_of":
+                return Or((self.condition(cast("Node", parts[0])), self.condition(cast("Node", parts[2]))))
+            case "all_of":
+                return And((self.condition(cast("Node", parts[0])), self.condition(cast("Node", parts[2]))))
+            case "negated":
+                return Not(self.condition(cast("Node", parts[0])))
+            case "compared":
+                return self._compared(*parts)
+            case "special" if str(parts[1]) in ("%in%", "%vin%"):
+                return InSet(self.value(cast("Node", parts[0])), self._members(cast("Node", parts[2])))
+            case "call":
+                return self._call(str(parts[0]), [cast("Node", part) for part in parts[1:] if part is not None])
+            case "name" if str(parts[0]) in _CONSTANTS:
+                return Truth(_CONSTANTS[str(parts[0])])
+            case "name" if str(parts[0]) in self._defined:
+                return self.condition(self._value_of(str(parts[0])))
+            case "dependency":
+                raise Inexpressible("a functional dependency (~) compares records with each other")
+            case _:
+                raise Inexpressible("it is no condition on a record")
+
+    def _value(self, node: Node) -> Expression:  # noqa: PLR0911 - one case for each kind of node
+        parts = node.children
+        match node.data:
+            case "number":
+                return Number(Fraction(str(parts[0]).removesuffix("L")))
+            case "text":
+                return Text(str(parts[0])[1:-1])
+            case "quoted":
+                return Variable(str(parts[0])[1:-1])
+            case "name":
+                return self._name(str(parts[0]))
+            case "signed":
+                inner = self.value(cast("Node", parts[1]))
+                if str(parts[0]) == "+":
+                    return inner
+                return Number(-inner.value) if isinstance(inner, Number) else Negative(inner)
+            case "arithmetic":
+                operator = cast("ArithmeticOperator", "^" if str(parts[1]) == "**" else str(parts[1]))
+                return Arithmetic(operator, self.value(cast("Node", parts[0])), self.value(cast("Node", parts[2])))
+            case "special":
+                return self._special(*parts)
+            case "call":
+                return self._function(str(parts[0]), [cast("Node", part) for part in parts[1:] if part is not None])
+            case _:
+                raise Inexpressible("it calculates with a condition")
+
+    def _name(self, name: str) -> Expression:
+        if name in self._defined:
+            return self.value(self._value_of(name))
+        if name in ("NA", "NULL", "NaN", "Inf", ".") or name in _CONSTANTS:
+            raise Inexpressible(f"it uses {name} as a value")
+        return Variable(name)
+
+    def _value_of(self, name: str) -> Node:
+        return self._defined[name]
+
+    def _compared(self, left: object, operator: object, right: object) -> Expression:
+        first, second = self.value(cast("Node", left)), self.value(cast("Node", right))
+        return Comparison(cast("ComparisonOperator", str(operator)), first, second)
+
+    def _special(self, left: object, operator: object, right: object) -> Expression:
+        first, second = self.value(cast("Node", left)), self.value(cast("Node", right))
+        whole = Function("floor", (Arithmetic("/", first, second),))
+        match str(operator):
+            case "%/%":
+                return whole
+            case "%%":
+                # R's remainder has the sign of the divisor.
+                return Arithmetic("-", first, Arithmetic("*", second, whole))
+            case other:
+                raise Inexpressible(f"it uses {other}")
+
+    def _members(self, node: Node) -> tuple[Number | Text, ...]:
+        """Literals of ``c(1, 2)``, ``1:5`` or one literal."""
+        if node.data == "name" and str(node.children[0]) in self._defined:
+            return self._members(self._value_of(str(node.children[0])))
+        if node.data == "call" and str(node.children[0]) == "c":
+            listed = [cast("Node", child) for child in node.children[1:] if child is not None]
+            return tuple(member for child in listed for member in self._members(child))
+        if node.data == "sequence":
+            first, last = (self.value(cast("Node", child)) for child in node.children)
+            if isinstance(first, Number) and isinstance(last, Number) and first.value.denominator == 1:
+                size = int(last.value - first.value)
+                if not 0 <= size < LONGEST_SEQUENCE:
+                    raise Inexpressible(f"the sequence has more than {LONGEST_SEQUENCE} numbers, or runs downwards")
+                return tuple(Number(first.value + step) for step in range(size + 1))
+        if node.data in ("number", "text", "signed"):
+            value = self.value(node)
+            if isinstance(value, (Number, Text)):
+                return (value,)
+        raise Inexpressible("the code list is not written out, as c('a', 'b') is")
+
+    def _call(self, name: str, arguments: Sequence[Node]) -> Expression:
+        match name:
+            case "is.na" if len(arguments) == 1:
+                return IsMissing(self._variable(arguments[0], name))
+            case "is_complete" if arguments:
+                return all_of([Not(IsMissing(self._variable(argument, name))) for argument in arguments])
+            case "in_range" | "between":
+                return self._in_range(name, arguments)
+            case _:
+                raise Inexpressible(_reason(name))
+
+    def _in_range(self, name: str, arguments: Sequence[Node]) -> Expression:
+        names = ["x", "min", "max", "strict"]
+        given: dict[str, Node] = {}
+        for argument in arguments:
+            if argument.data == "named":
+                given[str(argument.children[0])] = cast("Node", argument.children[1])
+            else:
+                free = next((one for one in names if one not in given), None)
+                given[free or "?"] = argument
+        if set(given) - set(names) or not {"x", "min", "max"} <= set(given):
+            raise Inexpressible(f"{name}() is understood with x, min, max and strict")
+        strict = "strict" in given and self.condition(given["strict"]) == Truth(True)
+        bounds = [self.value(given[key]) for key in ("min", "max")]
+        if any(isinstance(bound, Text) for bound in bounds):
+            raise Inexpressible("it compares dates or periods")
+        return InInterval(self.value(given["x"]), bounds[0], bounds[1], not strict, not strict)
+
+    def _function(self, name: str, arguments: Sequence[Node]) -> Expression:
+        if any(argument.data == "named" for argument in arguments):
+            raise Inexpressible(f"it calls {name}() with named arguments")
+        match name, len(arguments):
+            case ("abs" | "floor" | "ceiling") as known, 1:
+                return Function(known, (self.value(arguments[0]),))
+            case ("pmin" | "pmax") as known, count if count > 1:
+                return Function(known[1:], tuple(self.value(argument) for argument in arguments))
+            case (("as.numeric" | "as.character" | "as.integer"), 1) if name != "as.integer":
+                return self.value(arguments[0])
+            case "sqrt", 1:
+                return Arithmetic("^", self.value(arguments[0]), Number(Fraction(1, 2)))
+            case _:
+                raise Inexpressible(_reason(name))
+
+    def _variable(self, node: Node, taker: str) -> Variable:
+        value = self.value(node)
+        if not isinstance(value, Variable):
+            raise Inexpressible(f"{taker}() of something computed")
+        return value
+
+
+def _reason(name: str) -> str:
+    if name in _AGGREGATES:
+        return f"{name}() looks at all records together; a rule here is about one record"
+    return _REASONS.get(name, f"the function {name}() is not known here")
+
+
+def subtrees(tree: Node) -> list[Node]:
+    """All nodes of a tree, in written order."""
+    found: list[Node] = []
+    stack = [tree]
+    while stack:
+        node = stack.pop()
+        found.append(node)
+        stack.extend(child for child in reversed(node.children) if isinstance(child, Tree))
+    return found
+
+
+def _depth(tree: Node) -> int:
+    deepest = 0
+    stack: list[tuple[Node, int]] = [(tree, 1)]
+    while stack:
+        node, level = stack.pop()
+        deepest = max(deepest, level)
+        stack.extend((child, level + 1) for child in node.children if isinstance(child, Tree))
+    return deepest

@@ -1,0 +1,1 @@
+"""Schematron rule files, read as edits."""

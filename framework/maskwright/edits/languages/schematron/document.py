@@ -1,0 +1,176 @@
+"""Rule files as a tree of elements, read so that a hostile file can neither reach out nor blow up.
+
+A rule file comes from somewhere else more often than a data file. One pass of expat builds the tree: a DOCTYPE is an
+error (no entities, no external subsets, no attribute defaults), nothing is ever fetched, and size, depth, number of
+elements and encodings are limited.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, NoReturn
+from xml.parsers import expat
+
+from maskwright.foundation.errors import EditError, Place, Problem
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+    from maskwright.edits.languages.schematron.options import SchematronOptions
+
+RAISE_LIMIT = "raise the limit (max_file_size, max_elements, max_depth) if the file is what it should be"
+ENCODINGS = frozenset({"utf-8", "utf8", "utf-16", "utf-16le", "utf-16be", "iso-8859-1", "latin1", "us-ascii", "ascii"})
+
+
+@dataclass(frozen=True, eq=False)
+class Element:
+    """One element of a rule file.
+
+    Attributes
+    ----------
+    namespace, name : str
+        Namespace URI ("" when none) and local name.
+    attributes : dict of str to str
+        Attributes without a namespace.
+    foreign_attributes : tuple of str
+        Local names of attributes in a namespace, except ``xml:``.
+    line : int
+        1-based line of the start tag.
+    file : str
+        The file it stands in.
+    content : list of str and Element
+        Text and child elements in document order.
+    """
+
+    namespace: str
+    name: str
+    attributes: dict[str, str]
+    foreign_attributes: tuple[str, ...]
+    line: int
+    file: str = ""
+    content: list[str | Element] = field(default_factory=list)
+    is_copy: bool = False
+
+    def __iter__(self) -> Iterator[Element]:
+        return (part for part in self.content if isinstance(part, Element))
+
+
+def read_document(path: Path, options: SchematronOptions) -> Element:
+    """Read a rule file.
+
+    Parameters
+    ----------
+    path : Path
+        An XML file in UTF-8, UTF-16, ISO-8859-1 or ASCII, without a DOCTYPE.
+    options : SchematronOptions
+        Its limits on size, depth and number of elements.
+
+    Returns
+    -------
+    Element
+        The root element.
+
+    Raises
+    ------
+    EditError
+        The file cannot be read, is not well-formed, declares a DOCTYPE or another encoding, or exceeds a limit.
+    """
+    return _Builder(path, options).read()
+
+
+class _Builder:
+    def __init__(self, path: Path, options: SchematronOptions) -> None:
+        self._path = path
+        self._options = options
+        self._open: list[Element] = []
+        self._root: Element | None = None
+        self._count = 0
+        self._parser = expat.ParserCreate(namespace_separator=" ")
+        self._parser.buffer_text = True
+        self._parser.XmlDeclHandler = self._declaration
+        self._parser.StartDoctypeDeclHandler = self._doctype
+        self._parser.StartElementHandler = self._start
+        self._parser.EndElementHandler = self._end
+        self._parser.CharacterDataHandler = self._text
+
+    def read(self) -> Element:
+        content = self._bytes()
+        try:
+            self._parser.Parse(content, True)
+        except expat.ExpatError as error:
+            reason = expat.ErrorString(error.code)
+            hint = "the file ends too early: was it copied whole?" if self._open and error.code in _TRUNCATED else None
+            place = Place(str(self._path), error.lineno, error.offset + 1)
+            raise EditError(Problem(f"not well-formed XML: {reason}", place, hint)) from None
+        except (LookupError, UnicodeError, ValueError) as error:
+            raise EditError(Problem(f"the text cannot be decoded: {error}", Place(str(self._path)))) from None
+        if self._root is None:
+            raise EditError(Problem("expected a Schematron schema, found no element", Place(str(self._path))))
+        return self._root
+
+    def _bytes(self) -> bytes:
+        place = Place(str(self._path))
+        try:
+            with self._path.open("rb") as file:
+                content = file.read(self._options.max_file_size + 1)
+        except FileNotFoundError:
+            raise EditError(Problem("there is no such rule file", place)) from None
+        except OSError as error:
+            raise EditError(Problem(f"the rule file cannot be read: {error.strerror}", place)) from None
+        if len(content) > self._options.max_file_size:
+            megabytes = self._options.max_file_size / 2**20
+            raise EditError(Problem(f"a rule file of over {megabytes:g} MB is not read", place, RAISE_LIMIT))
+        if not content.strip():
+            raise EditError(Problem("the rule file is empty; expected a Schematron schema", place))
+        return content
+
+    def _refuse(self, message: str, hint: str | None = None) -> NoReturn:
+        raise EditError(Problem(message, Place(str(self._path), self._parser.CurrentLineNumber), hint))
+
+    def _declaration(self, version: str, encoding: str | None, standalone: int) -> None:  # noqa: ARG002 - expat's call
+        if encoding is not None and encoding.lower() not in ENCODINGS:
+            self._refuse(f"the encoding {encoding!r} is not read", "save the file as UTF-8")
+
+    def _doctype(self, name: str, *_: object) -> None:
+        self._refuse(
+            f"a DOCTYPE ({name}) is refused: it can define entities that reach other files",
+            "remove the <!DOCTYPE ...> and write the entities' text in place",
+        )
+
+    def _start(self, name: str, attributes: dict[str, str]) -> None:
+        self._count += 1
+        if self._count > self._options.max_elements:
+            self._refuse(f"more than {self._options.max_elements:,} elements", RAISE_LIMIT)
+        if len(self._open) >= self._options.max_depth:
+            self._refuse(f"elements are nested more than {self._options.max_depth} levels deep", RAISE_LIMIT)
+        namespace, _, local = name.rpartition(" ")
+        foreign = tuple(
+            key.rpartition(" ")[2] for key in attributes if " " in key and not key.startswith(_XML_NAMESPACE)
+        )
+        plain = {key: value for key, value in attributes.items() if " " not in key}
+        element = Element(namespace, local, plain, foreign, self._parser.CurrentLineNumber, str(self._path))
+        if self._open:
+            self._open[-1].content.append(element)
+        else:
+            self._root = element
+        self._open.append(element)
+
+    def _end(self, name: str) -> None:  # noqa: ARG002 - expat's call
+        self._open.pop()
+
+    def _text(self, text: str) -> None:
+        if self._open:
+            self._open[-1].content.append(text)
+
+
+_XML_NAMESPACE = "http://www.w3.org/XML/1998/namespace "
+_TRUNCATED = frozenset(
+    expat.errors.codes[message]
+    for message in (
+        expat.errors.XML_ERROR_NO_ELEMENTS,
+        expat.errors.XML_ERROR_UNCLOSED_TOKEN,
+        expat.errors.XML_ERROR_UNCLOSED_CDATA_SECTION,
+        expat.errors.XML_ERROR_PARTIAL_CHAR,
+    )
+)

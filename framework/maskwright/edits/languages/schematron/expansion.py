@@ -1,0 +1,254 @@
+"""Schematron's ways of saying things once, written out: includes, abstract rules and patterns, phases.
+
+What comes out is a schema of plain patterns, rules and asserts (ISO/IEC 19757-3, sections 5.4.4 extends, 5.4.6
+include, 5.4.9 param, 5.4.11 phase, and 6.3 to 6.4 on abstract patterns and rules). Files are read only inside the
+folder that was declared for them; every element counts against one limit, so that nothing can multiply without bound.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, NoReturn
+
+from maskwright.edits.languages.schematron.document import RAISE_LIMIT, Element, read_document
+from maskwright.edits.languages.xpath.tokens import NCNAME
+from maskwright.foundation.errors import EditError, Place, Problem, unknown_name
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Mapping
+
+    from maskwright.edits.languages.schematron.options import SchematronOptions
+
+ALL, DEFAULT = "#ALL", "#DEFAULT"
+MOST_FILES = 100
+_SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:|//|\\\\")
+_PARAMETER = re.compile(rf"\$\s*({NCNAME})")
+
+
+def expand(schema: Element, options: SchematronOptions) -> tuple[Element, list[str]]:
+    """Write a schema out.
+
+    Parameters
+    ----------
+    schema : Element
+        As `maskwright.edits.languages.schematron.document.read_document` gives it.
+    options : SchematronOptions
+        The phase, the folder for included files, and the limits.
+
+    Returns
+    -------
+    schema : Element
+        Without include, extends, is-a, param, phase, and without abstract rules and patterns.
+    notes : list of str
+        Which patterns a phase leaves out.
+
+    Raises
+    ------
+    EditError
+        An unknown phase, pattern, rule or file, a reference that comes back to itself, a file outside the declared
+        folder, or too much of everything.
+    """
+    expansion = _Expansion(options)
+    whole = expansion.with_includes(schema, (Path(schema.file).resolve(),))
+    rules = {
+        rule.attributes["id"]: rule
+        for pattern in _named(whole, "pattern")
+        for rule in (*_named(pattern, "rule"), *_named(whole, "rule"))
+        if _is_abstract(rule) and "id" in rule.attributes
+    }
+    templates = {
+        pattern.attributes["id"]: pattern
+        for pattern in _named(whole, "pattern")
+        if _is_abstract(pattern) and "id" in pattern.attributes
+    }
+    content: list[str | Element] = []
+    for part in whole.content:
+        if isinstance(part, str) or part.name != "pattern" or part.namespace != schema.namespace:
+            content.append(part)
+        elif not _is_abstract(part):
+            pattern = expansion.instance(part, templates) if "is-a" in part.attributes else part
+            content.append(expansion.with_rules(pattern, rules))
+    return _in_phase(replace(whole, content=content), options)
+
+
+class _Expansion:
+    """Copies of elements, all counted."""
+
+    def __init__(self, options: SchematronOptions) -> None:
+        self.options = options
+        self.elements = 0
+        self.files = 0
+
+    def counted(self, element: Element) -> Element:
+        self.elements += 1
+        if self.elements > 4 * self.options.max_elements:
+            _refuse(element, "written out, the schema has too many elements", RAISE_LIMIT)
+        return element
+
+    def with_includes(self, element: Element, files: tuple[Path, ...]) -> Element:
+        """Copy of an element with the content of included files in their places."""
+        self.counted(element)
+        content: list[str | Element] = []
+        for part in element.content:
+            if isinstance(part, str) or part.namespace != element.namespace:
+                content.append(part)
+            elif part.name == "include":
+                content.append(self.fetched(part, files, element.namespace)[0])
+            elif part.name == "extends" and "href" in part.attributes:
+                other, _ = self.fetched(part, files, element.namespace)
+                if other.name != element.name:
+                    _refuse(part, f"<{element.name}> cannot extend the <{other.name}> of that file")
+                content += list(other)
+            else:
+                content.append(self.with_includes(part, files))
+        return replace(element, content=content)
+
+    def fetched(self, reference: Element, files: tuple[Path, ...], namespace: str) -> tuple[Element, Path]:
+        """Root of an included file, or the element that the reference's ``#id`` names, with its own includes."""
+        written = reference.attributes.get("href", "").strip()
+        name, _, fragment = written.partition("#")
+        path = self.permitted(reference, name, files[0])
+        if path in files:
+            _refuse(reference, f"the included file {path.name} includes itself")
+        self.files += 1
+        if self.files > MOST_FILES:
+            _refuse(reference, f"more than {MOST_FILES} files are included")
+        root = read_document(path, self.options)
+        if fragment:
+            found = next((each for each in _descendants(root) if each.attributes.get("id") == fragment), None)
+            if found is None:
+                known = [each.attributes["id"] for each in _descendants(root) if "id" in each.attributes]
+                _refuse(reference, unknown_name(f"element in {path.name}", fragment, known))
+            root = found
+        if root.namespace != namespace:
+            _refuse(reference, f"the included element <{root.name}> is of another namespace than the schema")
+        return self.with_includes(root, (*files, path)), path
+
+    def permitted(self, reference: Element, name: str, main: Path) -> Path:
+        """Path of an included file; nothing outside the declared folder is even looked at."""
+        folder = self.options.include_folder
+        if folder is None:
+            hint = "name the folder that included files may be in: include_folder (--include FOLDER), or copy them in"
+            _refuse(reference, f"<{reference.name} href=...> is not followed unless a folder is declared for it", hint)
+        if not name or _SCHEME.match(name) or "\0" in name:
+            hint = "give the name of a file inside the declared folder"
+            _refuse(reference, f"<{reference.name}> names no file: {name!r}; addresses are never fetched", hint)
+        base = (main.parent / folder).resolve()
+        path = (Path(reference.file).parent / name).resolve()
+        if not path.is_relative_to(base):
+            _refuse(reference, f"the file {name} is outside the folder declared for included files")
+        return path
+
+    def instance(self, pattern: Element, templates: Mapping[str, Element]) -> Element:
+        """Pattern that an ``is-a`` stands for: the abstract one with the parameters put in."""
+        wanted = pattern.attributes["is-a"]
+        if wanted not in templates:
+            _refuse(pattern, unknown_name("abstract pattern", wanted, templates))
+        template = templates[wanted]
+        if "is-a" in template.attributes:
+            _refuse(pattern, f"the abstract pattern {wanted!r} is itself an instance of another: that is not read")
+        odd = [each.name for each in pattern if each.name not in ("param", "title", "p")]
+        if odd:
+            _refuse(pattern, f"<pattern is-a=...> holds <{odd[0]}>; understood are param, title and p")
+        values: dict[str, str] = {}
+        for param in (*_named(template, "param"), *_named(pattern, "param")):
+            name, value = param.attributes.get("name", "").strip(), param.attributes.get("value")
+            if not name or value is None:
+                _refuse(param, "<param> needs a name and a value")
+            values[name] = value
+        attributes = {name: value for name, value in pattern.attributes.items() if name != "is-a"}
+        content = [self.substituted(part, values) for part in template.content if not _is(part, "param")]
+        return replace(pattern, attributes=attributes, content=content)
+
+    def substituted(self, part: str | Element, values: Mapping[str, str]) -> str | Element:
+        if isinstance(part, str):
+            return part
+        attributes = {
+            name: _PARAMETER.sub(lambda match: values.get(match[1], match[0]), text)
+            for name, text in part.attributes.items()
+        }
+        longest = max((len(text) for text in attributes.values()), default=0)
+        if longest > self.options.max_expression:
+            _refuse(part, f"with its parameters, a text has more than {self.options.max_expression:,} characters")
+        content = [self.substituted(each, values) for each in part.content]
+        return self.counted(replace(part, attributes=attributes, content=content, is_copy=True))
+
+    def with_rules(self, pattern: Element, everywhere: Mapping[str, Element]) -> Element:
+        """Pattern in which ``extends`` is replaced by what the abstract rule says; abstract rules are left out."""
+        own = {rule.attributes["id"]: rule for rule in _named(pattern, "rule") if "id" in rule.attributes}
+        known = {**everywhere, **{name: rule for name, rule in own.items() if _is_abstract(rule)}}
+        content: list[str | Element] = []
+        for part in pattern.content:
+            if isinstance(part, str) or part.name != "rule":
+                content.append(part)
+            elif not _is_abstract(part):
+                content.append(replace(part, content=list(self.extended(part, known, ()))))
+        return replace(pattern, content=content)
+
+    def extended(self, rule: Element, known: Mapping[str, Element], above: tuple[str, ...]) -> Iterator[str | Element]:
+        for part in rule.content:
+            if isinstance(part, str) or part.name != "extends" or part.namespace != rule.namespace:
+                yield replace(self.counted(part), is_copy=True) if above and isinstance(part, Element) else part
+                continue
+            wanted = part.attributes.get("rule", "")
+            if wanted not in known:
+                _refuse(part, unknown_name("abstract rule", wanted, known))
+            if wanted in above:
+                _refuse(part, f"the abstract rule {wanted!r} extends itself")
+            yield from self.extended(known[wanted], known, (*above, wanted))
+
+
+def _in_phase(schema: Element, options: SchematronOptions) -> tuple[Element, list[str]]:
+    phases = {phase.attributes.get("id", ""): phase for phase in _named(schema, "phase")}
+    default = schema.attributes.get("defaultPhase", ALL).strip()
+    wanted = options.phase if options.phase not in (None, DEFAULT) else default
+    rest = [part for part in schema.content if not _is(part, "phase")]
+    attributes = {name: value for name, value in schema.attributes.items() if name != "defaultPhase"}
+    if wanted == ALL:
+        return replace(schema, attributes=attributes, content=rest), []
+    if wanted not in phases:
+        _refuse(schema, unknown_name("phase", str(wanted), [ALL, *phases]))
+    phase = phases[wanted]
+    patterns = {pattern.attributes.get("id") for pattern in _named(schema, "pattern")}
+    active: set[str] = set()
+    for each in _named(phase, "active"):
+        name = each.attributes.get("pattern", "")
+        if name not in patterns:
+            _refuse(each, unknown_name("pattern", name, [known for known in patterns if known]))
+        active.add(name)
+    odd = [each.name for each in phase if each.name not in ("active", "let", "p", "title")]
+    if odd:
+        _refuse(phase, f"<phase> holds <{odd[0]}>; understood are active, let and p")
+    kept = [part for part in rest if not _is(part, "pattern") or _id_of(part) in active]
+    left_out = sum(_is(part, "pattern") for part in rest) - sum(_is(part, "pattern") for part in kept)
+    note = f"{schema.file}: phase {wanted!r}: {left_out} pattern{'s are' if left_out != 1 else ' is'} left out"
+    # Variables of a phase are seen in all its patterns, as those of the schema are.
+    return replace(schema, attributes=attributes, content=[*_named(phase, "let"), *kept]), [note]
+
+
+def _id_of(part: str | Element) -> str | None:
+    return None if isinstance(part, str) else part.attributes.get("id")
+
+
+def _is(part: str | Element, name: str) -> bool:
+    return isinstance(part, Element) and part.name == name
+
+
+def _named(element: Element, name: str) -> list[Element]:
+    return [child for child in element if child.name == name and child.namespace == element.namespace]
+
+
+def _descendants(element: Element) -> Iterable[Element]:
+    yield element
+    for child in element:
+        yield from _descendants(child)
+
+
+def _is_abstract(element: Element) -> bool:
+    return element.attributes.get("abstract", "false").strip() == "true"
+
+
+def _refuse(element: Element, message: str, hint: str | None = None) -> NoReturn:
+    raise EditError(Problem(message, Place(element.file, element.line), hint))

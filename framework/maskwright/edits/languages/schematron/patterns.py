@@ -1,0 +1,352 @@
+"""Patterns of a Schematron schema: rules in order, each assert and report an edit of the model or of an engine."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+from maskwright.edits.algebra.classify import classify
+from maskwright.edits.edit import Assertion, Edit, Severity
+from maskwright.edits.engines.processor_test import ENGINE_OF, EnginePattern, EngineRule, EngineTest
+from maskwright.edits.engines.screening import Screening, screen
+from maskwright.edits.expression import EngineCondition, Expression, Not, variable_names
+from maskwright.edits.languages.schematron.binding import reason_to_refuse
+from maskwright.edits.languages.schematron.lets import Let, Scope, lets_of, trees, with_lets
+from maskwright.edits.languages.schematron.messages import message_of
+from maskwright.edits.languages.schematron.state import Undecided, refusal
+from maskwright.edits.languages.xpath.conversions import as_condition
+from maskwright.edits.languages.xpath.parser import parse_xpath
+from maskwright.edits.languages.xpath.tokens import NCNAME
+from maskwright.foundation.errors import EditError, Problem, unknown_name
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from maskwright.edits.languages.schematron.document import Element
+    from maskwright.edits.languages.schematron.state import Reading
+
+_CONTEXT = re.compile(rf"(?://)?(?P<name>{NCNAME})|(?P<path>/{NCNAME}/{NCNAME})")
+_WARNINGS = frozenset({"warning", "warn", "info", "information", "informational"})
+_ERRORS = frozenset({"error", "fatal"})
+_SEVERITIES = ("role", "flag", "severity")
+
+
+@dataclass
+class _Test:
+    """An assert or report on its way to becoming an edit."""
+
+    element: Element
+    name: str
+    rule: int
+    tree: Expression | None
+    problem: Problem | None
+    place: int = 0
+
+
+@dataclass
+class _Rule:
+    element: Element
+    number: int
+    context: str
+    scope: Scope
+    shadowed: bool
+    tests: list[_Test]
+
+
+class PatternReader:
+    """Reads one pattern.
+
+    Parameters
+    ----------
+    reading : Reading
+        Takes the edits, mistakes and notes.
+    element : Element
+    number : int
+        1-based place of the pattern in the schema.
+    outer : mapping of name to Let
+    """
+
+    def __init__(self, reading: Reading, element: Element, number: int, outer: Mapping[str, Let]) -> None:
+        self._reading = reading
+        self._element = element
+        self._number = number
+        self._outer = outer
+        self._unnamed = 0
+        self._position = len(reading.edits)
+
+    @property
+    def id(self) -> str | None:
+        """The pattern's id, or its name."""
+        return self._element.attributes.get("id") or self._element.attributes.get("name")
+
+    def read(self) -> None:
+        """Read the pattern's rules, tests and messages."""
+        reading = self._reading
+        if self._element.attributes.get("documents") is not None:
+            reading.refuse(self._element, "<pattern documents=...> is not read", "rules are checked on the data file")
+            return
+        scope = lets_of(reading, self._element, self._outer, in_rule=False)
+        elements = [child for child in reading.children(self._element) if child.name == "rule"]
+        contexts = [" ".join(element.attributes.get("context", "").split()) for element in elements]
+        is_plain = self._are_plain(contexts)
+        rules: list[_Rule] = []
+        seen: dict[str, int] = {}
+        for element, written in zip(elements, contexts, strict=True):
+            reading.rules += 1
+            if not written:
+                reading.refuse(element, "<rule> needs a context", "the record's element name, for instance")
+                continue
+            match = _CONTEXT.fullmatch(written)
+            context = written if match is None else match["name"] or match["path"]
+            if context in seen:
+                message = (
+                    f"this rule never fires: the rule at line {seen[context]} of its pattern matches the same records"
+                )
+                reading.note(element, message)
+            own = lets_of(reading, element, scope, in_rule=True)
+            rule = _Rule(element, reading.rules, context, own, is_plain and context in seen, [])
+            seen.setdefault(context, element.line)
+            rules.append(rule)
+            self._read_tests(rule, len(rules) - 1, is_plain=is_plain)
+        left = [test for rule in rules for test in rule.tests if test.tree is None]
+        pattern = self._engine_pattern(rules) if left else None
+        for rule in rules:
+            for test in rule.tests:
+                self._add(rule, test, pattern)
+
+    @staticmethod
+    def _are_plain(contexts: Sequence[str]) -> bool:
+        """Whether it can be said without looking which rule a record fires."""
+        matches = [_CONTEXT.fullmatch(context) for context in contexts]
+        plain = [match["name"] or match["path"] for match in matches if match is not None]
+        return len(plain) == len(contexts) and not any(
+            one != other and one.rpartition("/")[2] == other.rpartition("/")[2] and not (one[0] == other[0] == "/")
+            for one in plain
+            for other in plain
+        )
+
+    def _read_tests(self, rule: _Rule, number: int, *, is_plain: bool) -> None:
+        reading = self._reading
+        for child in reading.children(rule.element):
+            if child.name == "let":
+                continue
+            name = self._name(child)
+            text = child.attributes.get("test")
+            if text is None:
+                reading.refuse(child, f"<{child.name}> needs a test")
+                continue
+            tree, problem = self._parsed(child, text, rule)
+            if not is_plain and tree is not None:
+                tree = None
+                message = f"which rule of the pattern fires on a record cannot be told from {rule.context!r} alone"
+                problem = Problem(message, reading.place(child, " ".join(text.split())))
+            rule.tests.append(_Test(child, name, number, tree, problem))
+        if rule.element.attributes.keys() & set(_SEVERITIES):
+            reading.note(rule.element, "role, flag and severity count on an assert, not on its rule")
+
+    def _parsed(self, element: Element, text: str, rule: _Rule) -> tuple[Expression | None, Problem | None]:
+        reading = self._reading
+        place = reading.place(element)
+        try:
+            tree = parse_xpath(text, place, trees(rule.scope), reading.options)
+        except EditError as error:
+            return None, error.problems[0]
+        if reading.later_binding is not None:
+            reason = reason_to_refuse(tree)
+            if reason is not None:
+                message = f"XPath 1.0 and the {reading.later_binding} binding may answer differently: {reason}"
+                return None, Problem(message, reading.place(element, " ".join(text.split())))
+        for name in variable_names(tree):
+            if "-" in name:
+                reading.note(
+                    element, f"{name!r} is read as one name; a difference needs spaces: {name.replace('-', ' - ')}"
+                )
+        return tree, None
+
+    def _name(self, element: Element) -> str:
+        """Name of the next edit, unique in the file."""
+        reading = self._reading
+        own = element.attributes.get("id")
+        self._position += 1
+        if own is not None:
+            taken = reading.given
+            if own in taken and not element.is_copy:
+                reading.refuse(element, f"the id {own!r} is used twice")
+            name, number = own, 1
+            while name in taken:
+                number += 1
+                name = f"{own}.{number}"
+        else:
+            stem = self.id or f"edit-{self._position}"
+            number = 1
+            if self.id is not None:
+                self._unnamed += 1
+                number = self._unnamed
+            name = stem if number == 1 else f"{stem}.{number}"
+            while name in reading.names:
+                number += 1
+                name = f"{stem}.{number}"
+        reading.names.add(name)
+        reading.given.add(name)
+        return name
+
+    def _engine_pattern(self, rules: Sequence[_Rule]) -> EnginePattern:
+        """Pattern of the tests that are left to an engine; every rule is in it, for their order counts."""
+        reading = self._reading
+        contexts = [self._screened(rule.context) for rule in rules]
+        lets: dict[str, str] = {}
+        stays = True
+        made = []
+        for rule in rules:
+            left = [test for test in rule.tests if test.tree is None]
+            # An absolute path as context says where the records are, and is met by the records' own path.
+            stays = stays and self._screened(rule.context.lstrip("/")).stays_in_record
+            own: dict[str, str] = {}
+            for place, test in enumerate(left):
+                test.place = place
+                screened = [self._screened(test.element.attributes["test"])]
+                needed = self._needed(screened[0], rule.scope)
+                screened += [self._screened(let.value) for let in needed.values()]
+                stays = stays and all(each.stays_in_record for each in screened)
+                for name, let in needed.items():
+                    if let.in_rule:
+                        own[name] = let.value
+                    else:
+                        stays = stays and self._screened(let.value).is_constant
+                        lets.setdefault(name, let.value)
+            tests = tuple(test.element.attributes["test"] for test in left)
+            reports = tuple(test.element.name == "report" for test in left)
+            ordered = tuple((name, own[name]) for name in rule.scope if name in own)
+            made.append(EngineRule(rule.context, ordered, tests, reports))
+        names = tuple(dict.fromkeys(name for each in contexts for name in each.names))
+        spaces = tuple(reading.namespaces.items())
+        return EnginePattern(reading.version, spaces, tuple(lets.items()), tuple(made), stays, names)
+
+    def _screened(self, text: str) -> Screening:
+        reading = self._reading
+        return screen(text, reading.version, reading.namespaces, reading.options)
+
+    def _needed(self, screened: Screening, scope: Scope) -> dict[str, Let]:
+        """Variables that an expression rests on, also through others."""
+        found: dict[str, Let] = {}
+        waiting = list(screened.references)
+        while waiting:
+            name = waiting.pop()
+            if name in scope and name not in found:
+                found[name] = scope[name]
+                waiting += self._screened(scope[name].value).references
+        return found
+
+    def _reason(self, test: _Test, rule: _Rule) -> str | None:
+        """Why no engine gets a test."""
+        screened = self._screened(test.element.attributes["test"])
+        needed = self._needed(screened, rule.scope)
+        references = [screened.references, *(self._screened(let.value).references for let in needed.values())]
+        for name in dict.fromkeys(name for each in references for name in each):
+            if name not in rule.scope and not self._is_bound(test.element.attributes["test"], name):
+                return unknown_name("let variable", name, rule.scope)
+            if name in self._outer and rule.scope.get(name) is not self._outer[name] and name in needed:
+                return f"the variable {name!r} hides another one of that name"
+        if re.search(r"(?:text|node)\s*\(", rule.context) is not None:
+            return "a rule is about elements, not about their texts"
+        reasons = (each.reason for each in (screened, *(self._screened(let.value) for let in needed.values())))
+        return next(filter(None, reasons), None) or self._screened(rule.context).reason
+
+    @staticmethod
+    def _is_bound(text: str, name: str) -> bool:
+        """Whether the expression itself gives the variable its values, as ``for $x in`` does."""
+        binding = rf"(?:for|let|some|every|,|\()\s*\$\s*{re.escape(name)}\s*(?:in\b|:=|as\b|[,)])"
+        return re.search(binding, text) is not None
+
+    def _add(self, rule: _Rule, test: _Test, pattern: EnginePattern | None) -> None:
+        reading = self._reading
+        element = test.element
+        text = " ".join(element.attributes["test"].split())
+        place = reading.place(element, text)
+        message, problems, notes = message_of(element, rule.context, place, lambda part: with_lets(part, rule.scope))
+        reading.problems += problems
+        reading.notes += notes
+        is_report = element.name == "report"
+        attributes = element.attributes
+        edit = Edit(
+            name=test.name,
+            expression=EngineCondition(text),
+            parts=(),
+            variables=(),
+            text=f"not({text})" if is_report else text,
+            binding="xpath1",
+            message=message,
+            severity=_severity(element),
+            place=place,
+            context=rule.context,
+            shadowed=rule.shadowed,
+            assertion=Assertion(
+                test=text,
+                report=is_report,
+                pattern=self.id,
+                pattern_number=self._number,
+                rule_number=rule.number,
+                id=attributes.get("id"),
+                role=attributes.get("role"),
+                flag=attributes.get("flag"),
+                diagnostics=self._referred(element, "diagnostics", rule),
+                properties=self._referred(element, "properties", rule),
+            ),
+        )
+        if test.tree is not None:
+            try:
+                expression = Not(test.tree) if is_report else test.tree
+                parts = classify(as_condition(expression), place)
+            except EditError as error:
+                reading.problems += error.problems
+                return
+            reading.edits.append(
+                replace(edit, expression=expression, parts=parts, variables=variable_names(expression))
+            )
+            return
+        assert pattern is not None
+        assert test.problem is not None
+        reason = self._reason(test, rule)
+        if reason is not None:
+            reading.problems.append(refusal(test.problem, reason))
+            return
+        engine_rule = pattern.rules[test.rule]
+        single = replace(engine_rule, tests=(engine_rule.tests[test.place],), reports=(is_report,))
+        names = self._screened(attributes["test"]).names
+        names += tuple(
+            name
+            for let in self._needed(self._screened(attributes["test"]), rule.scope).values()
+            for name in self._screened(let.value).names
+        )
+        engine = EngineTest(pattern, test.rule, test.place, tuple(dict.fromkeys(names)))
+        reading.undecided.append(Undecided(replace(pattern, rules=(single,)), test.problem))
+        reading.edits.append(replace(edit, checked_by=ENGINE_OF[pattern.version], engine=engine))
+
+    def _referred(self, element: Element, kind: str, rule: _Rule) -> tuple[tuple[str, str], ...]:
+        """Diagnostics or properties that an assert names, with their texts."""
+        known = self._reading.references.get(kind, {})
+        found = []
+        for name in element.attributes.get(kind, "").split():
+            if name not in known:
+                single = "diagnostic" if kind == "diagnostics" else "property"
+                self._reading.refuse(element, unknown_name(single, name, known))
+                continue
+            place = self._reading.place(known[name])
+            text, problems, notes = message_of(
+                known[name], rule.context, place, lambda part: with_lets(part, rule.scope)
+            )
+            self._reading.problems += problems
+            self._reading.notes += [note for note in notes if note not in self._reading.notes]
+            found.append((name, text))
+        return tuple(found)
+
+
+def _severity(element: Element) -> Severity:
+    for name in _SEVERITIES:
+        for word in element.attributes.get(name, "").lower().split():
+            if word in _WARNINGS:
+                return "warning"
+            if word in _ERRORS:
+                return "error"
+    return "error"

@@ -1,0 +1,1 @@
+"""The understood subset of XPath 1.0."""

@@ -1,0 +1,359 @@
+"""Tests of Schematron rules: the understood subset of XPath 1.0, parsed into the expression tree.
+
+Source: XML Path Language 1.0, W3C Recommendation 16 November 1999, sections 3 (expressions) and 3.7 (lexical
+structure). The subset speaks of one flat record: its child elements by name, numbers, strings, arithmetic,
+comparisons and logic. Whatever else a test contains is refused by name: half-understood rules are worse than none.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import TYPE_CHECKING, NamedTuple, cast
+
+from maskwright.edits.expression import (
+    And,
+    Arithmetic,
+    ArithmeticOperator,
+    Comparison,
+    ComparisonOperator,
+    Expression,
+    Function,
+    InOriginal,
+    Negative,
+    Not,
+    Number,
+    Or,
+    Text,
+    Truth,
+    Variable,
+    children,
+)
+from maskwright.edits.languages.schematron.options import SchematronOptions
+from maskwright.edits.languages.xpath.refusals import DOMAIN_HINT, Refusals
+from maskwright.edits.languages.xpath.tokens import Token, tokens_of
+from maskwright.foundation.errors import EditError, Place, Problem, unknown_name
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+LARGEST_TREE = 10_000
+LONGEST_NUMBER = 300  # digits: beyond, a literal may leave the range of binary64
+
+_PRECEDENCE = {
+    "or": 1, "and": 2, "=": 3, "!=": 3, "<": 4, "<=": 4, ">": 4, ">=": 4, "+": 5, "-": 5, "*": 6, "div": 6, "mod": 6,
+}  # fmt: skip
+_CONVERSIONS = frozenset({"number", "string", "normalize-space", "boolean", "floor", "ceiling", "round"})
+
+
+@dataclass(frozen=True, slots=True)
+class OriginalNodes:
+    """``document('...')``, by convention the original file, or a column of it: not a condition by itself.
+
+    Attributes
+    ----------
+    column : str or None
+        The last step of the path; None: the document.
+    """
+
+    column: str | None = None
+
+
+class _Grown(NamedTuple):
+    """A subtree with its depth and number of nodes, so that neither can explode through ``let``."""
+
+    tree: Expression | OriginalNodes
+    depth: int
+    size: int
+
+    @property
+    def value(self) -> Expression:
+        """The tree, where it is known to be of the record."""
+        assert not isinstance(self.tree, OriginalNodes)
+        return self.tree
+
+
+def parse_xpath(
+    text: str,
+    place: Place | None = None,
+    variables: Mapping[str, Expression | OriginalNodes] | None = None,
+    limits: SchematronOptions | None = None,
+) -> Expression:
+    """Parse the test of an assert.
+
+    Parameters
+    ----------
+    text : str
+        The XPath expression.
+    place : Place, optional
+        File and line of the test, for errors.
+    variables : mapping of name to Expression, optional
+        What ``$name`` stands for; the expression takes the variable's place.
+    limits : SchematronOptions, optional
+        Longest expression (default 10,000 characters) and deepest nesting (default 200 levels).
+
+    Returns
+    -------
+    Expression
+        `Variable` is the node-set of child elements with that name; `Arithmetic` ``/`` is ``div``; ``=`` is ``==``.
+
+    Raises
+    ------
+    EditError
+        The test is not XPath 1.0, or uses a construct outside the subset: which one, where, and the whole test.
+
+    Notes
+    -----
+    Whether a value occurs in the original file is asked as the rules of the source paper ask it,
+    ``exists(index-of(document('...')//Record/V1, V1))``, or ``V1 = document('...')//V1``. Both become `InOriginal`: the
+    document that is named is never opened.
+    """
+    tree = parse_value(text, place, variables, limits)
+    if isinstance(tree, OriginalNodes):
+        raise EditError(Problem("a document is no condition on a record", place, DOMAIN_HINT))
+    return tree
+
+
+def parse_value(
+    text: str,
+    place: Place | None = None,
+    variables: Mapping[str, Expression | OriginalNodes] | None = None,
+    limits: SchematronOptions | None = None,
+) -> Expression | OriginalNodes:
+    """Parse the value of a ``let``: as `parse_xpath`, or the original file as a whole."""
+    return _Parser(text, place, variables or {}, limits or SchematronOptions()).parse()
+
+
+class _Parser:
+    def __init__(
+        self,
+        text: str,
+        place: Place | None,
+        variables: Mapping[str, Expression | OriginalNodes],
+        limits: SchematronOptions,
+    ) -> None:
+        self._refuse = Refusals(text, place, limits.max_nesting)
+        self._variables = variables
+        self._limits = limits
+        self._substituted: dict[str, _Grown] = {}
+        self._level = 0
+        self._next = 0
+        if len(text) > limits.max_expression:
+            self._refuse.fail(
+                f"this expression has {len(text):,} characters; at most {limits.max_expression:,} are read"
+            )
+        self._tokens = tokens_of(text, self._refuse.fail)
+
+    def parse(self) -> Expression | OriginalNodes:
+        if self._tokens[0].kind == "end":
+            self._refuse.fail("this expression is empty")
+        tree = self._expression(1).tree
+        if self._next != len(self._tokens) - 1:
+            self._refuse.operator(self._token)
+        return tree
+
+    @property
+    def _token(self) -> Token:
+        return self._tokens[self._next]
+
+    def _advance(self) -> Token:
+        token = self._token
+        self._next += 1
+        return token
+
+    def _is_sign(self, text: str) -> bool:
+        return self._token.kind == "sign" and self._token.text == text
+
+    def _expect(self, text: str) -> None:
+        if not self._is_sign(text):
+            self._refuse.operator(self._token, f"expected {text!r}")
+        self._advance()
+
+    # Precedence climbing: one Python frame for each operator level that is in fact used, so 200 levels of nesting
+    # stay far from the interpreter's recursion limit.
+    def _expression(self, lowest: int) -> _Grown:
+        self._level += 1
+        if self._level > self._limits.max_nesting:
+            self._refuse.too_deep()
+        left = self._unary()
+        while True:
+            # XPath 1.0 section 3.7: after an operand, `and`, `or`, `div`, `mod` and `*` are operators, never names.
+            operator = self._token.text if self._token.kind in ("name", "sign") else ""
+            precedence = _PRECEDENCE.get(operator, 0)
+            if precedence < lowest:
+                break
+            self._advance()
+            left = self._combine(operator, left, self._expression(precedence + 1))
+        self._level -= 1
+        return left
+
+    def _unary(self) -> _Grown:
+        minus = 0
+        while self._is_sign("-"):
+            self._advance()
+            minus += 1
+        operand = self._primary()
+        for _ in range(minus):
+            self._check_of_record(operand)
+            operand = self._grow(Negative(operand.value), operand)
+        return operand
+
+    def _primary(self) -> _Grown:
+        token = self._token
+        match token.kind:
+            case "number":
+                self._advance()
+                if len(token.text) > LONGEST_NUMBER:
+                    self._refuse.fail(
+                        f"the number at character {token.start + 1} has more than {LONGEST_NUMBER} digits"
+                    )
+                grown = _Grown(Number(Fraction(token.text.removesuffix("."))), 1, 1)
+            case "string":
+                self._advance()
+                grown = _Grown(Text(token.text[1:-1]), 1, 1)
+            case "reference":
+                self._advance()
+                grown = self._substitute(token.text[1:].strip())
+            case "name":
+                grown = self._call() if self._tokens[self._next + 1].text == "(" else self._child()
+            case "sign" if token.text == "(":
+                self._advance()
+                grown = self._expression(1)
+                self._expect(")")
+            case "sign" if token.text == "." and self._tokens[self._next + 1].text == "/":
+                self._next += 2
+                if self._token.kind != "name" or self._tokens[self._next + 1].text == "(":
+                    self._refuse.unsupported("a path that goes anywhere but to a child element", token)
+                grown = self._child()
+            case _:
+                self._refuse.operand(self._token)
+        if isinstance(grown.tree, OriginalNodes):
+            grown = self._steps(grown)
+        self._refuse.path(self._token)
+        return grown
+
+    def _child(self) -> _Grown:
+        token = self._advance()
+        if self._is_sign("::"):
+            if token.text != "child":
+                self._refuse.unsupported(f"the axis {token.text}::", token)
+            self._advance()
+            token = self._advance()
+            if token.kind != "name" or self._is_sign("("):
+                self._refuse.unsupported("a step that names no child element", token)
+        if ":" in token.text:
+            self._refuse.unsupported(f"the namespace prefix in {token.text}", token)
+        return _Grown(Variable(token.text), 1, 1)
+
+    def _call(self) -> _Grown:
+        token = self._advance()
+        self._advance()
+        name = token.text
+        if name in ("true", "false"):
+            self._expect(")")
+            return _Grown(Truth(name == "true"), 1, 1)
+        if name in ("document", "doc"):
+            return self._document()
+        if name == "exists" and self._token.text == "index-of":
+            self._advance()
+            return self._index_of()
+        if name not in _CONVERSIONS and name != "not":
+            self._refuse.function(token)
+        if self._is_sign(")"):
+            self._refuse.unsupported(f"{name}() without an argument", token)
+        argument = self._expression(1)
+        self._expect(")")
+        self._check_of_record(argument)
+        return self._grow(Not(argument.value) if name == "not" else Function(name, (argument.value,)), argument)
+
+    def _document(self) -> _Grown:
+        """``document('name')``: the name of the file is a convention, the person says which file it is."""
+        if self._token.kind != "string":
+            self._refuse.unsupported("a document whose name is not written out", self._token, DOMAIN_HINT)
+        self._advance()
+        self._expect(")")
+        return _Grown(OriginalNodes(), 1, 1)
+
+    def _index_of(self) -> _Grown:
+        token = self._token
+        self._expect("(")
+        nodes = self._expression(1)
+        self._expect(",")
+        value = self._expression(1)
+        self._expect(")")
+        self._expect(")")
+        return self._occurs(nodes, value, token)
+
+    def _occurs(self, nodes: _Grown, value: _Grown, token: Token) -> _Grown:
+        if isinstance(nodes.tree, OriginalNodes) and nodes.tree.column is not None:
+            if value.tree == Variable(nodes.tree.column):
+                return _Grown(InOriginal((nodes.tree.column,)), 1, 1)
+            self._refuse.unsupported("a comparison with another column of the original file", token, DOMAIN_HINT)
+        return self._refuse.unsupported("this use of another document", token, DOMAIN_HINT)
+
+    def _steps(self, grown: _Grown) -> _Grown:
+        """Path from the original file down to a column."""
+        while self._token.kind == "sign" and self._token.text in ("/", "//"):
+            self._advance()
+            token = self._advance()
+            if token.kind != "name" or ":" in token.text or self._token.text in ("(", "::"):
+                self._refuse.unsupported("a path in the original file that is not of names", token, DOMAIN_HINT)
+            grown = _Grown(OriginalNodes(token.text), 1, 1)
+        return grown
+
+    def _check_of_record(self, *operands: _Grown) -> None:
+        if any(isinstance(operand.tree, OriginalNodes) for operand in operands):
+            self._refuse.unsupported("this use of another document", self._token, DOMAIN_HINT)
+
+    def _substitute(self, name: str) -> _Grown:
+        if name not in self._variables:
+            self._refuse.fail(unknown_name("let variable", name, self._variables))
+        if name not in self._substituted:
+            tree = self._variables[name]
+            self._substituted[name] = _Grown(tree, 1, 1) if isinstance(tree, OriginalNodes) else _measured(tree)
+        return self._substituted[name]
+
+    def _combine(self, operator: str, left: _Grown, right: _Grown) -> _Grown:
+        if operator == "=":
+            for nodes, value in ((left, right), (right, left)):
+                if isinstance(nodes.tree, OriginalNodes):
+                    return self._occurs(nodes, value, self._token)
+        self._check_of_record(left, right)
+        match operator:
+            case "and" | "or":
+                kind = And if operator == "and" else Or
+                if isinstance(left.tree, kind):
+                    # One flat node: a long conjunction is wide, not deep.
+                    depth, size = max(left.depth, right.depth + 1), left.size + right.size
+                    return self._checked(_Grown(kind((*left.tree.operands, right.value)), depth, size))
+                return self._grow(kind((left.value, right.value)), left, right)
+            case "+" | "-" | "*" | "div" | "mod":
+                sign: ArithmeticOperator = "/" if operator == "div" else operator
+                return self._grow(Arithmetic(sign, left.value, right.value), left, right)
+            case _:
+                relation = cast("ComparisonOperator", "==" if operator == "=" else operator)
+                return self._grow(Comparison(relation, left.value, right.value), left, right)
+
+    def _grow(self, tree: Expression, *parts: _Grown) -> _Grown:
+        depth = 1 + max(part.depth for part in parts)
+        return self._checked(_Grown(tree, depth, 1 + sum(part.size for part in parts)))
+
+    def _checked(self, grown: _Grown) -> _Grown:
+        if grown.depth > self._limits.max_nesting:
+            self._refuse.too_deep()
+        if grown.size > LARGEST_TREE:
+            self._refuse.fail(
+                f"with its let variables written out, this expression has more than {LARGEST_TREE:,} terms"
+            )
+        return grown
+
+
+def _measured(tree: Expression) -> _Grown:
+    deepest = size = 0
+    stack: list[tuple[Expression, int]] = [(tree, 1)]
+    while stack:
+        node, depth = stack.pop()
+        size += 1
+        deepest = max(deepest, depth)
+        stack.extend((child, depth + 1) for child in children(node))
+    return _Grown(tree, deepest, size)

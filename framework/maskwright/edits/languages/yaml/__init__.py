@@ -1,0 +1,1 @@
+"""The YAML language of edits."""

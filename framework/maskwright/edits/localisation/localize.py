@@ -1,0 +1,213 @@
+"""Which fields of which records to change: error localisation for a whole file."""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from dataclasses import dataclass, field
+from fractions import Fraction
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from maskwright.data.dataset import Column, Dataset
+from maskwright.data.record_chunk import Columns
+from maskwright.edits.evaluation.check import evaluate, fires
+from maskwright.edits.evaluation.domain import Domain, domain_tuples
+from maskwright.edits.languages.yaml.variable_ranges import written_out
+from maskwright.edits.localisation.records import Records
+from maskwright.edits.localisation.search import Located, Search
+from maskwright.edits.reasoning.clauses import clauses_of
+from maskwright.foundation.errors import EditError, InputError, Problem, unknown_name
+from maskwright.foundation.progress import Progress, part, silent
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    import pandas as pd
+    from numpy.typing import NDArray
+
+    from maskwright.edits.edit import Edit, EditSet
+
+CHUNK = 65_536
+FIRST_RECORDS = 10
+
+
+@dataclass(frozen=True, eq=False)
+class Localisation:
+    """Fields to change, by record. Confidential: it says which answers of which records are wrong.
+
+    Attributes
+    ----------
+    records : int
+        Records looked at.
+    numbers : ndarray of shape (m,), int64
+        Numbers (1-based) of the records that violate an edit of severity error.
+    found : tuple of Located, length m
+        In the same order. Their `values` are confidential and stay out of every report.
+    weights : mapping of name to float
+    """
+
+    records: int
+    numbers: NDArray[np.int64]
+    found: tuple[Located, ...]
+    weights: Mapping[str, float] = field(default_factory=dict)
+
+    def __repr__(self) -> str:
+        """Return counts only."""
+        return f"Localisation({len(self.found)} of {self.records} records violate an edit, {self.located} localised)"
+
+    @property
+    def located(self) -> int:
+        """Records for which a set of fields was found."""
+        return sum(each.fields is not None for each in self.found)
+
+    @property
+    def unproven(self) -> int:
+        """Records whose set is not proven to be the smallest."""
+        return sum(each.fields is not None and not each.proven for each in self.found)
+
+    @property
+    def counts(self) -> dict[str, int]:
+        """Records in which each variable has to change, in file order."""
+        counted = Counter(name for each in self.found for name in each.fields or ())
+        return {name: counted[name] for name in self.weights if counted[name]}
+
+    @property
+    def obstacles(self) -> dict[str, tuple[int, tuple[int, ...]]]:
+        """For records without a set: why not, with their count and the numbers of the first of them."""
+        left: dict[str, list[int]] = {}
+        for number, each in zip(self.numbers, self.found, strict=True):
+            if each.fields is None:
+                left.setdefault(each.reason, []).append(int(number))
+        return {why: (len(numbers), tuple(numbers[:FIRST_RECORDS])) for why, numbers in left.items()}
+
+    @property
+    def fields(self) -> pd.DataFrame:
+        """Columns ``record`` (1-based) and ``variable``, one row for each field to change."""
+        import pandas as pd
+
+        rows = [
+            (int(number), name)
+            for number, each in zip(self.numbers, self.found, strict=True)
+            for name in each.fields or ()
+        ]
+        return pd.DataFrame(
+            {"record": np.array([row[0] for row in rows], dtype=np.int64), "variable": [row[1] for row in rows]}
+        )
+
+    def to_json(self) -> dict[str, Any]:
+        """Plain data: counts, and for each record its number and the names of its fields."""
+        return {
+            "records": self.records,
+            "violating": len(self.found),
+            "localised": self.located,
+            "unproven": self.unproven,
+            "variables": self.counts,
+            "not_localised": [
+                {"reason": why, "records": count, "first_records": list(first)}
+                for why, (count, first) in self.obstacles.items()
+            ],
+            "fields": [
+                {"record": int(number), "variables": list(each.fields), "proven": each.proven}
+                for number, each in zip(self.numbers, self.found, strict=True)
+                if each.fields is not None
+            ],
+        }
+
+
+def localize(
+    data: Dataset,
+    edits: EditSet,
+    weights: Mapping[str, float] | None = None,
+    domain: Domain | None = None,
+    progress: Progress = silent,
+) -> Localisation:
+    """Find for each record that violates edits the smallest weighted set of fields to change.
+
+    Every edit of severity ``error`` counts: linear, range and set, product, governing, on numbers and categories.
+    Answers are exact: rational arithmetic on the decimals that the file shows, and values on the published grid. A
+    missing cell is free to be filled and costs nothing (Fellegi and Holt impute it anyway). Of sets that cost the same
+    the one with the earlier variables is taken.
+
+    Parameters
+    ----------
+    data : Dataset
+    edits : EditSet
+    weights : mapping of name to float, optional
+        How much each variable is trusted: the cost of changing it; 1 unless given. Positive.
+    domain : Domain, optional
+        Of the original file, for domain edits; by default that of `data`.
+    progress : callable, optional
+
+    Returns
+    -------
+    Localisation
+        Edits that can only be evaluated take part as far as they go; records they leave undecided are counted there.
+
+    Raises
+    ------
+    InputError
+        A weight is not positive, or names no variable.
+    """
+    costs = _costs(data, weights or {})
+    path = data.layout.details.get("record_path")
+    binding = [
+        edit
+        for edit in written_out(edits, data.names)
+        if edit.severity == "error" and fires(edit, None if path is None else tuple(path))
+    ]
+    _refuse_unknown(binding, data.names)
+    known = domain or Domain.from_dataset(data, domain_tuples(binding))
+    used = frozenset(name for edit in binding for name in edit.variables)
+    names = [name for name in data.names if name in used]
+    clauses = [clause for edit in binding for clause in clauses_of(edit)]
+    numbers: list[NDArray[np.int64]] = []
+    found: list[Located] = []
+    for start in range(0, len(data), CHUNK):
+        broken = start + np.flatnonzero(_violating(data, binding, known, start))
+        if not len(broken):
+            continue
+        chosen = tuple(_taken(data[name], broken) for name in names)
+        records = Records(Dataset(chosen), {edit.name: edit for edit in binding}, clauses, data, known)
+        own = part(progress, start / len(data), min(1.0, (start + CHUNK) / len(data)))
+        found.extend(Search(records, clauses, costs).located(own))
+        numbers.append(broken.astype(np.int64) + 1)
+    progress(1.0)
+    flat = np.concatenate(numbers) if numbers else np.zeros(0, dtype=np.int64)
+    return Localisation(len(data), flat, tuple(found), {name: float(costs[name]) for name in data.names})
+
+
+def _costs(data: Dataset, weights: Mapping[str, float]) -> dict[str, Fraction]:
+    problems = [Problem(unknown_name("variable", name, data.names)) for name in weights if name not in data]
+    problems += [
+        Problem(f"the weight of {name} must be a positive number", hint="leave a variable out to give it weight 1")
+        for name, weight in weights.items()
+        if not (math.isfinite(weight) and weight > 0)
+    ]
+    if problems:
+        raise InputError(problems)
+    return {name: Fraction(str(float(weights.get(name, 1)))) for name in data.names}
+
+
+def _refuse_unknown(edits: Sequence[Edit], names: Sequence[str]) -> None:
+    problems = [
+        Problem(f"edit {edit.name}: {unknown_name('variable', name, names)}", edit.place)
+        for edit in edits
+        for name in edit.variables
+        if name not in names
+    ]
+    if problems:
+        raise EditError(problems)
+
+
+def _violating(data: Dataset, edits: Sequence[Edit], domain: Domain, start: int) -> NDArray[np.bool_]:
+    columns = Columns.from_dataset(data, start, start + CHUNK)
+    broken = np.zeros(columns.n, dtype=np.bool_)
+    for edit in edits:
+        broken |= np.logical_not(evaluate(edit, columns, domain).holds)
+    return broken
+
+
+def _taken(column: Column, chosen: NDArray[np.intp]) -> Column:
+    return Column(column.variable, column.values[chosen], column.missing[chosen])

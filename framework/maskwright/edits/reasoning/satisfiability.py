@@ -1,0 +1,167 @@
+"""Whether clauses can hold together when some variables are free, decided in exact arithmetic.
+
+A search over alternatives with the exact simplex below it; what fails is explained by the choices it rests on, and a
+choice that a failure does not rest on is not tried again (conflict-directed backjumping: P. Prosser, "Hybrid algorithms
+for the constraint satisfaction problem", Computational Intelligence 9, 1993).
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from maskwright.edits.reasoning.answers import MOST_CHOICES, Chosen, Reason, Refutation, Space, Value
+from maskwright.edits.reasoning.atoms import holds_on
+from maskwright.edits.reasoning.clauses import Atom, Clause, Opaque, Worded, atom_variables
+from maskwright.edits.reasoning.numbers import Numbers
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+    from fractions import Fraction
+
+    from maskwright.edits.reasoning.simplex import Row
+
+
+class Question:
+    """Whether `clauses` can hold for some values of the variables that are not fixed.
+
+    Parameters
+    ----------
+    clauses : sequence of Clause
+    space : Space
+    fixed : mapping of name to Fraction or str
+        Values of the fixed variables.
+    hints : mapping of name to Fraction or str, optional
+        Values of free variables to try first.
+    slack : callable, optional
+        By how much a row may be broken when its fixed values are only known approximately.
+    judge : callable, optional
+        Whether an opaque condition holds for given values; without it such conditions are left open.
+    most_choices : int
+        Alternatives tried before the question is left open.
+    """
+
+    def __init__(
+        self,
+        clauses: Sequence[Clause],
+        space: Space,
+        fixed: Mapping[str, Value],
+        hints: Mapping[str, Value] | None = None,
+        slack: Callable[[Row], Fraction] | None = None,
+        judge: Callable[[Opaque, Mapping[str, Value]], bool] | None = None,
+        most_choices: int = MOST_CHOICES,
+    ) -> None:
+        self._clauses, self._space, self._fixed = clauses, space, fixed
+        self._hints = hints or {}
+        self._slack = slack
+        self._judge = judge
+        self._choices, self._most_choices = 0, most_choices
+
+    def answer(self, which: Sequence[int] | None = None) -> dict[str, Value] | Refutation:
+        """Values of the free variables of the clauses (by position; all by default), or why there are none."""
+        pending: list[tuple[int, list[list[Atom]], list[Reason]]] = []
+        for position in range(len(self._clauses)) if which is None else which:
+            alive, dead = self._alternatives(self._clauses[position])
+            if alive is None:
+                continue
+            if not alive:
+                return Refutation(tuple(dead), frozenset({position}))
+            pending.append((position, alive, dead))
+        pending.sort(key=lambda each: len(each[1]))
+        return self._search([], pending)
+
+    def _alternatives(self, clause: Clause) -> tuple[list[list[Atom]] | None, list[Reason]]:
+        """Alternatives left by the fixed values (None: one of them holds already), and why the others are not."""
+        alive: list[list[Atom]] = []
+        dead: list[Reason] = []
+        for atoms in clause.alternatives:
+            left: list[Atom] = []
+            for atom in atoms:
+                names = atom_variables(atom)
+                if not all(name in self._fixed for name in names):
+                    left.append(atom)
+                elif not self._holds(atom):
+                    dead.append(Reason(frozenset(names), atom))
+                    break
+            else:
+                if not left:
+                    return None, []
+                alive.append(left)
+        return alive, dead
+
+    def _holds(self, atom: Atom) -> bool:
+        if isinstance(atom, Opaque):
+            return self._judge is None or self._judge(atom, self._fixed)
+        return holds_on(atom, self._fixed, self._slack)
+
+    def _search(
+        self, chosen: list[Chosen], pending: list[tuple[int, list[list[Atom]], list[Reason]]]
+    ) -> dict[str, Value] | Refutation:
+        while pending and len(pending[0][1]) == 1:
+            (position, alive, _), *pending = pending
+            chosen = chosen + [Chosen(position, atom, frozenset({position})) for atom in alive[0]]
+        self._choices += 1
+        if self._choices > self._most_choices:
+            return Refutation((), frozenset(), True)
+        found = self._together(chosen)
+        if isinstance(found, Refutation):
+            return self._with_dead(found)
+        if not pending:
+            return found
+        (position, alive, dead), *rest = pending
+        reasons, used, is_open = list(dead), {position}, False
+        for atoms in alive:
+            tried = chosen + [Chosen(position, atom, frozenset({position})) for atom in atoms]
+            found = self._search(tried, rest)
+            if not isinstance(found, Refutation) or position not in found.clauses:
+                return found
+            reasons.extend(found.reasons)
+            used |= found.clauses
+            is_open |= found.is_open
+        return Refutation(tuple(dict.fromkeys(reasons)), frozenset(used), is_open)
+
+    def _with_dead(self, found: Refutation) -> Refutation:
+        """Clauses with one way left rest on the values that close their other ways."""
+        reasons = dict.fromkeys(found.reasons)
+        for position in sorted(found.clauses):
+            if position >= 0:
+                alive, dead = self._alternatives(self._clauses[position])
+                if alive is not None and len(alive) == 1:
+                    reasons.update(dict.fromkeys(dead))
+        return Refutation(tuple(reasons), found.clauses, found.is_open)
+
+    def _together(self, chosen: Sequence[Chosen]) -> dict[str, Value] | Refutation:
+        """Values for a conjunction of atoms."""
+        words = self._words(chosen)
+        if isinstance(words, Refutation):
+            return words
+        numbers = Numbers(self._space, self._fixed, self._hints, self._slack).answer(chosen)
+        if isinstance(numbers, Refutation):
+            return numbers
+        values: dict[str, Value] = {**words, **numbers}
+        blind = [each for each in chosen if isinstance(each.atom, Opaque)]
+        everything = {**self._hints, **self._fixed, **values}
+        for each in blind:
+            assert isinstance(each.atom, Opaque)
+            if self._judge is None or not self._judge(each.atom, everything):
+                return Refutation((), each.clauses, True)
+        return values
+
+    def _words(self, chosen: Sequence[Chosen]) -> dict[str, Value] | Refutation:
+        """Categories allowed by all atoms on them."""
+        by_name: dict[str, list[Chosen]] = {}
+        for each in chosen:
+            if isinstance(each.atom, Worded):
+                by_name.setdefault(each.atom.variable, []).append(each)
+        found: dict[str, Value] = {}
+        for name, atoms in by_name.items():
+            allowed = self._space.texts.get(name)
+            conditions = [each.atom for each in atoms if isinstance(each.atom, Worded)]
+            if allowed is None:
+                # Unknown categories: those the rules name, and one that they do not.
+                allowed = (*dict.fromkeys(text for atom in conditions for text in atom.texts), "")
+            left = [text for text in allowed if all((text in atom.texts) == atom.inside for atom in conditions)]
+            if not left:
+                return Refutation((), frozenset().union(*(each.clauses for each in atoms)))
+            present = self._hints.get(name)
+            found[name] = present if present in left and present is not None else left[0]
+        return found

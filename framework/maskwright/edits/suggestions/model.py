@@ -1,0 +1,135 @@
+"""A suggestion: a rule as text, and in how many records it holds."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from fractions import Fraction
+from typing import TYPE_CHECKING, Any, Literal
+
+from maskwright.data.number_text import plain_text
+from maskwright.edits.languages.conversion.yaml_text import name_text
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from maskwright.data.dataset import Dataset
+
+SuggestionKind = Literal["equality", "product", "constant", "proportion", "ordering", "range", "set"]
+
+
+@dataclass(frozen=True)
+class Candidate:
+    """A rule that may hold; `follows` names rules that it follows from, for instance ``a <= b and b <= c``."""
+
+    kind: SuggestionKind
+    rule: str
+    follows: str = ""
+
+
+@dataclass(frozen=True)
+class Suggestion:
+    """A rule that holds in a file.
+
+    Attributes
+    ----------
+    kind : {"equality", "product", "constant", "proportion", "ordering", "range", "set"}
+    rule : str
+        In the YAML edit language.
+    records : int
+        Records in which it holds.
+    of : int
+        Records in which no cell it reads is missing.
+    follows : str
+        Other suggestions that it follows from; '' if none.
+    """
+
+    kind: SuggestionKind
+    rule: str
+    records: int
+    of: int
+    follows: str = ""
+
+
+@dataclass(frozen=True)
+class Suggestions:
+    """Everything found in a file.
+
+    Attributes
+    ----------
+    records : int
+    found : tuple of Suggestion
+    notes : tuple of str
+        What was not searched, and why.
+    shows_values : bool
+        Whether bounds of ranges are values of records.
+    """
+
+    records: int
+    found: tuple[Suggestion, ...] = ()
+    notes: tuple[str, ...] = field(default=())
+    shows_values: bool = False
+
+    def to_json(self) -> dict[str, Any]:
+        """Plain data."""
+        return {
+            "records": self.records,
+            "warning": WARNING,
+            "suggestions": [
+                {"kind": each.kind, "rule": each.rule, "records": each.records, "of": each.of,
+                 "follows": each.follows or None}
+                for each in self.found
+            ],
+            "notes": list(self.notes),
+        }  # fmt: skip
+
+
+WARNING = (
+    "These rules were found in the data, and many will be coincidences. They say something of the data: publishing "
+    "them, ranges and constants above all, discloses it. Keep those that are rules; publish only what is known anyway."
+)
+
+
+def number(value: Fraction) -> str:
+    """A number as rules write it."""
+    if value.denominator == 1:
+        return str(value.numerator)
+    text = plain_text(float(value))
+    return text if Fraction(text) == value else f"{value.numerator} / {value.denominator}"
+
+
+def linear_rule(coefficients: Mapping[str, Fraction], constant: Fraction) -> str:
+    """``sum(coefficient * name) == constant`` with every term on the side where it is positive."""
+    sides: tuple[list[str], list[str]] = ([], [])
+    for name, value in coefficients.items():
+        factor = "" if abs(value) == 1 else f"{number(abs(value))} * "
+        sides[0 if value > 0 else 1].append(factor + name_text(name))
+    if constant:
+        sides[1 if constant > 0 else 0].append(number(abs(constant)))
+    # The side with more terms comes first: a sum, then its total.
+    left, right = sorted(sides, key=len, reverse=True)
+    return f"{' + '.join(left) or '0'} == {' + '.join(right) or '0'}"
+
+
+def nameable(name: str) -> bool:
+    """Whether the rule language can name the variable."""
+    return bool(name) and not any(character in name for character in "`\r\n")
+
+
+def numeric_names(data: Dataset) -> list[str]:
+    """Variables that rules about numbers are searched for: numeric, published, and with a name that rules can write."""
+    return [
+        column.name
+        for column in data
+        if column.variable.is_numeric and column.variable.role != "identifier" and nameable(column.name)
+    ]
+
+
+def small_whole(values: Sequence[Fraction], largest: int) -> list[Fraction] | None:
+    """The same direction in whole numbers without a common factor; None when one is larger than `largest`."""
+    import math
+
+    shared = math.lcm(*(value.denominator for value in values))
+    whole = [int(value * shared) for value in values]
+    divisor = math.gcd(*whole) or 1
+    whole = [value // divisor for value in whole]
+    return None if max(map(abs, whole)) > largest else [Fraction(value) for value in whole]

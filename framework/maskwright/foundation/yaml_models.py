@@ -1,0 +1,214 @@
+"""Reading a part of the pipeline file with a pydantic model; every mistake becomes a sentence with its place."""
+
+from __future__ import annotations
+
+import inspect
+import json
+import re
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
+from types import UnionType
+from typing import Annotated, Any, TypeVar, Union, get_args, get_origin
+
+from pydantic import BaseModel, ValidationError
+
+from maskwright.foundation.errors import Problem, nearest_name, unknown_name
+from maskwright.foundation.yaml_document import Node
+
+Model = TypeVar("Model", bound=BaseModel)
+Path = tuple[str | int, ...]
+
+_EXPECTED: Mapping[str, str] = {
+    "int_type": "a whole number",
+    "int_parsing": "a whole number",
+    "int_from_float": "a whole number",
+    "float_type": "a number",
+    "float_parsing": "a number",
+    "finite_number": "a finite number",
+    "decimal_type": "a number",
+    "bool_type": "true or false",
+    "string_type": "text",
+    "list_type": "a list",
+    "tuple_type": "a list",
+    "set_type": "a list",
+    "frozen_set_type": "a list",
+    "dict_type": "a mapping of keys",
+    "model_type": "a mapping of keys",
+    "model_attributes_type": "a mapping of keys",
+    "dataclass_type": "a mapping of keys",
+    "none_required": "nothing",
+    "string_too_short": "text of at least {min_length} character(s)",
+    "string_too_long": "text of at most {max_length} characters",
+    "string_pattern_mismatch": "text of the pattern {pattern}",
+    "too_short": "at least {min_length} item(s)",
+    "too_long": "at most {max_length} items",
+    "greater_than": "a number > {gt}",
+    "greater_than_equal": "a number >= {ge}",
+    "less_than": "a number < {lt}",
+    "less_than_equal": "a number <= {le}",
+    "multiple_of": "a multiple of {multiple_of}",
+    "literal_error": "{expected}",
+    "enum": "{expected}",
+}
+
+
+def read_model(model: type[Model], node: Node, problems: list[Problem], kind: str = "key") -> Model | None:
+    """Instance of `model` from a mapping of the file.
+
+    Parameters
+    ----------
+    model : type of pydantic.BaseModel
+    node : Node
+        A mapping, or nothing (``params:`` left empty).
+    problems : list of Problem
+        Every mistake is added to it.
+    kind : str, default "key"
+        What its keys are called in messages: ``parameter``, ``key``.
+
+    Returns
+    -------
+    instance of `model`, or None when there are mistakes
+    """
+    if not node.is_mapping and node.value is not None:
+        problems.append(Problem(f"expected a mapping of {kind}s, not {node.description}", node.place))
+        return None
+    if node.is_scalar:
+        node = Node("mapping", node.place)
+    try:
+        # JSON mode: text is not taken for a number, while a list may stand for a tuple or set.
+        return model.model_validate_json(json.dumps(_plain(node)), strict=True)
+    except ValidationError as error:
+        problems.extend(_problems(error, model, node, kind))
+        return None
+
+
+def _plain(node: Node) -> Any:
+    """Python values; a whole number written as ``1e5`` or ``5.0`` is a whole number."""
+    if node.is_mapping:
+        return {name.raw: _plain(value) for name, value in node.entries}
+    if node.is_sequence:
+        return [_plain(element) for element in node.elements]
+    if isinstance(node.value, float) and node.value.is_integer() and abs(node.value) < 2**53:
+        return int(node.value)
+    return node.value
+
+
+def _problems(error: ValidationError, model: type[BaseModel], node: Node, kind: str) -> list[Problem]:
+    found: list[Problem] = []
+    expected: dict[Path, list[dict[str, Any]]] = defaultdict(list)
+    for detail in error.errors(include_url=False, include_input=False):
+        location = detail["loc"]
+        path, rest = _locate(node, location)
+        if detail["type"] == "missing":
+            found.append(_missing(model, node, path, str(location[-1]), kind))
+        elif detail["type"] == "extra_forbidden" and path and not rest:
+            found.append(_unknown(model, node, path, location, kind))
+        else:
+            expected[path].append(dict(detail))
+    for path, details in expected.items():
+        # Of the branches of a union, the one that got furthest is the one that was meant.
+        if not any(len(other) > len(path) and other[: len(path)] == path for other in expected):
+            found.append(_mismatch(node, path, details))
+    return found
+
+
+def _locate(node: Node, location: Sequence[str | int]) -> tuple[Path, Path]:
+    """Split a pydantic location into the path that the file has and the rest (names of union branches)."""
+    path: list[str | int] = []
+    rest: list[str | int] = []
+    current = node
+    for step in location:
+        inner = current.get(step)
+        if inner is None:
+            rest.append(step)
+        else:
+            path.append(step)
+            current = inner
+    return tuple(path), tuple(rest)
+
+
+def _missing(model: type[BaseModel], node: Node, path: Path, name: str, kind: str) -> Problem:
+    owner = node.at(path) or node
+    holder = model_at(model, path)
+    field = holder.model_fields.get(name) if holder is not None else None
+    return Problem(f"the {kind} {name!r} is missing", owner.place, field.description if field is not None else None)
+
+
+def _unknown(model: type[BaseModel], node: Node, path: Path, location: Sequence[str | int], kind: str) -> Problem:
+    owner = node.at(path[:-1]) or node
+    name = str(path[-1])
+    holder = model_at(model, location[:-1])
+    key = owner.key(name)
+    return Problem(
+        unknown_name(kind, name, holder.model_fields if holder is not None else ()),
+        key.place if key is not None else owner.place,
+    )
+
+
+def _mismatch(node: Node, path: Path, details: Sequence[Mapping[str, Any]]) -> Problem:
+    at = node.at(path) or node
+    label = _label(path)
+    prefix = f"{label}: " if label else ""
+    said = [detail for detail in details if detail["type"] not in _EXPECTED]
+    if said:
+        message = str(said[0]["msg"]).removeprefix("Value error, ").removeprefix("Assertion failed, ")
+        return Problem(prefix + message, at.place)
+    wanted = list(dict.fromkeys(_expectation(detail) for detail in details))
+    return Problem(f"{prefix}expected {' or '.join(wanted)}, not {_found(at)}", at.place, _suggestion(at, details))
+
+
+def _expectation(detail: Mapping[str, Any]) -> str:
+    bounds = detail.get("ctx", {})
+    shown = {name: f"{bound:g}" if isinstance(bound, float) else bound for name, bound in bounds.items()}
+    return _EXPECTED[detail["type"]].format(**shown)
+
+
+def _found(node: Node) -> str:
+    if node.is_sequence:
+        return f"a list of {len(node.elements)}"
+    return node.description
+
+
+def _suggestion(node: Node, details: Sequence[Mapping[str, Any]]) -> str | None:
+    if not node.is_scalar:
+        return None
+    choices = [
+        choice
+        for detail in details
+        if detail["type"] in ("literal_error", "enum")
+        for choice in re.findall(r"'([^']*)'", detail.get("ctx", {}).get("expected", ""))
+    ]
+    nearest = nearest_name(node.raw, choices) if choices else None
+    if nearest is not None:
+        return f"Did you mean {nearest!r}?"
+    if not isinstance(node.value, str) and any(detail["type"] == "string_type" for detail in details):
+        return f"If it is text, put it in quotes: '{node.raw}'."
+    if isinstance(node.value, str) and any(detail["type"] in ("int_type", "float_type") for detail in details):
+        return "Numbers are written without quotes."
+    return None
+
+
+def _label(path: Path) -> str:
+    """``variables.V1.role``; positions in lists count from 1."""
+    parts = [str(step) if isinstance(step, str) else f"item {step + 1}" for step in path]
+    return ".".join(parts)
+
+
+def model_at(annotation: Any, location: Sequence[str | int]) -> type[BaseModel] | None:
+    """Model that a pydantic location leads to, for the names that are valid there."""
+    origin = get_origin(annotation)
+    if origin is Annotated:
+        return model_at(get_args(annotation)[0], location)
+    if origin in (Union, UnionType):
+        branches = [branch for branch in get_args(annotation) if branch is not type(None)]
+        found = (model_at(branch, rest) for branch in branches for rest in (location, location[1:]))
+        return next((model for model in found if model is not None), None)
+    if inspect.isclass(annotation) and issubclass(annotation, BaseModel):
+        if not location:
+            return annotation
+        field = annotation.model_fields.get(str(location[0]))
+        return model_at(field.annotation, location[1:]) if field is not None else None
+    if origin is not None and location and get_args(annotation):
+        inner = get_args(annotation)[-1 if inspect.isclass(origin) and issubclass(origin, Mapping) else 0]
+        return model_at(inner, location[1:])
+    return None

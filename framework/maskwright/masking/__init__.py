@@ -1,0 +1,1 @@
+"""From a plan to masked values: protect, adjust, round, suppress."""

@@ -1,0 +1,203 @@
+"""The edits of one adjustment unit as numeric constraints on its rows, and which rows violate them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.spatial import cKDTree
+
+from maskwright.masking.adjusting.chunks import by_chunks
+from maskwright.masking.adjusting.constraints import (
+    Alternative,
+    Constraint,
+    LinearConstraint,
+    Membership,
+    closed_on_grid,
+    constraint_of,
+)
+
+if TYPE_CHECKING:
+    from maskwright.edits.edit import EditSet
+    from maskwright.masking.adjusting.targets import Rows
+
+
+RELATIVE = 1e-9
+
+Fetch = Callable[[str], NDArray[np.float64]]
+
+
+@dataclass(frozen=True, eq=False)
+class System:
+    """The edits of one adjustment unit as numeric constraints.
+
+    Attributes
+    ----------
+    rows : Rows
+    constraints : tuple of Constraint
+    scale : ndarray of shape (q,)
+        Standard deviations; distances are measured in them.
+    decimals : mapping of name to int or None
+    sets : mapping of Membership to ndarray of shape (m, v)
+        Allowed combinations of values.
+    """
+
+    rows: Rows
+    constraints: tuple[Constraint, ...]
+    scale: NDArray[np.float64]
+    decimals: Mapping[str, int | None]
+    sets: Mapping[Membership, NDArray[np.float64]]
+    _trees: dict[Membership, cKDTree] = field(default_factory=dict)
+
+    @cached_property
+    def position(self) -> dict[str, int]:
+        """Column of each variable that may move."""
+        return {name: column for column, name in enumerate(self.rows.names)}
+
+    def tree(self, membership: Membership) -> cKDTree:
+        """Search tree of a finite set, in standard deviations."""
+        if membership not in self._trees:
+            columns = [self.position[name] for name in membership.variables]
+            self._trees[membership] = cKDTree(self.sets[membership] / self.scale[columns])
+        return self._trees[membership]
+
+
+def system_of(
+    rows: Rows, edits: EditSet, scale: NDArray[np.float64], sets: Mapping[Membership, NDArray[np.float64]]
+) -> System:
+    """Constraints of `edits` on `rows`; `sets` gives the members of domain edits."""
+    movable = frozenset(rows.names)
+    constraints = tuple(constraint_of(edit, movable) for edit in edits)
+    listed = dict(sets)
+    for constraint in constraints:
+        for alternative in constraint.alternatives:
+            for membership in alternative.memberships:
+                if membership.numbers is not None:
+                    listed[membership] = np.array([[float(number)] for number in membership.numbers])
+    decimals = {variable.name: variable.decimals for variable in rows.variables}
+    return System(rows, constraints, scale, decimals, listed)
+
+
+def violated(system: System, values: NDArray[np.float64]) -> dict[str, NDArray[np.bool_]]:
+    """Rows that violate each constraint by more than rounding in binary64 (relative 1e-9); edit name to shape (r,)."""
+    found = {constraint.name: np.zeros(len(values), dtype=np.bool_) for constraint in system.constraints}
+
+    @np.errstate(over="ignore", invalid="ignore")
+    def work(rows: slice) -> None:
+        index = np.arange(rows.start, rows.stop)
+        for constraint in system.constraints:
+            ways = [_holds(system, alternative, values[rows], index) for alternative in constraint.alternatives]
+            found[constraint.name][rows] = ~np.logical_or.reduce(ways)
+
+    by_chunks(work, len(values))
+    return found
+
+
+def _holds(
+    system: System, alternative: Alternative, values: NDArray[np.float64], index: NDArray[np.int64]
+) -> NDArray[np.bool_]:
+    result = np.ones(len(values), dtype=np.bool_)
+    for linear in alternative.linear:
+        total, size = _linear_value(system, linear, values, index)
+        gap = total - float(linear.bound)
+        allowed = RELATIVE * np.maximum(size, abs(float(linear.bound)))
+        if linear.relation == "==":
+            result &= ~(np.abs(gap) > allowed)
+        elif linear.strict:
+            result &= ~(gap >= 0)
+        else:
+            result &= ~(gap > allowed)
+    for curved in alternative.polynomials:
+        value, size = curved.evaluate(fetcher(system, values, index))
+        result &= ~curved.broken(value, RELATIVE * size)
+    for membership in alternative.memberships:
+        columns = [system.position[name] for name in membership.variables]
+        chosen = values[:, columns]
+        known: NDArray[np.bool_] = np.logical_not(np.any(np.isnan(chosen), axis=1))
+        distance, _ = system.tree(membership).query(np.where(known[:, None], chosen, 0.0) / system.scale[columns])
+        result &= ~known | (np.asarray(distance) <= RELATIVE)
+    for requirement in alternative.requirements:
+        result &= system.rows.known(requirement, values, index)
+    return result
+
+
+@np.errstate(over="ignore", invalid="ignore", divide="ignore")
+def violation(system: System, values: NDArray[np.float64], index: NDArray[np.int64]) -> NDArray[np.float64]:
+    """How far rows are from satisfying all constraints, roughly in standard deviations; 0 where they do.
+
+    Parameters
+    ----------
+    values : ndarray of shape (m, q)
+    index : ndarray of shape (m,)
+        Their row numbers.
+
+    Returns
+    -------
+    ndarray of shape (m,)
+        The sum over constraints of the shortfall of the alternative that is nearest to holding.
+    """
+    total = np.zeros(len(values))
+    for constraint in system.constraints:
+        ways = [_shortfall(system, alternative, values, index) for alternative in constraint.alternatives]
+        total += np.minimum.reduce(ways) if ways else 1.0
+    return total
+
+
+def _shortfall(
+    system: System, alternative: Alternative, values: NDArray[np.float64], index: NDArray[np.int64]
+) -> NDArray[np.float64]:
+    result = np.zeros(len(values))
+    for stated in alternative.linear:
+        linear = closed_on_grid(stated, system.decimals)
+        value, size = _linear_value(system, linear, values, index)
+        gap = value - float(linear.bound)
+        gap = np.abs(gap) if linear.relation == "==" else gap
+        moving = [(name, float(c)) for name, c in linear.coefficients if name in system.position]
+        length = float(np.sqrt(sum((c * system.scale[system.position[name]]) ** 2 for name, c in moving)))
+        result += np.where(gap > RELATIVE * np.maximum(size, abs(float(linear.bound))), gap / (length or 1.0), 0.0)
+    fetch = fetcher(system, values, index)
+    for curved in alternative.polynomials:
+        value, size = curved.evaluate(fetch)
+        slopes = np.empty((len(values), len(system.scale)))
+        curved.gradient(fetch, system.position, slopes)
+        length = np.sqrt(np.sum((slopes * system.scale) ** 2, axis=1))
+        away = np.minimum(np.abs(value) / np.maximum(length, 1e-300), 1e3) + 1e-6
+        result += np.where(curved.broken(value, RELATIVE * size), away, 0.0)
+    for membership in alternative.memberships:
+        columns = [system.position[name] for name in membership.variables]
+        chosen = values[:, columns]
+        known: NDArray[np.bool_] = np.logical_not(np.any(np.isnan(chosen), axis=1))
+        distance, _ = system.tree(membership).query(np.where(known[:, None], chosen, 0.0) / system.scale[columns])
+        result += np.where(known & (np.asarray(distance) > RELATIVE), distance, 0.0)
+    for requirement in alternative.requirements:
+        result += ~system.rows.known(requirement, values, index)
+    return result
+
+
+def _linear_value(
+    system: System, linear: LinearConstraint, values: NDArray[np.float64], index: NDArray[np.int64]
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    total = np.zeros(len(values))
+    size = np.zeros(len(values))
+    for name, coefficient in linear.coefficients:
+        column = system.position.get(name)
+        term = values[:, column] if column is not None else system.rows.companion_numbers(name, index)
+        term = float(coefficient) * term
+        total = total + term
+        size = np.maximum(size, np.abs(term))
+    return total, size
+
+
+def fetcher(system: System, values: NDArray[np.float64], index: NDArray[np.int64]) -> Fetch:
+    """Numbers of a variable, whether it moves or not."""
+    position = system.position
+
+    def fetch(name: str) -> NDArray[np.float64]:
+        column = position.get(name)
+        return values[:, column] if column is not None else system.rows.companion_numbers(name, index)
+
+    return fetch

@@ -1,0 +1,262 @@
+"""Edits as numeric constraints: each edit a choice of alternatives, each alternative a conjunction.
+
+A linear edit has one alternative; ``if P then E`` has at least two: P does not hold, or E does. Bringing a point onto
+all edits is then: choose one alternative for each edit so that the point moves least.
+"""
+
+from __future__ import annotations
+
+import itertools
+import math
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from typing import TYPE_CHECKING, Literal
+
+from maskwright.edits.edit import (
+    Binding,
+    CheckedPart,
+    DomainPart,
+    Edit,
+    GoverningPart,
+    LinearPart,
+    Part,
+    ProductPart,
+    RangePart,
+)
+from maskwright.edits.expression import variable_names
+from maskwright.foundation.errors import EditError, Problem
+from maskwright.masking.adjusting.polynomials import PolynomialConstraint, comparison_constraint, product_constraint
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from maskwright.edits.expression import Expression
+
+MOST_ALTERNATIVES = 64
+
+
+@dataclass(frozen=True)
+class LinearConstraint:
+    """``sum(coefficient * variable) relation bound``; strict relations are kept apart by `strict`."""
+
+    coefficients: tuple[tuple[str, Fraction], ...]
+    relation: Literal["==", "<="]
+    bound: Fraction
+    strict: bool = False
+
+
+@dataclass(frozen=True)
+class Membership:
+    """The combination of these variables is one of a finite set: listed numbers, or the original file's (None)."""
+
+    variables: tuple[str, ...]
+    numbers: tuple[Fraction, ...] | None
+
+
+@dataclass(frozen=True)
+class Requirement:
+    """A condition that adjustment cannot work towards; it has to hold for the row as it stands."""
+
+    expression: Expression
+    wanted: bool
+    binding: Binding
+
+
+@dataclass(frozen=True)
+class Alternative:
+    """A conjunction of constraints, one way to satisfy an edit."""
+
+    linear: tuple[LinearConstraint, ...] = ()
+    polynomials: tuple[PolynomialConstraint, ...] = ()
+    memberships: tuple[Membership, ...] = ()
+    requirements: tuple[Requirement, ...] = ()
+
+    def __and__(self, other: Alternative) -> Alternative:
+        return Alternative(
+            self.linear + other.linear,
+            self.polynomials + other.polynomials,
+            self.memberships + other.memberships,
+            self.requirements + other.requirements,
+        )
+
+
+@dataclass(frozen=True)
+class Constraint:
+    """An edit as a choice of alternatives."""
+
+    name: str
+    alternatives: tuple[Alternative, ...]
+
+
+def constraint_of(edit: Edit, movable: frozenset[str]) -> Constraint:
+    """Alternatives of an edit.
+
+    Parameters
+    ----------
+    edit : Edit
+    movable : frozenset of str
+        Numeric variables that adjustment may change; conditions on others have to hold as they stand.
+
+    Raises
+    ------
+    EditError
+        When an edit has more than 64 alternatives.
+    """
+    alternatives = _conjunction(edit.parts, edit, movable)
+    if len(alternatives) > MOST_ALTERNATIVES:
+        raise _too_many(edit)
+    return Constraint(edit.name, alternatives)
+
+
+def _conjunction(parts: Sequence[Part], edit: Edit, movable: frozenset[str]) -> tuple[Alternative, ...]:
+    result: tuple[Alternative, ...] = (Alternative(),)
+    for part in parts:
+        ways = _alternatives(part, edit, movable)
+        # Counted before they are made: a conjunction of disjunctions has exponentially many.
+        if len(result) * len(ways) > MOST_ALTERNATIVES:
+            raise _too_many(edit)
+        result = tuple(one & other for one, other in itertools.product(result, ways))
+    return result
+
+
+def _too_many(edit: Edit) -> EditError:
+    return EditError(
+        Problem(
+            f"edit {edit.name!r} can be met in more than {MOST_ALTERNATIVES} different ways",
+            edit.place,
+            "split it into several edits",
+        )
+    )
+
+
+def _alternatives(  # noqa: PLR0911 - one return for each kind
+    part: Part, edit: Edit, movable: frozenset[str]
+) -> tuple[Alternative, ...]:
+    match part:
+        case LinearPart():
+            return (Alternative(linear=linear_constraints(part)),)
+        case ProductPart():
+            return (Alternative(polynomials=(product_constraint(part),)),)
+        case RangePart():
+            return (_range(part, edit, movable),)
+        case DomainPart(variables):
+            if set(variables) <= movable:
+                return (Alternative(memberships=(Membership(variables, None),)),)
+            return (Alternative(requirements=(Requirement(edit.expression, True, edit.binding),)),)
+        case CheckedPart(expression):
+            curved = comparison_constraint(expression)
+            if curved is not None and set(variable_names(expression)) <= movable:
+                return (Alternative(polynomials=(curved,)),)
+            return (Alternative(requirements=(Requirement(expression, True, edit.binding),)),)
+        case GoverningPart():
+            return _governing(part, edit, movable)
+
+
+def _governing(part: GoverningPart, edit: Edit, movable: frozenset[str]) -> tuple[Alternative, ...]:
+    refusal = _refusals(part, edit, movable)
+    consequent = _conjunction(part.consequent, edit, movable)
+    if not part.otherwise:
+        return refusal + consequent
+    otherwise = _conjunction(part.otherwise, edit, movable)
+    if part.condition_parts is not None and _numeric(part.condition_parts, movable):
+        agreement = _conjunction(part.condition_parts, edit, movable)
+    else:
+        agreement = (Alternative(requirements=(Requirement(part.condition, True, edit.binding),)),)
+    branches = itertools.chain(itertools.product(agreement, consequent), itertools.product(refusal, otherwise))
+    return tuple(one & other for one, other in branches)
+
+
+def _refusals(part: GoverningPart, edit: Edit, movable: frozenset[str]) -> tuple[Alternative, ...]:
+    """Ways in which the condition does not hold: by moving values, or as the row stands where they cannot move."""
+    conjunctions = part.refusal_parts or ()
+    found = [way for each in conjunctions if _numeric(each, movable) for way in _conjunction(each, edit, movable)]
+    if not conjunctions or not all(_numeric(each, movable) for each in conjunctions):
+        found.append(Alternative(requirements=(Requirement(part.condition, False, edit.binding),)))
+    return tuple(found)
+
+
+def _numeric(parts: Sequence[Part] | None, movable: frozenset[str]) -> bool:
+    return parts is not None and all(
+        isinstance(part, LinearPart | RangePart)
+        and set(part_variables(part)) <= movable
+        and not (isinstance(part, RangePart) and part.texts is not None)
+        for part in parts
+    )
+
+
+def _range(part: RangePart, edit: Edit, movable: frozenset[str]) -> Alternative:
+    if part.texts is not None or part.variable not in movable:
+        return Alternative(requirements=(Requirement(edit.expression, True, edit.binding),))
+    one = Fraction(1)
+    linear: list[LinearConstraint] = []
+    if part.low is not None and part.low == part.high:
+        linear.append(LinearConstraint(((part.variable, one),), "==", part.low))
+    else:
+        if part.high is not None:
+            linear.append(LinearConstraint(((part.variable, one),), "<=", part.high, not part.high_closed))
+        if part.low is not None:
+            linear.append(LinearConstraint(((part.variable, -one),), "<=", -part.low, not part.low_closed))
+    memberships = () if part.numbers is None else (Membership((part.variable,), part.numbers),)
+    return Alternative(linear=tuple(linear), memberships=memberships)
+
+
+def linear_constraints(part: LinearPart) -> tuple[LinearConstraint, ...]:
+    """``==`` or ``<=`` form of a linear part; an equality with a tolerance is two inequalities."""
+    negative = tuple((name, -coefficient) for name, coefficient in part.coefficients)
+    if part.relation == "==":
+        if part.tolerance == 0:
+            return (LinearConstraint(part.coefficients, "==", part.constant),)
+        return (
+            LinearConstraint(part.coefficients, "<=", part.constant + part.tolerance),
+            LinearConstraint(negative, "<=", -part.constant + part.tolerance),
+        )
+    strict = part.relation in ("<", ">")
+    if part.relation in ("<=", "<"):
+        return (LinearConstraint(part.coefficients, "<=", part.constant, strict),)
+    return (LinearConstraint(negative, "<=", -part.constant, strict),)
+
+
+def part_variables(part: Part) -> tuple[str, ...]:
+    """Variables that a linear, product, range or domain part uses."""
+    match part:
+        case LinearPart(coefficients):
+            return tuple(name for name, _ in coefficients)
+        case ProductPart():
+            return tuple(name for name, _ in (*part.left, *part.right))
+        case RangePart(variable):
+            return (variable,)
+        case DomainPart(variables):
+            return variables
+        case GoverningPart() | CheckedPart():
+            return ()
+
+
+def closed_on_grid(constraint: LinearConstraint, decimals: Mapping[str, int | None]) -> LinearConstraint:
+    """Closed form of a strict inequality: the bound lowered to the largest value below it that the grid allows.
+
+    Without a grid the bound is lowered by one part in 10 ** 9, so that rounding in binary64 cannot reach it.
+    """
+    if not constraint.strict:
+        return constraint
+    step = _step(constraint, decimals)
+    if step is None:
+        lowered = constraint.bound - max(abs(constraint.bound), Fraction(1)) / 10**9
+    else:
+        lowered = (-((-constraint.bound) // step) - 1) * step
+    return replace(constraint, bound=lowered, strict=False)
+
+
+def _step(constraint: LinearConstraint, decimals: Mapping[str, int | None]) -> Fraction | None:
+    steps: list[Fraction] = []
+    for name, coefficient in constraint.coefficients:
+        places = decimals.get(name)
+        if places is None:
+            return None
+        steps.append(abs(coefficient) / 10**places)
+    return fraction_gcd(steps)
+
+
+def fraction_gcd(values: Sequence[Fraction]) -> Fraction:
+    """Largest rational of which all `values` are multiples."""
+    denominator = math.lcm(*(value.denominator for value in values))
+    return Fraction(math.gcd(*(int(value * denominator) for value in values)), denominator)

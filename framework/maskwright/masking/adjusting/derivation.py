@@ -1,0 +1,317 @@
+"""Which variables are computed from which, so that equalities hold exactly after rounding.
+
+Each equality gives one variable away: a *dependent* one, computed from the others with integer arithmetic on the
+published grid. The natural dependents are the totals: the variable that stands alone on one side of its rule.
+"""
+
+from __future__ import annotations
+
+import itertools
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import TYPE_CHECKING
+
+from maskwright.edits.edit import LinearPart, ProductPart
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from maskwright.masking.adjusting.constraints import LinearConstraint
+
+_MOST_CHOICES = 3000
+
+
+@dataclass(frozen=True)
+class LinearDerivation:
+    """``variable = constant + sum(coefficient * other)``."""
+
+    variable: str
+    coefficients: tuple[tuple[str, Fraction], ...]
+    constant: Fraction
+
+
+@dataclass(frozen=True)
+class ProductDerivation:
+    """``variable = coefficient * prod(other ** exponent)``, exponents >= 1.
+
+    `coarsen` is True when the grid of `variable` is too coarse for the product of the factors' grids, so that rounding
+    has to look for factors whose product lies on it.
+    """
+
+    variable: str
+    coefficient: Fraction
+    factors: tuple[tuple[str, int], ...]
+    coarsen: bool
+
+
+Derivation = LinearDerivation | ProductDerivation
+
+
+@dataclass(frozen=True)
+class Derivations:
+    """How rounding computes a record.
+
+    Attributes
+    ----------
+    free : tuple of str
+        Rounded to their grid first.
+    steps : tuple of Derivation
+        Computed then, in this order.
+    searched : tuple of str
+        Names of equalities that no derivation covers; met by search on the grid.
+    """
+
+    free: tuple[str, ...]
+    steps: tuple[Derivation, ...]
+    searched: tuple[str, ...]
+
+    @property
+    def dependents(self) -> tuple[str, ...]:
+        """Variables computed from others."""
+        return tuple(step.variable for step in self.steps)
+
+
+@dataclass(frozen=True)
+class Equality:
+    """An equality between variables of one adjustment unit, with the name of its edit."""
+
+    name: str
+    part: LinearPart | ProductPart | LinearConstraint
+
+
+def derivations(
+    variables: Sequence[str],
+    equalities: Sequence[Equality],
+    decimals: Mapping[str, int | None],
+    fixed: frozenset[str] = frozenset(),
+    listed: frozenset[str] = frozenset(),
+) -> Derivations:
+    """Choose dependents for all equalities and an order in which to compute them.
+
+    Parameters
+    ----------
+    variables : sequence of str
+        Variables of the unit, in file order.
+    equalities : sequence of Equality
+        Linear and product equalities between them.
+    decimals : mapping of name to int or None
+        Published grid.
+    fixed : frozenset of str
+        Variables that may appear but are not masked: never dependents.
+    listed : frozenset of str
+        Variables that have to take one of a finite set of values: dependents only if nothing else will do, because what
+        is computed seldom falls on the list.
+    """
+    products: list[ProductDerivation] = []
+    searched: list[str] = []
+    taken: set[str] = set(fixed)
+    rows = [_row(equality.part) for equality in equalities if not isinstance(equality.part, ProductPart)]
+    in_linear = {name for coefficients, _ in rows for name in coefficients}
+    for equality in equalities:
+        if isinstance(equality.part, ProductPart):
+            found = _product_derivation(equality.part, decimals, taken, in_linear, listed)
+            if found is None:
+                searched.append(equality.name)
+            else:
+                products.append(found)
+                taken.add(found.variable)
+    totals = [
+        equality.part.total if isinstance(equality.part, LinearPart) else None
+        for equality in equalities
+        if not isinstance(equality.part, ProductPart)
+    ]
+    names = [equality.name for equality in equalities if not isinstance(equality.part, ProductPart)]
+    linear, missed = _linear_derivations(variables, rows, totals, names, decimals, frozenset(taken), listed)
+    searched.extend(missed)
+    steps, stuck = _order([*linear, *products], {*fixed})
+    for derivation in stuck:
+        searched.extend(
+            equality.name
+            for equality in equalities
+            if isinstance(equality.part, ProductPart) and _about(equality.part, derivation.variable)
+        )
+    known = {step.variable for step in steps}
+    free = tuple(name for name in variables if name not in known and name not in fixed)
+    return Derivations(free, tuple(steps), tuple(dict.fromkeys(searched)))
+
+
+def _about(part: ProductPart, variable: str) -> bool:
+    return variable in dict((*part.left, *part.right))
+
+
+def _row(part: LinearPart | LinearConstraint) -> tuple[dict[str, Fraction], Fraction]:
+    constant = part.constant if isinstance(part, LinearPart) else part.bound
+    return dict(part.coefficients), constant
+
+
+def _product_derivation(
+    part: ProductPart,
+    decimals: Mapping[str, int | None],
+    taken: set[str],
+    in_linear: set[str],
+    listed: frozenset[str],
+) -> ProductDerivation | None:
+    """Form ``dependent = coefficient * product`` of a monomial equality, when it has one."""
+    if part.constant == 0 or part.coefficient == 0:
+        return None
+    exponents: dict[str, int] = {}
+    for name, exponent in part.left:
+        exponents[name] = exponents.get(name, 0) + exponent
+    for name, exponent in part.right:
+        exponents[name] = exponents.get(name, 0) - exponent
+    ratio = part.constant / part.coefficient
+    choices: list[ProductDerivation] = []
+    for name, exponent in exponents.items():
+        others = {other: power for other, power in exponents.items() if other != name and power != 0}
+        if name in taken or abs(exponent) != 1 or any(power * exponent > 0 for power in others.values()):
+            continue
+        coefficient = ratio if exponent == 1 else 1 / ratio
+        factors = tuple((other, abs(power)) for other, power in others.items())
+        choices.append(ProductDerivation(name, coefficient, factors, _too_coarse(name, coefficient, factors, decimals)))
+    if not choices:
+        return None
+    return min(
+        choices,
+        key=lambda choice: (
+            choice.variable in listed,
+            choice.variable != part.total,
+            choice.coarsen,
+            choice.variable in in_linear,
+        ),
+    )
+
+
+def _too_coarse(
+    name: str, coefficient: Fraction, factors: Sequence[tuple[str, int]], decimals: Mapping[str, int | None]
+) -> bool:
+    places = decimals.get(name)
+    if places is None:
+        return False
+    grid = coefficient * Fraction(10) ** places
+    for factor, power in factors:
+        digits = decimals.get(factor)
+        if digits is None:
+            return True
+        grid /= Fraction(10) ** (digits * power)
+    return grid.denominator != 1
+
+
+def _linear_derivations(
+    variables: Sequence[str],
+    rows: Sequence[tuple[dict[str, Fraction], Fraction]],
+    totals: Sequence[str | None],
+    names: Sequence[str],
+    decimals: Mapping[str, int | None],
+    taken: frozenset[str],
+    listed: frozenset[str],
+) -> tuple[list[LinearDerivation], list[str]]:
+    """Solve the linear equalities for dependents whose values always lie on their grid."""
+    if not rows:
+        return [], []
+    candidates = [name for name in variables if name not in taken and any(name in row for row, _ in rows)]
+    rank = len(eliminate(rows, candidates))
+    wanted = [total for total in totals if total in candidates]
+    position = {name: place for place, name in enumerate(variables)}
+    order = sorted(candidates, key=lambda name: (name in listed, name not in wanted, -position[name]))
+    first: list[LinearDerivation] | None = None
+    for chosen in itertools.islice(itertools.combinations(order, rank), _MOST_CHOICES):
+        solved = eliminate(rows, chosen)
+        if len(solved) < rank:
+            continue
+        found = [
+            LinearDerivation(
+                name,
+                tuple((other, -value) for other, value in row.items() if other != name),
+                constant,
+            )
+            for name, (row, constant) in solved.items()
+        ]
+        if all(_on_grid(derivation, decimals) for derivation in found):
+            return found, []
+        first = first or found
+    if first is None:
+        return [], list(names)
+    usable = [derivation for derivation in first if _on_grid(derivation, decimals)]
+    rest = {derivation.variable for derivation in first} - {derivation.variable for derivation in usable}
+    return usable, [name for name, (row, _) in zip(names, rows, strict=True) if rest & row.keys()]
+
+
+def eliminate(
+    rows: Sequence[tuple[dict[str, Fraction], Fraction]], pivots: Sequence[str]
+) -> dict[str, tuple[dict[str, Fraction], Fraction]]:
+    """Gauss-Jordan elimination over the rationals, pivoting on the named variables only."""
+    left = [(dict(row), constant) for row, constant in rows]
+    solved: dict[str, tuple[dict[str, Fraction], Fraction]] = {}
+    for name in pivots:
+        found = next((number for number, (row, _) in enumerate(left) if row.get(name)), None)
+        if found is None:
+            continue
+        row, constant = left.pop(found)
+        scale = row[name]
+        row, constant = {other: value / scale for other, value in row.items()}, constant / scale
+        left = [_subtract(other, row, constant, name) for other in left]
+        solved = {key: _subtract(other, row, constant, name) for key, other in solved.items()}
+        solved[name] = (row, constant)
+    return solved
+
+
+def _subtract(
+    target: tuple[dict[str, Fraction], Fraction], row: dict[str, Fraction], constant: Fraction, name: str
+) -> tuple[dict[str, Fraction], Fraction]:
+    values, bound = target
+    factor = values.get(name, Fraction(0))
+    if factor == 0:
+        return target
+    result = dict(values)
+    for other, value in row.items():
+        changed = result.get(other, Fraction(0)) - factor * value
+        if changed == 0:
+            result.pop(other, None)
+        else:
+            result[other] = changed
+    return result, bound - factor * constant
+
+
+def _on_grid(derivation: LinearDerivation, decimals: Mapping[str, int | None]) -> bool:
+    places = decimals.get(derivation.variable)
+    if places is None:
+        return True
+    scale = Fraction(10) ** places
+    if (derivation.constant * scale).denominator != 1:
+        return False
+    for name, coefficient in derivation.coefficients:
+        digits = decimals.get(name)
+        if digits is None or (coefficient * scale / 10**digits).denominator != 1:
+            return False
+    return True
+
+
+def _order(steps: Sequence[Derivation], known: set[str]) -> tuple[list[Derivation], list[Derivation]]:
+    """Order in which every step's inputs are known; the second list holds what is left in a circle."""
+    pending = list(steps)
+    dependents = {step.variable for step in pending}
+    done = set(known)
+    ordered: list[Derivation] = []
+    while pending:
+        ready = [step for step in pending if all(name in done or name not in dependents for name in inputs_of(step))]
+        if not ready:
+            # A circle: give up a product's dependent, the search on the grid meets that edit instead.
+            products = [step for step in pending if isinstance(step, ProductDerivation)]
+            if not products:
+                return ordered, pending
+            pending.remove(products[0])
+            dependents.discard(products[0].variable)
+            rest_ordered, stuck = _order(pending, done)
+            return ordered + rest_ordered, [products[0], *stuck]
+        for step in ready:
+            ordered.append(step)
+            done.add(step.variable)
+            pending.remove(step)
+    return ordered, []
+
+
+def inputs_of(step: Derivation) -> tuple[str, ...]:
+    """Variables that a derivation reads."""
+    if isinstance(step, LinearDerivation):
+        return tuple(name for name, _ in step.coefficients)
+    return tuple(name for name, _ in step.factors)

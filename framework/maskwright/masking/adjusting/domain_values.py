@@ -1,0 +1,74 @@
+"""Values that domain edits allow, those of the original file, and whether they may be published again."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from maskwright.edits.edit import DomainPart, EditSet, GoverningPart, Part
+from maskwright.foundation.errors import EditError
+from maskwright.masking.adjusting.constraints import Membership
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from numpy.typing import NDArray
+
+    from maskwright.data.dataset import Dataset
+    from maskwright.planning.model import Unit
+    from maskwright.planning.plan import Plan
+
+
+def domain_values(rules: EditSet, unit: Unit, plan: Plan, original: Dataset) -> dict[Membership, NDArray[np.float64]]:
+    """Values that a domain edit allows: those of the original, on continuous variables only if k records share them.
+
+    Parameters
+    ----------
+    rules : EditSet
+        Those of the unit.
+    unit : Unit
+    plan : Plan
+    original : Dataset
+
+    Returns
+    -------
+    dict of Membership to ndarray of shape (m, q)
+        Possible combinations, one a row.
+
+    Raises
+    ------
+    EditError
+        When no value may be republished.
+    """
+    found: dict[Membership, NDArray[np.float64]] = {}
+    steps = {group.step for group in plan.groups if set(group.variables) & set(unit.variables)}
+    requests = [plan.steps[number - 1] for number in sorted(steps)]
+    for edit in rules:
+        for rule in _domain_parts(edit.parts):
+            if not set(rule.variables) <= set(unit.variables):
+                continue
+            values = original.matrix(rule.variables)
+            values = values[~np.isnan(values).any(axis=1)]
+            combinations, counts = np.unique(values, axis=0, return_counts=True)
+            continuous = any(original[name].variable.type == "continuous" for name in rule.variables)
+            least = max([request.group_records(len(original)) or 2 for request in requests], default=2)
+            if continuous and not any(request.planning.allow_original_values for request in requests):
+                combinations = combinations[counts >= least]
+            if len(combinations) == 0:
+                raise EditError(
+                    f"edit {edit.name!r} wants values that occur in the original file, but no value of "
+                    f"{', '.join(rule.variables)} is shared by {least} records, so each would republish a single "
+                    "record's true value; drop the edit, or set 'allow_original_values: true' in the step's params"
+                )
+            found[Membership(rule.variables, None)] = combinations
+    return found
+
+
+def _domain_parts(parts: Sequence[Part]) -> Iterator[DomainPart]:
+    """Domain parts of an edit, also those behind an ``if``."""
+    for each in parts:
+        if isinstance(each, DomainPart):
+            yield each
+        elif isinstance(each, GoverningPart):
+            yield from _domain_parts((*each.consequent, *each.otherwise, *(each.condition_parts or ())))

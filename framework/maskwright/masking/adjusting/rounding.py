@@ -1,0 +1,189 @@
+"""Rounding to the published grid so that equalities hold exactly.
+
+Free variables are rounded to the nearest grid point; dependent ones are computed from them in whole numbers. Numbers on
+a grid of d decimals are held as whole multiples of ``10 ** -d``.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from maskwright.masking.adjusting.derivation import Derivations, LinearDerivation, ProductDerivation
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from numpy.typing import NDArray
+
+_SAFE = 2.0**62
+_COARSENING_REACH = 60
+
+
+class Grid:
+    """Rows held as whole numbers where variables have a grid, as float64 where they have none.
+
+    Parameters
+    ----------
+    names : sequence of str, length q
+    decimals : mapping of name to int or None
+    scale : ndarray of shape (q,)
+        Standard deviations, to weigh moves of one variable against another.
+    plan : Derivations
+    """
+
+    def __init__(
+        self,
+        names: Sequence[str],
+        decimals: Mapping[str, int | None],
+        scale: NDArray[np.float64],
+        plan: Derivations,
+    ) -> None:
+        self.names = tuple(names)
+        self.decimals = dict(decimals)
+        self.plan = plan
+        self._scale = dict(zip(names, scale, strict=True))
+
+    def round(self, values: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Rows on the grid, dependents computed; NaN stays NaN.
+
+        Parameters
+        ----------
+        values : ndarray of shape (r, q), float64
+        """
+        return self.compute(self.to_units(values))
+
+    def to_units(self, values: NDArray[np.float64]) -> dict[str, NDArray[np.float64]]:
+        """Values in grid units, rounded; as they are for variables without a grid. Whole numbers held as float64."""
+        units: dict[str, NDArray[np.float64]] = {}
+        for column, name in enumerate(self.names):
+            places = self.decimals.get(name)
+            units[name] = values[:, column].copy() if places is None else np.rint(values[:, column] * 10.0**places)
+        return units
+
+    def compute(
+        self, units: dict[str, NDArray[np.float64]], nudges: Mapping[str, NDArray[np.int64]] | None = None
+    ) -> NDArray[np.float64]:
+        """Dependents from free variables, then back to values of shape (r, q).
+
+        `nudges` are moves that a search has made in `units`, for each row: a factor that has to be coarse moves by as
+        many strides.
+        """
+        for step in self.plan.steps:
+            own = units[step.variable]
+            if isinstance(step, ProductDerivation) and step.coarsen:
+                self._coarsen(step, units, nudges)
+            computed = self._linear(step, units) if isinstance(step, LinearDerivation) else self._product(step, units)
+            # A row that lacks an input keeps its own value, and one that lacks the dependent gets none: the equality
+            # does not apply to it.
+            units[step.variable] = np.where(np.isnan(computed) | np.isnan(own), own, computed)
+        columns = [self._value(name, units[name]) for name in self.names]
+        return np.stack(columns, axis=1) if columns else np.zeros((0, 0))
+
+    def _value(self, name: str, units: NDArray[np.float64]) -> NDArray[np.float64]:
+        places = self.decimals.get(name)
+        # + 0.0 turns a negative zero into zero; dividing whole numbers below 2 ** 53 rounds correctly, so the result is
+        # the double that reading the decimal text gives.
+        return units if places is None else units / 10.0**places + 0.0
+
+    def _linear(self, step: LinearDerivation, units: Mapping[str, NDArray[np.float64]]) -> NDArray[np.float64]:
+        places = self.decimals.get(step.variable)
+        if places is None:
+            total = np.zeros(len(next(iter(units.values()))))
+            for name, coefficient in step.coefficients:
+                total = total + float(coefficient) * self._value(name, units[name])
+            return total + float(step.constant)
+        total = np.full(len(units[step.variable]), float(step.constant * 10**places))
+        exact = np.abs(total)
+        for name, coefficient in step.coefficients:
+            # Whole by the choice of dependents: `maskwright.masking.adjusting.derivation` refuses others.
+            factor = coefficient * 10**places / 10 ** (self.decimals[name] or 0)
+            term = float(factor) * units[name]
+            total = total + term
+            exact = exact + np.abs(term)
+        if np.any(exact >= 2.0**53):
+            return self._linear_exactly(step, units, places)
+        return total
+
+    def _linear_exactly(
+        self, step: LinearDerivation, units: Mapping[str, NDArray[np.float64]], places: int
+    ) -> NDArray[np.float64]:
+        total = np.full(len(units[step.variable]), int(step.constant * 10**places), dtype=object)
+        absent = np.zeros(len(total), dtype=np.bool_)
+        for name, coefficient in step.coefficients:
+            factor = int(coefficient * 10**places / 10 ** (self.decimals[name] or 0))
+            absent |= np.isnan(units[name])
+            total = total + factor * _whole(units[name])
+        return np.where(absent, np.nan, total.astype(np.float64))
+
+    def _product(self, step: ProductDerivation, units: Mapping[str, NDArray[np.float64]]) -> NDArray[np.float64]:
+        places = self.decimals.get(step.variable)
+        if places is None:
+            result = np.full(len(units[step.variable]), float(step.coefficient))
+            for name, exponent in step.factors:
+                result = result * self._value(name, units[name]) ** float(exponent)
+            return result
+        up, down = self._ratio(step)
+        estimate = np.full(len(units[step.variable]), float(up))
+        for name, exponent in step.factors:
+            estimate = estimate * units[name] ** float(exponent)
+        if not np.any(np.abs(estimate) >= 2.0**53):
+            return estimate / down
+        absent = np.isnan(estimate)
+        whole = np.full(len(estimate), up, dtype=object)
+        for name, exponent in step.factors:
+            whole = whole * _whole(units[name]) ** exponent
+        return np.where(absent, np.nan, (whole / down).astype(np.float64))
+
+    def _ratio(self, step: ProductDerivation) -> tuple[int, int]:
+        """Whole numbers with ``units of dependent = up * prod(units of factors ** exponent) / down``."""
+        ratio = step.coefficient * 10 ** (self.decimals.get(step.variable) or 0)
+        for name, exponent in step.factors:
+            ratio /= 10 ** ((self.decimals.get(name) or 0) * exponent)
+        return ratio.numerator, ratio.denominator
+
+    def _coarsen(
+        self,
+        step: ProductDerivation,
+        units: dict[str, NDArray[np.float64]],
+        nudges: Mapping[str, NDArray[np.int64]] | None,
+    ) -> None:
+        """Move two free factors to the nearest grid points whose product lies on the dependent's grid."""
+        simple = [name for name, exponent in step.factors if exponent == 1 and name in self.plan.free]
+        if not simple:
+            return
+        up, down = self._ratio(step)
+        last = simple[-1]
+        other = next((name for name, _ in step.factors if name != last and name in self.plan.free), None)
+        start, best_last, best_other = units[last], units[last].copy(), None if other is None else units[other].copy()
+        best = np.full(len(start), np.inf)
+        alone = other is None or nudges is not None
+        reach = [0] if alone else sorted(range(-_COARSENING_REACH, _COARSENING_REACH + 1), key=abs)
+        nudge = 0 if nudges is None else nudges.get(last, 0)
+        for move in reach:
+            rest = np.full(len(start), float(up))
+            for name, exponent in step.factors:
+                if name != last:
+                    rest = rest * (units[name] + (move if name == other else 0)) ** float(exponent)
+            usable = np.isfinite(rest) & np.isfinite(start) & (np.abs(rest) < _SAFE)
+            stride = down / np.gcd(np.where(usable, rest, 0).astype(np.int64), down)
+            moved = (np.rint((start - nudge) / stride) + nudge) * stride
+            cost = (np.abs(moved - start) * self._unit(last)) ** 2
+            if other is not None:
+                cost = cost + (move * self._unit(other)) ** 2
+            better = usable & (cost < best)
+            best[better] = cost[better]
+            best_last[better] = moved[better]
+            if other is not None and best_other is not None:
+                best_other[better] = units[other][better] + move
+        units[last] = best_last
+        if other is not None and best_other is not None:
+            units[other] = best_other
+
+    def _unit(self, name: str) -> float:
+        return float(10.0 ** -(self.decimals.get(name) or 0) / self._scale[name])
+
+
+def _whole(units: NDArray[np.float64]) -> NDArray[np.object_]:
+    return np.array([0 if np.isnan(value) else int(value) for value in units], dtype=object)

@@ -1,0 +1,216 @@
+"""What adjustment acts on: cluster representatives, or records where there are none.
+
+A row holds the masked values of the variables that may move. Edits may also read *companions*: variables that are
+published as they are. A row that stands for a whole cluster satisfies an edit only if all its records do.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, fields, is_dataclass, replace
+from fractions import Fraction
+from functools import cached_property, lru_cache
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pyarrow as pa
+
+from maskwright.data.number_text import libxml2_numbers
+from maskwright.data.record_chunk import Cells, Columns, number_cells
+from maskwright.edits.evaluation.binary64 import evaluate_binary64, evaluate_xpath
+from maskwright.edits.evaluation.check import evaluate
+from maskwright.edits.evaluation.exact import evaluate_exact
+from maskwright.edits.expression import Arithmetic, Comparison, Expression, Number, children, variable_names
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+
+    from numpy.typing import NDArray
+
+    from maskwright.data.variable import Variable
+    from maskwright.edits.edit import Edit
+    from maskwright.edits.evaluation.domain import Domain
+    from maskwright.masking.adjusting.constraints import Requirement
+
+
+@dataclass(frozen=True, eq=False)
+class Rows:
+    """Rows of one adjustment unit.
+
+    Attributes
+    ----------
+    variables : tuple of Variable, length q
+        Numeric variables that may move.
+    companions : mapping of name to Cells of n records
+        Variables that edits read and that do not move.
+    members : ndarray of shape (n,), int64, or None
+        Row of each record; None when row i is record i.
+    domain : Domain or None
+        Combinations of values in the original file, for domain edits.
+    """
+
+    variables: tuple[Variable, ...]
+    companions: Mapping[str, Cells]
+    members: NDArray[np.int64] | None = None
+    domain: Domain | None = None
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """Names of the variables that may move."""
+        return tuple(variable.name for variable in self.variables)
+
+    def satisfied(self, edit: Edit, values: NDArray[np.float64], index: NDArray[np.int64]) -> NDArray[np.bool_]:
+        """Whether rows `index`, holding `values` (shape (m, q)), satisfy an edit as every validator will see it.
+
+        A rule has to hold in decimal arithmetic and in binary64, one in XPath also as libxml2 reads numbers. An edit
+        that is unknown because a cell is missing is not violated. Between numbers without a grid, few equalities can
+        hold in binary64: they may miss as much as validation allows; inequalities may not.
+        """
+        places = [variable.decimals for variable in self.variables if variable.name in edit.variables]
+        # Sums of whole numbers are exact in binary64, so there the two arithmetics cannot differ.
+        same = not any(places) and _sums_whole_numbers(edit)
+        both = not _has_equality(edit) if None in places else not same
+
+        def judge(columns: Columns) -> NDArray[np.bool_]:
+            verdict = evaluate(edit, columns, self.domain)
+            if edit.binding == "xpath1":
+                in_libxml2 = evaluate_xpath(_literals_as_libxml2(edit.expression), _as_libxml2(columns), self.domain)
+                if edit.kind in ("checked", "domain"):
+                    return verdict.holds & in_libxml2.holds
+                # What holds only because binary64 rounds would fail for whoever computes with decimals.
+                exact = evaluate_exact(edit.expression, columns, self.domain)
+                return verdict.holds & in_libxml2.holds & (exact.holds | exact.unknown)
+            if not both:
+                return verdict.holds | verdict.unknown
+            return verdict.unknown | (verdict.holds & evaluate_binary64(edit.expression, columns, self.domain))
+
+        return self._judge(edit.variables, judge, values, index)
+
+    def known(
+        self, requirement: Requirement, values: NDArray[np.float64], index: NDArray[np.int64]
+    ) -> NDArray[np.bool_]:
+        """Whether a requirement is met by every record of rows `index` as they stand."""
+
+        def judge(columns: Columns) -> NDArray[np.bool_]:
+            if requirement.binding == "xpath1":
+                holds = evaluate_xpath(requirement.expression, columns, self.domain).holds
+                return holds if requirement.wanted else ~holds
+            verdict = evaluate_exact(requirement.expression, columns, self.domain)
+            truth = verdict.holds if requirement.wanted else ~verdict.holds
+            return truth & ~verdict.unknown
+
+        return self._judge(variable_names(requirement.expression), judge, values, index)
+
+    def companion_numbers(self, name: str, index: NDArray[np.int64]) -> NDArray[np.float64]:
+        """Numbers of a companion for rows that are records."""
+        return self.companions[name].numbers[index]
+
+    def _judge(
+        self,
+        names: Sequence[str],
+        judge: Callable[[Columns], NDArray[np.bool_]],
+        values: NDArray[np.float64],
+        index: NDArray[np.int64],
+    ) -> NDArray[np.bool_]:
+        if len(index) == 0:
+            return np.zeros(0, dtype=np.bool_)
+        outside = [name for name in names if name in self.companions]
+        if self.members is None or not outside:
+            cells = self._moving_cells(names, values, np.arange(len(index)))
+            cells.update({name: take_cells(self.companions[name], index) for name in outside})
+            return judge(Columns(len(index), cells))
+        records, starts = self._records_of(index)
+        owner = np.repeat(np.arange(len(index)), np.diff(np.append(starts, len(records))))
+        cells = self._moving_cells(names, values, owner)
+        cells.update({name: take_cells(self.companions[name], records) for name in outside})
+        return np.asarray(np.logical_and.reduceat(judge(Columns(len(records), cells)), starts))
+
+    def _moving_cells(
+        self, names: Sequence[str], values: NDArray[np.float64], owner: NDArray[np.int64]
+    ) -> dict[str, Cells]:
+        cells: dict[str, Cells] = {}
+        for position, variable in enumerate(self.variables):
+            if variable.name in names:
+                numbers = values[owner, position]
+                cells[variable.name] = number_cells(numbers, np.isnan(numbers), variable.decimals)
+        return cells
+
+    @cached_property
+    def _by_row(self) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        """Records in the order of their rows, and where each row starts."""
+        assert self.members is not None
+        order = np.argsort(self.members, kind="stable")
+        return order, np.searchsorted(self.members[order], np.arange(int(self.members.max()) + 2))
+
+    def records_of_row(self, row: int) -> NDArray[np.int64]:
+        """Records that a row stands for."""
+        return np.array([row]) if self.members is None else self._records_of(np.array([row]))[0]
+
+    def _records_of(self, index: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        """Records of the given rows, row after row, and where each row starts."""
+        order, bounds = self._by_row
+        counts = bounds[index + 1] - bounds[index]
+        starts = np.cumsum(counts) - counts
+        positions = np.repeat(bounds[index] - starts, counts) + np.arange(int(counts.sum()))
+        return order[positions], starts
+
+
+def _as_libxml2(columns: Columns) -> Columns:
+    """The same cells with their numbers as libxml2 reads them."""
+    cells = {name: columns[name] for name in columns.names}
+    return Columns(
+        columns.n,
+        {name: replace(each, numbers=libxml2_numbers(each.numbers, each.decimals)) for name, each in cells.items()},
+    )
+
+
+@lru_cache(maxsize=1024)
+def _literals_as_libxml2(expression: Expression) -> Expression:
+    """The same rule with its decimal literals as libxml2 reads them: in the way in which it reads cells."""
+
+    def read(part: Any) -> Any:
+        if isinstance(part, Number):
+            places = next((d for d in range(16) if (part.value * 10**d).denominator == 1), None)
+            return Number(Fraction(float(libxml2_numbers(np.array([float(part.value)]), places)[0])))
+        if isinstance(part, tuple):
+            return tuple(read(each) for each in part)
+        if is_dataclass(part) and not isinstance(part, type):
+            return replace(part, **{each.name: read(getattr(part, each.name)) for each in fields(part)})
+        return part
+
+    rewritten: Expression = read(expression)
+    return rewritten
+
+
+@lru_cache(maxsize=1024)
+def _has_equality(edit: Edit) -> bool:
+    stack: list[Expression] = [edit.expression]
+    while stack:
+        node = stack.pop()
+        if isinstance(node, Comparison) and node.operator in ("==", "!="):
+            return True
+        stack.extend(children(node))
+    return False
+
+
+@lru_cache(maxsize=1024)
+def _sums_whole_numbers(edit: Edit) -> bool:
+    stack: list[Expression] = [edit.expression]
+    while stack:
+        node = stack.pop()
+        if isinstance(node, Number) and node.value.denominator != 1:
+            return False
+        if isinstance(node, Arithmetic) and node.operator not in ("+", "-", "*"):
+            return False
+        stack.extend(children(node))
+    return edit.kind in ("linear", "range")
+
+
+def take_cells(cells: Cells, index: NDArray[np.int64]) -> Cells:
+    """Cells of the records `index`."""
+    return Cells(
+        cells.numbers[index],
+        cells.missing[index],
+        cells.absent[index],
+        cells.decimals,
+        lambda: cells.text().take(pa.array(index)),
+    )

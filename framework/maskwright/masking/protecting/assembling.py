@@ -1,0 +1,162 @@
+"""Results of strata and blocks put together: one masked group over all records."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from maskwright.data.dataset import Column, Dataset
+from maskwright.foundation.errors import InputError
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from numpy.typing import NDArray
+
+    from maskwright.data.variable import Variable
+    from maskwright.plugins.method import Masked
+
+WEIGHT_DECIMALS = 6
+"""Weights that are divided by a sampling fraction are rarely whole."""
+
+
+@dataclass(frozen=True, eq=False)
+class GroupResult:
+    """A masked group over all records, before adjustment.
+
+    Attributes
+    ----------
+    values : ndarray of shape (n, g)
+    missing : ndarray of shape (n, g), bool
+    variables : tuple of Variable
+    labels : ndarray of shape (n,), int64, or None
+    representatives : ndarray of shape (c, g), or None
+    notes : mapping
+        Of the method: numbers summed over blocks, except smallest and largest ones.
+    origin : ndarray of shape (n,), int64, or None
+        Records of the dataset that the method kept, ascending, where it dropped some.
+    weights : ndarray of shape (n,), or None
+        Their sampling weights, where the method changed them.
+    """
+
+    values: NDArray[np.float64]
+    missing: NDArray[np.bool_]
+    variables: tuple[Variable, ...]
+    labels: NDArray[np.int64] | None
+    representatives: NDArray[np.float64] | None
+    notes: Mapping[str, Any] = field(default_factory=dict)
+    origin: NDArray[np.int64] | None = None
+    weights: NDArray[np.float64] | None = None
+
+    def taken(self, rows: NDArray[np.int64]) -> GroupResult:
+        """The same of these records only; clusters without a record left are left out."""
+        found = replace(self, values=self.values[rows], missing=self.missing[rows])
+        if self.labels is None or self.representatives is None:
+            return found
+        kept, labels = np.unique(self.labels[rows], return_inverse=True)
+        return replace(found, labels=labels.astype(np.int64), representatives=self.representatives[kept])
+
+
+def assemble(
+    pieces: Sequence[NDArray[np.int64]],
+    results: Sequence[Masked],
+    shape: tuple[int, ...],
+    variables: tuple[Variable, ...],
+) -> GroupResult:
+    """Put the results of the pieces (records of each) together, in the order of the file.
+
+    Raises
+    ------
+    InputError
+        When no record is left.
+    """
+    if any(result.origin is not None for result in results):
+        return _kept(pieces, results, variables)
+    values = np.full(shape, np.nan)
+    missing = np.ones(shape, dtype=np.bool_)
+    clustered = bool(results) and all(
+        result.labels is not None and result.representatives is not None for result in results
+    )
+    labels = np.zeros(shape[0], dtype=np.int64)
+    representatives: list[NDArray[np.float64]] = []
+    offset = 0
+    notes: dict[str, Any] = {}
+    for records, result in zip(pieces, results, strict=True):
+        values[records] = result.values
+        missing[records] = result.missing
+        if clustered and result.labels is not None and result.representatives is not None:
+            labels[records] = result.labels + offset
+            offset += len(result.representatives)
+            representatives.append(result.representatives)
+        _gather(notes, result.notes)
+    changed = next((result.variables for result in results if result.variables is not None), variables)
+    if not clustered:
+        return GroupResult(values, missing, changed, None, None, notes)
+    return GroupResult(values, missing, changed, labels, np.concatenate(representatives), notes)
+
+
+def _kept(
+    pieces: Sequence[NDArray[np.int64]], results: Sequence[Masked], variables: tuple[Variable, ...]
+) -> GroupResult:
+    """Records that are left, in the order of the file."""
+    rows = [
+        records if result.origin is None else records[result.origin]
+        for records, result in zip(pieces, results, strict=True)
+    ]
+    origin = np.concatenate(rows)
+    order = np.argsort(origin)
+    if not len(origin):
+        raise InputError("no record would be left: nothing can be released")
+    notes: dict[str, Any] = {}
+    for result in results:
+        _gather(notes, result.notes)
+    changed = [result.weights for result in results if result.weights is not None]
+    return GroupResult(
+        np.concatenate([result.values for result in results])[order],
+        np.concatenate([result.missing for result in results])[order],
+        variables, None, None, notes, origin[order],
+        np.concatenate(changed)[order] if len(changed) == len(results) else None,
+    )  # fmt: skip
+
+
+def with_group(data: Dataset, result: GroupResult) -> Dataset:
+    """Dataset with the columns of a masked group in place of its own, and without the records that are dropped."""
+    if result.origin is not None:
+        data = _with_weights(data.taken(result.origin), result)
+    changed: dict[str, Column] = {}
+    for position, variable in enumerate(result.variables):
+        missing = result.missing[:, position].copy()
+        values = result.values[:, position]
+        if variable.is_numeric:
+            changed[variable.name] = Column(variable, np.where(missing, np.nan, values), missing)
+        else:
+            codes = np.where(missing, -1, np.nan_to_num(values)).astype(np.int32)
+            changed[variable.name] = Column(variable, codes, missing)
+    return data.with_columns(changed)
+
+
+def _with_weights(data: Dataset, result: GroupResult) -> Dataset:
+    """Dataset with the sampling weights that a method gave; they have at least WEIGHT_DECIMALS places."""
+    if result.weights is None:
+        return data
+    (column,) = [column for column in data if column.variable.role == "weight" and column.variable.is_numeric]
+    places = None if column.variable.decimals is None else max(column.variable.decimals, WEIGHT_DECIMALS)
+    variable = replace(column.variable, type="continuous", decimals=places)
+    values = result.weights if places is None else np.round(result.weights, places)
+    return data.with_columns({column.name: Column(variable, values, column.missing)})
+
+
+def _gather(notes: dict[str, Any], more: Mapping[str, Any]) -> None:
+    for key, value in more.items():
+        if key == "warnings":
+            notes[key] = list(dict.fromkeys([*notes.get(key, ()), *value]))
+        elif key not in notes or not isinstance(value, int | float):
+            notes[key] = value
+        elif "smallest" in key:
+            notes[key] = min(notes[key], value)
+        elif "largest" in key:
+            notes[key] = max(notes[key], value)
+        else:
+            notes[key] = notes[key] + value

@@ -1,0 +1,165 @@
+"""Complementary suppression: cells that have to go with suppressed ones, or edits would give those back."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from maskwright.data.dataset import Column
+from maskwright.foundation.errors import InputError
+from maskwright.foundation.progress import Progress, silent
+from maskwright.masking.suppressing.derivable import Derivation, Given
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Mapping, Sequence
+
+    from numpy.typing import NDArray
+
+    from maskwright.data.dataset import Dataset
+    from maskwright.edits.edit import Edit
+    from maskwright.edits.evaluation.domain import Domain
+
+Hidden = dict[str, "NDArray[np.bool_]"]
+
+
+@dataclass(frozen=True)
+class Complement:
+    """What was suppressed besides.
+
+    Attributes
+    ----------
+    cells : mapping of name to ndarray of shape (n,), bool
+        Cells suppressed besides.
+    known : int
+        Cells that follow from the edits alone, whatever is suppressed.
+    undecided : int
+        Cells of which it was neither shown that they follow nor that they do not.
+    """
+
+    cells: Mapping[str, NDArray[np.bool_]] = field(default_factory=dict)
+    known: int = 0
+    undecided: int = 0
+
+
+def complement(
+    shown: Dataset,
+    hidden: Mapping[str, NDArray[np.bool_]],
+    edits: Sequence[Edit],
+    *,
+    domain: Domain | None = None,
+    last: Collection[str] = (),
+    never: Collection[str] = (),
+    progress: Progress = silent,
+) -> Complement:
+    """Choose cells to suppress besides, so that no suppressed cell follows from published cells and edits.
+
+    Greedy, record by record: of the published cells that give a suppressed one away, the one goes that leaves fewest
+    suppressed cells known; of equals one that is not in `last`, then the one that fewest edits read, then the first of
+    the file. In the end, cells that turn out to be superfluous are published again.
+
+    Parameters
+    ----------
+    shown : Dataset
+        The records as they would be published without suppression.
+    hidden : mapping of name to ndarray of shape (n,), bool
+        Suppressed cells.
+    edits : sequence of Edit
+        That every published record obeys.
+    domain : Domain, optional
+    last : collection of str
+        Variables to suppress only where no other does: keys.
+    never : collection of str
+        Variables that are not suppressed: weights.
+
+    Raises
+    ------
+    InputError
+        Where a cell follows from variables that may not be suppressed.
+
+    References
+    ----------
+    The problem is that of tables: Fischetti and Salazar (2001), Solving the cell suppression problem on tabular data
+    with linear constraints, Management Science 47(7), 1008-1027; here a record and its edits are the table.
+    """
+    read = {name for edit in edits for name in edit.variables}
+    linked = [name for name in hidden if name in read]
+    rows = np.flatnonzero(np.logical_or.reduce([hidden[name] for name in linked])) if linked else np.zeros(0, np.int64)
+    if not len(rows):
+        return Complement()
+    derivation = Derivation(shown, rows, edits, domain)
+    readers = {name: sum(name in edit.variables for edit in edits) for name in shown.names}
+    cost = {name: (name in last, readers[name], place) for place, name in enumerate(shown.names)}
+    cells: Hidden = {}
+    known = undecided = 0
+    done: dict[object, _Choice] = {}
+    for number, row in enumerate(rows):
+        gone = frozenset(name for name in hidden if hidden[name][row])
+        key = (gone, derivation.values_of(number))
+        if key not in done:
+            done[key] = _Search(derivation, number, cost, frozenset(never)).choose(gone)
+        choice = done[key]
+        for name in choice.added:
+            cells.setdefault(name, np.zeros(len(shown), dtype=np.bool_))[row] = True
+        known += choice.known
+        undecided += choice.undecided
+        progress((number + 1) / len(rows))
+    return Complement(cells, known, undecided)
+
+
+def without_cells(data: Dataset, cells: Mapping[str, NDArray[np.bool_]]) -> Dataset:
+    """Copy in which the given cells are missing."""
+    changed: dict[str, Column] = {}
+    for name, gone in cells.items():
+        column = data[name]
+        values = column.values.copy()
+        values[gone] = np.nan if column.variable.is_numeric else -1
+        changed[name] = Column(column.variable, values, column.missing | gone)
+    return data.with_columns(changed)
+
+
+@dataclass(frozen=True)
+class _Choice:
+    added: tuple[str, ...]
+    known: int
+    undecided: int
+
+
+class _Search:
+    """Choice for one record."""
+
+    def __init__(
+        self, derivation: Derivation, record: int, cost: Mapping[str, tuple[bool, int, int]], never: frozenset[str]
+    ) -> None:
+        self._derivation, self._record, self._cost, self._never = derivation, record, cost, never
+
+    def choose(self, gone: frozenset[str]) -> _Choice:
+        added: list[str] = []
+        hopeless: dict[str, Given] = {}
+        while True:
+            hidden = gone.union(added)
+            left = {name: given for name, given in self._given(hidden).items() if name not in hopeless}
+            if not left:
+                break
+            name, given = next(iter(left.items()))
+            candidates = sorted(given.by - self._never, key=lambda each: self._cost[each])
+            if candidates:
+                added.append(min(candidates, key=lambda each: (len(self._given(hidden | {each})), self._cost[each])))
+                continue
+            if given.by and not given.is_open:
+                raise InputError(
+                    f"a suppressed cell of {name} follows from {', '.join(sorted(given.by))}, which is not suppressed: "
+                    "leave that variable out of the file, or choose other keys"
+                )
+            hopeless[name] = given
+        for name in sorted(added, key=lambda each: self._cost[each], reverse=True):
+            fewer = gone.union(added) - {name}
+            if not set(self._given(fewer)) - set(hopeless):
+                added.remove(name)
+        undecided = sum(given.is_open for given in hopeless.values())
+        return _Choice(tuple(added), len(hopeless) - undecided, undecided)
+
+    def _given(self, hidden: frozenset[str]) -> dict[str, Given]:
+        found = {name: self._derivation.given(self._record, name, hidden) for name in sorted(hidden)}
+        return {name: given for name, given in found.items() if given is not None}

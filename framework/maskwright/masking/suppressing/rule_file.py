@@ -1,0 +1,56 @@
+"""The rule set that is published beside the data."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from maskwright.edits.edit import EditSet
+from maskwright.edits.languages.conversion.convert import Target, convert_edits
+from maskwright.foundation.errors import EditError
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from maskwright.data.dataset import Dataset
+
+SUFFIXES: dict[str, Target] = {".sch": "schematron", ".yaml": "yaml", ".yml": "yaml"}
+RECORD = "Record"
+
+
+def rule_file(path: Path, edits: EditSet, masked: Dataset) -> tuple[str, tuple[str, ...]]:
+    """Text of the rule set in the language that the file's ending names, and notices.
+
+    Tests that only an engine understands cannot be written in another language: they are left out, and counted.
+
+    Parameters
+    ----------
+    path : Path
+        ``.sch``: Schematron; ``.yaml`` and ``.yml``: rules as text.
+    edits : EditSet
+        That hold in the published records.
+    masked : Dataset
+        Gives the decimals and the name of a record.
+
+    Raises
+    ------
+    EditError
+        No edit of the set can be said in that language.
+    """
+    target = SUFFIXES[path.suffix.lower()]
+    decimals = {each.name: each.variable.decimals for each in masked if each.variable.is_numeric}
+    place = masked.layout.details.get("record_path")
+    record = place[-1] if place else RECORD
+    sayable, unsaid = [], []
+    for edit in edits:
+        try:
+            convert_edits(EditSet((edit,)), target, record=record, decimals=decimals)
+            sayable.append(edit)
+        except EditError as error:
+            unsaid.append((edit, error))
+    if unsaid and not sayable:
+        raise EditError([problem for _, error in unsaid for problem in error.problems])
+    text = convert_edits(EditSet(tuple(sayable)), target, record=record, decimals=decimals).text
+    return text, tuple(
+        f"{path.name} has no edit {edit.name!r}, which holds as well: {error.problems[0].message}"
+        for edit, error in unsaid
+    )

@@ -1,0 +1,30 @@
+"""A pipeline file, read with every mistake that can be found: in it, in its rule files, and in the names it gives."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from maskwright.foundation.errors import PipelineError
+from maskwright.pipeline.names import further_problems, in_order
+from maskwright.pipeline.resolve import UnfinishedPipelineError, read_pipeline
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from maskwright.pipeline.overrides import Overrides
+    from maskwright.pipeline.resolved import Pipeline
+
+
+def described_by(pipeline: str | Path, overrides: Overrides = (), *, check_data: bool = True) -> Pipeline:
+    """Read a pipeline file; where it is wrong, the rule files and the names in it are looked at too.
+
+    Raises
+    ------
+    InputError
+        With every mistake that can be found.
+    """
+    try:
+        return read_pipeline(pipeline, overrides, check_data=check_data)
+    except UnfinishedPipelineError as error:
+        further = further_problems(error.data, error.edits, error.uses)
+        raise PipelineError(in_order([*error.problems, *further], str(pipeline))) from error

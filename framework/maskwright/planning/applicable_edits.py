@@ -1,0 +1,160 @@
+"""Edits against the data at hand: which apply, which contradict each other, which records break them."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from functools import lru_cache
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from maskwright.data.dataset import Column, Dataset
+from maskwright.data.number_text import plain_text
+from maskwright.edits.analysis.analyse import analyse
+from maskwright.edits.edit import EditSet
+from maskwright.edits.evaluation.check import Outcome, condition_of, evaluate
+from maskwright.edits.evaluation.domain import Domain, domain_tuples
+from maskwright.foundation.errors import EditError, InputError, Problem
+from maskwright.release.check_file import chunks_of
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Mapping, Sequence
+
+    from numpy.typing import NDArray
+
+    from maskwright.data.declaration import VariableDeclaration
+    from maskwright.data.record_chunk import Columns
+    from maskwright.data.variable import Variable
+    from maskwright.edits.analysis.finding import Analysis
+    from maskwright.edits.edit import Edit
+
+# Findings about rules told in a run.
+MOST_TOLD = 5
+
+
+def applicable(stated: EditSet, arrival: Outcome, data: Dataset) -> tuple[EditSet, tuple[str, ...]]:
+    """Edits that fire on these data, and notices about those that do not.
+
+    Raises
+    ------
+    InputError
+        When there are edits and none ever fires.
+    """
+    if len(stated) == 0:
+        return stated, ("no edits are declared: the masked data are checked against nothing",)
+    fired = {each.name: each.fired for each in arrival.edits}
+    if not any(fired.values()):
+        contexts = sorted({edit.context for edit in stated if edit.context is not None})
+        path = data.layout.details.get("record_path", ())
+        elsewhere = f"they are about {', '.join(map(repr, contexts))}; a record of this file is {'/'.join(path)!r}"
+        raise InputError(
+            Problem(
+                f"none of the {len(stated)} edits ever fired on {len(data)} records",
+                hint=elsewhere if contexts else "their 'when' or 'if' is true of no record",
+            )
+        )
+    silent = [name for name, count in fired.items() if count == 0]
+    notices = tuple(
+        f"edit {name!r} never fired: it is about no record of this file, or its 'when' or 'if' is true of none"
+        for name in silent
+    )
+    # A condition that no original record obeys may still come true of a masked one.
+    return EditSet(tuple(edit for edit in stated if fired[edit.name] or condition_of(edit) is not None)), notices
+
+
+def identifiers_of(declared: Mapping[str, VariableDeclaration]) -> tuple[str, ...]:
+    """Names of the variables that are declared to be identifiers."""
+    return tuple(name for name, each in declared.items() if each.role == "identifier")
+
+
+def refuse_identifiers(edits: EditSet, identifiers: Collection[str]) -> None:
+    """Stop when an edit reads an identifier: it is never published, so nobody could check the edit.
+
+    Raises
+    ------
+    EditError
+    """
+    problems = [
+        Problem(
+            f"edit {edit.name!r} reads {name!r}, which is an identifier and will not be published",
+            edit.place,
+            "give the variable another role, or remove the edit",
+        )
+        for edit in edits
+        for name in edit.variables
+        if name in identifiers
+    ]
+    if problems:
+        raise EditError(problems)
+
+
+def refuse_contradictions(edits: EditSet, variables: Sequence[Variable], *, thorough: bool = True) -> tuple[str, ...]:
+    """Stop before anything runs when no record could satisfy all edits, or none on the published grid.
+
+    Parameters
+    ----------
+    edits : EditSet
+    variables : sequence of Variable
+    thorough : bool, default True
+        False looks only for what stops, which is faster.
+
+    Returns
+    -------
+    tuple of str
+        What else analysis found: superfluous rules, implied equalities, fixed variables, dead branches.
+
+    Raises
+    ------
+    EditError
+        Naming a smallest set of edits that exclude each other, or that the grid cannot meet.
+    """
+    binding = tuple(edit for edit in edits if edit.severity == "error")
+    # Declared bounds are rules already.
+    stated = {edit.name for edit in edits}
+    known = tuple(
+        replace(one, lower=None, upper=None) if f"bounds of {one.name}" in stated else one for one in variables
+    )
+    analysis = _analysis(binding, known, thorough)
+    if analysis.blocking:
+        raise EditError([Problem(finding.message, finding.place, finding.hint) for finding in analysis.blocking])
+    said = [finding.message for finding in analysis.findings]
+    more = len(said) - MOST_TOLD
+    if more > 0:
+        said = [*said[:MOST_TOLD], f"and {more} more findings about the rules: maskwright edits lists them"]
+    return tuple(said)
+
+
+@lru_cache(maxsize=8)
+def _analysis(edits: tuple[Edit, ...], variables: tuple[Variable, ...], thorough: bool) -> Analysis:
+    """What `analyse` finds; comparing methods asks for the same rules again and again."""
+    return analyse(edits, variables, thorough=thorough)
+
+
+def declared_bounds(variables: Sequence[Variable]) -> EditSet:
+    """Range edits from the bounds that are declared of variables."""
+    rules = []
+    for variable in variables:
+        if variable.lower is None and variable.upper is None:
+            continue
+        low = "" if variable.lower is None else f"{plain_text(variable.lower)} <= "
+        high = "" if variable.upper is None else f" <= {plain_text(variable.upper)}"
+        rules.append({"rule": f"{low}`{variable.name}`{high}", "name": f"bounds of {variable.name}"})
+    return EditSet.parse(rules)
+
+
+def without_violations(data: Dataset, edits: EditSet) -> tuple[Dataset, int]:
+    """Records that violate no edit of severity error, and how many were left out."""
+    domain = Domain.from_dataset(data, domain_tuples(edits))
+    chosen = np.concatenate([_obeys(columns, edits, domain) for columns in chunks_of(data)])
+    smaller = tuple(Column(column.variable, column.values[chosen], column.missing[chosen]) for column in data)
+    clusters = None if data.clusters is None else np.unique(data.clusters[chosen], return_inverse=True)[1]
+    return replace(data, columns=smaller, clusters=clusters), int(np.sum(~chosen))
+
+
+def _obeys(columns: Columns, edits: EditSet, domain: Domain) -> NDArray[np.bool_]:
+    result = np.ones(columns.n, dtype=np.bool_)
+    for edit in edits:
+        if edit.severity == "error":
+            verdict = evaluate(edit, columns, domain)
+            result &= verdict.holds | (verdict.unknown & (edit.binding == "exact"))
+    return result

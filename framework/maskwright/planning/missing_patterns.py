@@ -1,0 +1,157 @@
+"""Missing cells and methods that take none: records are masked apart by which cells they have, on those cells alone.
+
+A method then sees complete records only. Where fewer records share a pattern of missing cells than the method needs,
+it also sees records that have the same cells and others besides; what it makes of those is not used.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from maskwright.foundation.errors import InputError
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from numpy.typing import NDArray
+    from pydantic import BaseModel
+
+    from maskwright.plugins.method import Masked, Method
+
+LEAST = 10
+"""Records of one pattern that are masked on their own: fewer would show little but their own spread."""
+
+ENOUGH = 1_000
+"""Records of other patterns that a method sees with a rare one, at most: there may be hundreds of rare ones."""
+
+
+@dataclass(frozen=True, eq=False)
+class Piece:
+    """Records that are masked in one call of a method.
+
+    Attributes
+    ----------
+    records : ndarray of shape (m,), int64
+        To be masked.
+    seen : ndarray of shape (s,), int64
+        That the method sees; the first m are `records`.
+    columns : ndarray of shape (q,), int64
+        Positions of the variables that it masks.
+    """
+
+    records: NDArray[np.int64]
+    seen: NDArray[np.int64]
+    columns: NDArray[np.int64]
+
+    @classmethod
+    def whole(cls, records: NDArray[np.int64], p: int) -> Piece:
+        """These records, and all p variables."""
+        return cls(records, records, np.arange(p))
+
+
+def splits_by_pattern(method: Method) -> bool:
+    """Whether records with missing cells can be kept from a method that takes none, and masked on the cells they have.
+
+    Not where it promises groups of records, or leaves records out: both speak of all records at once.
+    """
+    grouped = method.k_parameter is not None or method.expected_group is not None
+    return "missing" not in method.accepts and not grouped and not method.removes
+
+
+def without_holes(
+    pieces: Sequence[NDArray[np.int64]], missing: NDArray[np.bool_], method: Method, params: BaseModel
+) -> list[Piece]:
+    """Cut pieces by their patterns of missing cells.
+
+    Parameters
+    ----------
+    pieces : sequence of ndarray of int64
+        Records of each stratum and block.
+    missing : ndarray of shape (n, p), bool
+    method : Method
+        Takes no missing cells; one that is not blockable sees, with every pattern, all records that have its cells.
+    params : pydantic.BaseModel
+        Of the method.
+
+    Returns
+    -------
+    list of Piece
+        In the order of the pieces, then of the patterns; records without any value are in none.
+
+    Raises
+    ------
+    InputError
+        When too few records of the file have the cells of a pattern.
+    """
+    found: list[Piece] = []
+    for records in pieces:
+        patterns, which = np.unique(missing[records], axis=0, return_inverse=True)
+        which = which.reshape(-1)
+        for number, pattern in enumerate(patterns):
+            if not pattern.all():
+                found.append(_piece(records[which == number], records, pattern, missing, method, params))
+    return found
+
+
+def _piece(
+    own: NDArray[np.int64],
+    piece: NDArray[np.int64],
+    pattern: NDArray[np.bool_],
+    missing: NDArray[np.bool_],
+    method: Method,
+    params: BaseModel,
+) -> Piece:
+    """Records of one pattern, with as many others as the method needs: of their own piece, or else of the file."""
+    columns = np.flatnonzero(~pattern)
+    needed = 1 if method.fewest_records is None else method.fewest_records(params, len(columns))
+    least = max(needed, LEAST)
+    if len(own) >= least and method.blockable:
+        return Piece(own, own, columns)
+    seen = own
+    for pool in (piece, np.arange(len(missing))):
+        others = pool[~missing[np.ix_(pool, columns)].any(axis=1) & ~np.isin(pool, own)]
+        if method.blockable:
+            others = _some(others, max(ENOUGH, 4 * least))
+        seen = np.concatenate([own, others])
+        if len(seen) >= least:
+            return Piece(own, seen, columns)
+    # A file that is too small as a whole is the method's to refuse: it knows the limit of these very data.
+    if pattern.any() and len(seen) < needed:
+        raise InputError(
+            f"method {method.name!r} takes no missing cells, and masks records with the same cells missing apart: it "
+            f"needs {needed} records that have the same {len(columns)} cells, and for {len(own)} record(s) there are "
+            f"only {len(seen)}. Leave out the variables with the most missing cells, impute them first, or take a "
+            "method that takes missing cells (`maskwright explain NAME` says so)"
+        )
+    return Piece(own, seen, columns)
+
+
+def _some(records: NDArray[np.int64], most: int) -> NDArray[np.int64]:
+    """So many of the records, from all over the file."""
+    if len(records) <= most:
+        return records
+    return records[np.linspace(0, len(records) - 1, most).astype(np.int64)]
+
+
+def widened(masked: Masked, piece: Piece, p: int) -> Masked:
+    """What a method made of a piece, for its own records only, with the cells it did not see left missing.
+
+    Parameters
+    ----------
+    masked : Masked
+        Of `seen` records and the variables in `columns`.
+    piece : Piece
+    p : int
+        Number of variables of the group.
+    """
+    if len(piece.columns) == p and len(piece.seen) == len(piece.records):
+        return masked
+    rows = len(piece.records)
+    values = np.full((rows, p), np.nan)
+    missing = np.ones((rows, p), dtype=np.bool_)
+    values[:, piece.columns] = masked.values[:rows]
+    missing[:, piece.columns] = masked.missing[:rows]
+    return replace(masked, values=values, missing=missing, labels=None, representatives=None)

@@ -1,0 +1,149 @@
+"""What a careful person would ask about the data and the rules before publishing; names and counts, never values."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pandas as pd
+
+from maskwright.edits.edit import GoverningPart, LinearPart, Part, ProductPart, RangePart
+from maskwright.foundation.errors import EditError, Problem
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Mapping
+
+    from maskwright.data.dataset import Dataset
+    from maskwright.edits.edit import EditSet
+    from maskwright.edits.evaluation.check import Outcome
+    from maskwright.planning.plan import Plan
+
+SUSPICIOUS_SHARE = 0.5
+MANY_CATEGORIES = 20
+DISTINCT_SHARE = 0.05
+
+
+def about_edits(arrival: Outcome) -> Iterator[str]:
+    """Edits that most records of the original violate: the rule is more likely to be wrong than the data."""
+    for each in arrival.edits:
+        if each.fired and each.violations > SUSPICIOUS_SHARE * each.fired:
+            share = 100 * each.violations / each.fired
+            yield (
+                f"edit {each.name!r} is violated by {share:.0f} % of the original records that it is for: is the rule "
+                "right?"
+            )
+
+
+def refuse_arithmetic_on_text(edits: EditSet, data: Dataset) -> None:
+    """Stop when an edit computes with a variable that holds text.
+
+    Raises
+    ------
+    EditError
+        Naming the variables, which were read as text, perhaps because of thousands separators or a decimal comma.
+    """
+    problems = [
+        Problem(
+            f"edit {edit.name!r} computes with {name}, which was read as text",
+            edit.place,
+            "are there thousands separators or decimal commas in the file? Declare its type, or mend the file",
+        )
+        for edit in edits
+        for name in sorted(set(_computed_with(edit.parts, compared=edit.binding == "exact")))
+        if name in data and _is_text(data, name)
+    ]
+    if problems:
+        raise EditError(problems)
+
+
+def _computed_with(parts: Iterable[Part], *, compared: bool) -> Iterator[str]:
+    """Variables that have to be numbers; XPath has a verdict, false, when it compares text with a number."""
+    for part in parts:
+        match part:
+            case LinearPart(coefficients):
+                yield from (name for name, _ in coefficients)
+            case ProductPart():
+                yield from (name for name, _ in (*part.left, *part.right))
+            case RangePart() if compared and part.texts is None:
+                yield part.variable
+            case GoverningPart():
+                inner = (*part.consequent, *part.otherwise, *(part.condition_parts or ()))
+                yield from _computed_with(inner, compared=compared)
+            case _:
+                pass
+
+
+def _is_text(data: Dataset, name: str) -> bool:
+    variable = data[name].variable
+    if variable.is_numeric:
+        return False
+    numbers = pd.to_numeric(pd.Series(variable.categories, dtype="object"), errors="coerce")
+    return bool(numbers.isna().mean() > SUSPICIOUS_SHARE)
+
+
+def about_publication(data: Dataset, plan: Plan, broken: Mapping[str, int]) -> Iterator[str]:
+    """Edits that nothing will mend; variables and missing patterns that may identify records.
+
+    Parameters
+    ----------
+    data : Dataset
+        The original.
+    plan : Plan
+    broken : mapping of edit name to int
+        Records that violate each edit on arrival.
+    """
+    yield from _about_unmasked_violations(plan, broken)
+    for name in plan.untouched:
+        column = data[name]
+        distinct = len(column.variable.categories)
+        if not column.variable.is_numeric and distinct > max(MANY_CATEGORIES, DISTINCT_SHARE * len(data)):
+            yield (
+                f"{name} is published as it is and has {distinct} different texts: if it identifies, declare "
+                f"`{name}: {{role: identifier}}`"
+            )
+    alone = _unique_records(data, plan.untouched)
+    if alone:
+        yield (
+            f"{alone} record(s) are unique on the variables that are published unmasked ({', '.join(plan.untouched)}): "
+            "whoever knows these finds them"
+        )
+    for group in plan.groups:
+        k = plan.steps[group.step - 1].k
+        few = 0 if k is None else _rare_missing(data, group.variables, k)
+        if few:
+            yield (
+                f"{few} record(s) have cells missing in a way that fewer than k = {k} records share "
+                f"({', '.join(group.variables)}): which cells are missing tells them apart"
+            )
+
+
+def _about_unmasked_violations(plan: Plan, broken: Mapping[str, int]) -> Iterator[str]:
+    """Edits that the original violates on variables that no step touches: the run is bound to end without a release."""
+    if any(step.method.removes for step in plan.steps):
+        return
+    masked = set(plan.masked)
+    for edit in plan.edits:
+        count = broken.get(edit.name, 0)
+        if count and edit.severity == "error" and not masked & set(edit.variables):
+            yield (
+                f"{count} original record(s) violate edit {edit.name!r} and no step masks its variables "
+                f"({', '.join(edit.variables)}), so that nothing can be released: mask them too, correct or leave out "
+                "these records (on_input_violation: localize or drop), or give the edit `severity: warning`"
+            )
+
+
+def _unique_records(data: Dataset, names: Iterable[str]) -> int:
+    codes = np.zeros(len(data), dtype=np.int64)
+    for name in names:
+        column = data[name]
+        code, found = pd.factorize(np.where(column.missing, np.nan, column.values.astype(np.float64)))
+        codes, _ = pd.factorize(codes * (len(found) + 1) + code + 1)
+    return int(np.sum(np.bincount(codes) == 1)) if len(codes) else 0
+
+
+def _rare_missing(data: Dataset, names: Iterable[str], k: int) -> int:
+    codes = np.zeros(len(data), dtype=np.int64)
+    for name in names:
+        codes, _ = pd.factorize(codes * 2 + data[name].missing)
+    sizes = np.bincount(codes)
+    return int(sizes[sizes < k].sum())

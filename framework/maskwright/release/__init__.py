@@ -1,0 +1,1 @@
+"""What is read back, checked, measured and published."""

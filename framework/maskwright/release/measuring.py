@@ -1,0 +1,230 @@
+"""Computing measures of loss and risk on two datasets."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from maskwright.foundation.errors import InputError, PluginError, Problem, UnpairedRecords
+from maskwright.foundation.progress import Reporter, stage
+from maskwright.foundation.randomness import generator
+from maskwright.plugins.measure import Comparison, Measure, Measurement
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Mapping, Sequence
+
+    from numpy.typing import NDArray
+    from pydantic import BaseModel
+
+    from maskwright.data.dataset import Dataset
+    from maskwright.edits.edit import EditSet
+
+
+JUDGED = ("quasi_identifier", "confidential")
+"""Roles of the variables that are measured."""
+
+MOST_DESCRIBED = 8
+"""Variables that are listed when none can be measured."""
+
+
+@dataclass(frozen=True)
+class Request:
+    """One measure, its parameters, and the label it is reported under."""
+
+    label: str
+    measure: Measure
+    params: BaseModel
+
+
+def compared_variables(original: Dataset, masked: Dataset) -> tuple[str, ...]:
+    """Numeric quasi-identifiers and confidential variables of both files, in the original's order.
+
+    Raises
+    ------
+    InputError
+        When there is none.
+    """
+    names = released_variables(original, masked)
+    if not names:
+        raise InputError(
+            Problem(
+                "there is no variable to measure: none is numeric in both files, with the role quasi_identifier or "
+                f"confidential in the original. The original has {_described(original)}; the masked file has "
+                f"{_described(masked)}",
+                hint="Are these two files of the same data, and the names spelt alike? For XML, --record names the "
+                "element of one record.",
+            )
+        )
+    return names
+
+
+def released_variables(
+    original: Dataset, released: Dataset, masked: Collection[str] = (), recoded: Collection[str] = ()
+) -> tuple[str, ...]:
+    """Numeric variables of a released file that are measured, in the original's order; recoded ones hold categories.
+
+    Besides the masked ones they are the quasi-identifiers and confidential variables that are published as they are: an
+    intruder knows, and finds, those too.
+    """
+    return tuple(
+        column.name
+        for column in original
+        if column.variable.is_numeric
+        and column.name not in recoded
+        and (column.name in masked or column.variable.role in JUDGED)
+        and column.name in released
+        and released[column.name].variable.is_numeric
+    )
+
+
+def about_unmasked(names: Collection[str], masked: Collection[str]) -> tuple[str, ...]:
+    """Say which of the variables compared are published as they are: a note for every measure."""
+    open_ones = [name for name in names if name not in masked]
+    if not open_ones:
+        return ()
+    more = f" and {len(open_ones) - MOST_DESCRIBED} more" if len(open_ones) > MOST_DESCRIBED else ""
+    said = (
+        f"{len(open_ones)} of the {len(names)} variables compared are published unmasked, which lowers losses and "
+        f"raises risks: {', '.join(open_ones[:MOST_DESCRIBED])}{more}"
+    )
+    return (said,)
+
+
+def _described(data: Dataset) -> str:
+    """Names of variables, with what keeps them from being measured."""
+    shown = [
+        column.name
+        + ("" if column.variable.is_numeric else f" ({column.variable.type})")
+        + (
+            f" (role {column.variable.role})"
+            if column.variable.is_numeric and column.variable.role not in JUDGED
+            else ""
+        )
+        for column in list(data)[:MOST_DESCRIBED]
+    ]
+    more = len(data.names) - len(shown)
+    return ", ".join(shown) + (f" and {more} more" if more > 0 else "")
+
+
+def compute_measures(
+    requests: Sequence[Request],
+    original: Dataset,
+    masked: Dataset,
+    edits: EditSet,
+    plan: Mapping[str, Any],
+    seed: int,
+    reporter: Reporter,
+    variables: Sequence[str] | None = None,
+    *,
+    asked: bool = True,
+    about: tuple[str, ...] = (),
+) -> dict[str, Measurement]:
+    """Compute measures; each draws from a generator of its own label.
+
+    Files of different length, without `origin`, are given to the measures that compare files as files.
+
+    Parameters
+    ----------
+    asked : bool
+        Whether somebody asked for these measures. Then one that needs pairs of records is refused where there are
+        none; otherwise it has no value, and a note says why.
+    about : tuple of str
+        Further notes of every measure.
+
+    Raises
+    ------
+    InputError
+        Measures asked for that need pairs, where there are none; every one is named.
+    PluginError
+        When a measure breaks its contract.
+    """
+    names = tuple(variables) if variables is not None else compared_variables(original, masked)
+    weights, about_weights = record_weights(original)
+    results: dict[str, Measurement] = {}
+    unpaired: list[Problem] = []
+    for request in requests:
+        with stage(reporter, f"Measuring {request.label}") as progress:
+            comparison = Comparison(
+                original, masked, names, edits, masked.origin, weights, original.clusters, plan, progress
+            )
+            try:
+                if not request.measure.compares_unpaired:
+                    comparison.require_pairs("each masked record is compared with its own original")
+                found = request.measure.compute(comparison, request.params, generator(seed, "measure", request.label))
+            except UnpairedRecords as error:
+                (problem,) = error.problems
+                unpaired.append(replace(problem, message=f"{request.label}: {problem.message}"))
+                found = Measurement(math.nan, notes=(f"not computed: needs pairs; {problem.message}",))
+        if not isinstance(found, Measurement):
+            raise PluginError(f"measure {request.measure.name!r} returned a {type(found).__name__}, not a Measurement")
+        notes = (*found.notes, *about, *about_weights, *_about_clusters(request.measure, original))
+        results[request.label] = replace(found, notes=notes)
+    if unpaired and asked:
+        raise InputError(unpaired)
+    return results
+
+
+def record_weights(original: Dataset) -> tuple[NDArray[np.float64] | None, tuple[str, ...]]:
+    """Weights of the records, and why there are none although some are declared.
+
+    Returns
+    -------
+    ndarray of shape (n,) or None
+        Of the one numeric variable of role weight; none may be missing, negative or infinite, and not all zero.
+    tuple of str
+    """
+    named = [column for column in original if column.variable.role == "weight"]
+    if not named:
+        return None, ()
+    if len(named) > 1:
+        return None, (f"no weights are used: several variables have that role ({', '.join(c.name for c in named)})",)
+    (column,) = named
+    if not column.variable.is_numeric:
+        return None, (f"no weights are used: {column.name} holds categories",)
+    weights = np.asarray(column.values, dtype=np.float64)
+    wrong = int(np.sum(column.missing | ~(np.isfinite(weights) & (weights >= 0.0))))
+    if wrong:
+        return None, (f"no weights are used: {column.name} is missing, negative or infinite in {wrong} record(s)",)
+    if not weights.any():
+        return None, (f"no weights are used: {column.name} is zero in every record",)
+    return weights, ()
+
+
+def _about_clusters(measure: Measure, original: Dataset) -> tuple[str, ...]:
+    if original.clusters is None or measure.counts_clusters or measure.kind == "loss":
+        return ()
+    return ("this counts single records, although clusters of records are declared",)
+
+
+def measurement_json(request: Request, found: Measurement, threshold: float | None = None) -> dict[str, Any]:
+    """Plain record of a measurement, without per-record values."""
+    return {
+        "value": _number(found.value),
+        "unit": request.measure.unit,
+        "direction": request.measure.direction,
+        "kind": request.measure.kind,
+        "measure": request.measure.name,
+        "summary": request.measure.summary,
+        "params": request.params.model_dump(mode="json"),
+        "parts": {name: _number(value) for name, value in found.parts.items()},
+        "per_variable": {name: _number(value) for name, value in found.per_variable.items()},
+        "interval": None if found.interval is None else [_number(bound) for bound in found.interval],
+        "notes": list(found.notes),
+        "threshold": threshold,
+        "met": None if threshold is None else within(request.measure, found.value, threshold),
+    }
+
+
+def within(measure: Measure, value: float, threshold: float) -> bool:
+    """Whether a value is on the right side of its threshold; a value that is not defined never is."""
+    if math.isnan(value):
+        return False
+    return value <= threshold if measure.direction == "lower" else value >= threshold
+
+
+def _number(value: float) -> float | None:
+    """JSON has no NaN and no infinity."""
+    return float(value) if np.isfinite(value) else None

@@ -1,1 +1,0 @@
-"""What a person reads: the terminal, the run record and the public record."""

@@ -1,0 +1,1 @@
+"""What several measures share: pairing, standardising, weighting, uncertainty."""

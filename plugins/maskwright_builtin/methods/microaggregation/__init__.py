@@ -1,0 +1,1 @@
+"""Microaggregation: records replaced by the representative of a cluster, hard or fuzzy."""

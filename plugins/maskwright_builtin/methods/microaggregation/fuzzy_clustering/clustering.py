@@ -1,0 +1,329 @@
+"""Fuzzy c-means and entropy-based fuzzy c-means, with centroids that satisfy constraints."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from maskwright import InputError
+from maskwright_builtin.methods.microaggregation.fuzzy_clustering.constraint import (
+    everywhere,
+    onto_equalities,
+    onto_set,
+)
+from maskwright_builtin.methods.microaggregation.fuzzy_clustering.geometry import (
+    Fuzziness,
+    Geometry,
+    chunks_of,
+    fuzziness_of,
+    geometry_of,
+    scratch_of,
+    transposed,
+)
+from maskwright_builtin.numerics.threads import in_order
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from maskwright import Progress
+    from maskwright_builtin.methods.microaggregation.fuzzy_clustering.constraint import Projection
+
+MOST_DIGITS = {"float64": 280.0, "float32": 12.0}
+"""Decimal digits that weights of two records may be apart: m * log10(c) at most."""
+
+# A centroid whose weights sum to less has no place: they have too few digits.
+_LEAST_MASS = {"float64": 1e-290, "float32": 1e-30}
+
+
+@dataclass(frozen=True, eq=False)
+class FuzzyClusters:
+    """What clustering found.
+
+    Attributes
+    ----------
+    centroids : ndarray of shape (c, p), float64
+        In the units of the values; after the last update.
+    objective : ndarray of shape (iterations,), float64
+        Objective of the centroids before each update, with their best memberships. Never rises (in binary64, up to a
+        relative 1e-12).
+    iterations : int
+        Updates made.
+    converged : bool
+        Whether the last update moved no centroid further than the tolerance.
+    feasible : ndarray of shape (c,), bool
+        Whether a point that satisfies the constraints was found for each centroid.
+    """
+
+    centroids: NDArray[np.float64]
+    objective: NDArray[np.float64]
+    iterations: int
+    converged: bool
+    feasible: NDArray[np.bool_]
+
+
+def fuzzy_c_means(
+    values: NDArray[np.float64],
+    centroids: NDArray[np.float64],
+    *,
+    m: float | None = None,
+    lambda_: float | None = None,
+    scale: NDArray[np.float64] | None = None,
+    equalities: tuple[NDArray[np.float64], NDArray[np.float64]] | None = None,
+    projector: Projection | None = None,
+    tolerance: float = 1e-6,
+    max_iterations: int = 300,
+    float32: bool = False,
+    threads: int | None = None,
+    progress: Progress | None = None,
+) -> FuzzyClusters:
+    """Cluster records around centroids that satisfy constraints.
+
+    Alternates the best memberships for the centroids and the best centroids for the memberships, starting with
+    memberships. With squared distances d in units of `scale`, fuzzy c-means has the objective sum u ** m d and
+    memberships proportional to (1 / d) ** (1 / (m - 1)); entropy-based fuzzy c-means has sum u d + u log(u) / lambda
+    and memberships proportional to exp(-lambda d). The best centroid is the weighted mean, with constraints the point
+    of the set nearest to it: the weights of a centroid are a common factor of its squared distances.
+
+    Parameters
+    ----------
+    values : ndarray of shape (n, p)
+        Records; finite.
+    centroids : ndarray of shape (c, p), c <= n
+        Where to start; projected on the constraints first.
+    m : float, greater than 1
+        Fuzzy c-means. Give either `m` or `lambda_`.
+    lambda_ : float, greater than 0
+        Entropy-based fuzzy c-means; in units of 1 / squared distance.
+    scale : ndarray of shape (p,), optional
+        Distances are measured in these units of each variable, projections too; default 1.
+    equalities : (matrix of shape (q, p), bounds of shape (q,)), optional
+        ``matrix @ v == bounds`` for each centroid v. Dependent ones are allowed.
+    projector : callable, optional
+        ``points -> (nearest points in a set, which were found)``, both in the units of `values` and near in units of
+        `scale`, for instance by `maskwright.project`. Give at most one of `equalities` and `projector`. A centroid
+        stays where a projection is not found or not nearer than where it is.
+    tolerance : float, >= 0
+        Stop when no coordinate of a centroid moves further, in units of the root mean squared distance of the records
+        from their mean.
+    max_iterations : int, >= 1
+    float32 : bool
+        Distances and memberships in binary32, sums in binary64, and a last update in binary64. Faster; the objective
+        may then rise by its rounding. Ignored where `m` and c leave binary32 too few digits.
+    threads : int, optional
+        Default all processors. Results do not depend on it.
+    progress : callable, optional
+        Told the share of `max_iterations` done.
+
+    Returns
+    -------
+    FuzzyClusters
+
+    Raises
+    ------
+    InputError
+        When parameters or shapes are wrong, c > n, values are not finite, or the equalities contradict each other.
+
+    Notes
+    -----
+    Memory for the records, and for each thread a few copies of the centroids; memberships are never kept. A centroid
+    that no record weighs for stays. Records that coincide with centroids belong to those alone, in equal shares.
+
+    References
+    ----------
+    Torra, V. (2020): Fuzzy clustering-based microaggregation to achieve probabilistic k-anonymity for data with
+    constraints. Journal of Intelligent & Fuzzy Systems 39(5), propositions 1, 4 and 6, as corrected: equation (5) is
+    the projection of the weighted mean. Miyamoto, S. and Mukaidono, M. (1997), for the entropy.
+    """
+    if not tolerance >= 0:
+        raise InputError(f"tolerance must be at least 0, not {tolerance}")
+    if max_iterations < 1:
+        raise InputError(f"max_iterations must be at least 1, not {max_iterations}")
+    geometry = geometry_of(values, scale)
+    start = checked_centroids(geometry, centroids)
+    fuzziness = fuzziness_of(m, lambda_, geometry.unit)
+    dtype = _precision(fuzziness, m, len(start), float32)
+    onto = _projection(geometry, equalities, projector)
+    current, feasible = onto(start)
+    told = progress or _untold
+    objective: list[float] = []
+    converged, last = False, False
+    while len(objective) < max_iterations and not (converged and last):
+        # In binary32 the rounding of the means would leave the range of the records: the last ones are made anew.
+        last = dtype == "float64" or converged or len(objective) == max_iterations - 1
+        cost, means, mass = _means(geometry, current, fuzziness, "float64" if last else dtype, threads)
+        objective.append(cost)
+        wanted = np.where((mass > _LEAST_MASS["float64" if last else dtype])[:, None], means, current)
+        projected, found = onto(wanted)
+        moved = _best(wanted, projected, current, found, feasible)
+        feasible = feasible | found
+        shift = float(np.max(np.abs(moved - current)))
+        current = moved
+        converged = shift <= tolerance * geometry.spread
+        told(len(objective) / max_iterations)
+    told(1.0)
+    return FuzzyClusters(
+        centroids=geometry.values_of(current),
+        objective=np.array(objective),
+        iterations=len(objective),
+        converged=converged,
+        feasible=feasible,
+    )
+
+
+def means_of_present(
+    values: NDArray[np.float64],
+    missing: NDArray[np.bool_],
+    centroids: NDArray[np.float64],
+    *,
+    m: float | None = None,
+    lambda_: float | None = None,
+    scale: NDArray[np.float64] | None = None,
+    threads: int | None = None,
+) -> NDArray[np.float64]:
+    """Make the coordinates of centroids on incomplete variables anew, from the cells that are present.
+
+    Clustering takes a missing cell as whatever fills it, which draws centroids to the filling. Here each incomplete
+    variable is averaged over the records that have it, with their memberships as weights.
+
+    Parameters
+    ----------
+    values : ndarray of shape (n, p)
+        Finite, also where missing: memberships are those of the filled records.
+    missing : ndarray of shape (n, p), bool
+    centroids : ndarray of shape (c, p)
+    m, lambda_, scale, threads
+        As in `fuzzy_c_means`.
+
+    Returns
+    -------
+    ndarray of shape (c, p)
+        Complete variables, and variables of centroids that no present cell weighs for, are as they were.
+
+    Raises
+    ------
+    InputError
+        When parameters or shapes are wrong, or values are not finite.
+    """
+    geometry = geometry_of(values, scale)
+    points = checked_centroids(geometry, centroids)
+    fuzziness = fuzziness_of(m, lambda_, geometry.unit)
+    columns = np.flatnonzero(missing.any(axis=0))
+    if not len(columns):
+        return np.array(centroids, dtype=np.float64)
+    present = ~missing[:, columns]
+    contents = np.hstack([np.where(present, geometry.points[:, columns], 0.0), present.astype(np.float64)])
+    dtype = _precision(fuzziness, m, len(points), float32=False)
+    _, sums = _weighted_sums(geometry, contents, points, fuzziness, dtype, threads)
+    mass = sums[len(columns) : -1]
+    with np.errstate(divide="ignore", invalid="ignore"):
+        means = (sums[: len(columns)] / mass).T
+    result = geometry.values_of(points)
+    result[:, columns] = np.where(
+        (mass > _LEAST_MASS[dtype]).T,
+        geometry.center[columns] + means * geometry.scale[columns],
+        result[:, columns],
+    )
+    return result
+
+
+def checked_centroids(geometry: Geometry, centroids: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return coordinates of centroids that fit the records.
+
+    Raises
+    ------
+    InputError
+        When there are none, or more than records, or they are no finite points of the records' space.
+    """
+    centroids = np.asarray(centroids, dtype=np.float64)
+    n, p = geometry.points.shape
+    if centroids.ndim != 2 or centroids.shape[1] != p or len(centroids) == 0:
+        raise InputError(f"centroids must be a matrix of at least one row and {p} columns, not {centroids.shape}")
+    if len(centroids) > n:
+        raise InputError(f"c = {len(centroids)} centroids are more than the {n} records")
+    points = geometry.of(centroids)
+    if not np.all(np.abs(points) <= 1e100):
+        raise InputError("centroids must be finite, and not too far from the records for distances to be squared")
+    return points
+
+
+def _untold(share: float) -> None:
+    """Nobody is told."""
+
+
+def _precision(fuzziness: Fuzziness, m: float | None, c: int, float32: bool) -> str:
+    digits = 0.0 if m is None else fuzziness.m * np.log10(c)
+    if digits > MOST_DIGITS["float64"]:
+        raise InputError(f"m = {m} is too large for {c} centroids: all memberships are equal, and their powers are 0")
+    return "float32" if float32 and digits <= MOST_DIGITS["float32"] else "float64"
+
+
+def _projection(
+    geometry: Geometry,
+    equalities: tuple[NDArray[np.float64], NDArray[np.float64]] | None,
+    projector: Projection | None,
+) -> Projection:
+    if equalities is not None and projector is not None:
+        raise InputError("give equalities or a projector, not both: the projector can take care of the equalities")
+    if equalities is not None:
+        return onto_equalities(*equalities, geometry.center, geometry.scale)
+    return everywhere if projector is None else onto_set(projector, geometry.center, geometry.scale)
+
+
+def _means(
+    geometry: Geometry, centroids: NDArray[np.float64], fuzziness: Fuzziness, dtype: str, threads: int | None
+) -> tuple[float, NDArray[np.float64], NDArray[np.float64]]:
+    """Objective, weighted means, shape (c, p), and sums of weights, shape (c,)."""
+    cost, sums = _weighted_sums(geometry, geometry.points, centroids, fuzziness, dtype, threads)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        means = np.ascontiguousarray((sums[:-1] / sums[-1]).T)
+    return cost * geometry.unit**2, means, sums[-1]
+
+
+def _weighted_sums(
+    geometry: Geometry,
+    contents: NDArray[np.float64],
+    centroids: NDArray[np.float64],
+    fuzziness: Fuzziness,
+    dtype: str,
+    threads: int | None,
+) -> tuple[float, NDArray[np.float64]]:
+    """Objective, and sums over the records of weighted contents and, last, of weights; shape (q + 1, c)."""
+    # The compiler takes half a second to import: not before it is needed.
+    from maskwright_builtin.methods.microaggregation.fuzzy_clustering.means_kernel import accumulate
+
+    coordinates = transposed(centroids, dtype)
+    floor, c, shape = fuzziness.floor(dtype), len(centroids), (contents.shape[1] + 1, coordinates.shape[1])
+
+    def task(chunk: slice) -> tuple[float, NDArray[np.float64]]:
+        sums = np.zeros(shape)
+        records = np.ascontiguousarray(geometry.points[chunk], dtype=dtype)
+        summed = records if contents is geometry.points else np.ascontiguousarray(contents[chunk], dtype=dtype)
+        cost = accumulate(
+            records, summed, coordinates, c, fuzziness.kind, fuzziness.exponent, floor, sums, scratch_of(dtype)
+        )
+        return cost, sums
+
+    total, sums = 0.0, np.zeros(shape)
+    for cost, more in in_order(task, chunks_of(len(geometry.points)), threads):
+        total += cost
+        sums += more
+    return total, sums[:, :c]
+
+
+def _best(
+    wanted: NDArray[np.float64],
+    projected: NDArray[np.float64],
+    current: NDArray[np.float64],
+    found: NDArray[np.bool_],
+    feasible: NDArray[np.bool_],
+) -> NDArray[np.float64]:
+    """New centroids: projections, unless a centroid is already nearer to its mean and satisfies the constraints.
+
+    On convex sets that cannot be, but the nearest point of other sets is only searched for. The objective never rises.
+    """
+    new = ((projected - wanted) ** 2).sum(axis=1)
+    old = ((current - wanted) ** 2).sum(axis=1)
+    stays = feasible & (~found | (old < new))
+    return np.where(stays[:, None], current, projected)

@@ -1,0 +1,131 @@
+"""From centroids to groups: each record's centroid drawn with its memberships, and groups that are large enough."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from maskwright import InputError
+from maskwright_builtin.methods.microaggregation.fuzzy_clustering.clustering import checked_centroids
+from maskwright_builtin.methods.microaggregation.fuzzy_clustering.geometry import (
+    chunks_of,
+    fuzziness_of,
+    geometry_of,
+    scratch_of,
+    transposed,
+)
+from maskwright_builtin.numerics.threads import in_order
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+
+def draw_centroids(
+    values: NDArray[np.float64],
+    centroids: NDArray[np.float64],
+    uniforms: NDArray[np.float64],
+    *,
+    m: float | None = None,
+    lambda_: float | None = None,
+    scale: NDArray[np.float64] | None = None,
+    threads: int | None = None,
+) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
+    """Draw a centroid for each record, with its memberships as probabilities.
+
+    Parameters
+    ----------
+    values : ndarray of shape (n, p)
+    centroids : ndarray of shape (c, p)
+    uniforms : ndarray of shape (n,)
+        In [0, 1): a record takes the first centroid at which its cumulated memberships exceed its number.
+    m, lambda_, scale, threads
+        As in `fuzzy_c_means`.
+
+    Returns
+    -------
+    labels : ndarray of shape (n,), int64
+    expected : ndarray of shape (c,), float64
+        Expected number of records of each centroid: the sums of its memberships.
+
+    Raises
+    ------
+    InputError
+        When parameters or shapes are wrong, or values are not finite.
+
+    References
+    ----------
+    Torra, V. (2020): Fuzzy clustering-based microaggregation to achieve probabilistic k-anonymity for data with
+    constraints, algorithm 1, steps 2 and 3. Memory O(n + c): the matrix of memberships is never made.
+    """
+    from maskwright_builtin.methods.microaggregation.fuzzy_clustering.drawing_kernel import draw
+
+    geometry = geometry_of(values, scale)
+    points = checked_centroids(geometry, centroids)
+    fuzziness = fuzziness_of(m, lambda_, geometry.unit)
+    n, c = len(geometry.points), len(points)
+    uniforms = np.asarray(uniforms, dtype=np.float64)
+    if uniforms.shape != (n,) or not np.all((uniforms >= 0) & (uniforms < 1)):
+        raise InputError(f"there must be one number in [0, 1) for each of {n} records")
+    coordinates = transposed(points, "float64")
+    floor = fuzziness.floor("float64")
+    labels = np.empty(n, dtype=np.int64)
+
+    def task(chunk: slice) -> NDArray[np.float64]:
+        expected = np.zeros(coordinates.shape[1])
+        draw(
+            geometry.points[chunk], coordinates, c, fuzziness.kind, fuzziness.exponent, floor,
+            uniforms[chunk], labels[chunk], expected, scratch_of("float64"),
+        )  # fmt: skip
+        return expected
+
+    expected = np.zeros(coordinates.shape[1])
+    for part in in_order(task, chunks_of(n), threads):
+        expected += part
+    return labels, expected[:c]
+
+
+def enlarge_groups(
+    values: NDArray[np.float64],
+    centroids: NDArray[np.float64],
+    labels: NDArray[np.int64],
+    floor: int,
+    *,
+    scale: NDArray[np.float64] | None = None,
+) -> tuple[NDArray[np.int64], int]:
+    """Dissolve groups that are smaller than `floor`, the smallest first, until none is.
+
+    Each record of a dissolved group goes to the nearest centroid that still has records. Of equally small groups, and
+    of equally near centroids, the first counts.
+
+    Parameters
+    ----------
+    values : ndarray of shape (n, p)
+    centroids : ndarray of shape (c, p)
+    labels : ndarray of shape (n,), int64
+    floor : int
+        Smallest size, at most n.
+    scale : ndarray of shape (p,), optional
+        As in `fuzzy_c_means`.
+
+    Returns
+    -------
+    labels : ndarray of shape (n,), int64
+    moved : int
+        Records with another label than before.
+
+    Raises
+    ------
+    InputError
+        When there are fewer than `floor` records, or shapes are wrong.
+    """
+    from maskwright_builtin.methods.microaggregation.fuzzy_clustering.drawing_kernel import dissolve
+
+    geometry = geometry_of(values, scale)
+    points = checked_centroids(geometry, centroids)
+    n = len(geometry.points)
+    if floor > n:
+        raise InputError(f"floor = {floor} is larger than the number of records, {n}: no group of {floor} exists")
+    result = np.array(labels, dtype=np.int64)
+    dissolve(geometry.points, points, floor, result)
+    return result, int(np.count_nonzero(result != labels))

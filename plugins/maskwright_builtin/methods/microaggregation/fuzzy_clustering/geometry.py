@@ -1,0 +1,168 @@
+"""Records and centroids as the kernels want them, and the chunks of records of a pass."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from maskwright import InputError
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+SMALLEST_CHUNK, LARGEST_CHUNK, CHUNKS = 256, 8192, 64
+
+# How far below the nearest centroid's a membership, or a weight, may be before it counts as 0: decimal digits, and
+# exponents of e. Below are numbers with few digits, which are slow besides.
+_DIGITS = {"float64": 280.0, "float32": 26.0}
+_EXPONENTS = {"float64": 640.0, "float32": 60.0}
+_LARGEST_RATE = 1e290
+
+
+@dataclass(frozen=True)
+class Fuzziness:
+    """Which memberships, in the kernels' terms.
+
+    Attributes
+    ----------
+    kind : int
+        Of the kernel: a whole power, a power, or an exponential.
+    exponent : float
+        1 / (m - 1), or lambda in units of the geometry.
+    """
+
+    kind: int
+    exponent: float
+
+    @property
+    def m(self) -> float:
+        """Exponent of the memberships in the objective of the two powers."""
+        return 1.0 + 1.0 / self.exponent
+
+    def floor(self, dtype: str) -> float:
+        """Return `floor` of the kernel, for ``float64`` or ``float32``."""
+        from maskwright_builtin.methods.microaggregation.fuzzy_clustering.memberships_kernel import ENTROPY
+
+        if self.kind == ENTROPY:
+            return _EXPONENTS[dtype]
+        # Below 1 in either precision, so that the nearest centroid always counts.
+        return float(min(10.0 ** (-_DIGITS[dtype] / (self.exponent + 1.0)), 1.0 - 2.0**-24))
+
+
+def fuzziness_of(m: float | None, lambda_: float | None, unit: float = 1.0) -> Fuzziness:
+    """Check m or lambda; `unit` is the length that lambda is wanted for.
+
+    Raises
+    ------
+    InputError
+        When not exactly one is given, m <= 1, lambda <= 0, or either is out of reach of binary64.
+    """
+    from maskwright_builtin.methods.microaggregation.fuzzy_clustering import memberships_kernel as kernel
+
+    if (m is None) == (lambda_ is None):
+        raise InputError("give m (fuzzy c-means) or lambda (entropy-based fuzzy c-means), and not both")
+    if lambda_ is not None:
+        rate = lambda_ * unit**2 if np.isfinite(lambda_) else np.nan
+        if not lambda_ > 0:
+            raise InputError(
+                f"lambda must be greater than 0, not {lambda_}: at 0 every record belongs to all centroids"
+            )
+        if not 1 / _LARGEST_RATE <= rate <= _LARGEST_RATE:
+            raise InputError(f"lambda = {lambda_} is out of range: its product with squared distances is not a number")
+        return Fuzziness(kernel.ENTROPY, rate)
+    assert m is not None
+    if not m > 1:
+        raise InputError(f"m must be greater than 1, not {m}: near 1 records belong to their nearest centroid alone")
+    if not np.isfinite(m) or m > _LARGEST_RATE:
+        raise InputError(f"m = {m} is out of range; from 50 on all memberships are nearly equal")
+    exponent = 1.0 / (m - 1.0)
+    whole = round(exponent)
+    # m = 1.1 means the tenth power, whatever its last binary digit says.
+    if 1 <= whole <= 64 and abs(exponent - whole) <= 1e-12 * exponent:
+        return Fuzziness(kernel.INTEGER_POWER, float(whole))
+    return Fuzziness(kernel.POWER, exponent)
+
+
+@dataclass(frozen=True, eq=False)
+class Geometry:
+    """Records in coordinates whose squares and differences are safe in either precision.
+
+    Attributes
+    ----------
+    points : ndarray of shape (n, p), float64
+        ``(values - center) / scale``, at most 1 in size.
+    center, scale : ndarray of shape (p,)
+        `scale` has the common unit in it.
+    unit : float
+        A power of 2.
+    spread : float
+        Root of the mean squared distance of `points` from their mean.
+    """
+
+    points: NDArray[np.float64]
+    center: NDArray[np.float64]
+    scale: NDArray[np.float64]
+    unit: float
+    spread: float
+
+    def of(self, values: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Coordinates of other values."""
+        return np.asarray((values - self.center) / self.scale, dtype=np.float64)
+
+    def values_of(self, points: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Values of coordinates."""
+        return np.asarray(self.center + points * self.scale, dtype=np.float64)
+
+
+def geometry_of(values: NDArray[np.float64], scale: NDArray[np.float64] | None) -> Geometry:
+    """Check records and bring them into a common unit around their mean.
+
+    Raises
+    ------
+    InputError
+        When there is no record, `scale` does not fit, or values are not finite or too far apart to be squared.
+    """
+    values = np.asarray(values, dtype=np.float64)
+    if values.ndim != 2 or 0 in values.shape:
+        raise InputError(
+            f"records must be a matrix of at least one record and one variable, not of shape {values.shape}"
+        )
+    p = values.shape[1]
+    divisor = np.ones(p) if scale is None else np.asarray(scale, dtype=np.float64)
+    if divisor.shape != (p,) or not np.all((divisor > 0) & np.isfinite(divisor)):
+        raise InputError(f"scale must be {p} finite numbers greater than 0, one for each variable")
+    with np.errstate(over="ignore", invalid="ignore"):
+        center = values.mean(axis=0)
+        points = (values - center) / divisor
+        largest = float(np.max(np.abs(points)))
+    if not largest <= 1e150:
+        raise InputError("records have no distances: values are not finite, or too far apart to be squared")
+    unit = float(2.0 ** np.ceil(np.log2(largest))) if largest > 0 else 1.0
+    points /= unit
+    spread = float(np.sqrt(np.mean(np.sum((points - points.mean(axis=0)) ** 2, axis=1))))
+    return Geometry(np.ascontiguousarray(points), center, divisor * unit, unit, spread)
+
+
+def transposed(centroids: NDArray[np.float64], dtype: str) -> NDArray[Any]:
+    """Coordinates of centroids as the kernels want them, shape (p, padded c); the padding is infinitely far."""
+    from maskwright_builtin.methods.microaggregation.fuzzy_clustering.memberships_kernel import LANES
+
+    c, p = centroids.shape
+    result: NDArray[Any] = np.full((p, -(-c // LANES) * LANES), np.inf, dtype=dtype)
+    result[:, :c] = centroids.T
+    return result
+
+
+def scratch_of(dtype: str) -> NDArray[Any]:
+    """Return `least_lanes` of the kernel, for ``float64`` or ``float32``."""
+    from maskwright_builtin.methods.microaggregation.fuzzy_clustering.memberships_kernel import LANES
+
+    return np.empty(LANES, dtype={"float64": np.int64, "float32": np.int32}[dtype])
+
+
+def chunks_of(n: int) -> list[slice]:
+    """Runs of records that are summed apart; they depend on `n` only, so that results do not depend on threads."""
+    size = min(max(-(-n // CHUNKS), SMALLEST_CHUNK), LARGEST_CHUNK)
+    return [slice(start, min(start + size, n)) for start in range(0, n, size)]

@@ -1,0 +1,76 @@
+"""Numbers packed with their places, and sorting what is nearly in order, compiled."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from maskwright_builtin.numerics.compilation import compiled
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+
+LARGEST = np.int64(2**63 - 1)
+
+
+@compiled
+def packed_with_places(values: NDArray[np.float64], places: int) -> NDArray[np.int64]:
+    """Integers in the order of the numbers, with the place of each in the bits that `places` has.
+
+    Parameters
+    ----------
+    values : ndarray of shape (n,), float64
+        NaNs come last.
+    places : int
+        2**b - 1, at least n - 1.
+
+    Returns
+    -------
+    ndarray of shape (n,), int64
+    """
+    n = values.shape[0]
+    # Adding 0 makes one zero of both, which compare as equal.
+    packed = (values + 0.0).view(np.int64)
+    for place in range(n):
+        bits = packed[place]
+        if np.isnan(values[place]):
+            bits = LARGEST
+        elif bits < 0:
+            # Negative numbers are larger integers the smaller they are.
+            bits ^= LARGEST
+        packed[place] = (bits & ~places) | place
+    return packed
+
+
+@compiled
+def settle(values: NDArray[np.float64], order: NDArray[np.int64], most: int) -> bool:
+    """Put places in ascending order of their values by moving each down to where it belongs.
+
+    Parameters
+    ----------
+    values : ndarray of shape (n,), float64
+    order : ndarray of shape (n,), int64
+        Written. Places whose values compare neither way (equal, or NaN) keep their order.
+    most : int
+        Moves after which to give up.
+
+    Returns
+    -------
+    bool
+        False when given up: the order is not to be used.
+    """
+    moves = 0
+    for start in range(1, order.shape[0]):
+        place = order[start]
+        value = values[place]
+        stop = start
+        while stop > 0 and values[order[stop - 1]] > value:
+            order[stop] = order[stop - 1]
+            stop -= 1
+        order[stop] = place
+        moves += start - stop
+        if moves > most:
+            return False
+    return True

@@ -1,0 +1,1 @@
+"""Maximum distance: clusters around the two records farthest from each other."""

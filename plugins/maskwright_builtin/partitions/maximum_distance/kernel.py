@@ -1,0 +1,144 @@
+"""The loop of maximum distance, compiled: the two mutually farthest records, and their nearest ones."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from maskwright_builtin.numerics.compilation import compiled, inlined
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+SLACK = 1.0 + 1e-9
+"""More than the relative rounding error of a bound made of two radii."""
+
+
+@inlined
+def squared_distance(points: NDArray[np.float64], one: int, other: int) -> float:
+    """Squared Euclidean distance, summed in column order."""
+    total = 0.0
+    for j in range(points.shape[1]):
+        difference = points[one, j] - points[other, j]
+        total += difference * difference
+    return total
+
+
+@inlined
+def farthest_from(points: NDArray[np.float64], record: int, alive: NDArray[np.int64]) -> tuple[int, float]:
+    """Record of `alive`, which ascends, farthest from a record; the first of several."""
+    best, distance = -1, -1.0
+    for other in alive:
+        if other != record:
+            squared = squared_distance(points, record, other)
+            if squared > distance:
+                best, distance = other, squared
+    return best, distance
+
+
+@compiled
+def farthest_pair(
+    points: NDArray[np.float64],
+    alive: NDArray[np.int64],
+    labels: NDArray[np.int64],
+    bounds: NDArray[np.float64],
+    partners: NDArray[np.int64],
+    radii: NDArray[np.float64],
+) -> int:
+    """Find the first record of the two ungrouped ones that are farthest from each other.
+
+    Parameters
+    ----------
+    points : ndarray of shape (n, p), float64
+    alive : ndarray of shape (m,), int64
+        Ungrouped records, ascending; m >= 2.
+    labels : ndarray of shape (n,), int64
+        -1 where ungrouped.
+    bounds : ndarray of shape (n,), float64
+        No record is farther than this (squared) from each one; written.
+    partners : ndarray of shape (n,), int64
+        Record at exactly that distance, or -1; written.
+    radii : ndarray of shape (n,), float64
+        Distances from some point.
+
+    Returns
+    -------
+    int
+        The lower record of the farthest pair; of several pairs the one with the lowest.
+    """
+    outermost = 0.0
+    for record in alive:
+        outermost = max(outermost, radii[record])
+    for record in alive:
+        if partners[record] < 0:
+            reach = (radii[record] + outermost) * SLACK
+            bounds[record] = min(bounds[record], reach * reach)
+    while True:
+        best: int = alive[0]
+        for record in alive:
+            if bounds[record] > bounds[best]:
+                best = record
+        # Distances to ungrouped records only fall: a farthest record that is still there is still the farthest.
+        if partners[best] >= 0 and labels[partners[best]] < 0:
+            return best
+        partners[best], bounds[best] = farthest_from(points, best, alive)
+
+
+@compiled
+def take_nearest(
+    points: NDArray[np.float64],
+    record: int,
+    k: int,
+    label: int,
+    alive: NDArray[np.int64],
+    distances: NDArray[np.float64],
+    labels: NDArray[np.int64],
+) -> NDArray[np.int64]:
+    """Give a record and its k - 1 nearest ungrouped ones a label; return the records left.
+
+    `alive` ascends and has at least k records. Of equally near ones the first count.
+    """
+    m = alive.shape[0]
+    for i in range(m):
+        distances[i] = squared_distance(points, record, alive[i]) if alive[i] != record else -1.0
+    threshold = np.partition(distances[:m], k - 1)[k - 1]
+    taken = 0
+    for i in range(m):
+        if distances[i] < threshold:
+            labels[alive[i]] = label
+            taken += 1
+    left = np.empty(m - k, dtype=np.int64)
+    count = 0
+    for i in range(m):
+        if distances[i] == threshold and taken < k:
+            labels[alive[i]] = label
+            taken += 1
+        elif distances[i] >= threshold:
+            left[count] = alive[i]
+            count += 1
+    return left
+
+
+@compiled
+def make_pairs(
+    points: NDArray[np.float64],
+    k: int,
+    alive: NDArray[np.int64],
+    labels: NDArray[np.int64],
+    bounds: NDArray[np.float64],
+    partners: NDArray[np.int64],
+    radii: NDArray[np.float64],
+    label: int,
+    pairs: int,
+) -> tuple[NDArray[np.int64], int]:
+    """Make up to `pairs` pairs of clusters while 3k records are ungrouped; return those left and the next label."""
+    distances = np.empty(alive.shape[0])
+    while alive.shape[0] >= 3 * k and pairs > 0:
+        pairs -= 1
+        first = farthest_pair(points, alive, labels, bounds, partners, radii)
+        alive = take_nearest(points, first, k, label, alive, distances, labels)
+        second, _ = farthest_from(points, first, alive)
+        alive = take_nearest(points, second, k, label + 1, alive, distances, labels)
+        label += 2
+    return alive, label

@@ -1,0 +1,149 @@
+"""The loop of exact MDAV over the remaining records, compiled.
+
+The compiler keeps machine code by the date of the file that a function is in: after a change in `mdav_search` or
+`mdav_leaves`, touch this file too, or its old copy of the queries goes on being used.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from maskwright_builtin.numerics.compilation import compiled
+from maskwright_builtin.partitions.mdav.leaves import LEAF, Leaves
+from maskwright_builtin.partitions.mdav.search import Workspace, find_farthest, find_nearest
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+SLICE_ENDED, REBUILD, FEW_LEFT = 0, 1, 2
+
+FEW_LEAVES = 4
+"""So few leaves are not worth a new cut."""
+
+
+@compiled
+def add_to_sums(sums: NDArray[np.float64], record: NDArray[np.float64], sign: float) -> None:
+    """Add a record to, or take it from, the column sums, which are unevaluated pairs of binary64 numbers.
+
+    Knuth's exact sum of two numbers, then a renormalisation: the centroid keeps full precision however many records
+    are taken away.
+    """
+    for j in range(record.shape[0]):
+        value = sign * record[j]
+        high = sums[0, j]
+        total = high + value
+        back = total - high
+        lost = (high - (total - back)) + (value - back)
+        low = sums[1, j] + lost
+        sums[0, j] = total + low
+        sums[1, j] = low - (sums[0, j] - total)
+
+
+@compiled
+def sum_columns(standardised: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Column sums as unevaluated pairs, shape (2, p)."""
+    sums = np.zeros((2, standardised.shape[1]))
+    for row in range(standardised.shape[0]):
+        add_to_sums(sums, standardised[row], 1.0)
+    return sums
+
+
+@compiled
+def remove(
+    standardised: NDArray[np.float64],
+    row: int,
+    label: int,
+    labels: NDArray[np.int64],
+    sums: NDArray[np.float64],
+    leaves: Leaves,
+) -> None:
+    """Give a remaining record its label and take it out of the leaves and the sums."""
+    labels[row] = label
+    leaf, slot = leaves.slots[row] // LEAF, leaves.slots[row] % LEAF
+    leaves.rows[leaf, slot] = -1
+    leaves.counts[leaf] -= 1
+    leaves.values[leaf, 0, slot] = np.nan
+    add_to_sums(sums, standardised[row], -1.0)
+
+
+@compiled
+def take_cluster(
+    standardised: NDArray[np.float64],
+    row: int,
+    label: int,
+    labels: NDArray[np.int64],
+    sums: NDArray[np.float64],
+    leaves: Leaves,
+    work: Workspace,
+) -> int:
+    """Make the cluster of a record and its nearest ones; return the leaves scanned."""
+    remove(standardised, row, label, labels, sums, leaves)
+    seen = find_nearest(standardised, row, leaves, work)
+    for i in range(work.heap.shape[0]):
+        remove(standardised, work.heap_rows[i], label, labels, sums, leaves)
+    return seen
+
+
+@compiled
+def make_clusters(
+    standardised: NDArray[np.float64],
+    labels: NDArray[np.int64],
+    sums: NDArray[np.float64],
+    leaves: Leaves,
+    work: Workspace,
+    remaining: int,
+    label: int,
+    budget: int,
+) -> tuple[int, int, int]:
+    """Make pairs of clusters until fewer than 3k records remain, the leaves have thinned out, or the budget is spent.
+
+    Parameters
+    ----------
+    standardised : ndarray of shape (n, p), float64
+    labels : ndarray of shape (n,), int64
+        -1 for remaining records; written.
+    sums : ndarray of shape (2, p), float64
+        Column sums of the remaining records; written.
+    leaves : Leaves
+        The remaining records; written.
+    work : Workspace
+    remaining : int
+        Number of remaining records.
+    label : int
+        Next label.
+    budget : int
+        Work until the call returns, in leaves scanned; a pair of clusters is always finished.
+
+    Returns
+    -------
+    status : int
+        `SLICE_ENDED`, `REBUILD` or `FEW_LEFT`.
+    remaining, label : int
+    """
+    m, p = leaves.counts.shape[0], standardised.shape[1]
+    k = work.heap.shape[0] + 1
+    enough = m * LEAF * 5 // 8 if m > FEW_LEAVES else 0
+    centroid = np.empty(p)
+    spent = 0
+    while remaining >= 3 * k:
+        if spent >= budget:
+            return SLICE_ENDED, remaining, label
+        for j in range(p):
+            centroid[j] = sums[0, j] / remaining
+        first, squared, seen = find_farthest(standardised, centroid, leaves, work)
+        # Leaves are cut anew when they have thinned out, and when the outliers that set their scale are gone.
+        outliers_gone = squared > 0.0 and math.sqrt(squared) * leaves.scale < 1.0 / 16.0
+        if spent > 0 and (remaining < enough or outliers_gone):
+            return REBUILD, remaining, label
+        # Bounds of 32 leaves cost about as much as looking at one.
+        spent += 1 + seen + m // 8
+        spent += take_cluster(standardised, first, label, labels, sums, leaves, work)
+        second, squared, seen = find_farthest(standardised, standardised[first], leaves, work)
+        spent += seen
+        spent += take_cluster(standardised, second, label + 1, labels, sums, leaves, work)
+        remaining -= 2 * k
+        label += 2
+    return FEW_LEFT, remaining, label

@@ -1,0 +1,220 @@
+"""The remaining records of MDAV, cut into compact leaves in binary32, which its queries prune and prefilter."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from maskwright_builtin.numerics.compilation import compiled
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+LEAF = 128
+"""Records of a leaf: measured optimum for 10 columns; a multiple of the vector length."""
+
+RECORDS_PER_SHELL = 8000
+"""Shells bring the farthest records together, but cut the leaves less compact: measured optimum for 10 columns."""
+
+Single = Any
+"""A number in binary32."""
+
+
+class Leaves(NamedTuple):
+    """Remaining records, cut into m leaves.
+
+    Attributes
+    ----------
+    values : ndarray of shape (m, p, LEAF), float32
+        Scaled coordinates. The first one of a removed record is NaN, which no comparison admits.
+    rows : ndarray of shape (m, LEAF), int64
+        Record in each slot, ascending in a leaf; -1 where there is none (any more).
+    slots : ndarray of shape (n,), int64
+        Place of each remaining record: leaf times LEAF plus slot.
+    counts : ndarray of shape (m,), int64
+        Remaining records in each leaf.
+    low, high : ndarray of shape (p, m), float32
+        Box of each leaf.
+    inner, outer : ndarray of shape (m,), float32
+        Smallest and largest radius in each leaf.
+    uniform : ndarray of shape (m,), bool
+        Whether all records of a leaf are equal.
+    center : ndarray of shape (p,), float64
+        What coordinates and radii are relative to.
+    scale : float
+        Power of two that brings the largest radius into (1/2, 1].
+    """
+
+    values: NDArray[np.float32]
+    rows: NDArray[np.int64]
+    slots: NDArray[np.int64]
+    counts: NDArray[np.int64]
+    low: NDArray[np.float32]
+    high: NDArray[np.float32]
+    inner: NDArray[np.float32]
+    outer: NDArray[np.float32]
+    uniform: NDArray[np.bool_]
+    center: NDArray[np.float64]
+    scale: float
+
+
+def cut_leaves(standardised: NDArray[np.float64], members: NDArray[np.int64], center: NDArray[np.float64]) -> Leaves:
+    """Cut records into leaves.
+
+    Parameters
+    ----------
+    standardised : ndarray of shape (n, p), float64
+        p >= 1; every square and every sum of p squares is finite.
+    members : ndarray of shape (r,), int64
+        The records to cut, ascending; r >= 1.
+    center : ndarray of shape (p,), float64
+        About their centroid.
+    """
+    n, p = standardised.shape
+    m = -(-len(members) // LEAF)
+    centred = standardised[members] - center
+    # Two steps, so that no square overflows or vanishes. Distances below 2**-600 are 0 when squared: no larger factor.
+    first = math.ldexp(1.0, -max(math.frexp(np.abs(centred).max())[1], -600))
+    centred *= first
+    radii = np.sqrt(np.einsum("ij,ij->i", centred, centred))
+    second = math.ldexp(1.0, -max(math.frexp(radii.max())[1], -100))
+    scaled = (centred * second).astype(np.float32)
+    single_radii = (radii * second).astype(np.float32)
+    shells = 1 << max(0, round(math.log2(len(members) / RECORDS_PER_SHELL)))
+    leaves = Leaves(
+        values=np.full((m, p, LEAF), np.nan, dtype=np.float32),
+        rows=np.full((m, LEAF), -1, dtype=np.int64),
+        slots=np.empty(n, dtype=np.int64),
+        counts=np.empty(m, dtype=np.int64),
+        low=np.empty((p, m), dtype=np.float32),
+        high=np.empty((p, m), dtype=np.float32),
+        inner=np.empty(m, dtype=np.float32),
+        outer=np.empty(m, dtype=np.float32),
+        uniform=np.ones(m, dtype=np.bool_),
+        center=center,
+        scale=first * second,
+    )
+    _fill_leaves(standardised, scaled, single_radii, members, _leaf_order(scaled, single_radii, shells), leaves)
+    return leaves
+
+
+@compiled
+def _leaf_order(scaled: NDArray[np.float32], radii: NDArray[np.float32], shells: int) -> NDArray[np.int64]:
+    """Return an order of the records in which every run of `LEAF` is compact.
+
+    First `shells` (a power of two) shells of equal counts by radius, because the farthest records lie in the outer
+    ones; in a shell a k-d cut. Every cut falls on a multiple of `LEAF`. Ties go by position: the order is determined.
+    """
+    order = np.arange(scaled.shape[0])
+    keys = radii.copy()
+    # Each entry of the stack is a run of records and the number of shells it is still to be cut into.
+    stack = np.empty((128, 3), dtype=np.int64)
+    stack[0, 0], stack[0, 1], stack[0, 2] = 0, scaled.shape[0], shells
+    depth = 1
+    while depth > 0:
+        depth -= 1
+        start, stop, rings = stack[depth, 0], stack[depth, 1], stack[depth, 2]
+        leaves = (stop - start + LEAF - 1) // LEAF
+        if leaves < 2:
+            order[start:stop].sort()
+            continue
+        if rings > 1:
+            for i in range(start, stop):
+                keys[i] = radii[order[i]]
+        else:
+            column = _widest(scaled, order, start, stop)
+            for i in range(start, stop):
+                keys[i] = scaled[order[i], column]
+        middle = start + (leaves // 2) * LEAF
+        _select(keys, order, start, stop, middle)
+        stack[depth, 0], stack[depth, 1], stack[depth, 2] = start, middle, rings // 2
+        stack[depth + 1, 0], stack[depth + 1, 1], stack[depth + 1, 2] = middle, stop, rings // 2
+        depth += 2
+    return order
+
+
+@compiled
+def _widest(scaled: NDArray[np.float32], order: NDArray[np.int64], start: int, stop: int) -> int:
+    """Return the coordinate with the largest range over the records in [start, stop)."""
+    p = scaled.shape[1]
+    low = scaled[order[start]].copy()
+    high = low.copy()
+    for i in range(start + 1, stop):
+        row = order[i]
+        for j in range(p):
+            value = scaled[row, j]
+            low[j] = min(value, low[j])
+            high[j] = max(value, high[j])
+    best = 0
+    for j in range(1, p):
+        if high[j] - low[j] > high[best] - low[best]:
+            best = j
+    return best
+
+
+@compiled
+def _select(keys: NDArray[np.float32], order: NDArray[np.int64], start: int, stop: int, middle: int) -> None:
+    """Rearrange `keys` and `order` in [start, stop) so that the smallest ones come before `middle`; ties by `order`."""
+    low = start
+    high = stop - 1
+    while low < high:
+        center = (low + high) // 2
+        pivot = keys[center]
+        pivot_order = order[center]
+        i = low
+        j = high
+        while i <= j:
+            while keys[i] < pivot or (keys[i] == pivot and order[i] < pivot_order):
+                i += 1
+            while keys[j] > pivot or (keys[j] == pivot and order[j] > pivot_order):
+                j -= 1
+            if i <= j:
+                keys[i], keys[j] = keys[j], keys[i]
+                order[i], order[j] = order[j], order[i]
+                i += 1
+                j -= 1
+        if middle <= j:
+            high = j
+        elif middle >= i:
+            low = i
+        else:
+            return
+
+
+@compiled
+def _fill_leaves(
+    standardised: NDArray[np.float64],
+    scaled: NDArray[np.float32],
+    radii: NDArray[np.float32],
+    members: NDArray[np.int64],
+    order: NDArray[np.int64],
+    leaves: Leaves,
+) -> None:
+    """Write the records `members` into `leaves` in the given order of their positions."""
+    count, p = scaled.shape
+    for leaf in range(leaves.counts.shape[0]):
+        start = leaf * LEAF
+        stop = min(start + LEAF, count)
+        first = order[start]
+        leaves.counts[leaf] = stop - start
+        leaves.inner[leaf] = radii[first]
+        leaves.outer[leaf] = radii[first]
+        for j in range(p):
+            leaves.low[j, leaf] = scaled[first, j]
+            leaves.high[j, leaf] = scaled[first, j]
+        for slot in range(stop - start):
+            position = order[start + slot]
+            row = members[position]
+            leaves.rows[leaf, slot] = row
+            leaves.slots[row] = start + slot
+            leaves.inner[leaf] = min(leaves.inner[leaf], radii[position])
+            leaves.outer[leaf] = max(leaves.outer[leaf], radii[position])
+            for j in range(p):
+                value = scaled[position, j]
+                leaves.values[leaf, j, slot] = value
+                leaves.low[j, leaf] = min(leaves.low[j, leaf], value)
+                leaves.high[j, leaf] = max(leaves.high[j, leaf], value)
+                if standardised[row, j] != standardised[members[first], j]:
+                    leaves.uniform[leaf] = False

@@ -1,0 +1,1 @@
+"""Microaggregation along one axis."""

@@ -1,0 +1,1 @@
+"""Refinement: a partition improved at the same k."""

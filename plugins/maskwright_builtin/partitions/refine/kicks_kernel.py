@@ -1,0 +1,303 @@
+"""Ruin and recreate: a few neighbouring groups are made anew, the descent goes on, and what is worse is taken back.
+
+After a change in `refine_groups` or `refine_kernel` touch this file too: machine code is kept by its date.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+
+from maskwright_builtin.numerics.compilation import NONE, ZERO, compiled, inlined
+from maskwright_builtin.partitions.refine.descent_kernel import descend
+from maskwright_builtin.partitions.refine.groups import (
+    FREE,
+    TOUCHED,
+    Groups,
+    Index,
+    enqueue_members,
+    put_in,
+    save,
+    take_back,
+    weigh,
+)
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+LARGEST_POOL = 5
+"""Groups that one kick dissolves, at most."""
+
+NUMBERS = 64
+"""Random numbers of one kick: 2 + 36 for the groups to dissolve, 2 for how many to make, 18 for their seeds, 1."""
+
+ENDLESS = ZERO + (1 << 62)
+
+
+class Pool(NamedTuple):
+    """Scratch memory of the kicks.
+
+    Attributes
+    ----------
+    groups : ndarray of shape (2 * LARGEST_POOL,), int64
+        Numbers of the groups dissolved, then of those made.
+    records : ndarray of shape (LARGEST_POOL * (2k - 1),), int64
+        Their members, those with a new group first.
+    sums, scratch : ndarray of shape (p,), float64
+    dirty : ndarray of shape (n,), int64
+        Records whose group has changed since the best partition was noted.
+    is_dirty : ndarray of shape (n,), bool
+    best : ndarray of shape (n,), int32
+        Group of each record in the best partition.
+    """
+
+    groups: NDArray[np.int64]
+    records: NDArray[np.int64]
+    sums: NDArray[np.float64]
+    scratch: NDArray[np.float64]
+    dirty: NDArray[np.int64]
+    is_dirty: NDArray[np.bool_]
+    best: NDArray[np.int32]
+
+
+def empty_pool(state: Groups, p: int) -> Pool:
+    """Scratch memory for kicks from this partition, the best so far."""
+    n = len(state.of)
+    return Pool(
+        groups=np.zeros(2 * LARGEST_POOL, dtype=np.int64),
+        records=np.zeros(LARGEST_POOL * state.members.shape[1], dtype=np.int64),
+        sums=np.zeros(p),
+        scratch=np.zeros(p),
+        dirty=np.zeros(n, dtype=np.int64),
+        is_dirty=np.zeros(n, dtype=np.bool_),
+        best=state.of.copy(),
+    )
+
+
+@inlined
+def gather_groups(
+    near: NDArray[np.int32], record: Index, numbers: NDArray[np.float64], pool: Pool, state: Groups
+) -> int:
+    """List the group of a record and one to four groups around it; return how many there are."""
+    groups = pool.groups
+    groups[0] = state.of[record]
+    count = 1
+    at = 2
+    for _ in range(1 + int(numbers[1] * (LARGEST_POOL - 1))):
+        for _ in range(3):
+            group = groups[int(numbers[at] * count)]
+            member = state.members[group, int(numbers[at + 1] * state.sizes[group])]
+            other = state.of[near[member, int(numbers[at + 2] * near.shape[1])]]
+            at += 3
+            known = False
+            for i in range(count):
+                known = known or groups[i] == other
+            if not known:
+                groups[count] = other
+                count += 1
+                break
+    return count
+
+
+@inlined
+def new_count(m: int, count: int, k: int, numbers: NDArray[np.float64]) -> int:
+    """How many groups to make of m records that were in `count` groups: often as many as possible."""
+    most, least = m // k, -(-m // (2 * k - 1))
+    wanted = most if numbers[38] < 0.4 else count - 1 if numbers[38] < 0.6 else count
+    return min(max(wanted, least), most)
+
+
+@inlined
+def squared_distance(points: NDArray[np.float64], row: Index, center: NDArray[np.float64]) -> float:
+    """Squared distance of a record from a point."""
+    total = 0.0
+    for j in range(points.shape[1]):
+        difference = points[row, j] - center[j]
+        total += difference * difference
+    return total
+
+
+@inlined
+def recreate(
+    points: NDArray[np.float64],
+    m: int,
+    made: int,
+    k: int,
+    numbers: NDArray[np.float64],
+    pool: Pool,
+    state: Groups,
+) -> None:
+    """Make groups of k around outlying or random seeds; the records left over go to groups with near members."""
+    p = points.shape[1]
+    records, sums, center = pool.records, pool.sums, pool.scratch
+    done = 0
+    for turn in range(made):
+        group = pool.groups[turn]
+        chosen = done + int(numbers[40 + 2 * turn] * (m - done))
+        if numbers[39 + 2 * turn] < 0.7:
+            sums[:] = 0.0
+            for i in range(done, m):
+                for j in range(p):
+                    sums[j] += points[records[i], j]
+            for j in range(p):
+                center[j] = sums[j] / (m - done)
+            farthest = -1.0
+            for i in range(done, m):
+                distance = squared_distance(points, records[i], center)
+                if distance > farthest:
+                    farthest, chosen = distance, i
+        sums[:] = 0.0
+        for size in range(k):
+            if size > 0:
+                for j in range(p):
+                    center[j] = sums[j] / size
+                nearest = np.inf
+                for i in range(done, m):
+                    distance = squared_distance(points, records[i], center)
+                    if distance < nearest:
+                        nearest, chosen = distance, i
+            row = records[chosen]
+            records[chosen], records[done] = records[done], row
+            done += 1
+            put_in(row, group, state.of, state.slots, state.members, state.sizes)
+            for j in range(p):
+                sums[j] += points[row, j]
+    room = 2 * k - 1
+    for i in range(done, m):
+        row = records[i]
+        nearest = np.inf
+        home: Index = NONE
+        for other in range(i):
+            group = np.int64(state.of[records[other]])
+            if state.sizes[group] < room:
+                distance = 0.0
+                for j in range(p):
+                    difference = points[row, j] - points[records[other], j]
+                    distance += difference * difference
+                if distance < nearest or home < 0:
+                    nearest, home = distance, group
+        put_in(row, home, state.of, state.slots, state.members, state.sizes)
+    for turn in range(made):
+        group = pool.groups[turn]
+        weigh(points, group, state)
+        enqueue_members(group, state)
+
+
+@inlined
+def ruin(count: int, kick: int, k: int, numbers: NDArray[np.float64], pool: Pool, state: Groups) -> tuple[int, int]:
+    """Dissolve the listed groups, and list the numbers of those to be made; return members and new groups."""
+    m = ZERO
+    for i in range(count):
+        group = pool.groups[i]
+        save(group, kick, state)
+        for slot in range(state.sizes[group]):
+            pool.records[m] = state.members[group, slot]
+            m += 1
+        state.sizes[group] = 0
+    made = new_count(m, count, k, numbers)
+    for i in range(made, count):
+        state.free[state.counts[FREE]] = pool.groups[i]
+        state.counts[FREE] += 1
+    for i in range(count, made):
+        state.counts[FREE] -= 1
+        pool.groups[i] = state.free[state.counts[FREE]]
+        save(pool.groups[i], kick, state)
+    return m, made
+
+
+@inlined
+def note_changes(pool: Pool, state: Groups, dirty: int) -> int:
+    """Add the members of the groups that a kick has changed to those whose group is not the noted one."""
+    for at in range(state.counts[TOUCHED]):
+        for slot in range(state.old_sizes[at]):
+            record = state.old_members[at, slot]
+            if not pool.is_dirty[record]:
+                pool.is_dirty[record] = True
+                pool.dirty[dirty] = record
+                dirty += 1
+    return dirty
+
+
+@inlined
+def note_best(pool: Pool, state: Groups, dirty: int) -> None:
+    """Make this partition the best one."""
+    for i in range(dirty):
+        record = pool.dirty[i]
+        pool.is_dirty[record] = False
+        pool.best[record] = state.of[record]
+
+
+@compiled
+def kick_groups(
+    points: NDArray[np.float64],
+    near: NDArray[np.int32],
+    k: int,
+    numbers: NDArray[np.float64],
+    temperatures: NDArray[np.float64],
+    starts: NDArray[np.int64],
+    first: int,
+    visit: int,
+    pool: Pool,
+    state: Groups,
+    progress: NDArray[np.float64],
+) -> int:
+    """Kick the groups of some records, one after the other.
+
+    Parameters
+    ----------
+    points, near
+        As for `descend`; the queue of `state` is empty.
+    k : int
+        At least 2.
+    numbers : ndarray of shape (m, NUMBERS), float64
+        Uniform on [0, 1).
+    temperatures : ndarray of shape (m,), float64
+        0: only what is not worse is kept.
+    starts : ndarray of shape (m,), int64
+        The records.
+    first : int
+        Number of the first kick.
+    visit : int
+        Number of visits so far.
+    pool : Pool
+    state : Groups
+    progress : ndarray of shape (3,), float64
+        Change of the sum of squares so far, the lowest so far, and the number of records in `pool.dirty`; written.
+
+    Returns
+    -------
+    int
+        Number of visits so far.
+    """
+    for i in range(starts.shape[0]):
+        kick = first + i
+        count = gather_groups(near, starts[i], numbers[i], pool, state)
+        if count == 1:
+            continue
+        state.counts[TOUCHED] = 0
+        m, made = ruin(count, kick, k, numbers[i], pool, state)
+        recreate(points, m, made, k, numbers[i], pool, state)
+        visit = descend(points, near, pool.scratch, state, k, kick, visit, ENDLESS)
+        change = 0.0
+        for at in range(state.counts[TOUCHED]):
+            group = state.touched[at]
+            if state.sizes[group] > 0:
+                change += state.errors[group]
+            if state.old_sizes[at] > 0:
+                change -= state.old_errors[at]
+        temperature = temperatures[i]
+        accepted = change <= 0.0 or (temperature > 0.0 and numbers[i, NUMBERS - 1] < math.exp(-change / temperature))
+        if not accepted:
+            take_back(points, state)
+            state.counts[FREE] += made - count
+            continue
+        progress[0] += change
+        dirty = note_changes(pool, state, int(progress[2]))
+        if progress[0] <= progress[1]:
+            progress[1] = progress[0]
+            note_best(pool, state, dirty)
+            dirty = 0
+        progress[2] = dirty
+    return visit

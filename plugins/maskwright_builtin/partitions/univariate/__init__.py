@@ -1,0 +1,1 @@
+"""The optimal partition of one variable."""

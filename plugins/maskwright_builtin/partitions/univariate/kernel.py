@@ -1,0 +1,67 @@
+"""The optimal cut of a sorted column into consecutive clusters, compiled."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from maskwright_builtin.numerics.compilation import compiled
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+
+@compiled
+def best_sizes(values: NDArray[np.float64], k: int) -> NDArray[np.int64]:
+    """Find the size of the last cluster of the best cut of each beginning of a sorted column.
+
+    Parameters
+    ----------
+    values : ndarray of shape (n,), float64
+        Ascending, and so small that sums of n squares are finite.
+    k : int
+        At least 1; n >= k.
+
+    Returns
+    -------
+    ndarray of shape (n + 1,), int64
+        0 where a beginning is shorter than k. Of equally good cuts the one with the smallest last cluster.
+    """
+    n = values.shape[0]
+    costs = np.full(n + 1, np.inf)
+    costs[0] = 0.0
+    sizes = np.zeros(n + 1, dtype=np.int64)
+    for stop in range(k, n + 1):
+        # Offsets from the last value: the sum of squares keeps its digits however far the values are from 0.
+        origin = values[stop - 1]
+        total = squares = 0.0
+        best, best_size = np.inf, 0
+        for size in range(1, min(2 * k - 1, stop) + 1):
+            offset = origin - values[stop - size]
+            total += offset
+            squares += offset * offset
+            if size >= k:
+                cost = costs[stop - size] + (squares - total * total / size)
+                if cost < best:
+                    best, best_size = cost, size
+        costs[stop], sizes[stop] = best, best_size
+    return sizes
+
+
+@compiled
+def labels_of_cut(sizes: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Cluster of each place of the sorted column, 0, 1, ... ascending; n >= k."""
+    n = sizes.shape[0] - 1
+    labels = np.empty(n, dtype=np.int64)
+    count, stop = 0, n
+    while stop > 0:
+        count += 1
+        stop -= sizes[stop]
+    stop = n
+    while stop > 0:
+        count -= 1
+        start = stop - sizes[stop]
+        labels[start:stop] = count
+        stop = start
+    return labels

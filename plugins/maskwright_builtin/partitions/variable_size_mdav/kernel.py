@@ -1,0 +1,122 @@
+"""The loop of variable-size MDAV, compiled."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from maskwright_builtin.numerics.compilation import compiled, inlined
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+
+@inlined
+def squared_distance(points: NDArray[np.float64], row: int, point: NDArray[np.float64]) -> float:
+    """Squared Euclidean distance, summed in column order."""
+    total = 0.0
+    for j in range(points.shape[1]):
+        difference = points[row, j] - point[j]
+        total += difference * difference
+    return total
+
+
+@inlined
+def nearest_left(alive: NDArray[np.int64], left: int, distances: NDArray[np.float64]) -> int:
+    """Place in `alive` of the record with the smallest distance; of several the lowest record."""
+    best = 0
+    for i in range(1, left):
+        one, other = alive[i], alive[best]
+        if distances[one] < distances[other] or (distances[one] == distances[other] and one < other):
+            best = i
+    return best
+
+
+@inlined
+def take(
+    points: NDArray[np.float64],
+    place: int,
+    label: int,
+    alive: NDArray[np.int64],
+    left: int,
+    distances: NDArray[np.float64],
+    labels: NDArray[np.int64],
+) -> int:
+    """Give a record a label and note how near the others are to it; return how many are left."""
+    record = alive[place]
+    labels[record] = label
+    left -= 1
+    alive[place] = alive[left]
+    for i in range(left):
+        distances[alive[i]] = min(distances[alive[i]], squared_distance(points, alive[i], points[record]))
+    return left
+
+
+@compiled
+def make_clusters(
+    points: NDArray[np.float64],
+    k: int,
+    gamma: float,
+    far: NDArray[np.float64],
+    alive: NDArray[np.int64],
+    left: int,
+    distances: NDArray[np.float64],
+    labels: NDArray[np.int64],
+    label: int,
+    clusters: int,
+) -> tuple[int, int]:
+    """Make up to `clusters` clusters while k records are left; return how many are left, and the next label.
+
+    Parameters
+    ----------
+    points : ndarray of shape (n, p), float64
+    k : int
+    gamma : float
+    far : ndarray of shape (n,), float64
+        Squared distances from the centroid of all records.
+    alive : ndarray of shape (n,), int64
+        The records left, in its first `left` places; written.
+    left : int
+    distances : ndarray of shape (n,), float64
+        Scratch.
+    labels : ndarray of shape (n,), int64
+        Written.
+    label, clusters : int
+    """
+    while left >= k and clusters > 0:
+        clusters -= 1
+        seed = 0
+        for i in range(left):
+            one, other = alive[i], alive[seed]
+            if far[one] > far[other] or (far[one] == far[other] and one < other):
+                seed = i
+        distances[:] = np.inf
+        left = take(points, seed, label, alive, left, distances, labels)
+        # Until the k - 1 nearest are there, only distances to the seed count.
+        members = np.empty(k - 1, dtype=np.int64)
+        for i in range(k - 1):
+            place = nearest_left(alive, left, distances)
+            members[i] = alive[place]
+            labels[alive[place]] = label
+            left -= 1
+            alive[place] = alive[left]
+        for i in range(k - 1):
+            for other in range(left):
+                row = alive[other]
+                distances[row] = min(distances[row], squared_distance(points, row, points[members[i]]))
+        size = k
+        while size < 2 * k - 1 and left > 1:
+            place = nearest_left(alive, left, distances)
+            record = alive[place]
+            outside = np.inf
+            for i in range(left):
+                if i != place:
+                    outside = min(outside, squared_distance(points, alive[i], points[record]))
+            if not math.sqrt(distances[record]) < gamma * math.sqrt(outside):
+                break
+            left = take(points, place, label, alive, left, distances, labels)
+            size += 1
+        label += 1
+    return left, label

@@ -1,0 +1,182 @@
+"""XML microdata: a root element, one child element for each record, one child of that for each variable."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pyarrow as pa
+
+from maskwright import DataError, Layout, Place, Problem, Progress, ReadAgain, Source
+from maskwright_builtin.sources.files import readable_size
+from maskwright_builtin.sources.xml.opening import Opening, find_opening
+from maskwright_builtin.sources.xml.parser import ByteProgress, XmlParams
+from maskwright_builtin.sources.xml.sparse import Deviation, NewVariable
+from maskwright_builtin.sources.xml.stream import Found, examine, stream
+from maskwright_builtin.sources.xml.template import Template
+from maskwright_builtin.sources.xml.writing import write_xml
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+EXAMINING = 0.4
+
+
+class XmlReading:
+    """An XML file that has been examined from end to end and found to be flat records."""
+
+    def __init__(self, path: Path, params: XmlParams, progress: Progress) -> None:
+        size = readable_size(path, params.max_file_size)
+        self._path = path
+        self._params = params
+        self._reading: ByteProgress = lambda done: progress(EXAMINING + (1 - EXAMINING) * min(1.0, done / size))
+        self._opening = find_opening(path, params)
+
+        def examining(done: int) -> None:
+            progress(EXAMINING * min(1.0, done / size))
+
+        # Both readers look at the whole file before a single record is handed on: a form that changes in the last
+        # record must not leave records behind that were read under another assumption.
+        try:
+            self._template: Template | None = Template(self._opening, params.max_text)
+            self._found = _plain(path, self._template, examining)
+        except Deviation:
+            self._template = None
+            self._found = examine(path, params, self._opening, examining)
+        if not self._found.columns:
+            name = self._opening.record.tag
+            hint = "Values must be child elements of the record."
+            raise DataError(Problem(f"the records <{name}> have no variables in them", Place(str(path)), hint))
+
+    @property
+    def is_plain(self) -> bool:
+        """Whether the records are written plainly, so that the fast reader is used."""
+        return self._template is not None
+
+    def batches(self) -> Iterator[pa.RecordBatch]:
+        """Yield the records as string columns; null: no element, "": an empty one."""
+        if self._template is None:
+            yield from stream(self._path, self._params, self._opening, self._found.columns, self._reading)
+            return
+        schema = pa.schema([(column.local, pa.string()) for column in self._found.columns])
+        try:
+            for cut in self._template.cuts(self._path, self._reading):
+                yield pa.record_batch(cut.columns(), schema=schema)
+        except (Deviation, NewVariable):
+            raise DataError(Problem("the file was changed while it was being read", Place(str(self._path)))) from None
+
+    @property
+    def layout(self) -> Layout:
+        """What is needed to write the file again; see `write_xml`."""
+        return _layout(self._opening, self._found)
+
+
+class XmlReadingOnce:
+    """An XML file that is taken to be written plainly to its end.
+
+    Raises
+    ------
+    ReadAgain
+        From `batches`, or at once: it is not.
+    """
+
+    def __init__(self, path: Path, params: XmlParams, progress: Progress) -> None:
+        size = readable_size(path, params.max_file_size)
+        self._path = path
+        self._reading: ByteProgress = lambda done: progress(min(1.0, done / size))
+        self._opening = find_opening(path, params)
+        try:
+            self._template = Template(self._opening, params.max_text)
+        except Deviation:
+            raise ReadAgain("the file is not written plainly") from None
+
+    def batches(self) -> Iterator[pa.RecordBatch]:
+        """Yield the records as string columns; null: no element, "": an empty one."""
+        schema = pa.schema([(column.local, pa.string()) for column in self._template.columns])
+        try:
+            for cut in self._template.cuts(self._path, self._reading):
+                yield pa.record_batch(cut.columns(), schema=schema)
+        except (Deviation, NewVariable):
+            raise ReadAgain("the file is not written plainly") from None
+
+    @property
+    def layout(self) -> Layout:
+        """The form of the file as far as its beginning tells."""
+        nothing = {column.local: 0 for column in self._template.columns}
+        return _layout(self._opening, Found(list(self._template.columns), 0, nothing, nothing))
+
+
+def _layout(opening: Opening, found: Found) -> Layout:
+    notes = [
+        f"{count} element{'s' if count > 1 else ''} <{tag}> outside the records: not part of the data, and not "
+        "written to the masked file"
+        for tag, count in found.left_out.items()
+    ]
+    return Layout(
+        "xml",
+        {
+            "root": opening.path[0].tag,
+            "root_tag": opening.start_tags[0],
+            "record": opening.record.tag,
+            "record_path": (*(name.tag for name in opening.path), opening.record.tag),
+            "path": tuple(name.tag for name in opening.path),
+            "start_tags": opening.start_tags,
+            "gaps": opening.gaps,
+            "before_record": opening.before_record,
+            "before_cell": opening.before_cell,
+            "after_cells": opening.after_cells,
+            "has_declaration": opening.has_declaration,
+            "encoding": opening.encoding,
+            "tags": {name.local: name.tag for name in found.columns if name.local != name.tag},
+            "missing": {name.local: _missing_form(found, name.local) for name in found.columns},
+            "notes": tuple(notes),
+        },
+    )
+
+
+def _missing_form(found: Found, name: str) -> str:
+    """How a missing cell is mostly written; an empty element, which keeps the record's form, when there is none."""
+    return "absent" if found.records - found.present[name] > found.empty[name] else "empty"
+
+
+def _plain(path: Path, template: Template, progress: ByteProgress) -> Found:
+    """Cut a whole file, and say what it holds; the template learns the variables that its first record lacks."""
+    while True:
+        p = len(template.columns)
+        records, present, empty = 0, np.zeros(p, dtype=np.int64), np.zeros(p, dtype=np.int64)
+        try:
+            for cut in template.cuts(path, progress):
+                there = cut.positions >= 0
+                records += cut.n
+                present += np.count_nonzero(there, axis=0)
+                empty += np.count_nonzero(there & (cut.lengths == 0), axis=0)
+        except NewVariable as new:
+            template.extend(new)
+            continue
+        names = [name.local for name in template.columns]
+        counts = dict(zip(names, present.tolist(), strict=True)), dict(zip(names, empty.tolist(), strict=True))
+        return Found(list(template.columns), records, *counts)
+
+
+def open_xml(path: Path, params: Any, progress: Progress) -> XmlReading:
+    """Examine an XML file of microdata; see `XmlParams` for the options.
+
+    Raises
+    ------
+    DataError
+        The file cannot be read as flat records; line and column where there are any.
+    """
+    return XmlReading(path, params, progress)
+
+
+XML = Source(
+    name="xml",
+    suffixes=(".xml",),
+    open=open_xml,
+    open_once=XmlReadingOnce,
+    write=write_xml,
+    params=XmlParams,
+    writes_text=True,
+    summary="XML records: a root element, one element for each record, one child of it for each variable.",
+)

@@ -1,0 +1,247 @@
+"""Reading of XML records of any form by a streaming parser, with every record checked to be flat.
+
+The file is parsed twice: once to know all its columns and that it is sound, once to yield the cells. Memory does not
+grow with the file.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+import pyarrow as pa
+
+from maskwright_builtin.sources.xml.parser import (
+    WHITE_SPACE,
+    ByteProgress,
+    GuardedParser,
+    Name,
+    XmlParams,
+    element_name,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+    from maskwright import DataError
+    from maskwright_builtin.sources.xml.opening import Opening
+
+FLAT = "A record holds one element for each variable, and each of those holds text only."
+
+
+@dataclass
+class Found:
+    """What a whole file turned out to hold. No texts of records.
+
+    Attributes
+    ----------
+    columns : list of Name
+        Every variable, in file order; one that is new in a later record stands after the one before it there.
+    records : int
+    present, empty : dict of str to int
+        By variable: records with such an element, and how many of those elements are empty.
+    left_out : dict of str to int
+        Elements outside the records, which are not part of the data.
+    """
+
+    columns: list[Name] = field(default_factory=list)
+    records: int = 0
+    present: dict[str, int] = field(default_factory=dict)
+    empty: dict[str, int] = field(default_factory=dict)
+    left_out: dict[str, int] = field(default_factory=dict)
+
+
+class _Records:
+    """Handlers for records: subclasses say what happens to a cell and to a record."""
+
+    def __init__(self, guarded: GuardedParser, opening: Opening) -> None:
+        self.guarded = guarded
+        self.opening = opening
+        self.max_text = guarded.params.max_text
+        self.found = Found()
+        self.depth = 0
+        self.record_depth = len(opening.path) + 1
+        self.in_record = False
+        self.cell: str | None = None
+        self.content = ""
+        self.skipped_depth = 0
+        self.container_closed = False
+        self.declares_namespace = False
+        self.names: dict[str, str] = {}
+        self.seen: dict[str, int] = {}
+        self.record_names: dict[str, Name] = {}
+        guarded.expat.StartElementHandler = self.start
+        guarded.expat.EndElementHandler = self.end
+        guarded.expat.CharacterDataHandler = self.text
+        guarded.expat.StartNamespaceDeclHandler = self.namespace
+
+    def start(self, expanded: str, attributes: dict[str, str]) -> None:
+        self.depth += 1
+        if not self.in_record:
+            self._start_outside(expanded, attributes)
+            return
+        if self.depth > self.record_depth + 1:
+            raise self._refuse(f"element <{element_name(expanded).tag}> is nested inside cell <{self.cell}>", FLAT)
+        name = self.names.get(expanded)
+        if name is None:
+            name = self._new_name(expanded)
+        if name in self.seen:
+            raise self._refuse(f"a second <{name}> in one record", FLAT)
+        if attributes or self.declares_namespace:
+            self._refuse_attributes(name, attributes)
+        self.seen[name] = 0
+        self.cell = name
+        self.content = ""
+
+    def _start_outside(self, expanded: str, attributes: dict[str, str]) -> None:
+        self.guarded.check_depth(self.depth)
+        name = element_name(expanded)
+        path = self.opening.path
+        if name != self.opening.record:
+            self.declares_namespace = False
+        if not self.skipped_depth:
+            if self.depth < self.record_depth and name == path[self.depth - 1] and not self.container_closed:
+                return
+            if self.depth == self.record_depth and name == self.opening.record:
+                self._start_record(name, attributes)
+                return
+        if name == self.opening.record:
+            raise self.guarded.refuse(
+                f"<{name.tag}> in a second place: all records must be children of one element",
+                f"The first record is in {'/'.join(element.tag for element in path)}.",
+            )
+        if not self.skipped_depth:
+            self.skipped_depth = self.depth
+            self.found.left_out[name.tag] = self.found.left_out.get(name.tag, 0) + 1
+            if self.guarded.params.record is None and self.found.left_out[name.tag] > 1:
+                raise self.guarded.refuse(
+                    f"both <{self.opening.record.tag}> and <{name.tag}> are repeated, and one of them is the record",
+                    "Name it: `record: NAME` in the pipeline's data section, or --record NAME.",
+                )
+
+    def _start_record(self, name: Name, attributes: dict[str, str]) -> None:
+        self.in_record = True
+        self.found.records += 1
+        self.seen = {}
+        if attributes or self.declares_namespace:
+            self._refuse_attributes(name.tag, attributes)
+
+    def _refuse_attributes(self, tag: str, attributes: dict[str, str]) -> None:
+        if attributes:
+            raise self._refuse(f"attribute {element_name(next(iter(attributes))).tag!r} on <{tag}>", FLAT)
+        raise self._refuse(f"a namespace is declared on <{tag}>", "Declare namespaces on the root element.")
+
+    def _new_name(self, expanded: str) -> str:
+        name = element_name(expanded)
+        if name.local == self.opening.record.local:
+            raise self._refuse(f"a <{name.tag}> inside a <{name.tag}>", FLAT)
+        if name.local in self.names.values():
+            raise self._refuse(f"<{name.tag}> has the name of another variable in a different namespace", FLAT)
+        before = next(reversed(self.seen), None)
+        places = [column.local for column in self.found.columns]
+        self.found.columns.insert(0 if before is None else places.index(before) + 1, name)
+        self.names[expanded] = name.local
+        self.found.present[name.local] = self.found.empty[name.local] = 0
+        return name.local
+
+    def end(self, expanded: str) -> None:
+        del expanded
+        depth = self.depth
+        self.depth = depth - 1
+        if self.cell is not None:
+            self.end_cell(self.cell, self.content)
+            self.cell = None
+        elif self.in_record:
+            self.in_record = False
+            self.end_record()
+        elif self.skipped_depth == depth:
+            self.skipped_depth = 0
+        elif not self.skipped_depth and depth == self.record_depth - 1:
+            self.container_closed = True
+
+    def text(self, data: str) -> None:
+        if self.cell is not None:
+            self.content += data
+            if len(self.content) > self.max_text:
+                raise self._refuse(
+                    f"the text of <{self.cell}> is longer than {self.max_text} characters",
+                    "Raise `max_text` in the pipeline's data section if the file is what it should be.",
+                )
+        elif not self.skipped_depth and data.strip(WHITE_SPACE):
+            if self.in_record:
+                raise self._refuse("text between the elements of a record", FLAT)
+            raise self.guarded.refuse("text between the records", FLAT)
+
+    def namespace(self, prefix: str | None, uri: str | None) -> None:
+        del prefix, uri
+        self.declares_namespace = True
+
+    def _refuse(self, what: str, hint: str) -> DataError:
+        return self.guarded.refuse(f"record {self.found.records}: {what}", hint)
+
+    def end_cell(self, name: str, content: str) -> None:
+        """Take the text of one cell."""
+        raise NotImplementedError
+
+    def end_record(self) -> None:
+        """Take the end of one record."""
+        raise NotImplementedError
+
+
+class _Examination(_Records):
+    """Count what is there."""
+
+    def end_cell(self, name: str, content: str) -> None:
+        self.found.present[name] += 1
+        if not content:
+            self.found.empty[name] += 1
+
+    def end_record(self) -> None:
+        """Nothing is kept of a record."""
+
+
+class _Collection(_Records):
+    """Keep the texts of a block's cells, as rows."""
+
+    def __init__(self, guarded: GuardedParser, opening: Opening, columns: list[Name]) -> None:
+        super().__init__(guarded, opening)
+        self.positions = {column.local: position for position, column in enumerate(columns)}
+        self.row: list[str | None] = [None] * len(columns)
+        self.rows: list[list[str | None]] = []
+
+    def end_cell(self, name: str, content: str) -> None:
+        self.row[self.positions[name]] = content
+
+    def end_record(self) -> None:
+        self.rows.append(self.row)
+        self.row = [None] * len(self.row)
+
+
+def examine(path: Path, params: XmlParams, opening: Opening, progress: ByteProgress) -> Found:
+    """Parse a whole file, check that it is flat records, and say what columns it has.
+
+    Raises
+    ------
+    DataError
+        Anything that the parser or the rules for flat records refuse, with line and column.
+    """
+    guarded = GuardedParser(path, params)
+    examination = _Examination(guarded, opening)
+    for _ in guarded.feed(progress):
+        pass
+    return examination.found
+
+
+def stream(
+    path: Path, params: XmlParams, opening: Opening, columns: list[Name], progress: ByteProgress
+) -> Iterator[pa.RecordBatch]:
+    """Yield the records of a file that `examine` has found sound; null is an absent element, "" an empty one."""
+    guarded = GuardedParser(path, params)
+    collection = _Collection(guarded, opening, columns)
+    schema = pa.schema([(column.local, pa.string()) for column in columns])
+    for _ in guarded.feed(progress):
+        if collection.rows:
+            arrays = [pa.array(texts, pa.string()) for texts in zip(*collection.rows, strict=True)]
+            collection.rows.clear()
+            yield pa.record_batch(arrays, schema=schema)

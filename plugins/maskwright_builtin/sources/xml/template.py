@@ -1,0 +1,280 @@
+"""Fast reading of XML records that are written plainly.
+
+The form of the first record is a template: the same elements in the same order (some may be absent), no attributes,
+character references or anything else; comments are taken out first. A block of the file is then text between known
+tags, and is cut with array operations. Every byte of the file is accounted for: whatever differs from the template, in
+any way, is a `Deviation`, and the file is read again from its start by the streaming parser, which knows all of XML.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from maskwright_builtin.sources.files import BLOCK, reading
+from maskwright_builtin.sources.xml.parser import ByteProgress, Name
+from maskwright_builtin.sources.xml.sparse import Deviation, NewVariable, cut_sparse
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+    from numpy.typing import NDArray
+
+    from maskwright_builtin.sources.xml.opening import Opening
+
+# What XML 1.0 forbids (control characters), and "&": references are left to the parser.
+PLAIN_BYTES = bytes(byte for byte in range(256) if (byte >= 0x20 or byte in b"\t\n\r") and byte != ord("&"))
+NOT_CHARACTERS = re.compile(rb"\xef\xbf[\xbe\xbf]")
+COMMENT = re.compile(rb"<!--(?:(?!--).)*-->", re.DOTALL)
+WHITE = rb"[ \t\r\n]*"
+LONGEST_RECORD = 4 * BLOCK
+
+
+@dataclass(frozen=True, eq=False)
+class Cut:
+    """One block of whole records, cut into cells.
+
+    Attributes
+    ----------
+    pieces : pyarrow.StringArray
+        Markup and cell texts in turn.
+    positions : ndarray of shape (n, p), int64
+        Which piece is the text of each cell; -1 where the record has no such cell.
+    lengths : ndarray of shape (n, p)
+        Bytes in each cell.
+    """
+
+    pieces: Any
+    positions: NDArray[np.int64]
+    lengths: NDArray[Any]
+
+    @property
+    def n(self) -> int:
+        """Records."""
+        return len(self.positions)
+
+    def columns(self) -> list[Any]:
+        """Texts of each variable, p arrays of shape (n,); null where there is no cell."""
+        return [self.pieces.take(_indices(positions)) for positions in np.ascontiguousarray(self.positions.T)]
+
+
+def _without_comments(block: bytes) -> bytes:
+    """Block in which the text around a comment is joined, as in XPath's string value.
+
+    What is no comment between or in texts stays, and is a deviation then: one that is cut off, or inside a tag.
+    """
+    if b"<!--" not in block or b"<![" in block:
+        return block
+    kept, end = [], 0
+    for comment in COMMENT.finditer(block):
+        start = comment.start()
+        if block.rfind(b"<", 0, start) > block.rfind(b">", 0, start):
+            return block
+        kept.append(block[end:start])
+        end = comment.end()
+    return b"".join([*kept, block[end:]])
+
+
+def _indices(positions: NDArray[np.int64]) -> Any:
+    """Indices for ``take``, null where negative; ``pa.array`` would load pandas."""
+    there = np.packbits(positions >= 0, bitorder="little")
+    return pa.Array.from_buffers(pa.int64(), len(positions), [pa.py_buffer(there), pa.py_buffer(positions)])
+
+
+class Template:
+    """The form of a file's records: `columns`, learnt from its opening and extended where records have more."""
+
+    def __init__(self, opening: Opening, max_text: int) -> None:
+        names = {name.local for name in opening.cells}
+        if not opening.is_plain or not names or len(names) < len(opening.cells) or opening.record.local in names:
+            raise Deviation
+        if opening.encoding not in ("utf-8", "us-ascii", "ascii"):
+            raise Deviation
+        self.columns = list(opening.cells)
+        self._only_ascii = opening.encoding != "utf-8"
+        self._max_text = max_text
+        self._first_byte = opening.first_byte
+        self._record = opening.record.tag.encode()
+        self._record_end = b"</%b>" % self._record
+        closing = b"".join(WHITE + rb"</%b>" % re.escape(name.tag.encode()) for name in reversed(opening.path))
+        self._tail = re.compile(closing + WHITE)
+        self._learn()
+
+    def _learn(self) -> None:
+        tags = [name.tag.encode() for name in self.columns]
+        self._tags = tags
+        start = rb"<%b>" % re.escape(self._record) + WHITE + rb"<%b>" % re.escape(tags[0])
+        end = rb"</%b>" % re.escape(tags[-1]) + WHITE + rb"</%b>" % re.escape(self._record)
+        self._first = re.compile(WHITE + start)
+        self._between_records = re.compile(end + WHITE + start)
+        self._last = re.compile(end)
+        self._between_cells = [
+            re.compile(rb"</%b>" % re.escape(left) + WHITE + rb"<%b>" % re.escape(right))
+            for left, right in pairwise(tags)
+        ]
+
+    def extend(self, new: NewVariable) -> None:
+        """Take up a variable that the records so far did not have; the file is then cut from its start again.
+
+        Raises
+        ------
+        Deviation
+            A variable has that name in another namespace.
+        """
+        if new.name in {name.local for name in self.columns} or self._record.endswith(b":" + new.name.encode()):
+            raise Deviation
+        self.columns.insert(0 if new.after is None else new.after + 1, Name(new.name, new.name))
+        self._learn()
+
+    def cuts(self, path: Path, progress: ByteProgress) -> Iterator[Cut]:
+        """Cut the file block by block.
+
+        Raises
+        ------
+        NewVariable
+            Records have an element that the template does not know yet: `extend` it and start again.
+        Deviation
+            Anything else in the file differs from the template.
+        """
+        rest = b""
+        with reading(path) as file:
+            file.seek(self._first_byte)
+            while piece := file.read(BLOCK):
+                block = rest + piece
+                cut = block.rfind(self._record_end) + len(self._record_end)
+                if cut < len(self._record_end):
+                    rest = block
+                    if len(rest) > LONGEST_RECORD:
+                        raise Deviation
+                    continue
+                rest = block[cut:]
+                yield self._cut(block[:cut])
+                progress(file.tell())
+        if not self._tail.fullmatch(_without_comments(rest)):
+            raise Deviation
+
+    def _cut(self, block: bytes) -> Cut:
+        block = self._checked_characters(block)
+        data = np.frombuffer(block, dtype=np.uint8)
+        opens = np.flatnonzero(data == ord("<"))
+        if (cut := self._cut_literal(block, opens)) is not None:
+            return self._checked_texts(block, cut)
+        closes = np.flatnonzero(data == ord(">"))
+        if len(closes) != len(opens) or np.any(opens > closes) or np.any(closes[:-1] > opens[1:]):
+            raise Deviation
+        cut = self._cut_uniform(block, opens, closes)
+        if cut is None:
+            cut = Cut(*cut_sparse(block, opens, closes, self._record, self._tags))
+        return self._checked_texts(block, cut)
+
+    def _checked_texts(self, block: bytes, cut: Cut) -> Cut:
+        if np.any(cut.lengths > self._max_text):
+            raise Deviation
+        # The parser turns a carriage return inside a cell into a line feed; between tags it does not matter.
+        if b"\r" in block and any(pc.any(pc.match_substring(column, "\r")).as_py() for column in cut.columns()):
+            raise Deviation
+        return cut
+
+    def _cut_literal(self, block: bytes, opens: NDArray[np.int64]) -> Cut | None:
+        """Cut a block in which all records have every cell and the same markup, byte for byte; None: it is not so.
+
+        Only the ``<`` are looked for. The markup that follows each of them is compared with that of the first record
+        in words of eight bytes; as many ``>`` as ``<`` in all then means that there are none in the texts.
+        """
+        p = len(self._tags)
+        n, left_over = divmod(len(opens), 2 + 2 * p)
+        if left_over or n == 0 or block.count(b">") != len(opens):
+            return None
+        bounds = np.empty((n, p, 2), dtype=np.int32)
+        tags = opens.reshape(n, 2 + 2 * p)
+        bounds[:, :, 0] = tags[:, 1:-1:2]
+        bounds[:, :, 0] += np.array([len(tag) + 2 for tag in self._tags], dtype=np.int32)
+        bounds[:, :, 1] = tags[:, 2::2]
+        start, stop = int(bounds[0, 0, 0]), int(bounds[-1, -1, 1])
+        if not self._first.fullmatch(block[:start]) or not self._last.fullmatch(block[stop:]):
+            return None
+        words = np.ndarray((len(block) + 1,), dtype="<u8", buffer=block + bytes(8), strides=(1,))
+        for j in range(p):
+            if j == 0:
+                expected, begin, end = self._between_records, bounds[:-1, -1, 1], bounds[1:, 0, 0]
+            else:
+                expected, begin, end = self._between_cells[j - 1], bounds[:, j - 1, 1], bounds[:, j, 0]
+            if len(begin) and not _all_same(block, words, begin, end, expected):
+                return None
+        offsets = np.concatenate(([0], bounds.ravel(), [len(block)])).astype(np.int32)
+        buffers = [None, pa.py_buffer(offsets), pa.py_buffer(block)]
+        positions = np.arange(1, len(offsets) - 1, 2, dtype=np.int64).reshape(n, p)
+        pieces = pa.Array.from_buffers(pa.string(), len(offsets) - 1, buffers)
+        return Cut(pieces, positions, bounds[:, :, 1] - bounds[:, :, 0])
+
+    def _cut_uniform(self, block: bytes, opens: NDArray[np.int64], closes: NDArray[np.int64]) -> Cut | None:
+        """Cut a block in which every record has every cell; None when it is not so."""
+        p = len(self._tags)
+        n, left_over = divmod(len(opens), 2 + 2 * p)
+        if left_over:
+            return None
+        bounds = np.empty((n, p, 2), dtype=np.int32)
+        bounds[:, :, 0] = closes.reshape(n, -1)[:, 1:-1:2] + 1
+        bounds[:, :, 1] = opens.reshape(n, -1)[:, 2::2]
+        offsets = np.concatenate(([0], bounds.ravel(), [len(block)])).astype(np.int32)
+        count = len(offsets) - 1
+        buffers = [None, pa.py_buffer(offsets), pa.py_buffer(block)]
+        if not self._has_its_markup(pa.Array.from_buffers(pa.binary(), count, buffers), n):
+            return None
+        positions = np.arange(1, count, 2, dtype=np.int64).reshape(n, p)
+        return Cut(pa.Array.from_buffers(pa.string(), count, buffers), positions, bounds[:, :, 1] - bounds[:, :, 0])
+
+    def _checked_characters(self, block: bytes) -> bytes:
+        if block.translate(None, PLAIN_BYTES):
+            raise Deviation
+        if not block.isascii():
+            try:
+                block.decode("utf-8")
+            except UnicodeDecodeError:
+                raise Deviation from None
+            if self._only_ascii or NOT_CHARACTERS.search(block):
+                raise Deviation
+        block = _without_comments(block)
+        if b"/>" in block:
+            for tag in self._tags:
+                block = block.replace(b"<%b/>" % tag, b"<%b></%b>" % (tag, tag))
+        return block
+
+    def _has_its_markup(self, pieces: Any, n: int) -> bool:
+        p = len(self._tags)
+        if not self._first.fullmatch(pieces[0].as_py()) or not self._last.fullmatch(pieces[-1].as_py()):
+            return False
+        records = np.arange(n, dtype=np.int64) * (2 * p)
+        for j in range(p):
+            expected = self._between_records if j == 0 else self._between_cells[j - 1]
+            positions = records[1:] if j == 0 else records + 2 * j
+            # Records of one file differ in their texts and hardly ever in their markup: few distinct pieces.
+            if not all(map(expected.fullmatch, pc.unique(pieces.take(pa.array(positions))).to_pylist())):
+                return False
+        return True
+
+
+def _all_same(
+    block: bytes,
+    words: NDArray[np.uint64],
+    begin: NDArray[np.int32],
+    end: NDArray[np.int32],
+    expected: re.Pattern[bytes],
+) -> bool:
+    """Whether the bytes from `begin` to `end` are the same everywhere, and what is expected."""
+    length = int(end[0] - begin[0])
+    literal = block[begin[0] : end[0]]
+    if not expected.fullmatch(literal) or np.any(end - begin != length):
+        return False
+    if length < 8:
+        mask = np.uint64((1 << (8 * length)) - 1)
+        return bool(np.all(words[begin] & mask == np.uint64(int.from_bytes(literal, "little"))))
+    places = [*range(0, length - 8, 8), length - 8]
+    return all(bool(np.all(words[begin + place] == words[begin[0] + place])) for place in places)

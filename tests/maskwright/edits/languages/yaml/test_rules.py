@@ -1,0 +1,99 @@
+"""Lists of rules: names, fields, files, and all mistakes at once."""
+
+from __future__ import annotations
+
+import pytest
+
+from maskwright.edits.edit import EditSet
+from maskwright.edits.languages.yaml.files import read_edits_yaml
+from maskwright.edits.languages.yaml.rules import parse_rules
+from maskwright.foundation.errors import EditError
+
+
+def test_texts_and_mappings():
+    edits = parse_rules(
+        [
+            "V9 +\n V10 == V14",
+            {"rule": "V3 in [0, 7500]", "name": "contribution", "message": "out of bounds", "severity": "warning"},
+            "a in original",
+        ]
+    )
+    assert [edit.name for edit in edits] == ["edit-1", "contribution", "edit-3"]
+    assert [edit.kind for edit in edits] == ["linear", "range", "domain"]
+    assert edits["edit-1"].text == "V9 + V10 == V14"
+    assert edits["edit-1"].variables == ("V9", "V10", "V14")
+    assert (edits["contribution"].severity, edits["contribution"].message) == ("warning", "out of bounds")
+    assert all(edit.binding == "exact" and edit.context is None for edit in edits)
+
+
+def test_every_mistake_is_reported():
+    with pytest.raises(EditError) as raised:
+        EditSet.parse(
+            [
+                "a ==",
+                {"rul": "a == 1"},
+                5,
+                None,
+                {"rule": "a == 1", "severity": "eror"},
+                {"rule": "b == 1", "name": "edit-7"},
+                "c == 1",
+                {"rule": None},
+            ]
+        )
+    text = str(raised.value)
+    assert "rule 1:5" in text
+    assert "did you mean 'rule'" in text
+    assert "found a int" in text
+    assert "found nothing" in text
+    assert "did you mean 'error'" in text
+    assert "'edit-7' is taken" in text
+    assert text.count("the key 'rule' is missing") == 2
+
+
+@pytest.mark.parametrize("rules", ["a == 1", {"rule": "a == 1"}])
+def test_a_single_rule_is_no_list(rules):
+    with pytest.raises(EditError, match="list of rules"):
+        parse_rules(rules)
+
+
+@pytest.mark.parametrize("head", ["", "edits:\n"])
+def test_files(tmp_path, head):
+    path = tmp_path / "rules.yaml"
+    path.write_text(head + "- V9 + V10 == V14\n- {rule: 'x in {1, 2}', name: codes}\n# end\n", encoding="utf-8")
+    edits = read_edits_yaml(path)
+    assert [edit.name for edit in edits] == ["edit-1", "codes"]
+    place = edits["codes"].place
+    assert place is not None
+    assert (place.file, place.line) == (str(path), len(head.splitlines()) + 2)
+
+
+@pytest.mark.parametrize(
+    ("content", "said"),
+    [
+        ("- a == = 1\n", ":1:8: found '='"),
+        ("- {rule: 'a == = 1'}\n", ":1:16: found '='"),
+        ("- {rule: a == 1, rule: b == 1}\n", "already"),
+        ("- {rule: x in {1, 2}}\n", "quotes"),
+        ("- a: b\n", "no key called 'a'"),
+        ("rules:\n- a == 1\n", "no key called 'rules'"),
+        ("a == 1\n", "expected a list of rules"),
+        ("- - a == 1\n", "found a list"),
+        ("- !!python/object:os.system x\n", "tags"),
+        ("- a == 1\n- a == = 1\n- b ===\n", ":3:"),
+    ],
+)
+def test_mistakes_in_files_have_a_place(tmp_path, content, said):
+    path = tmp_path / "rules.yaml"
+    path.write_text(content, encoding="utf-8")
+    with pytest.raises(EditError) as raised:
+        read_edits_yaml(path)
+    assert str(path) in str(raised.value)
+    assert said in str(raised.value)
+
+
+def test_files_that_cannot_be_read(tmp_path):
+    with pytest.raises(EditError, match="cannot be read"):
+        read_edits_yaml(tmp_path / "none.yaml")
+    (tmp_path / "latin.yaml").write_bytes(b"- a\xe9 == 1\n")
+    with pytest.raises(EditError, match="UTF-8"):
+        read_edits_yaml(tmp_path / "latin.yaml")

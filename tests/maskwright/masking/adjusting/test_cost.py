@@ -1,0 +1,99 @@
+"""What each step costs in loss adds up to the loss of the released file, and is told by edit where that is clear."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import maskwright as mw
+from maskwright.commands.api import mask_data
+from maskwright.release.wording import kept_as_planned, loss_by_step
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from maskwright.masking.mask import MaskingResult
+
+
+def _masked(rules: Sequence[str], method: str = "individual_ranking") -> tuple[pd.DataFrame, MaskingResult]:
+    rng = np.random.default_rng(1)
+    frame = pd.DataFrame(rng.integers(0, 300, size=(200, 4)), columns=list("abcd")).astype(float)
+    declared = {name: {"decimals": 0} for name in frame}
+    params = {"k": 5, "k_guarantee": "report"}
+    return frame, mask_data(frame, method, edits=rules, seed=1, params=params, declared=declared)
+
+
+@pytest.mark.parametrize("method", ["individual_ranking", "microaggregation"])
+@pytest.mark.parametrize("rules", [[], ["a + b == c"], ["a + b == c", "a <= d", "d in {10, 100, 200}"]])
+def test_the_steps_add_up_to_the_released_loss(method: str, rules: list[str]) -> None:
+    """Loss of methods + adjustment + rounding is the measure `sse` of the released file (same definition)."""
+    frame, done = _masked(rules, method)
+    difference = (np.column_stack([done.masked[name].values for name in "abcd"]) - frame.to_numpy()) / frame.std(
+        ddof=1
+    ).to_numpy()
+    released = 100 * float((difference**2).sum()) / (4 * (len(frame) - 1))
+    cost = done.cost
+    assert cost.method + cost.adjustment + cost.rounding == pytest.approx(released, rel=1e-9)
+    parts = sum(unit["loss"][step] for unit in done.adjustment for step in ("method", "adjustment", "rounding"))
+    assert parts <= released * (1 + 1e-9)
+
+
+@pytest.mark.parametrize("method", ["individual_ranking", "microaggregation"])
+def test_the_divisor_of_a_variable_is_its_cells_that_are_there(method: str) -> None:
+    """With a quarter of the cells missing, unevenly, the steps still add up to the measure `sse`."""
+    rng = np.random.default_rng(4)
+    frame = pd.DataFrame(rng.normal(50, 9, (200, 3)), columns=list("abc")).round()
+    frame[rng.random((200, 3)) < [0.1, 0.6, 0.05]] = np.nan
+    declared = {name: {"decimals": 0} for name in "abc"}
+    cost = mask_data(frame, method, seed=1, params={"k": 5}, declared=declared).cost
+    masked = mw.protect(frame, method, seed=1, params={"k": 5}, declared=declared)
+    (released,) = mw.measure(frame, masked, measures=["sse"], declared=declared).values()
+    assert cost.method + cost.adjustment + cost.rounding == pytest.approx(released.value, rel=1e-9)
+
+
+def test_an_edit_alone_is_charged_with_what_it_cost() -> None:
+    """One edit: all that adjustment and rounding added in the records that broke it; no other edit is charged."""
+    _, done = _masked(["a <= 150", "d >= 0"])
+    assert done.cost.edits is not None
+    assert done.cost.edits["edit-1"] > 1
+    assert done.cost.edits["edit-2"] == 0
+    assert done.cost.several_edits == 0
+    assert done.cost.edits["edit-1"] == pytest.approx(done.cost.adjustment, rel=0.02)
+
+
+def test_prediction_stands_beside_outcome() -> None:
+    """What the plan promised is shown where another step had to keep the edit; costs are said in one sentence."""
+    assert (
+        kept_as_planned({"kept_by": "adjustment", "planned": "construction"})
+        == "adjustment (planned: the method itself)"
+    )
+    assert kept_as_planned({"kept_by": "derivation", "planned": "derivation"}) == "derivation from masked values"
+    record = {
+        "loss_by_step": {"method": 5.25, "adjustment": 0.125, "rounding": 0.0, "several_edits": 0.0},
+        "edits": [{"name": "total", "loss": 0.125}, {"name": "sign", "loss": 0.0}],
+    }
+    (said,) = loss_by_step(record)
+    assert said == ("5.25 % of the variance by the methods, +0.12 by adjustment, +0 by rounding (by edit: total +0.12)")
+
+
+def test_weights_keep_chosen_variables_where_they_are() -> None:
+    """With a weight of 10 000 on `a`, an edit on a and b is met by moving b; an unknown name is an error."""
+    rng = np.random.default_rng(2)
+    frame = pd.DataFrame(rng.integers(0, 300, size=(100, 2)), columns=list("ab")).astype(float)
+    declared = {name: {"decimals": 0} for name in frame}
+
+    def moved(weights: dict[str, float]) -> dict[str, float]:
+        params = {"k": 5, "k_guarantee": "report", "adjustment_weights": weights}
+        done = mask_data(frame, "individual_ranking", edits=["a <= b"], seed=1, params=params, declared=declared)
+        assert (done.masked["a"].values <= done.masked["b"].values).all()
+        cost: dict[str, float] = done.adjustment[0]["cost_sd"]
+        return cost
+
+    alike, held = moved({}), moved({"a": 10_000.0})
+    assert held["a"] < 0.1 * alike["a"]
+    assert held["b"] > alike["b"]
+    with pytest.raises(mw.InputError, match="aa"):
+        moved({"aa": 2.0})
