@@ -17,7 +17,7 @@ import time
 import pyarrow as pa
 from lxml import etree
 
-from maskwright.data.record_chunk import Columns
+from maskwright.data.record_chunk import RecordChunk
 from maskwright.edits.evaluation.binary64 import evaluate_xpath
 from maskwright.edits.languages.xpath.parser import parse_xpath
 
@@ -100,7 +100,7 @@ def main() -> None:
                 etree.SubElement(record, name).text = text
         elements.append(record)
     texts = {name: pa.array([row[i] for row in rows], pa.string()) for i, name in enumerate(NAMES)}
-    columns = Columns.from_batch(pa.record_batch(texts))
+    columns = RecordChunk.from_batch(pa.record_batch(texts))
     pairs = disagreements = held = 0
     start = time.process_time()
     for _ in range(chosen.expressions):

@@ -26,7 +26,7 @@ from lxml import etree, isoschematron
 from maskwright.commands.file_commands import validate_file
 from maskwright.foundation.errors import MaskwrightError
 from maskwright.foundation.progress import Quiet
-from maskwright.pipeline.resolve import read_pipeline
+from maskwright.pipeline.resolve import resolve_file
 
 if TYPE_CHECKING:
     from types import FrameType
@@ -167,7 +167,7 @@ def attempt(target: str, paths: dict[str, Path]) -> tuple[str, str | None]:
     signal.setitimer(signal.ITIMER_PROF, LONGEST)
     try:
         if target == "pipeline":
-            read_pipeline(paths["pipeline.yaml"])
+            resolve_file(paths["pipeline.yaml"])
             return "read", None
         rules = paths["rules.yaml" if target == "rules" else "rules.sch"]
         found = validate_file(paths["data.xml"], [rules], record=None, original=None, svrl=None, reporter=Quiet())

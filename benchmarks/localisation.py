@@ -70,7 +70,7 @@ def violating(n: int, edits: mw.EditSet) -> pd.DataFrame:
     cells = rng.random(frame.shape).argsort(axis=1) < rng.integers(1, 5, len(frame))[:, None]
     factors = rng.choice([0, 10, 100, -1, 2, 1.01], frame.shape)
     spoilt = np.rint(frame * np.where(cells, factors, 1)).astype(np.int64) + cells
-    columns = mw.Columns.from_dataset(dataset_from_frame(spoilt, {}))
+    columns = mw.RecordChunk.from_dataset(dataset_from_frame(spoilt, {}))
     broken = np.logical_or.reduce([~evaluate(edit, columns).holds for edit in edits])
     return spoilt[broken].head(n).reset_index(drop=True)
 

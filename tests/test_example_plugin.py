@@ -18,10 +18,10 @@ LIST = "import sys; from maskwright.cli.main import main; sys.exit(main(['plugin
 USE = """
 import json, sys
 import numpy as np
-from maskwright.pipeline.resolve import read_pipeline
+from maskwright.pipeline.resolve import resolve_file
 from maskwright.testing.blocks import block_of, dataset_of, numbers
 from maskwright import Comparison
-read = read_pipeline(sys.argv[1])
+read = resolve_file(sys.argv[1])
 values = numbers(100, 1)
 step = read.steps[0]
 masked = step.method.protect(block_of(values), step.params, np.random.default_rng(1))

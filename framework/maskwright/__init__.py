@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from maskwright.data.dataset import Layout as Layout
     from maskwright.data.number_text import read_numbers as read_numbers
     from maskwright.data.number_text import write_numbers as write_numbers
-    from maskwright.data.record_chunk import Columns as Columns
+    from maskwright.data.record_chunk import RecordChunk as RecordChunk
     from maskwright.data.variable import Variable as Variable
     from maskwright.edits.edit import Edit as Edit
     from maskwright.edits.edit import EditSet as EditSet
@@ -79,7 +79,7 @@ _HOME = {
     "aggregate": "maskwright.masking.aggregation",
     "Block": "maskwright.plugins.block",
     "Column": "maskwright.data.dataset",
-    "Columns": "maskwright.data.record_chunk",
+    "RecordChunk": "maskwright.data.record_chunk",
     "compare": "maskwright.experiments.compare",
     "Compared": "maskwright.experiments.compare",
     "Comparison": "maskwright.plugins.measure",

@@ -13,7 +13,7 @@ import maskwright as mw
 from maskwright.cli.main import main
 from maskwright.experiments.experiment import read_experiment
 from maskwright.pipeline.file_model import PipelineFile
-from maskwright.pipeline.resolve import read_pipeline
+from maskwright.pipeline.resolve import resolve_file
 from maskwright.plugins.registry import plugins as registered
 
 ROOT = Path(__file__).parents[2]
@@ -90,7 +90,7 @@ def test_every_file_shown_is_a_pipeline_or_a_file_of_edits(tmp_path: Path) -> No
     for text in files:
         (tmp_path / "shown.yaml").write_text(text, encoding="utf-8")
         if text in pipelines:
-            assert read_pipeline(tmp_path / "shown.yaml", {}).seed == 42
+            assert resolve_file(tmp_path / "shown.yaml", {}).seed == 42
         elif "grid:" in text:
             assert read_experiment(tmp_path / "shown.yaml").cells()
         else:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 import pyarrow as pa
 
-from maskwright.data.record_chunk import Columns
+from maskwright.data.record_chunk import RecordChunk
 from maskwright.edits import expression as x
 
 if TYPE_CHECKING:
@@ -31,9 +31,9 @@ def records(rng: random.Random, n: int) -> list[Record]:
     return [{name: rng.choice(CELLS if rng.random() < 0.4 else clean) for name in NAMES} for _ in range(n)]
 
 
-def columns(rows: list[Record]) -> Columns:
+def columns(rows: list[Record]) -> RecordChunk:
     """Records as Maskwright sees them."""
-    return Columns.from_batch(
+    return RecordChunk.from_batch(
         pa.RecordBatch.from_pydict({name: pa.array([row[name] for row in rows], pa.string()) for name in NAMES})
     )
 
@@ -45,7 +45,7 @@ def arithmetic(rng: random.Random, depth: int) -> x.Expression:  # noqa: PLR0911
     if depth == 0 or rng.random() < 0.25:
         if rng.random() < 0.3:
             return x.Number(Fraction(rng.choice(["0", "1", "2", "-3", "0.5", "1.25", "10"])))
-        return x.Variable(rng.choice(NUMBERS))
+        return x.VariableReference(rng.choice(NUMBERS))
     inner = [arithmetic(rng, depth - 1) for _ in range(3)]
     kind = rng.randrange(14)
     if kind < 6:
@@ -88,15 +88,15 @@ def condition(rng: random.Random, depth: int) -> x.Expression:  # noqa: C901, PL
         return x.InSet(arithmetic(rng, size), tuple(members))
     if kind == 7:
         listed: dict[x.Number | x.Text, None] = {x.Text(rng.choice(("M", "x", "it's"))): None, x.Text(" 3 "): None}
-        return x.InSet(x.Variable(rng.choice(NAMES)), tuple(listed))
+        return x.InSet(x.VariableReference(rng.choice(NAMES)), tuple(listed))
     if kind == 8:
         equality = rng.choice(("==", "!="))
-        return x.Comparison(equality, x.Variable(rng.choice(NAMES)), x.Text(rng.choice(("M", "x", "1.0"))))
+        return x.Comparison(equality, x.VariableReference(rng.choice(NAMES)), x.Text(rng.choice(("M", "x", "1.0"))))
     if kind == 9:
-        return rng.choice((x.IsMissing, x.IsNumber))(x.Variable(rng.choice(NAMES)))
+        return rng.choice((x.IsMissing, x.IsNumber))(x.VariableReference(rng.choice(NAMES)))
     if kind == 10:
         return x.IsInteger(arithmetic(rng, size))
-    return x.Comparison(rng.choice(("==", "!=")), x.Variable(rng.choice(NAMES)), x.Variable(rng.choice(NAMES)))
+    return x.Comparison(rng.choice(("==", "!=")), x.VariableReference(rng.choice(NAMES)), x.Variable(rng.choice(NAMES)))
 
 
 # --- the interpreter -------------------------------------------------------------------------------------------------
@@ -179,10 +179,10 @@ def truth(node: x.Expression, row: Record) -> bool | None:  # noqa: C901, PLR091
             if other is None:
                 return first
             return both([first, negated(both([negated(truth(given, row)), negated(truth(other, row))]))])
-        case x.Comparison(operator, x.Variable(name), x.Text(text)):
+        case x.Comparison(operator, x.VariableReference(name), x.Text(text)):
             cell = row[name]
             return None if blank(cell) else (cell == text) == (operator == "==")
-        case x.Comparison("==" | "!=" as operator, x.Variable(one), x.Variable(other)):
+        case x.Comparison("==" | "!=" as operator, x.VariableReference(one), x.Variable(other)):
             first, second = row[one], row[other]
             if blank(first) or blank(second):
                 return None
@@ -199,7 +199,7 @@ def truth(node: x.Expression, row: Record) -> bool | None:  # noqa: C901, PLR091
             if high is not None:
                 found.append(ordered("<=" if high_closed else "<", value, number(high, row)))
             return both(found)
-        case x.InSet(x.Variable(name), members):
+        case x.InSet(x.VariableReference(name), members):
             cell = row[name]
             if blank(cell):
                 return None
@@ -209,9 +209,9 @@ def truth(node: x.Expression, row: Record) -> bool | None:  # noqa: C901, PLR091
         case x.InSet(operand, members):
             value = number(operand, row)
             return None if value is None else value in [member.value for member in members]
-        case x.IsMissing(x.Variable(name)):
+        case x.IsMissing(x.VariableReference(name)):
             return blank(row[name])
-        case x.IsNumber(x.Variable(name)):
+        case x.IsNumber(x.VariableReference(name)):
             return said(row[name]) is not None
         case x.IsInteger(operand):
             value = number(operand, row)

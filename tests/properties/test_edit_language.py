@@ -163,4 +163,4 @@ def test_schematron_has_the_same_verdict_in_another_engine(seed, tmp_path):
 
 def test_names_texts_and_levels_survive():
     with pytest.raises(Inexpressible):
-        rule_text(parse_expression("`a b` == 1") and language.x.Variable("a`b"))
+        rule_text(parse_expression("`a b` == 1") and language.x.VariableReference("a`b"))

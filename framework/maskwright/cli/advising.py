@@ -55,11 +55,12 @@ def _advise(chosen: argparse.Namespace) -> int:
     for name in ("k", "candidates", "seed"):
         if getattr(chosen, name) < (0 if name == "seed" else 1):
             raise InputError(f"--{name} must be positive, not {getattr(chosen, name)}")
-    told = Terminal(quiet=chosen.json)
-    data, edits, only = _of_pipeline(chosen, told) if chosen.data.suffix.lower() in PIPELINE else _of_data(chosen)
+    reporter = Terminal(quiet=chosen.json)
+    data, edits, only = _of_pipeline(chosen, reporter) if chosen.data.suffix.lower() in PIPELINE else _of_data(chosen)
     advice = advise_variables(
         data, edits, exclude=chosen.exclude, only=only, k=chosen.k, measures=chosen.measures or ("mg",),
-        shapes=[_shape(text) for text in chosen.shapes], candidates=chosen.candidates, seed=chosen.seed, reporter=told,
+        shapes=[_shape(text) for text in chosen.shapes], candidates=chosen.candidates, seed=chosen.seed,
+        reporter=reporter,
     )  # fmt: skip
     if chosen.json:
         print(json.dumps(advice.to_json(), indent=2, ensure_ascii=False, allow_nan=False))
@@ -79,17 +80,17 @@ def _of_data(chosen: argparse.Namespace) -> tuple[Dataset, EditSet, None]:
     return data, edits, None
 
 
-def _of_pipeline(chosen: argparse.Namespace, told: Reporter) -> tuple[Dataset, EditSet, tuple[str, ...] | None]:
+def _of_pipeline(chosen: argparse.Namespace, reporter: Reporter) -> tuple[Dataset, EditSet, tuple[str, ...] | None]:
     """Data, edits, and the variables that the steps list; None when a step masks all."""
     from maskwright.commands.arrive import arrive
-    from maskwright.pipeline.reading import described_by
+    from maskwright.pipeline.reading import read_pipeline
 
     if chosen.edits or chosen.record is not None:
         raise InputError("--edits and --record go with a data file; a pipeline file says them itself")
-    described = described_by(chosen.data)
-    arrived = arrive(described, told)
+    described = read_pipeline(chosen.data)
+    arrived = arrive(described, reporter)
     for notice in arrived.notices:
-        told.notice(notice)
+        reporter.notice(notice)
     listed = [step.variables for step in described.steps]
     only = None if None in listed else tuple(name for names in listed for name in names or ())
     return arrived.original, arrived.edits, only

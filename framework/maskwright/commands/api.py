@@ -10,10 +10,11 @@ from maskwright.commands.requests import MeasureNames, measure_requests, step_re
 from maskwright.data.dataset import Dataset
 from maskwright.data.declaration import VariableDeclaration
 from maskwright.data.frames import dataset_from_frame, frame_from_dataset
-from maskwright.data.households import with_cluster_role, with_clusters
+from maskwright.data.households import with_household_role, with_households
 from maskwright.data.inference import read_dataset
 from maskwright.data.pairing import paired
 from maskwright.edits.edit import EditSet
+from maskwright.edits.evaluation.check_data import check_dataset
 from maskwright.edits.evaluation.domain import Domain, domain_tuples
 from maskwright.edits.languages.yaml.variable_ranges import written_out
 from maskwright.edits.localisation import localize as localisation
@@ -24,13 +25,16 @@ from maskwright.foundation.randomness import fresh_seed
 from maskwright.masking.mask import mask
 from maskwright.masking.protecting.local import Execution
 from maskwright.planning.applicable_edits import applicable, declared_bounds, refuse_contradictions, refuse_identifiers
-from maskwright.planning.dropped_edits import about_dropped, without_dropped
+from maskwright.planning.dropped_edits import dropped_edit_notices, without_dropped
 from maskwright.planning.plan import make_plan
-from maskwright.planning.publication_warnings import about_edits, about_publication, refuse_arithmetic_on_text
+from maskwright.planning.publication_warnings import (
+    publication_notices,
+    refuse_arithmetic_on_text,
+    suspicious_edit_notices,
+)
 from maskwright.plugins.parameters import checked_params
 from maskwright.plugins.registry import find_edit_reader, find_source
 from maskwright.plugins.source import batches_of
-from maskwright.release.check_file import check_dataset
 from maskwright.release.measuring import compute_measures
 
 if TYPE_CHECKING:
@@ -67,7 +71,7 @@ def read(
     file_format : str, optional
         Name of the source plugin, when the ending does not tell.
     cluster : str, optional
-        Variable that identifies clusters of records (households): k and linkage then count clusters. Its role is
+        Variable that identifies households: k and linkage then count households. Its role is
         `other` unless it is declared otherwise.
     **options
         Of the format: ``record="Record"`` (XML), ``delimiter=";"``, ``encoding="latin-1"`` (CSV).
@@ -82,10 +86,10 @@ def read(
     reading = source.open(Path(path), params, silent)
     declared = _declared(variables)
     if cluster is not None:
-        declared = with_cluster_role(declared, cluster)
+        declared = with_household_role(declared, cluster)
     with batches_of(reading) as batches:
         data = read_dataset(batches, lambda: reading.layout, declared, file=str(path))
-    return data if cluster is None else with_clusters(data, cluster)
+    return data if cluster is None else with_households(data, cluster)
 
 
 def read_edits(path: str | Path, language: str | None = None, **options: object) -> EditSet:
@@ -188,11 +192,11 @@ def mask_data(
 
     Parameters and errors are those of `protect`.
     """
-    told = reporter or Quiet()
+    reporter = reporter or Quiet()
     original = _dataset(data, declared)
     step = step_request(method, params or {}, variables, groups)
-    if original.clusters is not None and step.promised is not None and not step.method.counts_clusters:
-        raise InputError(f"{method} counts k in single records, and the data declare clusters of records")
+    if original.households is not None and step.promised is not None and not step.method.counts_households:
+        raise InputError(f"{method} counts k in single records, and the data declare households")
     stated = written_out(_edits(edits), [column.name for column in original]) + declared_bounds(original.variables)
     refuse_identifiers(stated, [column.name for column in original if column.variable.role == "identifier"])
     domain = Domain.from_dataset(original, domain_tuples(stated))
@@ -204,13 +208,15 @@ def mask_data(
     broken = {each.name: each.violations for each in arrival.edits}
     plan = make_plan([step], original.variables, rules, original, broken)
     kept = {edit.name for edit in rules}
-    for notice in about_dropped([edit for edit in fired if edit.name not in kept]):
-        told.notice(notice)
-    for warning in (*about_edits(arrival), *plan.warnings, *about_publication(original, plan, broken)):
-        told.notice(warning)
-    result = mask(original, rules, plan, fresh_seed() if seed is None else seed, Execution(workers, block_size), told)
+    for notice in dropped_edit_notices([edit for edit in fired if edit.name not in kept]):
+        reporter.notice(notice)
+    for warning in (*suspicious_edit_notices(arrival), *plan.warnings, *publication_notices(original, plan, broken)):
+        reporter.notice(warning)
+    result = mask(
+        original, rules, plan, fresh_seed() if seed is None else seed, Execution(workers, block_size), reporter
+    )
     for notice in result.notices:
-        told.notice(notice)
+        reporter.notice(notice)
     outcome = check_dataset(result.masked, result.edits, domain)
     failing = [each for each in outcome.edits if each.violations and each.severity == "error"]
     if failing:
@@ -336,7 +342,7 @@ def measure(
     key : str, optional
         Variable that identifies a record in both files; it is not measured.
     cluster : str, optional
-        Variable of the original that identifies clusters of records (households), when `read` was not told.
+        Variable of the original that identifies households, when `read` was not told.
     variables : sequence of str, optional
         To compare; by default the numeric confidential and quasi-identifying ones of both files.
     seed : int
@@ -353,7 +359,7 @@ def measure(
     """
     before, after = _dataset(original, declared), _dataset(masked, declared)
     if cluster is not None:
-        before = with_clusters(before, cluster).without([cluster])
+        before = with_households(before, cluster).without([cluster])
     if key is not None:
         before, after = paired(before, after, key)
     requests = measure_requests(("pil", "sse") if measures is None else measures)

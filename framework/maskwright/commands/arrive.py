@@ -9,9 +9,10 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from maskwright.data.households import with_cluster_role, with_clusters
+from maskwright.data.households import with_household_role, with_households
 from maskwright.data.inference import read_dataset
 from maskwright.data.variable import Variable
+from maskwright.edits.evaluation.check_data import check_dataset
 from maskwright.edits.evaluation.domain import Domain, domain_tuples
 from maskwright.edits.languages.yaml.variable_ranges import refuse_ranges, written_out
 from maskwright.foundation.errors import EditViolation, InputError, Problem
@@ -19,7 +20,7 @@ from maskwright.foundation.progress import Progress, Quiet, Reporter, silent, st
 from maskwright.masking.field_adjustment import with_errors_located
 from maskwright.pipeline.edits_read import read_edits_of
 from maskwright.pipeline.names import further_problems, in_order, unknown_uses
-from maskwright.pipeline.reading import described_by
+from maskwright.pipeline.reading import read_pipeline
 from maskwright.planning.applicable_edits import (
     applicable,
     declared_bounds,
@@ -28,12 +29,15 @@ from maskwright.planning.applicable_edits import (
     refuse_identifiers,
     without_violations,
 )
-from maskwright.planning.dropped_edits import about_dropped, without_dropped
+from maskwright.planning.dropped_edits import dropped_edit_notices, without_dropped
 from maskwright.planning.model import StepRequest
 from maskwright.planning.plan import Plan, make_plan
-from maskwright.planning.publication_warnings import about_edits, about_publication, refuse_arithmetic_on_text
+from maskwright.planning.publication_warnings import (
+    publication_notices,
+    refuse_arithmetic_on_text,
+    suspicious_edit_notices,
+)
 from maskwright.plugins.source import batches_of
-from maskwright.release.check_file import check_dataset
 from maskwright.release.files import file_facts
 
 if TYPE_CHECKING:
@@ -65,7 +69,7 @@ class Clock:
 
 
 @dataclass(frozen=True, eq=False)
-class Arrived:
+class CheckedInput:
     """Data and edits as they are before any step: several pipelines that differ in their steps share them.
 
     Attributes
@@ -94,7 +98,7 @@ class Arrived:
 
 
 @dataclass(frozen=True, eq=False)
-class Prepared:
+class ReadyRun:
     """A pipeline with its data and edits read, and the plan made.
 
     Attributes
@@ -135,10 +139,10 @@ def plan_pipeline(
     Without data, the variables are those that are declared, named by a step or used by an edit, all numeric unless
     declared.
     """
-    told = reporter or Quiet()
-    described = described_by(pipeline, overrides, check_data=with_data)
+    reporter = reporter or Quiet()
+    described = read_pipeline(pipeline, overrides, check_data=with_data)
     if with_data:
-        prepared = prepare(described, told)
+        prepared = prepare(described, reporter)
         return prepared.plan.to_json() | {"notices": list(prepared.notices)}
     edits = read_rules(described)
     refuse_ranges(edits)
@@ -148,11 +152,11 @@ def plan_pipeline(
         _declared_variable(name, described.data.variables.get(name))
         for name in dict.fromkeys([*described.data.variables, *edits.variables, *named])
     ]
-    about_rules = refuse_contradictions(edits, variables)
+    rule_notices = refuse_contradictions(edits, variables)
     plan = make_plan(requests, variables, without_dropped(edits, requests, variables))
     kept = {edit.name for edit in plan.edits}
-    about_rules = (*about_rules, *about_dropped([edit for edit in edits if edit.name not in kept]))
-    return plan.to_json() | {"notices": [*edits.notes, *about_rules]}
+    rule_notices = (*rule_notices, *dropped_edit_notices([edit for edit in edits if edit.name not in kept]))
+    return plan.to_json() | {"notices": [*edits.notes, *rule_notices]}
 
 
 def _step_requests(described: Pipeline) -> list[StepRequest]:
@@ -170,7 +174,7 @@ def _declared_variable(name: str, declared: VariableDeclaration | None) -> Varia
     return Variable(name, kind, role, decimals=declared.decimals)
 
 
-def prepare(described: Pipeline, told: Reporter, clock: Clock | None = None) -> Prepared:
+def prepare(described: Pipeline, reporter: Reporter, clock: Clock | None = None) -> ReadyRun:
     """Read data and edits, validate the original, make the plan.
 
     Raises
@@ -182,23 +186,23 @@ def prepare(described: Pipeline, told: Reporter, clock: Clock | None = None) -> 
     """
     timed = clock or Clock()
     refuse_steps(described)
-    arrived = arrive(described, told, timed)
-    with timed("plan"), stage(told, "Planning"):
+    arrived = arrive(described, reporter, timed)
+    with timed("plan"), stage(reporter, "Planning"):
         plan = plan_of(described, arrived)
     kept = {edit.name for edit in plan.edits}
     dropped = tuple(edit for edit in arrived.edits if edit.name not in kept)
     said = (
         *arrived.notices,
-        *about_dropped(dropped),
+        *dropped_edit_notices(dropped),
         *_earlier_release(described),
         *plan.warnings,
-        *about_publication(arrived.original, plan, arrived.broken),
+        *publication_notices(arrived.original, plan, arrived.broken),
     )
-    return Prepared(described, arrived.original, plan.edits, arrived.outcome, plan, said, arrived.localisation, dropped)
+    return ReadyRun(described, arrived.original, plan.edits, arrived.outcome, plan, said, arrived.localisation, dropped)
 
 
 def refuse_steps(described: Pipeline) -> None:
-    """Refuse steps that clusters of records or the block size rule out, before any data are read.
+    """Refuse steps that households or the block size rule out, before any data are read.
 
     Raises
     ------
@@ -208,7 +212,7 @@ def refuse_steps(described: Pipeline) -> None:
     _refuse_small_blocks(described)
 
 
-def plan_of(described: Pipeline, arrived: Arrived) -> Plan:
+def plan_of(described: Pipeline, arrived: CheckedInput) -> Plan:
     """Plan of a pipeline's steps on data that have been read; its edits are those that the steps do not drop."""
     variables = [*arrived.identifiers, *arrived.original.variables]
     requests = _step_requests(described)
@@ -216,7 +220,7 @@ def plan_of(described: Pipeline, arrived: Arrived) -> Plan:
     return make_plan(requests, variables, edits, arrived.original, arrived.broken)
 
 
-def arrive(described: Pipeline, told: Reporter, clock: Clock | None = None) -> Arrived:
+def arrive(described: Pipeline, reporter: Reporter, clock: Clock | None = None) -> CheckedInput:
     """Read data and edits and validate the original: all of `prepare` that does not depend on the steps.
 
     Raises
@@ -229,7 +233,7 @@ def arrive(described: Pipeline, told: Reporter, clock: Clock | None = None) -> A
     timed = clock or Clock()
     try:
         rules = read_rules(described)
-        with timed("read"), stage(told, f"Reading {described.data.path.name}") as progress:
+        with timed("read"), stage(reporter, f"Reading {described.data.path.name}") as progress:
             original = load(
                 described.data.path, described.data.source, described.data.params, described.data.variables, progress,
                 cluster=described.data.cluster,
@@ -245,7 +249,7 @@ def arrive(described: Pipeline, told: Reporter, clock: Clock | None = None) -> A
         stated = written_out(rules, [column.name for column in original], hidden)
         stated += declared_bounds(original.variables)
         refuse_identifiers(stated, hidden)
-        with timed("check"), stage(told, "Checking the original"):
+        with timed("check"), stage(reporter, "Checking the original"):
             domain = Domain.from_dataset(original, domain_tuples(stated))
             arrival = check_dataset(original, stated, domain)
     except InputError as error:
@@ -253,21 +257,21 @@ def arrive(described: Pipeline, told: Reporter, clock: Clock | None = None) -> A
     if problems:
         raise InputError(in_order(problems, described.file))
     edits, notices = applicable(stated, arrival, original)
-    with timed("analyse"), stage(told, "Analysing the edits"):
-        about_rules = refuse_contradictions(edits, original.variables)
+    with timed("analyse"), stage(reporter, "Analysing the edits"):
+        rule_notices = refuse_contradictions(edits, original.variables)
         refuse_arithmetic_on_text(edits, original)
     located: dict[str, Any] | None = None
     if described.on_input_violation == "localize":
         trusted = {name: each.reliability for name, each in described.data.variables.items() if name in original}
-        with timed("localize"), stage(told, "Locating errors") as progress:
+        with timed("localize"), stage(reporter, "Locating errors") as progress:
             original, located, more = with_errors_located(original, edits, trusted, domain, progress)
         broken = {each.name: each.violations for each in check_dataset(original, edits, domain).edits}
     else:
         original, arrival, more = _on_violation(described, original, edits, arrival)
         broken = {each.name: each.violations for each in arrival.edits}
     gone = [f"{variable.name} is an identifier: it is not published" for variable in identifiers]
-    said = (*gone, *original.notes, *stated.notes, *notices, *more, *about_rules, *about_edits(arrival))
-    return Arrived(original, edits, arrival, broken, tuple(identifiers), said, located)
+    said = (*gone, *original.notes, *stated.notes, *notices, *more, *rule_notices, *suspicious_edit_notices(arrival))
+    return CheckedInput(original, edits, arrival, broken, tuple(identifiers), said, located)
 
 
 def _earlier_release(described: Pipeline) -> tuple[str, ...]:
@@ -291,7 +295,7 @@ def _earlier_release(described: Pipeline) -> tuple[str, ...]:
 
 
 def _refuse_methods_that_count_records(described: Pipeline) -> None:
-    """With clusters of records declared, k is a number of clusters; a method that promises k has to count them."""
+    """With households declared, k is a number of households; a method that promises k has to count them."""
     if described.data.cluster is None:
         return
     problems = [
@@ -299,12 +303,12 @@ def _refuse_methods_that_count_records(described: Pipeline) -> None:
             f"step {step.index}: {step.method.name} counts k in single records, and data.cluster declares clusters of "
             f"records ({described.data.cluster})",
             step.place,
-            "use a method that counts clusters, or remove 'cluster', knowing that k then counts single records",
+            "use a method that counts households, or remove 'cluster', knowing that k then counts single records",
         )
         for step in described.steps
         if step.method.k_parameter is not None
         and getattr(step.params, step.method.k_parameter) is not None
-        and not step.method.counts_clusters
+        and not step.method.counts_households
     ]
     if problems:
         raise InputError(problems)
@@ -334,13 +338,13 @@ def load(
 ) -> Dataset:
     """Read a data file, all but its declared identifiers: those are never published, so they are not even kept.
 
-    The variable `cluster` makes the clusters of records; it is `other` unless it is declared otherwise.
+    The variable `cluster` names the household of a record; it is `other` unless it is declared otherwise.
     """
     reading = source.open(path, params, progress)
     stated = dict(declared or {})
     identifies = [name for name, each in stated.items() if each.role == "identifier"]
     if cluster is not None:
-        stated = with_cluster_role(stated, cluster)
+        stated = with_household_role(stated, cluster)
     with batches_of(reading) as batches:
         first = next(batches, None)
         if first is None:
@@ -351,7 +355,7 @@ def load(
         data = read_dataset(kept, lambda: reading.layout, known, file=path.name)
     if cluster is None:
         return data
-    return with_clusters(data, cluster).without([cluster] if cluster in identifies else [])
+    return with_households(data, cluster).without([cluster] if cluster in identifies else [])
 
 
 def read_rules(described: Pipeline) -> EditSet:

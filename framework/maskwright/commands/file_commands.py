@@ -8,10 +8,11 @@ from typing import TYPE_CHECKING, Any
 
 from maskwright.commands.options import check_options, params_of
 from maskwright.data.declaration import VariableDeclaration
-from maskwright.data.households import with_clusters
+from maskwright.data.households import with_households
 from maskwright.data.inference import read_dataset
 from maskwright.edits.edit import EditSet
 from maskwright.edits.evaluation.check import unknown_variables
+from maskwright.edits.evaluation.check_data import check_dataset
 from maskwright.edits.evaluation.domain import Domain, domain_tuples
 from maskwright.edits.languages.yaml.rules import WrongRulesError
 from maskwright.edits.languages.yaml.variable_ranges import written_out
@@ -19,7 +20,7 @@ from maskwright.foundation.errors import InputError, Problem, unknown_name
 from maskwright.foundation.progress import Reporter, stage
 from maskwright.plugins.registry import find_edit_reader, find_measure, find_source
 from maskwright.plugins.source import batches_of, column_names
-from maskwright.release.check_file import check_dataset, check_file
+from maskwright.release.check_file import check_file
 from maskwright.release.files import Release, writing
 
 if TYPE_CHECKING:
@@ -29,9 +30,9 @@ if TYPE_CHECKING:
     from maskwright.data.dataset import Dataset
     from maskwright.data.variable import Variable
     from maskwright.edits.evaluation.check import Outcome
+    from maskwright.edits.evaluation.check_data import Fired
     from maskwright.edits.languages.conversion.convert import Target
     from maskwright.plugins.source import Source
-    from maskwright.release.check_file import Fired
 
 
 def validate_file(
@@ -136,7 +137,7 @@ def measure_files(
         declared = {} if weight is None else {weight: VariableDeclaration(role="weight")}
         before, after = load_file(original, record, declared), load_file(masked, record)
     if cluster is not None:
-        before = with_clusters(before, cluster).without([cluster])
+        before = with_households(before, cluster).without([cluster])
     if key is not None:
         before, after = paired(before, after, key)
     missing = [

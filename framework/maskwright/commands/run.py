@@ -7,7 +7,7 @@ import math
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
-from maskwright.commands.arrive import Clock, Prepared, load, prepare
+from maskwright.commands.arrive import Clock, ReadyRun, load, prepare
 from maskwright.commands.run_record import public_record, run_json, run_record
 from maskwright.data.declaration import VariableDeclaration
 from maskwright.data.published import published_batches
@@ -16,19 +16,19 @@ from maskwright.foundation.errors import EditViolation, Problem, ThresholdMissed
 from maskwright.foundation.progress import Progress, Quiet, Reporter, stage
 from maskwright.foundation.randomness import fresh_seed
 from maskwright.masking.mask import MaskingResult, mask
-from maskwright.masking.protecting.compiling import compilation_told
+from maskwright.masking.protecting.compiling import compilation_reported
 from maskwright.masking.protecting.local import Execution, Observer
 from maskwright.masking.suppressing.rule_file import rule_file
-from maskwright.pipeline.reading import described_by
+from maskwright.pipeline.reading import read_pipeline
 from maskwright.plugins.registry import plugins
 from maskwright.release.check_file import check_file
 from maskwright.release.files import Release, file_facts, writing
 from maskwright.release.measuring import (
     Request,
-    about_unmasked,
     compute_measures,
     measurement_json,
     released_variables,
+    unmasked_variable_notices,
 )
 
 if TYPE_CHECKING:
@@ -96,42 +96,42 @@ def run(
     EditViolation, ThresholdMissed
         The result may not be released: nothing was published.
     """
-    told = reporter or Quiet()
+    reporter = reporter or Quiet()
     clock = Clock()
-    prepared = prepare(described_by(pipeline, overrides), told, clock)
+    prepared = prepare(read_pipeline(pipeline, overrides), reporter, clock)
     described, original, edits, plan = prepared.pipeline, prepared.original, prepared.edits, prepared.plan
     for notice in prepared.notices:
-        told.notice(notice)
+        reporter.notice(notice)
     seed = fresh_seed() if described.seed is None else described.seed
     execution = Execution(described.execution.workers, described.execution.block_size)
     private = frozenset({"svrl", "record"})
     with Release(described.output.paths, private) as release:
-        with clock("protect"), compilation_told(told):
-            result = mask(original, edits, plan, seed, execution, told, _observer())
+        with clock("protect"), compilation_reported(reporter):
+            result = mask(original, edits, plan, seed, execution, reporter, _observer())
         for notice in result.notices:
-            told.notice(notice)
+            reporter.notice(notice)
         data_file = release.temporary("data")
-        with clock("write"), stage(told, "Writing"), writing(data_file):
+        with clock("write"), stage(reporter, "Writing"), writing(data_file):
             write_dataset(result.masked, data_file, described.output.source)
-        _write_rules(release, described, result, told)
+        _write_rules(release, described, result, reporter)
         result = result.without_data()
-        with clock("read back"), stage(told, "Reading back") as progress:
+        with clock("read back"), stage(reporter, "Reading back") as progress:
             released = read_back(data_file, described, result.masked.variables, progress)
             released = replace(released, origin=result.masked.origin)
-        with clock("validate"), stage(told, "Validating") as progress:
+        with clock("validate"), stage(reporter, "Validating") as progress:
             outcome = _validate(release, prepared, result.edits, progress)
         requests = [Request(each.label, each.measure, each.params) for each in described.measures]
-        with clock("measure"), compilation_told(told):
+        with clock("measure"), compilation_reported(reporter):
             names = released_variables(original, released, plan.masked, plan.recoded)
-            about = about_unmasked(names, plan.masked)
+            about = unmasked_variable_notices(names, plan.masked)
             if requests and about:
-                told.notice(about[0])
+                reporter.notice(about[0])
             found = compute_measures(
-                requests, original, released, edits, plan.to_json(), seed, told, names, about=about
+                requests, original, released, edits, plan.to_json(), seed, reporter, names, about=about
             )
         for each in described.measures:
             if each.per_record and found[each.label].per_record is None:
-                told.notice(f"{each.label} has no contributions of single records: none are written")
+                reporter.notice(f"{each.label} has no contributions of single records: none are written")
         measures = {
             request.label: measurement_json(request, found[request.label], described.thresholds.get(request.label))
             for request in requests
@@ -192,18 +192,18 @@ def read_back(path: Path, described: Pipeline, variables: Sequence[Variable], pr
     return load(path, described.output.source, params, declared, progress)
 
 
-def _write_rules(release: Release, described: Pipeline, result: MaskingResult, told: Reporter) -> None:
+def _write_rules(release: Release, described: Pipeline, result: MaskingResult, reporter: Reporter) -> None:
     """Write the rules that hold in the published data, where they are not those of the original."""
     if described.output.edits is None:
         return
     text, notices = rule_file(described.output.edits, result.edits, result.masked)
     for notice in notices:
-        told.notice(notice)
+        reporter.notice(notice)
     with writing(release.temporary("edits")):
         release.temporary("edits").write_text(text, encoding="utf-8")
 
 
-def _validate(release: Release, prepared: Prepared, edits: EditSet, progress: Progress) -> Outcome:
+def _validate(release: Release, prepared: ReadyRun, edits: EditSet, progress: Progress) -> Outcome:
     described = prepared.pipeline
     same = described.output.source.name == described.data.source.name
     params = described.data.params if same else described.output.source.params()
@@ -223,7 +223,7 @@ def _validate(release: Release, prepared: Prepared, edits: EditSet, progress: Pr
 
 
 def _refuse(
-    prepared: Prepared, outcome: Outcome, result: MaskingResult, requests: Sequence[Request], record: dict[str, Any]
+    prepared: ReadyRun, outcome: Outcome, result: MaskingResult, requests: Sequence[Request], record: dict[str, Any]
 ) -> None:
     """Stop the release when an edit is violated or a threshold missed."""
     record["ok"] = False

@@ -11,13 +11,13 @@ from maskwright.release.files import file_facts
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from maskwright.commands.arrive import Prepared
+    from maskwright.commands.arrive import ReadyRun
     from maskwright.edits.evaluation.check import Outcome
     from maskwright.masking.mask import MaskingResult
 
 
 def run_record(
-    prepared: Prepared,
+    prepared: ReadyRun,
     result: MaskingResult,
     outcome: Outcome,
     measures: Mapping[str, Mapping[str, Any]],
@@ -73,14 +73,14 @@ def run_record(
     }
 
 
-def _inputs(prepared: Prepared) -> list[dict[str, Any]]:
+def _inputs(prepared: ReadyRun) -> list[dict[str, Any]]:
     described = prepared.pipeline
     files = [("data", described.data.path), ("pipeline", described.path)]
     files.extend(("edits", each.path) for each in described.edits if hasattr(each, "path"))
     return [{"role": role, "file": path.name, **file_facts(path)} for role, path in files]
 
 
-def _plugins(prepared: Prepared) -> dict[str, dict[str, str]]:
+def _plugins(prepared: ReadyRun) -> dict[str, dict[str, str]]:
     described, registry = prepared.pipeline, plugins()
     used = {("source", described.data.source.name), ("source", described.output.source.name)}
     used |= {("method", step.method.name) for step in described.steps}
@@ -92,7 +92,7 @@ def _plugins(prepared: Prepared) -> dict[str, dict[str, str]]:
 
 
 def _edits(
-    prepared: Prepared, result: MaskingResult, outcome: Outcome, planned: Mapping[str, Any]
+    prepared: ReadyRun, result: MaskingResult, outcome: Outcome, planned: Mapping[str, Any]
 ) -> list[dict[str, Any]]:
     arrival = {each.name: each for each in prepared.arrival.edits}
     keepers = {each["name"]: each for each in planned["edits"]}

@@ -86,7 +86,7 @@ class Dataset:
     origin : ndarray of shape (n,), int64, or None
         For every record the 0-based position of the original record it comes from, when records were dropped
         (sampling); None when record i comes from original record i.
-    clusters : ndarray of shape (n,), int64, or None
+    households : ndarray of shape (n,), int64, or None
         Cluster of records (household) of each record, 0..c-1, when the pipeline declares ``data: cluster``.
     notes : tuple of str
         What reading did that a person should know: cells coerced, missing cells counted, identifiers dropped.
@@ -95,7 +95,7 @@ class Dataset:
     columns: tuple[Column, ...]
     layout: Layout = field(default_factory=Layout)
     origin: NDArray[np.int64] | None = None
-    clusters: NDArray[np.int64] | None = None
+    households: NDArray[np.int64] | None = None
     notes: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
@@ -161,8 +161,8 @@ class Dataset:
         """Copy with these records only, in this order; `origin` says where they come from."""
         columns = tuple(Column(each.variable, each.values[rows], each.missing[rows]) for each in self.columns)
         origin = rows if self.origin is None else self.origin[rows]
-        clusters = None if self.clusters is None else np.unique(self.clusters[rows], return_inverse=True)[1]
-        return replace(self, columns=columns, origin=origin, clusters=clusters)
+        households = None if self.households is None else np.unique(self.households[rows], return_inverse=True)[1]
+        return replace(self, columns=columns, origin=origin, households=households)
 
     def without(self, names: Sequence[str]) -> Dataset:
         """Copy without the named columns."""

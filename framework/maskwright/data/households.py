@@ -1,4 +1,4 @@
-"""Clusters of records (households): who is counted once."""
+"""Households: records that belong together, of whom one is counted."""
 
 from __future__ import annotations
 
@@ -15,26 +15,26 @@ if TYPE_CHECKING:
     from maskwright.data.dataset import Dataset
 
 
-def with_clusters(data: Dataset, name: str) -> Dataset:
-    """Copy whose records with the same value of a variable are one cluster.
+def with_households(data: Dataset, name: str) -> Dataset:
+    """Copy whose records with the same value of a variable are one household.
 
     Raises
     ------
     InputError
-        When there is no such variable, or a record has no value: it belongs to no cluster.
+        When there is no such variable, or a record has no value: it belongs to no household.
     """
     column = data[name]
     if column.missing.any():
         raise InputError(
-            f"cluster {name!r} is missing in {int(column.missing.sum())} record(s): every record needs a cluster"
+            f"cluster {name!r} is missing in {int(column.missing.sum())} record(s): every record needs a household"
         )
     (codes,) = shared_codes([column])
     codes.setflags(write=False)
-    return replace(data, clusters=codes)
+    return replace(data, households=codes)
 
 
-def with_cluster_role(declared: Mapping[str, VariableDeclaration], name: str) -> dict[str, VariableDeclaration]:
-    """Declarations in which the variable that makes the clusters is `other` unless a role is declared.
+def with_household_role(declared: Mapping[str, VariableDeclaration], name: str) -> dict[str, VariableDeclaration]:
+    """Declarations in which the variable that names the household is `other` unless a role is declared.
 
     Numbers are confidential by default, and a number that names a household must not be masked like an amount.
     """

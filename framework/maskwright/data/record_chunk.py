@@ -53,7 +53,7 @@ class Cells:
     text: Callable[[], Any]
 
 
-class Columns:
+class RecordChunk:
     """Cells by variable name, all of `n` records."""
 
     def __init__(self, n: int, cells: Mapping[str, Cells | Callable[[], Cells]]) -> None:
@@ -79,7 +79,7 @@ class Columns:
         return tuple(self._cells)
 
     @classmethod
-    def joined(cls, chunks: Sequence[Columns]) -> Columns:
+    def joined(cls, chunks: Sequence[RecordChunk]) -> RecordChunk:
         """Chunks of one file, which have the same variables, as one."""
         cells = {name: _joined([chunk[name] for chunk in chunks]) for name in chunks[0].names}
         return cls(sum(chunk.n for chunk in chunks), cells)
@@ -87,20 +87,20 @@ class Columns:
     @classmethod
     def from_arrays(
         cls, values: Mapping[str, NDArray[np.float64]], decimals: Mapping[str, int | None] | None = None
-    ) -> Columns:
+    ) -> RecordChunk:
         """Chunk of plain numbers; NaN is a missing cell."""
         grids = decimals or {}
         n = len(next(iter(values.values()))) if values else 0
         return cls(n, {name: number_cells(array, np.isnan(array), grids.get(name)) for name, array in values.items()})
 
     @classmethod
-    def from_dataset(cls, data: Dataset, start: int = 0, stop: int | None = None) -> Columns:
+    def from_dataset(cls, data: Dataset, start: int = 0, stop: int | None = None) -> RecordChunk:
         """Chunk of the records start..stop of a dataset."""
         end = len(data) if stop is None else min(stop, len(data))
         return cls(end - start, {column.name: column_cells(column, start, end) for column in data})
 
     @classmethod
-    def from_batch(cls, batch: Any, variables: Mapping[str, Variable] | None = None) -> Columns:
+    def from_batch(cls, batch: Any, variables: Mapping[str, Variable] | None = None) -> RecordChunk:
         """Chunk of cell texts as a source read them.
 
         Parameters

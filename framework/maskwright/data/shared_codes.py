@@ -1,4 +1,4 @@
-"""Codes of values that mean the same in several columns: keys, clusters and categories of two files."""
+"""Codes of values that mean the same in several columns: keys, households and categories of two files."""
 
 from __future__ import annotations
 

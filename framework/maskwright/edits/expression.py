@@ -46,7 +46,7 @@ class Truth:
 
 
 @dataclass(frozen=True, slots=True)
-class Variable:
+class VariableReference:
     """The value of a variable; in XPath the node-set of child elements with this name."""
 
     name: str
@@ -159,14 +159,14 @@ class InOriginal:
 class IsMissing:
     """``x is missing``: the cell has no value. Always true or false, never unknown."""
 
-    operand: Variable
+    operand: VariableReference
 
 
 @dataclass(frozen=True, slots=True)
 class IsNumber:
     """``x is number``: the cell holds a number, neither missing nor other text. Never unknown."""
 
-    operand: Variable
+    operand: VariableReference
 
 
 @dataclass(frozen=True, slots=True)
@@ -187,7 +187,7 @@ Expression = (
     Number
     | Text
     | Truth
-    | Variable
+    | VariableReference
     | VariableRange
     | Function
     | Arithmetic
@@ -234,7 +234,7 @@ def variable_names(expression: Expression) -> tuple[str, ...]:
     stack: list[Expression] = [expression]
     while stack:
         node = stack.pop()
-        if isinstance(node, Variable):
+        if isinstance(node, VariableReference):
             found.setdefault(node.name)
         elif isinstance(node, InOriginal):
             found.update(dict.fromkeys(node.names))

@@ -8,14 +8,14 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from maskwright.commands.arrive import Arrived, arrive, plan_of, refuse_steps
+from maskwright.commands.arrive import CheckedInput, arrive, plan_of, refuse_steps
+from maskwright.edits.evaluation.check_data import check_dataset
 from maskwright.edits.evaluation.domain import Domain, domain_tuples
 from maskwright.foundation.errors import MaskwrightError, Place
 from maskwright.foundation.progress import Quiet
 from maskwright.masking.equivalence_classes import class_sizes
 from maskwright.masking.mask import mask
 from maskwright.masking.protecting.local import Execution
-from maskwright.release.check_file import check_dataset
 from maskwright.release.measuring import Request, compute_measures, released_variables
 
 if TYPE_CHECKING:
@@ -29,12 +29,12 @@ if TYPE_CHECKING:
 
 
 @dataclass(eq=False)
-class Laboratory:
+class CellRunner:
     """Where cells are run, one after the other."""
 
-    _arrived: dict[str, Arrived] = field(default_factory=dict)
+    _arrived: dict[str, CheckedInput] = field(default_factory=dict)
 
-    def arrived(self, cell: Cell) -> Arrived:
+    def arrived(self, cell: Cell) -> CheckedInput:
         """Data and edits of a cell, read when a cell first needs them.
 
         Raises

@@ -14,7 +14,7 @@ from maskwright.experiments.export import write_pipeline
 from maskwright.experiments.keys import Keys
 from maskwright.experiments.table import FAILED, cells_table, pareto_front, runs_table, write_tables
 from maskwright.experiments.worker import task_of
-from maskwright.experiments.worker_pool import Crew
+from maskwright.experiments.worker_pool import WorkerPool
 from maskwright.foundation.errors import InputError, Problem, unknown_name
 from maskwright.foundation.processors import processors
 from maskwright.foundation.progress import Quiet, Reporter, stage
@@ -205,17 +205,17 @@ def compare(
     it stopped; a result is computed again when the data, the edits, a setting, the seed, or the version of Maskwright
     or of a plugin has changed.
     """
-    told = reporter or Quiet()
+    reporter = reporter or Quiet()
     described = read_experiment(experiment)
-    compared = run_cells(described, described.cells(), told, workers=workers, fresh=fresh)
-    write_results(compared, told, draw=draw)
+    compared = run_cells(described, described.cells(), reporter, workers=workers, fresh=fresh)
+    write_results(compared, reporter, draw=draw)
     return compared
 
 
 def run_cells(
     described: Experiment,
     cells: Sequence[Cell],
-    told: Reporter,
+    reporter: Reporter,
     *,
     workers: int | None = None,
     fresh: bool = False,
@@ -224,7 +224,7 @@ def run_cells(
     start = time.perf_counter()
     cache = Cache(described.folder / CACHE)
     cache.prepare()
-    found, computed = results_of(described, cells, cache, told, workers=workers, fresh=fresh)
+    found, computed = results_of(described, cells, cache, reporter, workers=workers, fresh=fresh)
     runs = runs_table(cells, found, [request.label for request in described.measures])
     if (runs["status"] == FAILED).all():
         reasons = [str(reason) for reason in runs["problem"].dropna().unique()]
@@ -245,11 +245,11 @@ def results_of(
     described: Experiment,
     cells: Sequence[Cell],
     cache: Cache,
-    told: Reporter,
+    reporter: Reporter,
     *,
     workers: int | None = None,
     fresh: bool = False,
-    crew: Crew | None = None,
+    crew: WorkerPool | None = None,
 ) -> tuple[list[list[dict[str, Any]]], int]:
     """Results of every run of the cells, and how many were computed now; each is kept as soon as it is there."""
     base = described.settings.seed if described.settings.seed is not None else cache.seed()
@@ -273,10 +273,10 @@ def results_of(
             tasks.append(task_of(cell.family_index, cell.edits, dict(cell.values), seed, missing))
     results = [dict(each) for each in known]
     open_tasks = [position for position, task in enumerate(tasks) if task["measures"]]
-    hands = Crew(described, workers_of(described, workers, len(open_tasks))) if crew is None else crew
+    hands = WorkerPool(described, workers_of(described, workers, len(open_tasks))) if crew is None else crew
     names = list(masked)
     try:
-        with stage(told, f"Comparing {len(cells)} cells") as progress:
+        with stage(reporter, f"Comparing {len(cells)} cells") as progress:
             for count, (position, result) in enumerate(hands.results([tasks[p] for p in open_tasks]), 1):
                 at = open_tasks[position]
                 results[at] = _joined(known[at], result, labels[at])
@@ -362,7 +362,7 @@ def _front(described: Experiment, points: pd.DataFrame, risk: str | None, loss: 
     return tuple(str(points.index[position]) for position in on[np.argsort(x[on], kind="stable")])
 
 
-def write_results(compared: Compared, told: Reporter, *, draw: bool = True) -> None:
+def write_results(compared: Compared, reporter: Reporter, *, draw: bool = True) -> None:
     """Write table, map, text and the pipelines of the best cell and of the front.
 
     Raises
@@ -377,7 +377,7 @@ def write_results(compared: Compared, told: Reporter, *, draw: bool = True) -> N
     if draw and compared.risk is not None and compared.loss is not None:
         from maskwright.experiments.drawing import draw_map
 
-        with stage(told, "Drawing the map"):
+        with stage(reporter, "Drawing the map"):
             compared.files.update(draw_map(compared, folder))
     masking = {cell.name for cell in compared.cells if cell.active.steps}
     for name in dict.fromkeys((compared.best, *compared.front)):

@@ -22,7 +22,7 @@ from maskwright.experiments.compare import (
 from maskwright.experiments.experiment import Cell, Experiment, read_experiment
 from maskwright.experiments.file_model import Span
 from maskwright.experiments.table import cells_table, runs_table
-from maskwright.experiments.worker_pool import Crew
+from maskwright.experiments.worker_pool import WorkerPool
 from maskwright.foundation.errors import InputError, Problem, ThresholdMissed
 from maskwright.foundation.progress import Quiet, Reporter, stage
 from maskwright.foundation.yaml_document import from_python
@@ -116,21 +116,21 @@ def tune(experiment: str | Path, *, workers: int | None = None, reporter: Report
     Tree-structured Parzen estimator: Bergstra et al. (2011), Advances in Neural Information Processing Systems 24;
     by Optuna.
     """
-    told = reporter or Quiet()
+    reporter = reporter or Quiet()
     described = read_experiment(experiment)
     if not any(family.vary for family in described.settings.grid):
         raise InputError(Problem("nothing varies in this experiment", hint="Give a family `vary`, for instance k."))
     library = _library()
     objective, thresholds = _aim(described)
     cells = list(described.cells())
-    compared = run_cells(described, cells, told, workers=workers)
+    compared = run_cells(described, cells, reporter, workers=workers)
     for column in (objective, *thresholds):
         if column not in compared.points:
             raise InputError(f"no cell has a value of {column!r}")
     grid_best = _best(described, compared.points, cells, objective, thresholds)
     search = _Search(described, library, objective, thresholds, compared)
-    found = search.run(told, workers)
-    whole = run_cells(described, [*cells, *found], told, workers=workers)
+    found = search.run(reporter, workers)
+    whole = run_cells(described, [*cells, *found], reporter, workers=workers)
     best = _best(described, whole.points, whole.cells, objective, thresholds)
     if best is None:
         bounds = ", ".join(f"{column} {'<=' if sign_of(described, column) > 0 else '>='} {bound:g}"
@@ -194,15 +194,15 @@ class _Search:
             if cell.family_index in self._families and cell.active.steps:
                 self._tell_grid(cell, grid.points)
 
-    def run(self, told: Reporter, workers: int | None) -> list[Cell]:
+    def run(self, reporter: Reporter, workers: int | None) -> list[Cell]:
         """Settings tried beyond the grid; the budget counts them and the seconds they take."""
         budget, start = self._described.settings.tune, time.monotonic()
         found: list[Cell] = []
         cache = Cache(self._described.folder / CACHE)
         asked = 0
         with (
-            stage(told, f"Tuning, at most {budget.trials} settings") as progress,
-            Crew(self._described, workers_of(self._described, workers, BATCH)) as crew,
+            stage(reporter, f"Tuning, at most {budget.trials} settings") as progress,
+            WorkerPool(self._described, workers_of(self._described, workers, BATCH)) as crew,
         ):
             # A small space is soon known: asking again and again for settings that were tried must end.
             while len(found) < budget.trials and asked < 20 * budget.trials:

@@ -13,7 +13,7 @@ import sys
 from pathlib import Path
 from typing import IO, Any
 
-from maskwright.experiments.cell_runner import Laboratory, one_line
+from maskwright.experiments.cell_runner import CellRunner, one_line
 from maskwright.experiments.experiment import Experiment, experiment_of
 from maskwright.foundation.errors import MaskwrightError
 from maskwright.foundation.yaml_document import from_python
@@ -24,7 +24,7 @@ def task_of(index: int, edits: str, values: dict[str, Any], seed: int, labels: l
     return {"family": index, "edits": edits, "values": values, "seed": seed, "measures": labels}
 
 
-def perform(laboratory: Laboratory, experiment: Experiment, task: dict[str, Any]) -> dict[str, Any]:
+def perform(laboratory: CellRunner, experiment: Experiment, task: dict[str, Any]) -> dict[str, Any]:
     """Do one task."""
     place = experiment.family_node(task["family"]).place
     values = {name: from_python(value, place) for name, value in task["values"].items()}
@@ -35,7 +35,7 @@ def perform(laboratory: Laboratory, experiment: Experiment, task: dict[str, Any]
 
 def serve(requests: IO[str], answers: IO[str]) -> None:
     """Answer each line of `requests` with one line, until they end."""
-    laboratory = Laboratory()
+    laboratory = CellRunner()
     first = json.loads(requests.readline())
     experiment = experiment_of(Path(first["experiment"]), first["text"])
     for line in requests:

@@ -11,7 +11,7 @@ import sys
 import threading
 from typing import TYPE_CHECKING, Any, Self
 
-from maskwright.experiments.cell_runner import Laboratory
+from maskwright.experiments.cell_runner import CellRunner
 from maskwright.experiments.worker import perform
 
 if TYPE_CHECKING:
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 ONE_THREAD = dict.fromkeys(("NUMBA_NUM_THREADS", "OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"), "1")
 
 
-class Crew:
+class WorkerPool:
     """Whoever does the tasks of an experiment; a context manager.
 
     Parameters
@@ -36,7 +36,7 @@ class Crew:
     def __init__(self, experiment: Experiment, workers: int) -> None:
         self._experiment = experiment
         self._workers = workers
-        self._laboratory = Laboratory()
+        self._laboratory = CellRunner()
         self._processes: list[_Process] = []
 
     def __enter__(self) -> Self:

@@ -61,8 +61,8 @@ def k_report(masked: Dataset, plan: Plan) -> dict[str, Any]:
 def class_sizes(data: Dataset, names: Sequence[str], k: int) -> tuple[int, int]:
     """Size of the smallest class of records equal in the named variables, and how many records are in classes below k.
 
-    Missing cells count as one value. Where clusters of records are declared, the size of a class is the number of
-    clusters in it.
+    Missing cells count as one value. Where households are declared, the size of a class is the number of
+    households in it.
     """
     codes = np.zeros(len(data), dtype=np.int64)
     for name in names:
@@ -73,6 +73,6 @@ def class_sizes(data: Dataset, names: Sequence[str], k: int) -> tuple[int, int]:
         codes, _ = pd.factorize(codes * (len(found) + 1) + code)
     records = np.bincount(codes)
     sizes = records
-    if data.clusters is not None:
-        sizes = np.bincount(np.unique(np.stack([codes, data.clusters], axis=1), axis=0)[:, 0])
+    if data.households is not None:
+        sizes = np.bincount(np.unique(np.stack([codes, data.households], axis=1), axis=0)[:, 0])
     return int(sizes.min(initial=len(data))), int(records[sizes < k].sum())

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from maskwright.data.dataset import Column, Dataset
-from maskwright.data.record_chunk import Columns, column_cells
+from maskwright.data.record_chunk import RecordChunk, column_cells
 from maskwright.edits.edit import EditSet
 from maskwright.edits.evaluation.check import evaluate
 from maskwright.edits.localisation.localize import Localisation, localize
@@ -17,7 +17,7 @@ from maskwright.foundation.errors import EditError
 from maskwright.foundation.progress import Progress, part, silent
 from maskwright.foundation.randomness import generator
 from maskwright.masking.adjusting.adjust import adjust
-from maskwright.masking.adjusting.targets import Rows
+from maskwright.masking.adjusting.targets import Targets
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -182,7 +182,7 @@ class _Work:
         )
 
     def _good(self, part: Dataset) -> NDArray[np.bool_]:
-        columns = Columns.from_dataset(part)
+        columns = RecordChunk.from_dataset(part)
         result = np.ones(columns.n, dtype=np.bool_)
         for edit in self._rules:
             if not edit.shadowed:
@@ -199,7 +199,7 @@ class _Work:
         spread = np.nanstd(everyone, axis=0, ddof=1) if len(everyone) > 1 else np.ones(len(moving))
         scale = np.where((spread > 0) & np.isfinite(spread), spread, 1.0)
         companions = {name: column_cells(exact[name]) for name in rules.variables if name not in moving}
-        rows = Rows(tuple(present[name].variable for name in moving), companions, None, self._domain)
+        rows = Targets(tuple(present[name].variable for name in moving), companions, None, self._domain)
         try:
             done = adjust(present.matrix(moving), rows, rules, scale, generator(0, "localize", *moving))
         except EditError:

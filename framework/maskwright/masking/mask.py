@@ -17,12 +17,12 @@ from maskwright.masking.adjusting.adjust import Adjustment, adjust
 from maskwright.masking.adjusting.cost import Cost, cost_of
 from maskwright.masking.adjusting.domain_values import domain_values
 from maskwright.masking.adjusting.drift import Drift, drift_of
-from maskwright.masking.adjusting.targets import Rows
+from maskwright.masking.adjusting.targets import Targets
 from maskwright.masking.equivalence_classes import k_report
 from maskwright.masking.protecting.assembling import GroupResult, with_group
-from maskwright.masking.protecting.local import Execution, GroupWork, Observer, Standard, protect_group
+from maskwright.masking.protecting.local import Execution, GroupWork, Observer, Standardisation, protect_group
 from maskwright.masking.suppressing.steps import Removal, remove
-from maskwright.masking.values_out_of_range import said_of_ranges
+from maskwright.masking.values_out_of_range import range_notices
 from maskwright.planning.criteria import is_zero
 from maskwright.planning.plan import with_fewer_records
 
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from maskwright.planning.model import Group, Unit
+    from maskwright.planning.model import AdjustmentUnit, Group
     from maskwright.planning.plan import Plan
 
 
@@ -101,7 +101,7 @@ class MaskingResult:
 class _Outcome:
     """One adjustment unit, adjusted; `members` gives the row of each record, None when rows are records."""
 
-    unit: Unit
+    unit: AdjustmentUnit
     adjustment: Adjustment
     members: NDArray[np.int64] | None
     cost: Cost
@@ -139,7 +139,7 @@ def mask(
         When a method breaks its contract.
     """
     came_from, data = data.origin, replace(data, origin=None)
-    standard = Standard.of(data, plan.masked)
+    standard = Standardisation.of(data, plan.masked)
     current = data
     results: list[GroupResult] = []
     for number, step in enumerate(plan.steps[: plan.shaping], 1):
@@ -152,7 +152,7 @@ def mask(
                 if source.origin is not None:
                     group = with_fewer_records(plan, planned, data.taken(source.origin))
                 work = _work(group, plan, edits)
-                with step.told(f"step {number} ({step.method.name}): "):
+                with step.placed(f"step {number} ({step.method.name}): "):
                     result = protect_group(source, work, standard, seed, execution, observe, share)
                 if result.origin is not None:
                     results = [each.taken(result.origin) for each in results]
@@ -191,10 +191,10 @@ def mask(
         zeros,
         (
             *_warnings(plan, results),
-            *_said_of_zeros(zeros),
-            *said_of_ranges(data, masked, numeric, edits),
+            *_zero_notices(zeros),
+            *range_notices(data, masked, numeric, edits),
             *_conflicts(outcomes),
-            *_said_of_drift(drift),
+            *_drift_notices(drift),
             *removal.notices,
         ),
         sum((each.cost for each in outcomes), Cost()),
@@ -214,7 +214,7 @@ def _zeros(original: Dataset, masked: Dataset, plan: Plan) -> Iterator[Mapping[s
             yield {"step": number, "variable": name, "before": before, "after": after}
 
 
-def _said_of_zeros(zeros: Sequence[Mapping[str, Any]]) -> Iterator[str]:
+def _zero_notices(zeros: Sequence[Mapping[str, Any]]) -> Iterator[str]:
     for each in zeros:
         yield (
             f"structural zeros of {each['variable']}: {100 * each['before']:.2f} % of the values before, "
@@ -222,7 +222,7 @@ def _said_of_zeros(zeros: Sequence[Mapping[str, Any]]) -> Iterator[str]:
         )
 
 
-def _said_of_drift(drift: Drift | None) -> Iterator[str]:
+def _drift_notices(drift: Drift | None) -> Iterator[str]:
     if drift is not None and max(drift.mean, drift.covariance) > LARGE_DRIFT:
         one, other = drift.covariance_of
         second = f"variance of {one}" if one == other else f"covariance of {one} and {other}"
@@ -261,14 +261,14 @@ def _work(group: Group, plan: Plan, edits: EditSet) -> GroupWork:
 
 
 def _adjust_unit(
-    unit: Unit,
+    unit: AdjustmentUnit,
     plan: Plan,
     results: Sequence[GroupResult],
     current: Dataset,
     original: Dataset,
     edits: EditSet,
     domain: Domain,
-    standard: Standard,
+    standard: Standardisation,
     seed: int,
 ) -> _Outcome:
     """Adjust one unit."""
@@ -290,7 +290,7 @@ def _adjust_unit(
     weights = {name: weight for step in plan.steps for name, weight in step.planning.adjustment_weights.items()}
     weight = np.sqrt([weights.get(name, 1.0) for name in unit.variables])
     adjustment = adjust(
-        values, Rows(variables, companions, members, domain), rules, scale / weight,
+        values, Targets(variables, companions, members, domain), rules, scale / weight,
         generator(seed, "adjust", *unit.variables),
         sets=domain_values(rules, unit, plan, original), computed=frozenset(unit.computed),
     )  # fmt: skip

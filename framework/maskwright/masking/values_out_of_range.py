@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from maskwright.edits.edit import EditSet
 
 
-def said_of_ranges(original: Dataset, masked: Dataset, names: Sequence[str], edits: EditSet) -> Iterator[str]:
+def range_notices(original: Dataset, masked: Dataset, names: Sequence[str], edits: EditSet) -> Iterator[str]:
     """Sentences on masked values beyond the original's smallest or largest value; counts, never a value.
 
     Parameters

@@ -34,7 +34,7 @@ class DataSection(BaseModel, extra="allow", frozen=True):
         description="Declared facts of variables, by name; whatever is left out is inferred from the file.",
     )
     cluster: Name | None = Field(
-        default=None, description="Variable that identifies clusters of records (households): k then counts clusters."
+        default=None, description="Variable that identifies households: k then counts clusters."
     )
 
 

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from maskwright.foundation.errors import PipelineError
 from maskwright.pipeline.names import further_problems, in_order
-from maskwright.pipeline.resolve import UnfinishedPipelineError, read_pipeline
+from maskwright.pipeline.resolve import UnfinishedPipelineError, resolve_file
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from maskwright.pipeline.resolved import Pipeline
 
 
-def described_by(pipeline: str | Path, overrides: Overrides = (), *, check_data: bool = True) -> Pipeline:
+def read_pipeline(pipeline: str | Path, overrides: Overrides = (), *, check_data: bool = True) -> Pipeline:
     """Read a pipeline file; where it is wrong, the rule files and the names in it are looked at too.
 
     Raises
@@ -24,7 +24,7 @@ def described_by(pipeline: str | Path, overrides: Overrides = (), *, check_data:
         With every mistake that can be found.
     """
     try:
-        return read_pipeline(pipeline, overrides, check_data=check_data)
+        return resolve_file(pipeline, overrides, check_data=check_data)
     except UnfinishedPipelineError as error:
         further = further_problems(error.data, error.edits, error.uses)
         raise PipelineError(in_order([*error.problems, *further], str(pipeline))) from error

@@ -61,7 +61,7 @@ class UnfinishedPipelineError(PipelineError):
 HELP = "`maskwright init` writes a pipeline to start from."
 
 
-def read_pipeline(path: str | Path, overrides: Overrides = (), *, check_data: bool = True) -> Pipeline:
+def resolve_file(path: str | Path, overrides: Overrides = (), *, check_data: bool = True) -> Pipeline:
     """Read a pipeline file.
 
     Parameters
@@ -120,7 +120,7 @@ def resolve_pipeline(
     Raises
     ------
     PipelineError
-        As `read_pipeline`.
+        As `resolve_file`.
     """
     return _Reading(path, text, root, problems, check_data=check_data).pipeline()
 

@@ -39,7 +39,7 @@ class DataSource:
         Instance of ``source.params``.
     variables : mapping of name to VariableDeclaration
     cluster : str or None
-        Variable that identifies clusters of records.
+        Variable that identifies households.
     place : Place
         Of the file name.
     """

@@ -13,9 +13,9 @@ from maskwright.data.number_text import plain_text
 from maskwright.edits.analysis.analyse import analyse
 from maskwright.edits.edit import EditSet
 from maskwright.edits.evaluation.check import Outcome, condition_of, evaluate
+from maskwright.edits.evaluation.check_data import chunks_of
 from maskwright.edits.evaluation.domain import Domain, domain_tuples
 from maskwright.foundation.errors import EditError, InputError, Problem
-from maskwright.release.check_file import chunks_of
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping, Sequence
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from maskwright.data.declaration import VariableDeclaration
-    from maskwright.data.record_chunk import Columns
+    from maskwright.data.record_chunk import RecordChunk
     from maskwright.data.variable import Variable
     from maskwright.edits.analysis.finding import Analysis
     from maskwright.edits.edit import Edit
@@ -147,11 +147,11 @@ def without_violations(data: Dataset, edits: EditSet) -> tuple[Dataset, int]:
     domain = Domain.from_dataset(data, domain_tuples(edits))
     chosen = np.concatenate([_obeys(columns, edits, domain) for columns in chunks_of(data)])
     smaller = tuple(Column(column.variable, column.values[chosen], column.missing[chosen]) for column in data)
-    clusters = None if data.clusters is None else np.unique(data.clusters[chosen], return_inverse=True)[1]
-    return replace(data, columns=smaller, clusters=clusters), int(np.sum(~chosen))
+    households = None if data.households is None else np.unique(data.households[chosen], return_inverse=True)[1]
+    return replace(data, columns=smaller, households=households), int(np.sum(~chosen))
 
 
-def _obeys(columns: Columns, edits: EditSet, domain: Domain) -> NDArray[np.bool_]:
+def _obeys(columns: RecordChunk, edits: EditSet, domain: Domain) -> NDArray[np.bool_]:
     result = np.ones(columns.n, dtype=np.bool_)
     for edit in edits:
         if edit.severity == "error":

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from maskwright.data.record_chunk import Columns
+from maskwright.data.record_chunk import RecordChunk
 from maskwright.edits.algebra.negation import negate
 from maskwright.edits.edit import DomainPart, Edit, EditSet, GoverningPart
 from maskwright.edits.evaluation.binary64 import evaluate_xpath
@@ -136,13 +136,13 @@ def _condition(condition: Expression) -> str | None:
 
 def cut(data: Dataset, found: Sequence[Criterion], edits: EditSet) -> list[Cut]:
     """Apply criteria to records; `edits` are those that they come from."""
-    columns: Columns | None = None
+    columns: RecordChunk | None = None
     domain: Domain | None = None
     cuts: list[Cut] = []
     for each in found:
         if isinstance(each.part, GoverningPart):
             if columns is None:
-                columns, domain = Columns.from_dataset(data), Domain.from_dataset(data, domain_tuples(edits))
+                columns, domain = RecordChunk.from_dataset(data), Domain.from_dataset(data, domain_tuples(edits))
             cuts.append(_by_condition(each, each.part.condition, columns, domain))
         elif isinstance(each.part, DomainPart):
             codes, count = _values_of(data, each.variables)
@@ -159,7 +159,7 @@ def cut(data: Dataset, found: Sequence[Criterion], edits: EditSet) -> list[Cut]:
     return cuts
 
 
-def _by_condition(each: Criterion, condition: Expression, columns: Columns, domain: Domain | None) -> Cut:
+def _by_condition(each: Criterion, condition: Expression, columns: RecordChunk, domain: Domain | None) -> Cut:
     judge = evaluate_xpath if each.binding == "xpath1" else evaluate_exact
     verdict = judge(condition, columns, domain)
     unknown = verdict.unknown & (each.binding == "exact")

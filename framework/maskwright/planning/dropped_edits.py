@@ -63,7 +63,7 @@ def without_dropped(edits: EditSet, steps: Sequence[StepRequest], variables: Seq
     return EditSet(tuple(edit for edit in edits if edit.name not in dropped), edits.notes)
 
 
-def about_dropped(dropped: Sequence[Edit]) -> tuple[str, ...]:
+def dropped_edit_notices(dropped: Sequence[Edit]) -> tuple[str, ...]:
     """Notices about dropped edits."""
     return tuple(
         f"edit {edit.name!r} is dropped, as release_edits says: what it reads ({', '.join(edit.variables)}) is "

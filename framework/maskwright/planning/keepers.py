@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from maskwright.edits.edit import Edit, GoverningPart, LinearPart, ProductPart, RangePart
-from maskwright.planning.model import Group, Keeper, StepRequest, Unit
+from maskwright.planning.model import AdjustmentUnit, Group, Keeper, StepRequest
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 def keeper_of(
     edit: Edit,
     groups: Sequence[Group],
-    units: Sequence[Unit],
+    units: Sequence[AdjustmentUnit],
     steps: Sequence[StepRequest],
     masked: frozenset[str],
     arrival: Mapping[str, int],

@@ -76,7 +76,7 @@ def _refuse_scarce(number: int, step: StepRequest, names: Sequence[str], data: D
     """Refuse variables with values, but of fewer records than the step promises to average."""
     if step.k is None or step.planning.k_guarantee == "report":
         return
-    households = data.clusters if step.method.counts_clusters else None
+    households = data.households if step.method.counts_households else None
     scarce: dict[str, int] = {}
     for name in names:
         rows = np.flatnonzero(~data[name].missing)
@@ -109,7 +109,9 @@ def _pieces(strata: Strata) -> list[NDArray[np.int64]]:
     return [np.flatnonzero(strata.codes == number) for number in range(strata.count)]
 
 
-def said_of_patterns(groups: Sequence[Group], steps: Sequence[StepRequest], data: Dataset | None) -> Iterator[str]:
+def missing_pattern_notices(
+    groups: Sequence[Group], steps: Sequence[StepRequest], data: Dataset | None
+) -> Iterator[str]:
     """How many patterns of missing cells a method that takes none masks apart, and which it cannot mask alone."""
     for group in groups:
         step = steps[group.step - 1]
@@ -125,7 +127,7 @@ def said_of_patterns(groups: Sequence[Group], steps: Sequence[StepRequest], data
             f"step {group.step} ({step.method.name}) takes no missing cells: it masks {patterns} patterns of missing "
             "cells apart, each on the cells that are there"
         )
-        if not step.method.blockable:
+        if not step.method.may_be_split:
             said += ", together with all records that have them"
         elif helped:
             said += (

@@ -29,7 +29,7 @@ ENOUGH = 1_000
 
 
 @dataclass(frozen=True, eq=False)
-class Piece:
+class MethodCall:
     """Records that are masked in one call of a method.
 
     Attributes
@@ -47,7 +47,7 @@ class Piece:
     columns: NDArray[np.int64]
 
     @classmethod
-    def whole(cls, records: NDArray[np.int64], p: int) -> Piece:
+    def whole(cls, records: NDArray[np.int64], p: int) -> MethodCall:
         """These records, and all p variables."""
         return cls(records, records, np.arange(p))
 
@@ -57,13 +57,13 @@ def splits_by_pattern(method: Method) -> bool:
 
     Not where it promises groups of records, or leaves records out: both speak of all records at once.
     """
-    grouped = method.k_parameter is not None or method.expected_group is not None
+    grouped = method.k_parameter is not None or method.mean_cluster_size is not None
     return "missing" not in method.accepts and not grouped and not method.removes
 
 
 def without_holes(
     pieces: Sequence[NDArray[np.int64]], missing: NDArray[np.bool_], method: Method, params: BaseModel
-) -> list[Piece]:
+) -> list[MethodCall]:
     """Cut pieces by their patterns of missing cells.
 
     Parameters
@@ -72,13 +72,13 @@ def without_holes(
         Records of each stratum and block.
     missing : ndarray of shape (n, p), bool
     method : Method
-        Takes no missing cells; one that is not blockable sees, with every pattern, all records that have its cells.
+        Takes no missing cells; one that is not may_be_split sees, with every pattern, all records that have its cells.
     params : pydantic.BaseModel
         Of the method.
 
     Returns
     -------
-    list of Piece
+    list of MethodCall
         In the order of the pieces, then of the patterns; records without any value are in none.
 
     Raises
@@ -86,7 +86,7 @@ def without_holes(
     InputError
         When too few records of the file have the cells of a pattern.
     """
-    found: list[Piece] = []
+    found: list[MethodCall] = []
     for records in pieces:
         patterns, which = np.unique(missing[records], axis=0, return_inverse=True)
         which = which.reshape(-1)
@@ -103,21 +103,21 @@ def _piece(
     missing: NDArray[np.bool_],
     method: Method,
     params: BaseModel,
-) -> Piece:
+) -> MethodCall:
     """Records of one pattern, with as many others as the method needs: of their own piece, or else of the file."""
     columns = np.flatnonzero(~pattern)
     needed = 1 if method.fewest_records is None else method.fewest_records(params, len(columns))
     least = max(needed, LEAST)
-    if len(own) >= least and method.blockable:
-        return Piece(own, own, columns)
+    if len(own) >= least and method.may_be_split:
+        return MethodCall(own, own, columns)
     seen = own
     for pool in (piece, np.arange(len(missing))):
         others = pool[~missing[np.ix_(pool, columns)].any(axis=1) & ~np.isin(pool, own)]
-        if method.blockable:
+        if method.may_be_split:
             others = _some(others, max(ENOUGH, 4 * least))
         seen = np.concatenate([own, others])
         if len(seen) >= least:
-            return Piece(own, seen, columns)
+            return MethodCall(own, seen, columns)
     # A file that is too small as a whole is the method's to refuse: it knows the limit of these very data.
     if pattern.any() and len(seen) < needed:
         raise InputError(
@@ -126,7 +126,7 @@ def _piece(
             f"only {len(seen)}. Leave out the variables with the most missing cells, impute them first, or take a "
             "method that takes missing cells (`maskwright explain NAME` says so)"
         )
-    return Piece(own, seen, columns)
+    return MethodCall(own, seen, columns)
 
 
 def _some(records: NDArray[np.int64], most: int) -> NDArray[np.int64]:
@@ -136,7 +136,7 @@ def _some(records: NDArray[np.int64], most: int) -> NDArray[np.int64]:
     return records[np.linspace(0, len(records) - 1, most).astype(np.int64)]
 
 
-def widened(masked: Masked, piece: Piece, p: int) -> Masked:
+def widened(masked: Masked, piece: MethodCall, p: int) -> Masked:
     """What a method made of a piece, for its own records only, with the cells it did not see left missing.
 
     Parameters

@@ -48,7 +48,7 @@ class StepRequest:
     place: Place | None = None
 
     @contextmanager
-    def told(self, lead: str = "") -> Iterator[None]:
+    def placed(self, lead: str = "") -> Iterator[None]:
         """Give the place of the step to problems that have none, and begin their sentences with `lead`."""
         try:
             yield
@@ -75,7 +75,7 @@ class StepRequest:
     @property
     def makes_groups(self) -> bool:
         """Whether it puts a representative in the place of each group of records."""
-        return self.method.expected_group is not None or (
+        return self.method.mean_cluster_size is not None or (
             self.method.k_parameter is not None and self.method.keys_parameter is None
         )
 
@@ -91,7 +91,7 @@ class StepRequest:
 
     def group_records(self, n: int) -> int | None:
         """Smallest size of its groups of n records or, without a promise, mean size; None when it makes no groups."""
-        expected = None if self.method.expected_group is None else self.method.expected_group(self.params, n)
+        expected = None if self.method.mean_cluster_size is None else self.method.mean_cluster_size(self.params, n)
         return max((each for each in (self.k, expected) if each is not None), default=None)
 
     def smallest_stratum(self, n: int, p: int) -> int:
@@ -161,7 +161,7 @@ class Group:
 
 
 @dataclass(frozen=True)
-class Unit:
+class AdjustmentUnit:
     """Variables that are adjusted together: those that edits join.
 
     Attributes

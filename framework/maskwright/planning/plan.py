@@ -9,10 +9,10 @@ from maskwright.edits.edit import EditSet
 from maskwright.planning.criteria import Criterion, criteria
 from maskwright.planning.grouping import Components, choose_operators, group_variables
 from maskwright.planning.keepers import keeper_of
-from maskwright.planning.missing_cells import refuse_missing, said_of_patterns
-from maskwright.planning.model import Group, Keeper, StepRequest, Unit
+from maskwright.planning.missing_cells import missing_pattern_notices, refuse_missing
+from maskwright.planning.model import AdjustmentUnit, Group, Keeper, StepRequest
 from maskwright.planning.plan_warnings import dangers
-from maskwright.planning.signs import said_of_signs
+from maskwright.planning.signs import sign_notices
 from maskwright.planning.step_variables import StepVariables, variables_of_steps
 from maskwright.planning.strata import Strata, stratify
 from maskwright.planning.units import adjustment_units, require_k
@@ -33,7 +33,7 @@ class Plan:
     steps : tuple of StepRequest
     groups : tuple of Group
         Of all steps, in order.
-    units : tuple of Unit
+    units : tuple of AdjustmentUnit
     keepers : tuple of Keeper
         One for each edit, in file order.
     variables : mapping of name to Variable
@@ -52,7 +52,7 @@ class Plan:
 
     steps: tuple[StepRequest, ...]
     groups: tuple[Group, ...]
-    units: tuple[Unit, ...]
+    units: tuple[AdjustmentUnit, ...]
     keepers: tuple[Keeper, ...]
     variables: Mapping[str, Variable]
     untouched: tuple[str, ...]
@@ -75,7 +75,7 @@ class Plan:
         touched = {name for group in self.groups for name in group.variables}
         return tuple(name for name in self.variables if name in touched)
 
-    def _acting_on(self, unit: Unit) -> str:
+    def _acting_on(self, unit: AdjustmentUnit) -> str:
         step = None if unit.group is None else self.steps[self.groups[unit.group].step - 1]
         return "records" if step is None or not step.makes_groups else "representatives"
 
@@ -166,7 +166,7 @@ def make_plan(
     for number, (step, own) in enumerate(zip(steps, chosen, strict=True), 1):
         relevant = EditSet(tuple(edit for edit in edits if set(edit.variables) & set(own.names)))
         found = group_variables(own.names, relevant, step.planning, step.groups, step.method.scope)
-        with step.told(f"step {number}: "):
+        with step.placed(f"step {number}: "):
             groups.extend(_plan_group(number, step, group, own.known, relevant, masked, data) for group in found)
     recoded = frozenset(
         name for step, own in zip(steps, chosen, strict=True) if "detail" in step.method.removes for name in own.names
@@ -180,8 +180,8 @@ def make_plan(
     changed = frozenset(name for group in shaping if group is not None for name in group.variables)
     said = (
         *dangers(edits, known, changed, groups, steps, data),
-        *said_of_patterns(groups, steps, data),
-        *said_of_signs(groups, steps, edits, data),
+        *missing_pattern_notices(groups, steps, data),
+        *sign_notices(groups, steps, edits, data),
     )
     untouched = tuple(name for name in known if name not in masked and name not in dropped)
     return Plan(
@@ -234,7 +234,7 @@ def _criteria(
     step: StepRequest, group: tuple[str, ...], operators: Sequence[str], edits: EditSet, masked: frozenset[str]
 ) -> tuple[Criterion, ...]:
     """What cuts the records of a group; nothing but missing cells for a method that needs all of them."""
-    whole = not step.method.blockable
+    whole = not step.method.may_be_split
     geometric = [name for name, how in zip(group, operators, strict=True) if how == "geometric_mean"]
     touching = EditSet(tuple(edit for edit in edits if set(edit.variables) & set(group)))
     return criteria(

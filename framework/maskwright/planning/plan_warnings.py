@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from maskwright.edits.algebra.elimination import eliminate
 from maskwright.edits.edit import DomainPart, EditSet, LinearPart, ProductPart
-from maskwright.masking.adjusting.derivation import eliminate
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

@@ -23,7 +23,7 @@ MANY_CATEGORIES = 20
 DISTINCT_SHARE = 0.05
 
 
-def about_edits(arrival: Outcome) -> Iterator[str]:
+def suspicious_edit_notices(arrival: Outcome) -> Iterator[str]:
     """Edits that most records of the original violate: the rule is more likely to be wrong than the data."""
     for each in arrival.edits:
         if each.fired and each.violations > SUSPICIOUS_SHARE * each.fired:
@@ -81,7 +81,7 @@ def _is_text(data: Dataset, name: str) -> bool:
     return bool(numbers.isna().mean() > SUSPICIOUS_SHARE)
 
 
-def about_publication(data: Dataset, plan: Plan, broken: Mapping[str, int]) -> Iterator[str]:
+def publication_notices(data: Dataset, plan: Plan, broken: Mapping[str, int]) -> Iterator[str]:
     """Edits that nothing will mend; variables and missing patterns that may identify records.
 
     Parameters
@@ -92,7 +92,7 @@ def about_publication(data: Dataset, plan: Plan, broken: Mapping[str, int]) -> I
     broken : mapping of edit name to int
         Records that violate each edit on arrival.
     """
-    yield from _about_unmasked_violations(plan, broken)
+    yield from _unmasked_violation_notices(plan, broken)
     for name in plan.untouched:
         column = data[name]
         distinct = len(column.variable.categories)
@@ -117,7 +117,7 @@ def about_publication(data: Dataset, plan: Plan, broken: Mapping[str, int]) -> I
             )
 
 
-def _about_unmasked_violations(plan: Plan, broken: Mapping[str, int]) -> Iterator[str]:
+def _unmasked_violation_notices(plan: Plan, broken: Mapping[str, int]) -> Iterator[str]:
     """Edits that the original violates on variables that no step touches: the run is bound to end without a release."""
     if any(step.method.removes for step in plan.steps):
         return

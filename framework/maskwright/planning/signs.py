@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from maskwright.planning.model import Group, StepRequest
 
 
-def said_of_signs(
+def sign_notices(
     groups: Sequence[Group], steps: Sequence[StepRequest], edits: EditSet, data: Dataset | None
 ) -> Iterator[str]:
     """Sentence on the lines to add to the edits; only of methods that do not keep values in their range."""

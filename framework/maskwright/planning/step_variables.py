@@ -147,7 +147,7 @@ def _wrong_zeros(
 ) -> Iterator[Problem]:
     """Mistakes in the list of variables with structural zeros."""
     names = step.planning.structural_zeros
-    if names and not step.method.blockable:
+    if names and not step.method.may_be_split:
         yield Problem(f"step {number}: structural_zeros cuts records apart, and {step.method.name!r} needs all of them")
     for name in names:
         if name not in wanted:

@@ -78,7 +78,7 @@ def stratify(data: Dataset, group: Sequence[str], found: Sequence[Criterion], ed
     edits : EditSet
         That the criteria come from.
     k : int
-        Smallest stratum, in records or, where they are declared, in clusters of records; 1 merges nothing.
+        Smallest stratum, in records or, where they are declared, in households; 1 merges nothing.
 
     Raises
     ------
@@ -112,7 +112,7 @@ def _merge(
 ) -> Strata:
     codes, combinations = crossed
     sizes = np.bincount(codes, minlength=len(combinations))
-    counts = sizes if data.clusters is None else _clusters_in(codes, data.clusters, len(combinations))
+    counts = sizes if data.households is None else _households_in(codes, data.households, len(combinations))
     target = np.arange(len(combinations))
     if (counts < k).any() and len(combinations) > 1:
         centres = _centres(data, group, codes, len(combinations))
@@ -120,8 +120,8 @@ def _merge(
         alive = sizes > 0
         if np.sum(counts < k) > _MOST_MERGED_ONE_BY_ONE:
             _merge_many(counts, centres, target, alive, total, k)
-            if data.clusters is not None:
-                total = _clusters_in(target[codes], data.clusters, len(combinations)).astype(np.float64)
+            if data.households is not None:
+                total = _households_in(target[codes], data.households, len(combinations)).astype(np.float64)
         while (total[alive] < k).any() and alive.sum() > 1:
             small = int(min(np.flatnonzero(alive), key=lambda number: (total[number], number)))
             others = np.array([number for number in np.flatnonzero(alive) if number != small])
@@ -131,9 +131,9 @@ def _merge(
             centres[into] = (centres[into] * total[into] + centres[small] * total[small]) / weight
             total[into], alive[small] = weight, False
             target[target == small] = into
-            if data.clusters is not None:
+            if data.households is not None:
                 # A household with records in both strata counts once.
-                total[into] = len(np.unique(data.clusters[target[codes] == into]))
+                total[into] = len(np.unique(data.households[target[codes] == into]))
     kept, renumbered = np.unique(target, return_inverse=True)
     merged = np.array([int(np.sum(target == target[number])) > 1 for number in range(len(combinations))])
     labels = [label(cuts, row) for row in combinations.tolist()]
@@ -155,9 +155,9 @@ def _merge(
     )
 
 
-def _clusters_in(codes: NDArray[np.int64], clusters: NDArray[np.int64], count: int) -> NDArray[np.int64]:
-    """Number of clusters of records in each stratum; shape (count,)."""
-    return np.bincount(np.unique(np.stack([codes, clusters], axis=1), axis=0)[:, 0], minlength=count)
+def _households_in(codes: NDArray[np.int64], households: NDArray[np.int64], count: int) -> NDArray[np.int64]:
+    """Number of households in each stratum; shape (count,)."""
+    return np.bincount(np.unique(np.stack([codes, households], axis=1), axis=0)[:, 0], minlength=count)
 
 
 def _merge_many(

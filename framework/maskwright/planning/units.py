@@ -8,7 +8,7 @@ from maskwright.edits.edit import CheckedPart, Edit, EditSet, GoverningPart, Lin
 from maskwright.edits.expression import variable_names
 from maskwright.foundation.errors import InputError, Problem
 from maskwright.planning.grouping import Components, product_names
-from maskwright.planning.model import Group, StepRequest, Unit
+from maskwright.planning.model import AdjustmentUnit, Group, StepRequest
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 def adjustment_units(
     groups: Sequence[Group | None], known: Mapping[str, Variable], edits: EditSet, masked: frozenset[str]
-) -> list[Unit]:
+) -> list[AdjustmentUnit]:
     """Cut the masked numeric variables into units; a unit inside one group is adjusted on its representatives.
 
     None stands for the group of a step that only removes: it gives no value that could be adjusted.
@@ -27,7 +27,7 @@ def adjustment_units(
     joined = Components(movable)
     for edit in edits:
         joined.join(edit.variables)
-    units: list[Unit] = []
+    units: list[AdjustmentUnit] = []
     for names in joined.sets():
         touching = EditSet(tuple(edit for edit in edits if set(edit.variables) & set(names)))
         homes = [
@@ -41,7 +41,7 @@ def adjustment_units(
             if any(_reads_outside(edit, group, masked) for edit in touching):
                 home = None
         computed = tuple(name for _, group in homes for name in group.computed if name in names)
-        units.append(Unit(names, tuple(edit.name for edit in touching), computed, home))
+        units.append(AdjustmentUnit(names, tuple(edit.name for edit in touching), computed, home))
     return units
 
 
@@ -83,7 +83,9 @@ def _names(part: Any) -> tuple[str, ...]:
             return ()
 
 
-def require_k(units: Sequence[Unit], steps: Sequence[StepRequest], groups: Sequence[Group], edits: EditSet) -> None:
+def require_k(
+    units: Sequence[AdjustmentUnit], steps: Sequence[StepRequest], groups: Sequence[Group], edits: EditSet
+) -> None:
     """Refuse plans in which adjustment has to move records apart that a step promised to keep equal."""
     problems: list[Problem] = []
     for unit in units:

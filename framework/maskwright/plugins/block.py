@@ -39,7 +39,7 @@ class Block:
         How the plan wants each variable aggregated: ``mean``, ``geometric_mean``, ``lower_median``, ``mode``.
     weights : ndarray of shape (n,), float64, or None
         Sampling weights, when declared.
-    clusters : ndarray of shape (n,), int64, or None
+    households : ndarray of shape (n,), int64, or None
         Cluster of records (household) of each record, when ``data: cluster`` declares them; the same number is the same
         cluster in every block.
     center, scale : ndarray of shape (p,), float64
@@ -59,7 +59,7 @@ class Block:
     edits: EditSet = field(default_factory=EditSet)
     operators: tuple[str, ...] = ()
     weights: NDArray[np.float64] | None = None
-    clusters: NDArray[np.int64] | None = None
+    households: NDArray[np.int64] | None = None
     center: NDArray[np.float64] = field(default_factory=lambda: np.zeros(0))
     scale: NDArray[np.float64] = field(default_factory=lambda: np.ones(0))
     file_n: int = 0

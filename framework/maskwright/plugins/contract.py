@@ -117,7 +117,7 @@ def _method_error(method: Method) -> str | None:
         name = getattr(method, field)
         if name is not None and name not in method.params.model_fields:
             return f"{field} is {name!r}, which is not a field of {method.params.__name__}"
-    for attribute, arguments in (("fewest_records", ("params", "p")), ("expected_group", ("params", "n"))):
+    for attribute, arguments in (("fewest_records", ("params", "p")), ("mean_cluster_size", ("params", "n"))):
         function = getattr(method, attribute)
         problem = None if function is None else _signature_error(attribute, function, arguments)
         if problem is not None:

@@ -36,7 +36,7 @@ class Comparison:
         `paired`).
     weights : ndarray of shape (n,), float64, or None
         Sampling weights of the original records: the one variable of role weight. None when there is none, or several.
-    clusters : ndarray of shape (n,), int64, or None
+    households : ndarray of shape (n,), int64, or None
         Cluster of records (household) of each original record, 0..c-1; None when none are declared.
     plan : mapping
         A plain record of the plan; empty when two files are compared without one.
@@ -49,7 +49,7 @@ class Comparison:
     edits: EditSet = field(default_factory=EditSet)
     origin: NDArray[np.int64] | None = None
     weights: NDArray[np.float64] | None = None
-    clusters: NDArray[np.int64] | None = None
+    households: NDArray[np.int64] | None = None
     plan: Mapping[str, Any] = field(default_factory=dict)
     progress: Progress = silent
 
@@ -108,11 +108,11 @@ class Comparison:
         Raises
         ------
         UnpairedRecords
-            When clusters are declared and records are not paired.
+            When households are declared and records are not paired.
         """
-        if self.clusters is not None:
+        if self.households is not None:
             self.require_pairs("the households of masked records are those of their originals")
-        return self.clusters if self.clusters is None or self.origin is None else self.clusters[self.origin]
+        return self.households if self.households is None or self.origin is None else self.households[self.origin]
 
     def keys(self, name: str) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
         """Any variable of both files, of any type, as codes that are equal where the values are.
@@ -189,8 +189,8 @@ class Measure:
     compares_unpaired : bool
         Whether it can compare files whose records are not paired, with parameters that allow it; such a measure calls
         `Comparison.require_pairs` where it cannot. Others are never given such files.
-    counts_clusters : bool
-        Whether it counts clusters of records (``comparison.clusters``) instead of records where they are declared; a
+    counts_households : bool
+        Whether it counts households (``comparison.households``) instead of records where they are declared; a
         risk measure that does not is reported with a note.
     reference, summary : str
     """
@@ -205,6 +205,6 @@ class Measure:
     invariant_to: frozenset[str] = frozenset()
     deterministic: bool = True
     compares_unpaired: bool = False
-    counts_clusters: bool = False
+    counts_households: bool = False
     reference: str = ""
     summary: str = ""

@@ -73,7 +73,7 @@ class Method:
         The one source of truth of the parameters: validates the YAML, feeds ``explain``, the docs and the JSON Schema.
     scope : {"variable", "group", "all"}
         What a block holds: one variable at a time, one variable group of the plan, or all variables of the step.
-    blockable : bool
+    may_be_split : bool
         Whether records may be cut into blocks (``execution: {block_size: N}``) and strata.
     accepts : frozenset of str
         Variable types it can mask, and ``missing`` if it takes missing cells. Of a method that does not, promises no
@@ -96,10 +96,10 @@ class Method:
         Name of the parameter that lists key variables; where it is empty, they are the step's quasi-identifiers or,
         if it has none, all its variables. They are masked too, whatever their type. What `k_parameter` promises is
         then the smallest class of published records equal on the keys, and the method has no representatives.
-    counts_clusters : bool
-        Whether that size is counted in clusters of records (``block.clusters``, households) where they are declared.
+    counts_households : bool
+        Whether that size is counted in households (``block.households``) where they are declared.
         A method that promises k and cannot do so is refused then.
-    expected_group : callable or None
+    mean_cluster_size : callable or None
         ``(params, n) -> int``: how many of a file's n records its groups have in the mean, for methods that return
         labels and representatives but draw the groups. Smaller strata are merged, and reports compare group sizes
         with it; it is no promise. Defined at the top of a module.
@@ -126,15 +126,15 @@ class Method:
     protect: Callable[[Block, Any, np.random.Generator], Masked]
     params: type[BaseModel] = NoParams
     scope: Scope = "group"
-    blockable: bool = True
+    may_be_split: bool = True
     accepts: frozenset[str] = frozenset({"continuous", "integer"})
     preserves: frozenset[str] = frozenset()
     removes: frozenset[Removes] = frozenset()
     deterministic: bool = False
     k_parameter: str | None = None
     keys_parameter: str | None = None
-    expected_group: Callable[[Any, int], int] | None = None
-    counts_clusters: bool = False
+    mean_cluster_size: Callable[[Any, int], int] | None = None
+    counts_households: bool = False
     weighted_parameter: str | None = None
     fewest_records: Callable[[Any, int], int] | None = None
     partition_parameter: str | None = None

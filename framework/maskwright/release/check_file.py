@@ -1,106 +1,30 @@
-"""Validating data against edits, record by record, in bounded memory; never trusting a claim."""
+"""Verdict of every edit on every record of a file, read as a stream."""
 
 from __future__ import annotations
 
 import contextlib
 import itertools
-from typing import IO, TYPE_CHECKING, Any, Literal
+from typing import IO, TYPE_CHECKING
 
-from maskwright.data.record_chunk import Columns
-from maskwright.data.variable import Variable
+from maskwright.data.record_chunk import RecordChunk
 from maskwright.edits.engines.record_document import RecordForm
-from maskwright.edits.evaluation.check import Checker, Outcome
-from maskwright.edits.evaluation.svrl import SvrlWriter
+from maskwright.edits.evaluation.check_data import check, record_path
 from maskwright.foundation.errors import InputError
 from maskwright.foundation.progress import Progress, silent
 from maskwright.plugins.source import batches_of
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Mapping
     from pathlib import Path
 
     from pydantic import BaseModel
 
-    from maskwright.data.dataset import Dataset, Layout
+    from maskwright.data.variable import Variable
     from maskwright.edits.edit import EditSet
+    from maskwright.edits.evaluation.check import Outcome
+    from maskwright.edits.evaluation.check_data import Fired
     from maskwright.edits.evaluation.domain import Domain
     from maskwright.plugins.source import Reading, Source
-
-CHUNK = 65536
-Fired = Literal["summary", "all"]
-
-
-def record_path(layout: Layout) -> tuple[str, ...] | None:
-    """Element names down to a record, when the file is XML; None otherwise."""
-    path = layout.details.get("record_path")
-    return None if path is None else tuple(path)
-
-
-def chunks_of(data: Dataset) -> Iterator[Columns]:
-    """Chunks of a dataset, in record order."""
-    for start in range(0, len(data), CHUNK):
-        yield Columns.from_dataset(data, start, start + CHUNK)
-
-
-def check_dataset(data: Dataset, edits: EditSet, domain: Domain | None = None) -> Outcome:
-    """Verdict of every edit on every record of a dataset in memory."""
-    form = RecordForm.of_layout(data.layout.details)
-    return check(chunks_of(data), edits, record_path(data.layout), domain, form=form)
-
-
-def check(
-    chunks: Iterable[Columns],
-    edits: EditSet,
-    path: Sequence[str] | None,
-    domain: Domain | None = None,
-    svrl: IO[bytes] | None = None,
-    *,
-    fired: Fired = "summary",
-    form: RecordForm | None = None,
-) -> Outcome:
-    """Verdict of every edit on every record.
-
-    Parameters
-    ----------
-    chunks : iterable of Columns
-        Consecutive records.
-    edits : EditSet
-    path : sequence of str or None
-        Element names down to a record (XML); a Schematron rule with another context does not fire.
-    domain : Domain, optional
-        Values of the original file, for domain edits.
-    svrl : binary stream, optional
-        Where to write the violations with their values.
-    fired : {"summary", "all"}, default "summary"
-        Whether the report says once of each rule that it fired, or once for each record.
-    form : RecordForm, optional
-        How the file writes its records, for edits that an engine checks.
-
-    Notes
-    -----
-    Memory does not grow with the number of records, but for edits that look beyond a record: then all are kept.
-    """
-    where = None if path is None else tuple(path)
-    with contextlib.ExitStack() as stack:
-        checker = stack.enter_context(Checker(edits, where, domain, form))
-        writer = None if svrl is None else stack.enter_context(SvrlWriter(svrl, edits, where, fired))
-        remaining = iter(chunks)
-        first = next(remaining, None)
-        if first is not None:
-            if checker.needs_whole(first.names):
-                whole = [first, *remaining]
-                above = checker.prepare(Columns.joined(whole))
-                for name, failures in above.items():
-                    if writer is not None:
-                        writer.write_above(name, failures)
-                remaining = iter(whole)
-            else:
-                remaining = itertools.chain([first], remaining)
-        for columns in remaining:
-            verdicts = checker.add(columns)
-            if writer is not None:
-                writer.write(columns, verdicts)
-    return checker.outcome()
 
 
 def check_file(
@@ -121,7 +45,7 @@ def check_file(
         with batches_of(reading) as batches:
             first = next(batches, None)
             chunks = (
-                Columns.from_batch(batch, variables)
+                RecordChunk.from_batch(batch, variables)
                 for batch in (batches if first is None else itertools.chain((first,), batches))
             )
             form = RecordForm.of_layout(reading.layout.details)
@@ -133,11 +57,3 @@ def check_file(
         with contextlib.suppress(InputError):
             return checked(source.open_once(path, params, progress))
     return checked(source.open(path, params, progress))
-
-
-def declared_variables(declarations: Mapping[str, Any]) -> dict[str, Variable]:
-    """Variables as far as declarations tell: missing codes and decimals, for validating a file as a stream."""
-    return {
-        name: Variable(name, decimals=declared.decimals, missing_codes=tuple(declared.missing))
-        for name, declared in declarations.items()
-    }

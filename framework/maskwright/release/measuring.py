@@ -80,7 +80,7 @@ def released_variables(
     )
 
 
-def about_unmasked(names: Collection[str], masked: Collection[str]) -> tuple[str, ...]:
+def unmasked_variable_notices(names: Collection[str], masked: Collection[str]) -> tuple[str, ...]:
     """Say which of the variables compared are published as they are: a note for every measure."""
     open_ones = [name for name in names if name not in masked]
     if not open_ones:
@@ -148,7 +148,7 @@ def compute_measures(
     for request in requests:
         with stage(reporter, f"Measuring {request.label}") as progress:
             comparison = Comparison(
-                original, masked, names, edits, masked.origin, weights, original.clusters, plan, progress
+                original, masked, names, edits, masked.origin, weights, original.households, plan, progress
             )
             try:
                 if not request.measure.compares_unpaired:
@@ -160,7 +160,7 @@ def compute_measures(
                 found = Measurement(math.nan, notes=(f"not computed: needs pairs; {problem.message}",))
         if not isinstance(found, Measurement):
             raise PluginError(f"measure {request.measure.name!r} returned a {type(found).__name__}, not a Measurement")
-        notes = (*found.notes, *about, *about_weights, *_about_clusters(request.measure, original))
+        notes = (*found.notes, *about, *about_weights, *_household_notices(request.measure, original))
         results[request.label] = replace(found, notes=notes)
     if unpaired and asked:
         raise InputError(unpaired)
@@ -193,10 +193,10 @@ def record_weights(original: Dataset) -> tuple[NDArray[np.float64] | None, tuple
     return weights, ()
 
 
-def _about_clusters(measure: Measure, original: Dataset) -> tuple[str, ...]:
-    if original.clusters is None or measure.counts_clusters or measure.kind == "loss":
+def _household_notices(measure: Measure, original: Dataset) -> tuple[str, ...]:
+    if original.households is None or measure.counts_households or measure.kind == "loss":
         return ()
-    return ("this counts single records, although clusters of records are declared",)
+    return ("this counts single records, although households are declared",)
 
 
 def measurement_json(request: Request, found: Measurement, threshold: float | None = None) -> dict[str, Any]:

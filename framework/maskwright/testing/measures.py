@@ -67,11 +67,11 @@ class _Files:
     names: tuple[str, ...] = ("x1", "x2", "x3", "x4")
     origin: NDArray[np.int64] | None = None
     weights: NDArray[np.float64] | None = None
-    clusters: NDArray[np.int64] | None = None
+    households: NDArray[np.int64] | None = None
 
     def comparison(self) -> Comparison:
         files = dataset_of(self.original, self.names), dataset_of(self.masked, self.names)
-        return Comparison(*files, self.names, origin=self.origin, weights=self.weights, clusters=self.clusters)
+        return Comparison(*files, self.names, origin=self.origin, weights=self.weights, households=self.households)
 
 
 def _usual(n: int = 60) -> _Files:
@@ -96,7 +96,7 @@ def _more_files(usual: _Files) -> Iterator[tuple[str, _Files]]:
     weights = np.random.default_rng(5).integers(0, 9, 60).astype(np.float64)
     yield (
         "weights_and_clusters",
-        _Files(usual.original, usual.masked, weights=weights, clusters=np.arange(60, dtype=np.int64) // 3),
+        _Files(usual.original, usual.masked, weights=weights, households=np.arange(60, dtype=np.int64) // 3),
     )
 
 

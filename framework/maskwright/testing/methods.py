@@ -171,10 +171,10 @@ def _deterministic(method: Method, given: Params, block: Block) -> None:
 def _progress(method: Method, given: Params, block: Block) -> None:
     from dataclasses import replace
 
-    told: list[float] = []
-    _protected(method, given, replace(block, progress=told.append))
-    require(all(0.0 <= share <= 1.0 for share in told), "progress must be told a share between 0 and 1")
-    require(told == sorted(told), "the share told to progress must not fall")
+    reporter: list[float] = []
+    _protected(method, given, replace(block, progress=reporter.append))
+    require(all(0.0 <= share <= 1.0 for share in reporter), "progress must be told a share between 0 and 1")
+    require(reporter == sorted(reporter), "the share told to progress must not fall")
 
 
 def _clusters(method: Method, given: Params, block: Block) -> None:

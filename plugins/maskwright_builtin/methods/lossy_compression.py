@@ -104,7 +104,7 @@ LOSSY_COMPRESSION = Method(
     params=LossyCompressionParams,
     scope="all",
     # The picture is of the whole file.
-    blockable=False,
+    may_be_split=False,
     accepts=frozenset({"continuous", "integer", "missing"}),
     preserves=frozenset({"range"}),
     deterministic=True,

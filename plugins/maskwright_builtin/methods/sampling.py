@@ -17,9 +17,9 @@ class SamplingParams(BaseModel, extra="forbid", frozen=True):
     size: int | None = Field(
         default=None, ge=1, strict=True, description="Number of records that are published, instead of a share."
     )
-    whole_clusters: bool = Field(
+    whole_households: bool = Field(
         default=True,
-        description="Where clusters of records (households) are declared: draw households and publish all their "
+        description="Where households are declared: draw households and publish all their "
         "records; 'fraction' and 'size' then count households. false draws single records.",
     )
     adjust_weights: bool = Field(
@@ -38,7 +38,7 @@ class SamplingParams(BaseModel, extra="forbid", frozen=True):
 def protect(block: Block, params: SamplingParams, rng: np.random.Generator) -> Masked:
     """Keep a simple random sample without replacement, in the order of the file.
 
-    Of N units (records, or clusters of records) n = round(fraction * N), but at least 1, are drawn; every set of n has
+    Of N units (records, or households) n = round(fraction * N), but at least 1, are drawn; every set of n has
     the same chance. Each unit is drawn with probability n / N, so a weight w becomes w * N / n (Horvitz-Thompson).
 
     Parameters
@@ -62,10 +62,10 @@ def protect(block: Block, params: SamplingParams, rng: np.random.Generator) -> M
     Cochran, W. G. (1977): Sampling Techniques, 3rd edition. Wiley, chapters 2 and 9. Hundepool, A. et al. (2012):
     Statistical Disclosure Control. Wiley, section 3.4.1.
     """
-    clusters = block.clusters if params.whole_clusters else None
-    unit = np.arange(block.n) if clusters is None else np.unique(clusters, return_inverse=True)[1]
+    households = block.households if params.whole_households else None
+    unit = np.arange(block.n) if households is None else np.unique(households, return_inverse=True)[1]
     total = int(unit.max(initial=-1)) + 1
-    what = "records" if clusters is None else "households"
+    what = "records" if households is None else "households"
     if params.size is not None and params.size > total:
         raise InputError(f"a sample of {params.size} {what} is asked for; there are {total}")
     drawn = params.size if params.size is not None else max(1, round((params.fraction or 1.0) * total))
@@ -87,7 +87,7 @@ SAMPLING = Method(
     protect=protect,
     params=SamplingParams,
     scope="all",
-    blockable=False,
+    may_be_split=False,
     accepts=frozenset({"continuous", "integer", "ordinal", "nominal", "missing"}),
     preserves=frozenset({"linear", "product", "inequality", "range", "domain"}),
     removes=frozenset({"records"}),

@@ -49,17 +49,17 @@ def _told(folder: Path, capsys: pytest.CaptureFixture[str]) -> list[str]:
 
 
 def test_all_kinds_of_mistakes_are_told_at_once_with_line_and_column(folder, capsys) -> None:
-    told = _told(folder, capsys)
-    assert [line.split(": ")[0] for line in told] == [
+    reporter = _told(folder, capsys)
+    assert [line.split(": ")[0] for line in reporter] == [
         "p.yaml:2:35", "p.yaml:2:59", "p.yaml:4:9", "p.yaml:5:21", "p.yaml:8:41", "p.yaml:8:67", "p.yaml:8:92",
         "p.yaml:8:115", "p.yaml:9:59", "p.yaml:10:11", "p.yaml:12:1", "p.yaml:14:1", "rules.yaml:2:15",
         "rules.yaml:4:5",
     ]  # fmt: skip
-    assert "no variable called 'hh'; did you mean 'h'?" in told[0]
-    assert "edit edit-1: no variable called 'bb'; did you mean 'b'?" in told[2]
-    assert "step 1: no variable called 'q'" in told[5]
-    assert "step 2: no variable called 'hours'" in told[8]
-    assert "the key 'seed' is already in line 13" in told[11]
+    assert "no variable called 'hh'; did you mean 'h'?" in reporter[0]
+    assert "edit edit-1: no variable called 'bb'; did you mean 'b'?" in reporter[2]
+    assert "step 1: no variable called 'q'" in reporter[5]
+    assert "step 2: no variable called 'hours'" in reporter[8]
+    assert "the key 'seed' is already in line 13" in reporter[11]
 
 
 def test_names_in_data_rules_rule_files_and_steps_are_told_together(folder, capsys) -> None:
@@ -111,14 +111,14 @@ def test_what_a_step_cannot_do_is_told_at_the_step(folder, capsys, step, said) -
         f"  - {step}\noutput: {{data: masked.csv}}\n",
         encoding="utf-8",
     )
-    (told,) = _told(folder, capsys)
-    assert told.startswith(f"p.yaml:5:5: {said}")
+    (reporter,) = _told(folder, capsys)
+    assert reporter.startswith(f"p.yaml:5:5: {said}")
 
 
 def test_syntax_and_names_of_a_rule_file_are_told_together_when_data_are_validated(folder, capsys) -> None:
     (folder / "rules.yaml").write_text("- a <= \n- {rule: bb <= 3, nme: x}\n- cc <= 5\n- a >= 0\n", encoding="utf-8")
     assert main(["validate", str(folder / "d.csv"), "--edits", str(folder / "rules.yaml")]) == 2
     said = capsys.readouterr().err
-    told = [line.removeprefix(f"{folder}/") for line in said.splitlines() if line.startswith(str(folder))]
-    assert [line.split(": ")[0].split(":")[1] for line in told] == ["1", "2", "3"]
-    assert "no variable called 'cc'; did you mean 'c'?" in told[2]
+    reporter = [line.removeprefix(f"{folder}/") for line in said.splitlines() if line.startswith(str(folder))]
+    assert [line.split(": ")[0].split(":")[1] for line in reporter] == ["1", "2", "3"]
+    assert "no variable called 'cc'; did you mean 'c'?" in reporter[2]

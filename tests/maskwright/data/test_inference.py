@@ -14,7 +14,7 @@ from maskwright.data.dataset import Column, Dataset, Layout
 from maskwright.data.declaration import VariableDeclaration
 from maskwright.data.inference import read_dataset
 from maskwright.data.published import published_batches
-from maskwright.data.record_chunk import Columns
+from maskwright.data.record_chunk import RecordChunk
 from maskwright.data.variable import Variable
 from maskwright.foundation.errors import DataError
 
@@ -115,7 +115,7 @@ def test_missing_codes_are_missing_and_undeclared_ones_are_values() -> None:
 def test_missing_codes_mean_the_same_to_edits_and_to_the_dataset() -> None:
     batch = pa.record_batch([pa.array(["-9", " -9 ", "1", "", None]), pa.array([-9, 1, None, 2, 3])], names=["a", "b"])
     variables = {name: Variable(name, missing_codes=("-9",)) for name in ("a", "b")}
-    columns = Columns.from_batch(batch, variables)
+    columns = RecordChunk.from_batch(batch, variables)
     assert columns["a"].missing.tolist() == [True, True, False, True, True]
     assert columns["b"].missing.tolist() == [True, False, True, False, False]
     assert columns["a"].absent.tolist() == [False, False, False, False, True]

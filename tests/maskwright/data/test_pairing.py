@@ -1,4 +1,4 @@
-"""Records paired by a key, weights and clusters of records: what measures are told of two files."""
+"""Records paired by a key, weights and households: what measures are told of two files."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ import maskwright as mw
 from maskwright.cli.main import main
 from maskwright.data.declaration import VariableDeclaration
 from maskwright.data.frames import dataset_from_frame
-from maskwright.data.households import with_clusters
+from maskwright.data.households import with_households
 from maskwright.data.pairing import paired
 from maskwright.data.shared_codes import shared_codes
 from maskwright.foundation.progress import Quiet
@@ -87,9 +87,9 @@ def test_the_command_measures_a_sample_as_far_as_it_can(tmp_path: Path, capsys) 
     assert "sse: not computed: needs pairs" in capsys.readouterr().out
     assert main(["measure", *files, "--measure", "pil"]) == 0
     assert main(["measure", *files, "--measure", "pil", "--measure", "sse"]) == 2
-    told = capsys.readouterr().err
-    assert "sse: each masked record is compared with its own original, but the original has 60 records" in told
-    assert "--key NAME" in told
+    reporter = capsys.readouterr().err
+    assert "sse: each masked record is compared with its own original, but the original has 60 records" in reporter
+    assert "--key NAME" in reporter
     assert main(["measure", *files, "--measure", "pil", "--weight", "w", "--set", "pil.weighted=true"]) == 2
     assert "pil: the weights of masked records are those of their originals" in capsys.readouterr().err
     assert main(["measure", *files, "--measure", "sse", "--key", "id"]) == 0
@@ -178,20 +178,20 @@ def test_measures_are_told_weights_clusters_and_keys() -> None:
         [Request("spy", risk, mw.NoParams())], before, after, mw.EditSet(), {}, 0, Quiet(), ["x", "y"]
     )
     (comparison,) = seen
-    np.testing.assert_array_equal(comparison.clusters, np.arange(60) // 3)
+    np.testing.assert_array_equal(comparison.households, np.arange(60) // 3)
     np.testing.assert_array_equal(comparison.masked_clusters(), (np.arange(60) // 3)[::-1])
     np.testing.assert_array_equal(comparison.masked_weights(), comparison.weights[::-1])
     original, masked = comparison.keys("house")
     np.testing.assert_array_equal(original, masked[::-1])
     with pytest.raises(mw.InputError, match=r"the original: .*'hous'; did you mean 'house'"):
         comparison.keys("hous")
-    assert found["spy"].notes == ("this counts single records, although clusters of records are declared",)
+    assert found["spy"].notes == ("this counts single records, although households are declared",)
 
 
 def _with_roles(frame: pd.DataFrame) -> mw.Dataset:
 
     declared = {"w": VariableDeclaration(role="weight"), "house": VariableDeclaration(role="other")}
-    return with_clusters(dataset_from_frame(frame, declared), "house")
+    return with_households(dataset_from_frame(frame, declared), "house")
 
 
 PIPELINE = """\
@@ -214,7 +214,7 @@ def test_a_method_that_counts_records_is_refused_where_clusters_are_declared(tmp
 
 @pytest.mark.parametrize("role", ["identifier", "other"])
 def test_microaggregation_counts_households(tmp_path: Path, role) -> None:
-    """Records of one household are alike, so clusters of records would hold one household: they are joined."""
+    """Records of one household are alike, so households would hold one household: they are joined."""
     frame = _frame().assign(x=np.arange(60) // 3, y=1)[["house", "x", "y"]]
     frame.to_csv(tmp_path / "people.csv", index=False)
     (tmp_path / "pipeline.yaml").write_text(PIPELINE.format(role=role, method="microaggregation"))

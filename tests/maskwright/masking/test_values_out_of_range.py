@@ -29,10 +29,10 @@ def _frame(n: int = 200) -> pd.DataFrame:
 
 
 def _told(frame: pd.DataFrame, method: str, edits: list[str], **params: object) -> list[str]:
-    told = _Told()
+    reporter = _Told()
     declared = {name: {"decimals": 0} for name in frame}
-    mw.protect(frame, method, edits=edits, seed=1, params=params, declared=declared, reporter=told)
-    return told.notices
+    mw.protect(frame, method, edits=edits, seed=1, params=params, declared=declared, reporter=reporter)
+    return reporter.notices
 
 
 def test_negative_values_are_foretold_and_counted_with_the_lines_that_prevent_them() -> None:
@@ -47,9 +47,9 @@ def test_negative_values_are_foretold_and_counted_with_the_lines_that_prevent_th
 
 
 def test_counts_are_those_of_the_masked_values() -> None:
-    frame, told = _frame(), _Told()
-    masked = mw.protect(frame, "additive_noise", edits=[], seed=1, params={"p": 1}, reporter=told)
-    assert any(f"a ({int((masked.a < 0).sum())})" in each for each in told.notices if "below 0, where" in each)
+    frame, reporter = _frame(), _Told()
+    masked = mw.protect(frame, "additive_noise", edits=[], seed=1, params={"p": 1}, reporter=reporter)
+    assert any(f"a ({int((masked.a < 0).sum())})" in each for each in reporter.notices if "below 0, where" in each)
 
 
 @pytest.mark.parametrize("rule", ["a >= 0", "0 <= a <= 90", "a in [0, 90]", "a >= 5", "a in {1, 2, 3, 4, 5}"])
@@ -62,10 +62,10 @@ def test_a_bound_that_is_stated_is_not_advised(rule) -> None:
 
 
 def test_declared_bounds_are_stated_bounds() -> None:
-    told = _Told()
+    reporter = _Told()
     declared = {"a": {"decimals": 0, "min": 0}}
-    mw.protect(_frame()[["a"]], "additive_noise", edits=[], seed=1, declared=declared, reporter=told)
-    assert not any("`- a" in each for each in told.notices)
+    mw.protect(_frame()[["a"]], "additive_noise", edits=[], seed=1, declared=declared, reporter=reporter)
+    assert not any("`- a" in each for each in reporter.notices)
 
 
 def test_methods_that_keep_ranges_are_not_suspected() -> None:

@@ -5,13 +5,13 @@ from __future__ import annotations
 import pytest
 
 from maskwright.foundation.errors import PipelineError
-from maskwright.pipeline.resolve import read_pipeline
+from maskwright.pipeline.resolve import resolve_file
 
 
 def test_texts_and_values_change_the_same_settings(folder) -> None:
     file = folder.pipeline()
-    by_text = read_pipeline(file, ["protect.0.params.k=7", "seed=null", "thresholds.pil=12.5", "output.data=o.csv"])
-    by_value = read_pipeline(
+    by_text = resolve_file(file, ["protect.0.params.k=7", "seed=null", "thresholds.pil=12.5", "output.data=o.csv"])
+    by_value = resolve_file(
         file, {"protect.0.params.k": 7, "seed": None, "thresholds.pil": 12.5, "output.data": "o.csv"}
     )
     for read in (by_text, by_value):
@@ -22,19 +22,19 @@ def test_texts_and_values_change_the_same_settings(folder) -> None:
 
 
 def test_missing_levels_are_made_and_lists_grow(folder) -> None:
-    read = read_pipeline(folder.pipeline(), ["protect.1.params.group_size=all", "protect.2.method=noise"])
+    read = resolve_file(folder.pipeline(), ["protect.1.params.group_size=all", "protect.2.method=noise"])
     assert [step.method.name for step in read.steps] == ["microaggregation", "noise", "noise"]
     assert read.steps[1].planning.group_size == "all"
 
 
 def test_a_measure_given_by_name_takes_parameters(folder) -> None:
-    read = read_pipeline(folder.pipeline(), ["measure.0.pil.as=loss", "thresholds={loss: 20}"])
+    read = resolve_file(folder.pipeline(), ["measure.0.pil.as=loss", "thresholds={loss: 20}"])
     assert read.measures[0].label == "loss"
     assert read.thresholds == {"loss": 20.0}
 
 
 def test_later_overrides_win_and_structure_is_yaml(folder) -> None:
-    read = read_pipeline(
+    read = resolve_file(
         folder.pipeline(),
         [
             "protect.0.params.k=7",
@@ -49,7 +49,7 @@ def test_later_overrides_win_and_structure_is_yaml(folder) -> None:
 
 
 def test_a_rule_can_be_appended(folder) -> None:
-    assert read_pipeline(folder.pipeline(), ["edits.3=V9 + V10 == V14"]).edits[3].rule == "V9 + V10 == V14"
+    assert resolve_file(folder.pipeline(), ["edits.3=V9 + V10 == V14"]).edits[3].rule == "V9 + V10 == V14"
 
 
 @pytest.mark.parametrize(
@@ -71,15 +71,15 @@ def test_a_rule_can_be_appended(folder) -> None:
 )
 def test_a_wrong_override_is_told_with_its_text(folder, override: str, message: str) -> None:
     with pytest.raises(PipelineError) as caught:
-        read_pipeline(folder.pipeline(), [override])
+        resolve_file(folder.pipeline(), [override])
     assert any(message in problem.message for problem in caught.value.problems)
     assert str(caught.value.problems[0].place).startswith(f"--set {override}")
 
 
 def test_a_value_no_file_could_hold_is_refused(folder) -> None:
     with pytest.raises(PipelineError, match="type object cannot be a setting"):
-        read_pipeline(folder.pipeline(), {"seed": object()})
+        resolve_file(folder.pipeline(), {"seed": object()})
     with pytest.raises(PipelineError, match="pil: expected"):
-        read_pipeline(folder.pipeline(), {"thresholds.pil": float("nan")})
+        resolve_file(folder.pipeline(), {"thresholds.pil": float("nan")})
     with pytest.raises(PipelineError, match="more than 300 digits"):
-        read_pipeline(folder.pipeline(), {"thresholds.pil": 10**400})
+        resolve_file(folder.pipeline(), {"thresholds.pil": 10**400})

@@ -9,7 +9,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from maskwright.foundation.errors import PipelineError
-from maskwright.pipeline.resolve import read_pipeline
+from maskwright.pipeline.resolve import resolve_file
 from maskwright.pipeline.resolved import RuleFile, RuleText
 
 if TYPE_CHECKING:
@@ -18,12 +18,12 @@ if TYPE_CHECKING:
 
 def problems_of(path: Path, overrides=()):
     with pytest.raises(PipelineError) as caught:
-        read_pipeline(path, overrides)
+        resolve_file(path, overrides)
     return caught.value.problems
 
 
 def test_the_contract_file_is_read(folder) -> None:
-    read = read_pipeline(folder.pipeline())
+    read = resolve_file(folder.pipeline())
     assert read.data.path == folder.path / "census16.xml"
     assert read.data.source.name == "xml"
     assert read.data.params.record == "Record"
@@ -54,12 +54,12 @@ def test_the_contract_file_is_read(folder) -> None:
 
 
 def test_categories_and_missing_codes_keep_their_text(folder) -> None:
-    sex = read_pipeline(folder.pipeline()).data.variables["sex"]
+    sex = resolve_file(folder.pipeline()).data.variables["sex"]
     assert (sex.categories, sex.missing) == (("01", "no", "2"), ("9",))
 
 
 def test_a_short_file_has_the_documented_defaults(folder) -> None:
-    read = read_pipeline(
+    read = resolve_file(
         folder.pipeline(
             "maskwright: 1\ndata: {source: census16.xml}\nprotect: [{method: noise, params: }]\noutput: {data: m.csv}\n"
         )
@@ -73,7 +73,7 @@ def test_a_short_file_has_the_documented_defaults(folder) -> None:
 def test_a_relative_path_is_relative_to_the_file_not_to_the_working_directory(folder, monkeypatch, tmp_path_factory):
     file = folder.pipeline()
     monkeypatch.chdir(tmp_path_factory.mktemp("elsewhere"))
-    assert read_pipeline(file).output.data == folder.path / "masked.xml"
+    assert resolve_file(file).output.data == folder.path / "masked.xml"
 
 
 MISTAKES = [
@@ -154,14 +154,14 @@ MISTAKES = [
 @pytest.mark.parametrize(("old", "new", "line", "column", "message"), MISTAKES, ids=[new for _, new, *_ in MISTAKES])
 def test_a_mistake_is_told_where_it_is(folder, old: str, new: str, line: int, column: int | None, message: str) -> None:
     found = problems_of(folder.changed(old, new))
-    told = [
+    reporter = [
         problem
         for problem in found
         if message in f"{problem.message} {problem.hint or ''}"
         and problem.place.line == line
         and column in (None, problem.place.column)
     ]
-    assert told, "\n".join(map(str, found))
+    assert reporter, "\n".join(map(str, found))
     assert all(problem.place.file.endswith("pipeline.yaml") for problem in found)
 
 
@@ -224,7 +224,7 @@ def test_files_that_cannot_be_read(folder, tmp_path: Path) -> None:
 
 def test_data_need_not_be_there_for_a_plan_without_data(folder) -> None:
     (folder.path / "census16.xml").unlink()
-    assert read_pipeline(folder.pipeline(), check_data=False).data.path.name == "census16.xml"
+    assert resolve_file(folder.pipeline(), check_data=False).data.path.name == "census16.xml"
 
 
 def test_a_hard_link_to_the_data_is_the_data(folder) -> None:
@@ -236,18 +236,18 @@ def test_a_hard_link_to_the_data_is_the_data(folder) -> None:
 def test_the_format_can_be_named(folder) -> None:
     (folder.path / "micro.dat").write_text("a\n1\n")
     file = folder.changed("source: census16.xml\n  record: Record", "source: micro.dat\n  format: csv\n  delimiter: ;")
-    read = read_pipeline(file)
+    read = resolve_file(file)
     assert (read.data.source.name, read.data.params.delimiter) == ("csv", ";")
     found = problems_of(folder.changed("  record: Record", "  format: cvs"))
     assert "did you mean 'csv'?" in found[0].message
 
 
 def test_a_whole_number_may_be_written_with_an_exponent(folder) -> None:
-    assert read_pipeline(folder.changed("workers: 2", "block_size: 1e5")).execution.block_size == 100_000
+    assert resolve_file(folder.changed("workers: 2", "block_size: 1e5")).execution.block_size == 100_000
 
 
 def test_variable_names_that_look_like_numbers_are_text(folder) -> None:
-    read = read_pipeline(folder.changed("  - method: noise", "  - method: noise\n    variables: [012, no]"))
+    read = resolve_file(folder.changed("  - method: noise", "  - method: noise\n    variables: [012, no]"))
     assert read.steps[1].variables == ("012", "no")
 
 
@@ -314,10 +314,10 @@ SECTIONS = [
 @given(st.lists(st.tuples(st.sampled_from(SECTIONS), st.sampled_from(PIECES)), min_size=1, max_size=3))
 def test_whatever_stands_where_is_read_or_told(folder, changes) -> None:
     try:
-        read_pipeline(folder.pipeline(), [f"{section}={piece}" for section, piece in changes])
+        resolve_file(folder.pipeline(), [f"{section}={piece}" for section, piece in changes])
     except PipelineError as error:
-        told = [problem.message for problem in error.problems]
+        reporter = [problem.message for problem in error.problems]
     else:
-        told = ["read"]
-    assert told
-    assert all(told)
+        reporter = ["read"]
+    assert reporter
+    assert all(reporter)

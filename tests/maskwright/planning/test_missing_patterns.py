@@ -12,7 +12,7 @@ from pydantic import BaseModel
 import maskwright as mw
 from maskwright.cli.show.explain import explain
 from maskwright.data.frames import dataset_from_frame
-from maskwright.planning.missing_patterns import ENOUGH, LEAST, Piece, without_holes
+from maskwright.planning.missing_patterns import ENOUGH, LEAST, MethodCall, without_holes
 from maskwright.planning.model import StepRequest
 from maskwright.planning.plan import make_plan
 from maskwright.plugins.registry import plugins
@@ -105,7 +105,7 @@ def test_every_record_with_a_value_is_in_one_piece() -> None:
         _holds(piece, missing)
 
 
-def _holds(piece: Piece, missing: np.ndarray) -> None:
+def _holds(piece: MethodCall, missing: np.ndarray) -> None:
     assert not missing[np.ix_(piece.seen, piece.columns)].any()
     np.testing.assert_array_equal(piece.seen[: len(piece.records)], piece.records)
     assert len(np.unique(piece.seen)) == len(piece.seen)
@@ -120,5 +120,5 @@ def test_a_rare_pattern_is_seen_with_a_bounded_number_of_others() -> None:
     assert (len(complete.seen), rare.records.tolist()) == (49_999, [7])
     assert len(rare.seen) == ENOUGH + 1
     _holds(rare, missing)
-    whole = replace(method, blockable=False)
+    whole = replace(method, may_be_split=False)
     assert len(without_holes([np.arange(50_000)], missing, whole, _Params())[1].seen) == 50_000

@@ -159,9 +159,9 @@ def test_missing_columns(measure):
 def test_households_and_weights(measure):
     """Also households of one record, one household of all, and weights of zero."""
     original, masked = table(), shaken(table())
-    for clusters in (np.arange(60), np.zeros(60), np.arange(60) // 7):
+    for households in (np.arange(60), np.zeros(60), np.arange(60) // 7):
         for weights in (np.ones(60), np.arange(60) % 3):
-            frame = original.assign(house=clusters, w=weights)
+            frame = original.assign(house=households, w=weights)
             described = dataset_from_frame(frame, {"w": VariableDeclaration(role="weight")})
             measured(measure, described, masked, cluster="house")
             if "weighted" in measure.params.model_fields:

@@ -136,7 +136,7 @@ def test_weights_and_households_of_unpaired_records_are_not_known(measure, compa
     """They come from the originals: whoever needs them is refused, and nobody takes those of other records."""
     original, masked = files()
     original[:, 0], masked[:, 0] = original[:, 0] // 300, masked[:, 0] // 300
-    comparison = compare(original, masked[:100], weights=np.ones(120), clusters=np.arange(120) // 2)
+    comparison = compare(original, masked[:100], weights=np.ones(120), households=np.arange(120) // 2)
     params = UNPAIRED.get(measure.name, {})
     if "weighted" in measure.params.model_fields:
         assert np.isfinite(measure.compute(comparison, measure.params(**params), rng).value)

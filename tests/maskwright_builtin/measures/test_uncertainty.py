@@ -94,11 +94,11 @@ def test_households_are_the_units_where_they_are_declared(name, compare, rng):
     """One household: one unit, and next to nothing is known. As many as records: as without."""
     original, masked = files()
     plain = RISKS[name].compute(compare(original, masked), RISKS[name].params(), rng)
-    alone = RISKS[name].compute(compare(original, masked, clusters=np.arange(90)), RISKS[name].params(), rng)
+    alone = RISKS[name].compute(compare(original, masked, households=np.arange(90)), RISKS[name].params(), rng)
     assert alone.interval == pytest.approx(plain.interval)
-    one = RISKS[name].compute(compare(original, masked, clusters=np.zeros(90, int)), RISKS[name].params(), rng)
+    one = RISKS[name].compute(compare(original, masked, households=np.zeros(90, int)), RISKS[name].params(), rng)
     assert one.interval == pytest.approx(interval_of_mean(np.array([one.value / 100])))
-    thirty = RISKS[name].compute(compare(original, masked, clusters=np.arange(90) // 3), RISKS[name].params(), rng)
+    thirty = RISKS[name].compute(compare(original, masked, households=np.arange(90) // 3), RISKS[name].params(), rng)
     assert thirty.interval[0] <= thirty.value <= thirty.interval[1]
     assert thirty.interval[1] - thirty.interval[0] < one.interval[1] - one.interval[0]
 
@@ -129,14 +129,14 @@ def test_a_household_is_linked_with_any_or_all_of_its_records(name, direction, c
     original, masked = files(n=60)
     families = np.random.default_rng(7).integers(0, 20, 60)
     params = {"known": 3, "direction": direction}
-    each = RISKS[name].compute(compare(original, masked, clusters=families), RISKS[name].params(**params), rng)
+    each = RISKS[name].compute(compare(original, masked, households=families), RISKS[name].params(**params), rng)
     linked = each.per_record == 100
     assert set(each.per_record) == {0.0, 100.0}
     expected = {"any": [linked[families == one].any() for one in np.unique(families)]}
     expected["all"] = [linked[families == one].all() for one in np.unique(families)]
     for household, hits in expected.items():
         found = RISKS[name].compute(
-            compare(original, masked, clusters=families), RISKS[name].params(**params, household=household), rng
+            compare(original, masked, households=families), RISKS[name].params(**params, household=household), rng
         )
         assert found.value == pytest.approx(100 * np.mean(hits))
         assert found.interval == pytest.approx(agresti_coull(np.sum(hits), len(hits)))
@@ -149,7 +149,9 @@ def test_probabilistic_links_of_all_records_of_a_household(compare, rng):
     families = np.random.default_rng(7).integers(0, 20, 60)
     measure = RISKS["probabilistic_record_linkage"]
     for household, combine in (("any", lambda chance: 1 - np.prod(1 - chance)), ("all", np.prod)):
-        found = measure.compute(compare(original, masked, clusters=families), measure.params(household=household), rng)
+        found = measure.compute(
+            compare(original, masked, households=families), measure.params(household=household), rng
+        )
         chance = found.per_record / 100
         expected = [combine(chance[families == one]) for one in np.unique(families)]
         assert found.value == pytest.approx(100 * np.mean(expected))
@@ -175,7 +177,7 @@ def test_large_families_are_searched_with_the_same_result(name, params, directio
     masked[generator.random((150, 3)) < 0.05] = np.nan
     origin = np.sort(generator.choice(150, 110, replace=False))
     families = np.minimum(generator.integers(0, 40, 150), 20)  # the last has half of the records
-    comparison = compare(original, masked[origin], origin=origin, clusters=families)
+    comparison = compare(original, masked[origin], origin=origin, households=families)
     chosen = RISKS[name].params(**params, direction=direction)
     expected = RISKS[name].compute(comparison, chosen, rng)
     for largest in (0, 3, 10):

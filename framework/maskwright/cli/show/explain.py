@@ -139,7 +139,7 @@ def _facts(plugin: Any) -> list[tuple[str, str]]:
         facts.append(("Range", f"{'-inf' if low is None else f'{low:g}'} to {'inf' if high is None else f'{high:g}'}"))
     if isinstance(plugin, Measure):
         facts.append(("Records", "paired or not" if plugin.compares_unpaired else "paired, in order or by a key"))
-        if plugin.counts_clusters:
+        if plugin.counts_households:
             facts.append(("Households", "counted instead of records where they are declared"))
     if hasattr(plugin, "deterministic"):
         facts.append(("Random", "no" if plugin.deterministic else "yes, from the run's seed"))

@@ -17,7 +17,7 @@ from maskwright.edits.expression import (
     Negative,
     Number,
     Text,
-    Variable,
+    VariableReference,
     variable_names,
 )
 
@@ -99,9 +99,9 @@ def whole_number_part(operand: Expression) -> Part | None:
 def variable_of(expression: Expression) -> str | None:
     """Name of the variable whose value or text an expression is, or None."""
     match expression:
-        case Variable(name):
+        case VariableReference(name):
             return name
-        case Function("number" | "string", (Variable(name),)):
+        case Function("number" | "string", (VariableReference(name),)):
             return name
         case _:
             return None
@@ -115,7 +115,7 @@ def _text_parts(comparison: Comparison) -> Conjunction:
     for text, other in (sides, sides[::-1]):
         if isinstance(text, Text) and comparison.operator == "==":
             match other:
-                case Variable(name) | Function("string", (Variable(name),)):
+                case VariableReference(name) | Function("string", (VariableReference(name),)):
                     return (RangePart(name, texts=(text.value,)),)
                 case _:
                     pass

@@ -5,7 +5,7 @@ from __future__ import annotations
 from fractions import Fraction
 from typing import TYPE_CHECKING
 
-from maskwright.data.record_chunk import Columns
+from maskwright.data.record_chunk import RecordChunk
 from maskwright.edits.algebra.negation import all_of
 from maskwright.edits.edit import DomainPart, GoverningPart, LinearPart, Part, ProductPart, RangePart
 from maskwright.edits.evaluation.exact import evaluate_exact
@@ -22,7 +22,7 @@ from maskwright.edits.expression import (
     Number,
     Text,
     Truth,
-    Variable,
+    VariableReference,
 )
 
 if TYPE_CHECKING:
@@ -59,7 +59,7 @@ def parts_hold(
         True where the parts hold, or a missing cell leaves it open.
     """
     return evaluate_exact(
-        all_of([expression_of(part) for part in parts]), Columns.from_arrays(arrays, decimals), domain
+        all_of([expression_of(part) for part in parts]), RecordChunk.from_arrays(arrays, decimals), domain
     ).holds
 
 
@@ -88,7 +88,7 @@ def _all(parts: Sequence[Part]) -> Expression:
 def _linear(part: LinearPart) -> Expression:
     total: Expression | None = None
     for name, coefficient in part.coefficients:
-        term = _scaled(abs(coefficient), Variable(name))
+        term = _scaled(abs(coefficient), VariableReference(name))
         if total is None:
             total = term if coefficient > 0 else Arithmetic("-", Number(Fraction(0)), term)
         else:
@@ -109,7 +109,7 @@ def _product(part: ProductPart) -> Expression:
 def _monomial(factors: Sequence[tuple[str, int]]) -> Expression:
     result: Expression | None = None
     for name, exponent in factors:
-        base: Expression = Variable(name)
+        base: Expression = VariableReference(name)
         factor = base if abs(exponent) == 1 else Arithmetic("^", base, Number(Fraction(abs(exponent))))
         if exponent < 0:
             result = Arithmetic("/", result if result is not None else Number(Fraction(1)), factor)
@@ -123,7 +123,7 @@ def _scaled(coefficient: Fraction, expression: Expression) -> Expression:
 
 
 def _range(part: RangePart) -> Expression:
-    variable = Variable(part.variable)
+    variable = VariableReference(part.variable)
     found: list[Expression] = []
     if part.low is not None or part.high is not None:
         low = Number(part.low) if part.low is not None else None

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import TYPE_CHECKING
 
-from maskwright.edits.expression import Arithmetic, Expression, Function, Negative, Number, Variable
+from maskwright.edits.expression import Arithmetic, Expression, Function, Negative, Number, VariableReference
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -106,7 +106,7 @@ def polynomial_of(expression: Expression) -> Polynomial | None:  # noqa: PLR0911
     match expression:
         case Number(value):
             return constant_polynomial(value)
-        case Variable(name):
+        case VariableReference(name):
             return Polynomial({((name, 1),): Fraction(1)})
         case Function("number", (argument,)):
             return polynomial_of(argument)

@@ -9,7 +9,7 @@ from maskwright.edits.analysis.finding import Finding
 from maskwright.edits.edit import GoverningPart
 from maskwright.edits.reasoning.answers import Refutation, Space
 from maskwright.edits.reasoning.clauses import Choice, Clause, clause_of, condition_choice, conjunction_choice
-from maskwright.edits.reasoning.satisfiability import Question
+from maskwright.edits.reasoning.satisfiability import Satisfiability
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -77,7 +77,7 @@ def _possible(clauses: Sequence[Clause], name: str, choice: Choice | None) -> bo
     """Whether a choice of alternatives can hold with all clauses; None where that was not decided."""
     if choice is None:
         return None
-    answer = Question([*clauses, clause_of(name, choice)], Space(), {}, most_choices=MOST_TRIED).answer()
+    answer = Satisfiability([*clauses, clause_of(name, choice)], Space(), {}, most_choices=MOST_TRIED).answer()
     if not isinstance(answer, Refutation):
         return True
     return None if answer.is_open else False

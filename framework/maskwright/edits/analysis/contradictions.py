@@ -8,7 +8,7 @@ from maskwright.edits.algebra.conjunctions import merge
 from maskwright.edits.analysis.linear_programs import suspects
 from maskwright.edits.analysis.statements import Statement, components, smallest, statements
 from maskwright.edits.reasoning.answers import Refutation, Space
-from maskwright.edits.reasoning.satisfiability import Question
+from maskwright.edits.reasoning.satisfiability import Satisfiability
 from maskwright.edits.reasoning.simplex import Row, conflict
 
 if TYPE_CHECKING:
@@ -82,9 +82,9 @@ def _branching_conflict(component: Sequence[Statement]) -> tuple[tuple[str, ...]
     return smallest(_sources(component, answer), contradict), ""
 
 
-def question(component: Sequence[Statement], space: Space | None = None) -> Question:
+def question(component: Sequence[Statement], space: Space | None = None) -> Satisfiability:
     """Whether statements can hold together, nothing fixed."""
-    return Question(
+    return Satisfiability(
         [clause for each in component for clause in each.clauses], space or Space(), {}, most_choices=MOST_TRIED
     )
 

@@ -10,7 +10,7 @@ from maskwright.edits.analysis.contradictions import MOST_EXACT_ROWS, MOST_TRIED
 from maskwright.edits.analysis.finding import Finding, listed
 from maskwright.edits.analysis.statements import Statement, components, smallest, statements
 from maskwright.edits.reasoning.answers import Refutation, Space
-from maskwright.edits.reasoning.satisfiability import Question
+from maskwright.edits.reasoning.satisfiability import Satisfiability
 from maskwright.edits.reasoning.simplex import Conflict, Row, solve
 
 if TYPE_CHECKING:
@@ -80,7 +80,7 @@ def _because(others: Sequence[Statement], negation: Clause) -> tuple[str, ...] |
 
     def ask(some: Sequence[Statement]) -> Refutation | None:
         clauses = [*(clause for each in some for clause in each.clauses), negation]
-        answer = Question(clauses, Space(), {}, most_choices=MOST_TRIED).answer()
+        answer = Satisfiability(clauses, Space(), {}, most_choices=MOST_TRIED).answer()
         return answer if isinstance(answer, Refutation) else None
 
     def excluded(some: Sequence[Statement]) -> bool:

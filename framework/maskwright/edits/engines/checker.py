@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from maskwright.data.record_chunk import Columns
+    from maskwright.data.record_chunk import RecordChunk
     from maskwright.edits.edit import Edit
     from maskwright.edits.engines.processor_test import Engine, EnginePattern
 
@@ -192,7 +192,7 @@ class EngineChecker:
         above = set(self._form_of(pattern, columns).path[:-1])
         return pattern.stays_in_record and not above.intersection(pattern.names)
 
-    def answers(self, columns: Columns, *, in_pieces: bool, before: int = 0) -> dict[str, Answer]:
+    def answers(self, columns: RecordChunk, *, in_pieces: bool, before: int = 0) -> dict[str, Answer]:
         """What every edit that can be checked in pieces, or every other one, says of the records of a chunk.
 
         Parameters
@@ -236,7 +236,7 @@ class EngineChecker:
             )
         return self._forms[pattern]
 
-    def _check_names(self, columns: Columns) -> None:
+    def _check_names(self, columns: RecordChunk) -> None:
         problems = []
         for edit in self._edits:
             assert edit.engine is not None
@@ -256,7 +256,7 @@ class EngineChecker:
         engine: Engine,
         form: RecordForm,
         patterns: Sequence[EnginePattern],
-        columns: Columns,
+        columns: RecordChunk,
         before: int,
         *,
         in_pieces: bool,

@@ -15,7 +15,7 @@ from maskwright.foundation.errors import EditError
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from maskwright.data.record_chunk import Columns
+    from maskwright.data.record_chunk import RecordChunk
 
 _NOT_XML = "[\\x{00}-\\x{08}\\x{0B}\\x{0C}\\x{0E}-\\x{1F}\\x{FFFE}\\x{FFFF}]"
 
@@ -70,7 +70,7 @@ class RecordForm:
         )
 
 
-def document_of(columns: Columns, form: RecordForm, start: int = 0, stop: int | None = None) -> str:
+def document_of(columns: RecordChunk, form: RecordForm, start: int = 0, stop: int | None = None) -> str:
     """XML text of the records start..stop of a chunk.
 
     Raises

@@ -48,7 +48,7 @@ from maskwright.edits.expression import (
     Or,
     Text,
     Truth,
-    Variable,
+    VariableReference,
     variable_names,
 )
 from maskwright.foundation.errors import EditError
@@ -56,7 +56,7 @@ from maskwright.foundation.errors import EditError
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from maskwright.data.record_chunk import Columns
+    from maskwright.data.record_chunk import RecordChunk
 
 _COMPARE: dict[ComparisonOperator, Callable[[Any, Any], Any]] = {
     "==": np.equal,
@@ -79,12 +79,12 @@ _ARITHMETIC: dict[str, Callable[[Any, Any], Any]] = {
 class OriginalDomain(Protocol):
     """The combinations of values that occur in the original file."""
 
-    def contains(self, names: tuple[str, ...], columns: Columns) -> Booleans:
+    def contains(self, names: tuple[str, ...], columns: RecordChunk) -> Booleans:
         """Whether each record's combination of the named variables occurs; shape (n,)."""
         ...
 
 
-def evaluate_xpath(expression: Expression, columns: Columns, domain: OriginalDomain | None = None) -> Verdict:
+def evaluate_xpath(expression: Expression, columns: RecordChunk, domain: OriginalDomain | None = None) -> Verdict:
     """Verdict of a test as an XPath 1.0 engine gives it.
 
     Parameters
@@ -115,7 +115,7 @@ def evaluate_xpath(expression: Expression, columns: Columns, domain: OriginalDom
     return Verdict(holds, holds & missing)
 
 
-def evaluate_binary64(expression: Expression, columns: Columns, domain: OriginalDomain | None = None) -> Booleans:
+def evaluate_binary64(expression: Expression, columns: RecordChunk, domain: OriginalDomain | None = None) -> Booleans:
     """Whether a tree holds in plain binary64 arithmetic, every operation rounded in written order.
 
     Two-valued: a missing cell is NaN, of which only ``!=`` is true. Variables are numbers; they are texts where they
@@ -142,7 +142,7 @@ def evaluate_binary64(expression: Expression, columns: Columns, domain: Original
     return _evaluate(_Plain(columns, domain), expression)
 
 
-def xpath_strings(expression: Expression, columns: Columns) -> Any:
+def xpath_strings(expression: Expression, columns: RecordChunk) -> Any:
     """Give ``string(expression)`` of each record, as ``value-of`` prints it.
 
     Returns
@@ -165,7 +165,7 @@ def _evaluate(evaluator: _XPath, expression: Expression) -> Booleans:
 class _XPath:
     """Values of subtrees with the types and conversions of XPath 1.0."""
 
-    def __init__(self, columns: Columns, domain: OriginalDomain | None) -> None:
+    def __init__(self, columns: RecordChunk, domain: OriginalDomain | None) -> None:
         self.columns = columns
         self._domain = domain
 
@@ -179,7 +179,7 @@ class _XPath:
                 return Strings(pa.scalar(value, pa.string()))
             case Truth(value):
                 return np.array(value)
-            case Variable(name):
+            case VariableReference(name):
                 return self.variable(name)
             case Arithmetic(operator, left, right):
                 return np.asarray(_ARITHMETIC[operator](self.number(left), self.number(right)))
@@ -279,9 +279,9 @@ class _XPath:
                     same = self.compare("==", self.value(operand), self.value(possible))
                     member = np.asarray(np.logical_or(member, same))
                 return member
-            case IsMissing(Variable(name)):
+            case IsMissing(VariableReference(name)):
                 return (self.columns[name] if name in self.columns else absent_cells(self.columns.n)).missing
-            case IsNumber(Variable(name)):
+            case IsNumber(VariableReference(name)):
                 cells = self.columns[name] if name in self.columns else absent_cells(self.columns.n)
                 return np.asarray(np.logical_not(cells.missing | np.isnan(cells.numbers)))
             case IsInteger(operand):

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     import pandas as pd
     from numpy.typing import NDArray
 
-    from maskwright.data.record_chunk import Columns
+    from maskwright.data.record_chunk import RecordChunk
     from maskwright.edits.edit import Edit, EditKind, Severity
     from maskwright.edits.evaluation.domain import Domain
     from maskwright.edits.expression import Expression
@@ -143,7 +143,7 @@ class Outcome:
         }
 
 
-def evaluate(edit: Edit, columns: Columns, domain: Domain | None = None) -> Verdict:
+def evaluate(edit: Edit, columns: RecordChunk, domain: Domain | None = None) -> Verdict:
     """Verdict of one edit as its binding computes it.
 
     Parameters
@@ -249,7 +249,7 @@ class Checker:
         edits = (tally.edit for tally in self._tallies if tally.edit.engine is not None)
         return not all(self._engines.stays_in_record(edit, names) for edit in edits)
 
-    def prepare(self, columns: Columns) -> dict[str, int]:
+    def prepare(self, columns: RecordChunk) -> dict[str, int]:
         """Ask about edits that look beyond a record, given all records; failures above the records, by edit."""
         self._whole = self._engines.answers(columns, in_pieces=False)
         for tally in self._tallies:
@@ -258,7 +258,7 @@ class Checker:
                 tally.fired += self._whole[tally.edit.name].fired_above
         return {name: answer.above for name, answer in self._whole.items()}
 
-    def add(self, columns: Columns) -> tuple[Verdict, ...]:
+    def add(self, columns: RecordChunk) -> tuple[Verdict, ...]:
         """Check the next records of the file.
 
         Returns
@@ -297,7 +297,7 @@ class Checker:
         self._records += columns.n
         return tuple(verdicts)
 
-    def _engine_verdict(self, edit: Edit, columns: Columns, answers: Mapping[str, Answer]) -> Verdict:
+    def _engine_verdict(self, edit: Edit, columns: RecordChunk, answers: Mapping[str, Answer]) -> Verdict:
         if edit.name in answers:
             fired, holds = answers[edit.name].fired, answers[edit.name].holds
         elif edit.name in self._whole:
@@ -354,7 +354,7 @@ class _Tally:
         )
 
 
-def _applies(edit: Edit, columns: Columns, domain: Domain | None) -> int:
+def _applies(edit: Edit, columns: RecordChunk, domain: Domain | None) -> int:
     """Records that an edit is for: all, or those whose ``when``, or ``if`` without ``else``, is not false."""
     condition = condition_of(edit)
     if condition is None:

@@ -9,7 +9,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from maskwright.data.record_chunk import Cells, Columns
+from maskwright.data.record_chunk import Cells, RecordChunk
 from maskwright.edits.expression import Expression, InOriginal, children
 from maskwright.foundation.errors import EditError
 
@@ -67,7 +67,7 @@ class Domain:
         return tuple(self._tables)
 
     @classmethod
-    def from_chunks(cls, tuples: Iterable[Names], chunks: Iterable[Columns]) -> Domain:
+    def from_chunks(cls, tuples: Iterable[Names], chunks: Iterable[RecordChunk]) -> Domain:
         """Collect the combinations of the original file, chunk by chunk."""
         collector = DomainCollector(tuples)
         for chunk in chunks:
@@ -79,7 +79,7 @@ class Domain:
         """Collect the combinations of a dataset."""
         tuples = tuple(tuples)
         starts = range(0, max(len(data), 1), SLICE) if tuples else ()
-        return cls.from_chunks(tuples, (Columns.from_dataset(data, start, start + SLICE) for start in starts))
+        return cls.from_chunks(tuples, (RecordChunk.from_dataset(data, start, start + SLICE) for start in starts))
 
     def combinations(self, names: Names) -> Combinations:
         """Return the distinct combinations of `names` and how many records have each."""
@@ -94,7 +94,7 @@ class Domain:
             texts.append(pc.if_else(worded, text, pa.scalar(None, pa.string())))
         return Combinations(names, np.asarray(table.column("count"), dtype=np.int64), numbers, tuple(texts))
 
-    def contains(self, names: Names, columns: Columns) -> NDArray[np.bool_]:
+    def contains(self, names: Names, columns: RecordChunk) -> NDArray[np.bool_]:
         """Whether each record's combination occurs; shape (n,), False where a cell is missing.
 
         Raises
@@ -127,7 +127,7 @@ class DomainCollector:
     def __init__(self, tuples: Iterable[Names]) -> None:
         self._pending: dict[Names, list[Any]] = {names: [] for names in dict.fromkeys(tuples)}
 
-    def add(self, columns: Columns) -> None:
+    def add(self, columns: RecordChunk) -> None:
         """Take in a chunk of the original file."""
         for names, tables in self._pending.items():
             chunk, _ = _cell_table(names, columns)
@@ -165,7 +165,7 @@ def _key_names(p: int) -> list[str]:
     return [f"{kind}{position}" for position in range(p) for kind in ("worded", "number", "text")]
 
 
-def _cell_table(names: Sequence[str], columns: Columns) -> tuple[Any, NDArray[np.bool_]]:
+def _cell_table(names: Sequence[str], columns: RecordChunk) -> tuple[Any, NDArray[np.bool_]]:
     """Cells of the records without a missing one, in comparable form, and which records those are."""
     cells = [columns[name] for name in names]
     complete = np.ones(columns.n, dtype=np.bool_)

@@ -42,14 +42,14 @@ from maskwright.edits.expression import (
     Or,
     Text,
     Truth,
-    Variable,
+    VariableReference,
 )
 from maskwright.foundation.errors import EditError
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from maskwright.data.record_chunk import Columns
+    from maskwright.data.record_chunk import RecordChunk
     from maskwright.edits.evaluation.domain import Domain
     from maskwright.edits.evaluation.exact_vectors import Numbers
 
@@ -72,7 +72,7 @@ class _Three:
         return np.logical_not(self.true | self.unknown)
 
 
-def evaluate_exact(expression: Expression, columns: Columns, domain: Domain | None = None) -> Verdict:
+def evaluate_exact(expression: Expression, columns: RecordChunk, domain: Domain | None = None) -> Verdict:
     """Verdict of a condition in exact decimal arithmetic and Kleene's logic.
 
     Parameters
@@ -103,7 +103,7 @@ def evaluate_exact(expression: Expression, columns: Columns, domain: Domain | No
 
 
 class _Evaluation:
-    def __init__(self, columns: Columns, domain: Domain | None) -> None:
+    def __init__(self, columns: RecordChunk, domain: Domain | None) -> None:
         self.columns, self.domain = columns, domain
         self._numbers: dict[str, Numbers] = {}
 
@@ -123,9 +123,9 @@ class _Evaluation:
                 return self._in_interval(node)
             case InSet(operand, members):
                 return self._in_set(operand, members)
-            case IsMissing(Variable(name)):
+            case IsMissing(VariableReference(name)):
                 return _certain(self.columns[name].missing)
-            case IsNumber(Variable(name)):
+            case IsNumber(VariableReference(name)):
                 cells = self.columns[name]
                 return _certain(np.logical_not(cells.missing | np.isnan(cells.numbers)))
             case IsInteger(operand):
@@ -143,7 +143,7 @@ class _Evaluation:
         match node:
             case Number(value):
                 return constant(value)
-            case Variable(name):
+            case VariableReference(name):
                 if name not in self._numbers:
                     self._numbers[name] = from_cells(self.columns[name])
                 return self._numbers[name]
@@ -193,7 +193,7 @@ class _Evaluation:
             if any(isinstance(side, (Text, Function)) for side in sides):
                 equal = self._equal_texts(sides[0], sides[1])
                 return equal if operator == "==" else _not(equal)
-            if isinstance(left, Variable) and isinstance(right, Variable):
+            if isinstance(left, VariableReference) and isinstance(right, VariableReference):
                 equal = self._equal_cells(left.name, right.name)
                 return equal if operator == "==" else _not(equal)
         return self._ordered(operator, self.number(left), self.number(right))
@@ -219,19 +219,19 @@ class _Evaluation:
             return pa.scalar(node.value, pa.string()), np.array([False])
         if isinstance(node, Function):
             (node,) = node.arguments
-        if not isinstance(node, Variable):
+        if not isinstance(node, VariableReference):
             raise EditError("this rule compares a text with something computed; only a variable can equal a text")
         cells = self.columns[node.name]
         return _text_array(cells.text()), cells.missing
 
     def _equal_cells(self, left: str, right: str) -> _Three:
         """Cells are equal as numbers where both are numbers, as texts where one is not."""
-        by_number = self._ordered("==", self.number(Variable(left)), self.number(Variable(right)))
+        by_number = self._ordered("==", self.number(VariableReference(left)), self.number(VariableReference(right)))
         missing = self.columns[left].missing | self.columns[right].missing
         wordy = by_number.unknown & np.logical_not(missing)
         if not wordy.any():
             return by_number
-        by_text = self._equal_texts(Variable(left), Variable(right))
+        by_text = self._equal_texts(VariableReference(left), VariableReference(right))
         return _Three(np.where(wordy, by_text.true, by_number.true), by_number.unknown & missing)
 
     def _conditional(self, condition: Expression, consequent: Expression, otherwise: Expression | None) -> _Three:
@@ -258,7 +258,7 @@ class _Evaluation:
         found: list[_Three] = []
         if listed:
             among = _known(*numbers.among(self.number(operand), listed))
-            if isinstance(operand, Variable):
+            if isinstance(operand, VariableReference):
                 missing = self.columns[operand.name].missing
                 among = _known(among.true, missing)
             found.append(among)

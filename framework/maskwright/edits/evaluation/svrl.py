@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
     from types import TracebackType
 
-    from maskwright.data.record_chunk import Columns
+    from maskwright.data.record_chunk import RecordChunk
     from maskwright.edits.edit import Edit
     from maskwright.edits.evaluation.verdict import Verdict
     from maskwright.edits.expression import Expression
@@ -121,7 +121,7 @@ class SvrlWriter:
         self._spool = tempfile.TemporaryFile()  # noqa: SIM115 - lives until close
         self._size = 0
 
-    def write(self, columns: Columns, verdicts: Sequence[Verdict]) -> None:
+    def write(self, columns: RecordChunk, verdicts: Sequence[Verdict]) -> None:
         """Add the next records.
 
         Parameters
@@ -206,7 +206,7 @@ class SvrlWriter:
         chosen = verdicts[rule.positions[0]].fired
         return n if chosen is None else int(np.count_nonzero(chosen))
 
-    def _rule_lines(self, rule: _Rule, columns: Columns, verdicts: Sequence[Verdict]) -> Any:
+    def _rule_lines(self, rule: _Rule, columns: RecordChunk, verdicts: Sequence[Verdict]) -> Any:
         """Text of each record that has any: StringArray of at most n."""
         broken = np.zeros((len(rule.positions), columns.n), dtype=np.bool_)
         for row, verdict in zip(broken, verdicts, strict=True):
@@ -227,7 +227,7 @@ class SvrlWriter:
             lines = pc.binary_join_element_wise(lines, pc.fill_null(elements.take(places), ""), "")
         return lines
 
-    def _elements(self, position: int, columns: Columns, chosen: Any) -> Any:
+    def _elements(self, position: int, columns: RecordChunk, chosen: Any) -> Any:
         indices = pa.array(chosen)
         numbers = pc.cast(pc.add(indices, self._records + 1), pa.string())
         pieces: list[Any] = [self._opening[position], numbers, ']">']

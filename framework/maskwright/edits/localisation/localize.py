@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from maskwright.data.dataset import Column, Dataset
-from maskwright.data.record_chunk import Columns
+from maskwright.data.record_chunk import RecordChunk
 from maskwright.edits.evaluation.check import evaluate, fires
 from maskwright.edits.evaluation.domain import Domain, domain_tuples
 from maskwright.edits.languages.yaml.variable_ranges import written_out
@@ -202,7 +202,7 @@ def _refuse_unknown(edits: Sequence[Edit], names: Sequence[str]) -> None:
 
 
 def _violating(data: Dataset, edits: Sequence[Edit], domain: Domain, start: int) -> NDArray[np.bool_]:
-    columns = Columns.from_dataset(data, start, start + CHUNK)
+    columns = RecordChunk.from_dataset(data, start, start + CHUNK)
     broken = np.zeros(columns.n, dtype=np.bool_)
     for edit in edits:
         broken |= np.logical_not(evaluate(edit, columns, domain).holds)

@@ -9,12 +9,12 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from maskwright.data.dataset import Column, Dataset
-from maskwright.data.record_chunk import Columns
+from maskwright.data.record_chunk import RecordChunk
 from maskwright.edits.evaluation.check import evaluate
 from maskwright.edits.evaluation.exact import evaluate_exact
 from maskwright.edits.reasoning.answers import Space, Value
 from maskwright.edits.reasoning.atoms import clause_expression
-from maskwright.edits.reasoning.clauses import Clause, Member, Opaque, Worded, atom_variables, clause_of
+from maskwright.edits.reasoning.clauses import Clause, Member, Opaque, TextSet, atom_variables, clause_of
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -54,10 +54,10 @@ class Records:
         domain: Domain | None = None,
     ) -> None:
         self.data, self._edits, self._domain = data, edits, domain
-        self._columns = Columns.from_dataset(data)
+        self._columns = RecordChunk.from_dataset(data)
         named: dict[str, list[str]] = {}
         for atom in (atom for clause in clauses for atoms in clause.alternatives for atom in atoms):
-            if isinstance(atom, Worded):
+            if isinstance(atom, TextSet):
                 named.setdefault(atom.variable, []).extend(atom.texts)
         self.names = data.names
         self.approximate = frozenset(
@@ -109,7 +109,7 @@ class Records:
         edit = self._edits[atom.source]
         columns = {name: _with_value(self.data[name], values.get(name)) for name in edit.variables}
         single = Dataset(tuple(columns.values()))
-        return bool(evaluate(edit, Columns.from_dataset(single), self._domain).holds[0])
+        return bool(evaluate(edit, RecordChunk.from_dataset(single), self._domain).holds[0])
 
     def bound(self, clauses: Sequence[Clause]) -> list[Clause]:
         """Clauses as these variables understand them: numbers of categories as texts, texts of numbers as opaque."""
@@ -131,10 +131,10 @@ class Records:
     def _translated(self, atom: Atom) -> Atom | None:
         texts = self.space.texts
         match atom:
-            case Worded(variable):
+            case TextSet(variable):
                 return atom if variable in texts else None
             case Member(variable, numbers) if variable in texts:
-                return Worded(variable, tuple(text for text in texts[variable] if _number(text) in numbers))
+                return TextSet(variable, tuple(text for text in texts[variable] if _number(text) in numbers))
             case Opaque():
                 return atom
         return None if any(name in texts for name in atom_variables(atom)) else atom

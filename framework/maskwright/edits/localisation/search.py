@@ -18,7 +18,7 @@ import numpy as np
 from maskwright.edits.localisation.cover import Covering, places
 from maskwright.edits.reasoning.answers import Refutation, Value
 from maskwright.edits.reasoning.clauses import Clause, Opaque, clause_of
-from maskwright.edits.reasoning.satisfiability import Question
+from maskwright.edits.reasoning.satisfiability import Satisfiability
 from maskwright.foundation.progress import Progress, silent
 
 if TYPE_CHECKING:
@@ -135,7 +135,7 @@ class Search:
         def judge(atom: Opaque, values: Mapping[str, Value]) -> bool:
             return self._records.judge(atom, values)
 
-        question = Question(
+        question = Satisfiability(
             self._clauses,
             self._records.space,
             fixed,

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 from maskwright.edits.algebra.negation import all_of, any_of
 from maskwright.edits.algebra.parts import expression_of
 from maskwright.edits.edit import LinearPart, ProductPart
-from maskwright.edits.expression import Expression, InSet, IsInteger, Not, Number, Text, Truth, Variable
-from maskwright.edits.reasoning.clauses import Atom, Clause, Member, Opaque, Whole, Worded
+from maskwright.edits.expression import Expression, InSet, IsInteger, Not, Number, Text, Truth, VariableReference
+from maskwright.edits.reasoning.clauses import Atom, Clause, Integral, Member, Opaque, TextSet
 from maskwright.edits.reasoning.product_rows import product_holds
 from maskwright.edits.reasoning.simplex import Row
 
@@ -60,10 +60,10 @@ def holds_on(atom: Atom, values: Mapping[str, Value], slack: Callable[[Row], Fra
             return all(_is_true(row) for _, row in reduced_row(atom, values, slack))
         case Member():
             return values[atom.variable] in atom.numbers
-        case Whole():
+        case Integral():
             value = values[atom.variable]
             return isinstance(value, Fraction) and value.denominator == 1
-        case Worded():
+        case TextSet():
             return (values[atom.variable] in atom.texts) == atom.inside
         case ProductPart():
             return product_holds(atom, {name: value for name, value in values.items() if isinstance(value, Fraction)})
@@ -79,11 +79,11 @@ def atom_expression(atom: Atom) -> Expression:  # noqa: PLR0911 - one return for
                 return Truth(holds_on(atom, {}))
             return expression_of(LinearPart(tuple(atom.coefficients.items()), atom.relation, atom.constant))
         case Member():
-            return InSet(Variable(atom.variable), tuple(Number(value) for value in atom.numbers))
-        case Whole():
-            return IsInteger(Variable(atom.variable))
-        case Worded():
-            found = InSet(Variable(atom.variable), tuple(Text(text) for text in atom.texts))
+            return InSet(VariableReference(atom.variable), tuple(Number(value) for value in atom.numbers))
+        case Integral():
+            return IsInteger(VariableReference(atom.variable))
+        case TextSet():
+            found = InSet(VariableReference(atom.variable), tuple(Text(text) for text in atom.texts))
             return found if atom.inside else Not(found)
         case ProductPart():
             return expression_of(atom)

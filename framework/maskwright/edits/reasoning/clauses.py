@@ -32,7 +32,7 @@ from maskwright.edits.expression import (
     Not,
     Or,
     Text,
-    Variable,
+    VariableReference,
     variable_names,
 )
 from maskwright.edits.reasoning.simplex import Row
@@ -57,14 +57,14 @@ class Member:
 
 
 @dataclass(frozen=True)
-class Whole:
+class Integral:
     """The variable is a whole number."""
 
     variable: str
 
 
 @dataclass(frozen=True)
-class Worded:
+class TextSet:
     """The variable's text is one of these (`inside`), or none of them."""
 
     variable: str
@@ -80,7 +80,7 @@ class Opaque:
     expression: Expression
 
 
-Atom = Row | Member | Whole | Worded | ProductPart | Opaque
+Atom = Row | Member | Integral | TextSet | ProductPart | Opaque
 Alternative = tuple[Atom, ...]
 # A disjunction of conjunctions: () never holds, ((),) always does.
 Choice = tuple[Alternative, ...]
@@ -207,11 +207,11 @@ def _alternatives(source: str, part: Part) -> Choice | None:
 
 def _range(source: str, part: RangePart) -> Alternative:
     if part.texts is not None:
-        return (Worded(part.variable, part.texts),)
+        return (TextSet(part.variable, part.texts),)
     if part.numbers is not None:
         return (Member(part.variable, part.numbers),)
     rows = tuple(bound_rows(source, part))
-    return (*rows, Whole(part.variable)) if part.integer else rows
+    return (*rows, Integral(part.variable)) if part.integer else rows
 
 
 def _governing(source: str, part: GoverningPart) -> Choice | None:
@@ -253,11 +253,13 @@ def condition_choice(source: str, condition: Expression, wanted: bool) -> Choice
                 return _product(known)
             joined = tuple(dict.fromkeys(itertools.chain(*known)))
             return joined if len(joined) <= MOST_ALTERNATIVES else None
-        case Comparison("==" | "!=", Variable(name), Text(text)) | Comparison("==" | "!=", Text(text), Variable(name)):
-            return ((Worded(name, (text,), (condition.operator == "==") == wanted),),)
-        case InSet(Variable(name), members) if all(isinstance(member, Text) for member in members):
+        case Comparison("==" | "!=", VariableReference(name), Text(text)) | Comparison(
+            "==" | "!=", Text(text), VariableReference(name)
+        ):
+            return ((TextSet(name, (text,), (condition.operator == "==") == wanted),),)
+        case InSet(VariableReference(name), members) if all(isinstance(member, Text) for member in members):
             texts = tuple(member.value for member in members if isinstance(member, Text))
-            return ((Worded(name, texts, wanted),),)
+            return ((TextSet(name, texts, wanted),),)
         case _:
             split = cases(condition if wanted else negate(condition))
             if split is None:
@@ -300,7 +302,7 @@ def _linear_refusal(source: str, part: LinearPart) -> Choice:
 
 def _range_refusal(source: str, part: RangePart) -> Choice | None:
     if part.texts is not None:
-        return ((Worded(part.variable, part.texts, False),),)
+        return ((TextSet(part.variable, part.texts, False),),)
     if part.integer:
         return None
     one = {part.variable: Fraction(1)}

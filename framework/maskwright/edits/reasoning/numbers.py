@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Literal
 from maskwright.edits.edit import ProductPart
 from maskwright.edits.reasoning.answers import MOST_NODES, Chosen, Reason, Refutation, Space, Value
 from maskwright.edits.reasoning.atoms import reduced_row
-from maskwright.edits.reasoning.clauses import Member, Whole, atom_variables
+from maskwright.edits.reasoning.clauses import Integral, Member, atom_variables
 from maskwright.edits.reasoning.grids import is_solvable
 from maskwright.edits.reasoning.products import ProductSearch
 from maskwright.edits.reasoning.simplex import Conflict, Row, solve
@@ -50,7 +50,7 @@ class Numbers:
         """Numbers for all atoms that are about numbers, or why there are none."""
         rows = [each for each in chosen if isinstance(each.atom, Row)]
         sets = [each for each in chosen if isinstance(each.atom, Member)]
-        whole = {each.atom.variable: each.clauses for each in chosen if isinstance(each.atom, Whole)}
+        whole = {each.atom.variable: each.clauses for each in chosen if isinstance(each.atom, Integral)}
         products = [each for each in chosen if isinstance(each.atom, ProductPart)]
         return self._with_sets(rows, sets, products, whole)
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from maskwright.edits.reasoning.answers import MOST_CHOICES, Chosen, Reason, Refutation, Space, Value
 from maskwright.edits.reasoning.atoms import holds_on
-from maskwright.edits.reasoning.clauses import Atom, Clause, Opaque, Worded, atom_variables
+from maskwright.edits.reasoning.clauses import Atom, Clause, Opaque, TextSet, atom_variables
 from maskwright.edits.reasoning.numbers import Numbers
 
 if TYPE_CHECKING:
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from maskwright.edits.reasoning.simplex import Row
 
 
-class Question:
+class Satisfiability:
     """Whether `clauses` can hold for some values of the variables that are not fixed.
 
     Parameters
@@ -150,12 +150,12 @@ class Question:
         """Categories allowed by all atoms on them."""
         by_name: dict[str, list[Chosen]] = {}
         for each in chosen:
-            if isinstance(each.atom, Worded):
+            if isinstance(each.atom, TextSet):
                 by_name.setdefault(each.atom.variable, []).append(each)
         found: dict[str, Value] = {}
         for name, atoms in by_name.items():
             allowed = self._space.texts.get(name)
-            conditions = [each.atom for each in atoms if isinstance(each.atom, Worded)]
+            conditions = [each.atom for each in atoms if isinstance(each.atom, TextSet)]
             if allowed is None:
                 # Unknown categories: those the rules name, and one that they do not.
                 allowed = (*dict.fromkeys(text for atom in conditions for text in atom.texts), "")

@@ -6,12 +6,12 @@ from typing import TYPE_CHECKING
 
 import yaml
 
-from maskwright.data.record_chunk import Columns
+from maskwright.data.record_chunk import RecordChunk
 from maskwright.edits.edit import EditSet
 from maskwright.edits.evaluation.check import Checker
 from maskwright.edits.reasoning.answers import Refutation, Space
 from maskwright.edits.reasoning.clauses import clauses_of, negation_of
-from maskwright.edits.reasoning.satisfiability import Question
+from maskwright.edits.reasoning.satisfiability import Satisfiability
 from maskwright.edits.suggestions.model import WARNING, Candidate, Suggestion, Suggestions, numeric_names
 from maskwright.edits.suggestions.relations import MOST_VARIABLES, equalities, exact_names, products, proportions
 from maskwright.edits.suggestions.single import orderings, ranges
@@ -106,7 +106,7 @@ def _verified(data: Dataset, candidates: list[Candidate], share: float) -> list[
     edits = EditSet.parse([candidate.rule for candidate in candidates])
     checker = Checker(edits)
     for start in range(0, len(data), CHUNK):
-        checker.add(Columns.from_dataset(data, start, start + CHUNK))
+        checker.add(RecordChunk.from_dataset(data, start, start + CHUNK))
     found = []
     for candidate, outcome in zip(candidates, checker.outcome().edits, strict=True):
         of = outcome.fired - outcome.unknown
@@ -128,7 +128,7 @@ def _follows(suggestion: Suggestion, stated: EditSet) -> bool:
     near = _connected(stated, edit)
     if len(near) > MOST_CONNECTED:
         near = [each for each in stated.on(edit.variables) if not each.shadowed]
-    answer = Question([*(clause for each in near for clause in clauses_of(each)), broken], Space(), {}).answer()
+    answer = Satisfiability([*(clause for each in near for clause in clauses_of(each)), broken], Space(), {}).answer()
     return isinstance(answer, Refutation) and not answer.is_open
 
 

@@ -180,7 +180,7 @@ def advise_variables(
     Mateo-Sanz, doctoral thesis (in Catalan), chapters 7 and 8; that indicators shortlist and measures decide is ours:
     with each record compared with its own original, most of the thesis's signs for loss do not hold.
     """
-    told = reporter or Quiet()
+    reporter = reporter or Quiet()
     requests = measure_requests(measures)
     if not requests:
         raise InputError("name a measure to rank by")
@@ -194,7 +194,7 @@ def advise_variables(
     chosen: dict[Blocks, tuple[str, float]] = {}
     counts: dict[str, int] = {}
     sampled: list[str] = []
-    with stage(told, "Judging partitions by their correlations") as progress:
+    with stage(reporter, "Judging partitions by their correlations") as progress:
         for position, sizes in enumerate(wanted):
             found, counts[_shape(sizes)], drawn = _candidates_of(sizes, atoms, len(names), seed)
             sampled += [_shape(sizes)] if drawn else []
@@ -206,7 +206,7 @@ def advise_variables(
         chosen.setdefault(blocks, ("reference", _judged(correlation, blocks, statistic, number)))
     full = {"k": k, **({"partition": "mdav"} if method == "microaggregation" else {}), **(params or {})}
     ranked: list[Advised] = []
-    with stage(told, f"Masking and measuring {len(chosen)} partitions") as progress:
+    with stage(reporter, f"Masking and measuring {len(chosen)} partitions") as progress:
         for position, (blocks, (why, judged_as)) in enumerate(chosen.items()):
             named = tuple(tuple(names[each] for each in block) for block in blocks)
             measured = _measured(data, edits, method, full, named, requests, seed)

@@ -22,9 +22,9 @@ from scipy.spatial import cKDTree
 from maskwright.edits.edit import EditSet, LinearPart, ProductPart
 from maskwright.foundation.progress import Progress, silent
 from maskwright.masking.adjusting.conflicts import conflicts
-from maskwright.masking.adjusting.constraint_system import System, system_of, violated
+from maskwright.masking.adjusting.constraint_system import ConstraintSystem, system_of, violated
 from maskwright.masking.adjusting.derivation import Derivations, Equality, derivations
-from maskwright.masking.adjusting.grid_search import Search
+from maskwright.masking.adjusting.grid_search import GridSearch
 from maskwright.masking.adjusting.projection import feasible_points, nearest_feasible
 from maskwright.masking.adjusting.rounding import Grid
 
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from maskwright.masking.adjusting.constraints import Membership
-    from maskwright.masking.adjusting.targets import Rows
+    from maskwright.masking.adjusting.targets import Targets
 
 _MARGINS = (0.75, 2.0, 6.0)
 _MORE_MEMBERS = 8
@@ -100,7 +100,7 @@ def is_equality(part: LinearPart | ProductPart) -> bool:
 
 def adjust(
     values: NDArray[np.float64],
-    rows: Rows,
+    rows: Targets,
     edits: EditSet,
     scale: NDArray[np.float64],
     rng: np.random.Generator,
@@ -146,7 +146,7 @@ def adjust(
         points[index[solved]] = found[solved]
     progress(0.4)
     result = grid.round(points)
-    search = Search.of(system, edits, grid)
+    search = GridSearch.of(system, edits, grid)
     everyone = np.arange(len(values))
     satisfied = search.satisfied(result, everyone)
     progress(0.6)
@@ -189,7 +189,7 @@ def adjust(
     )
 
 
-def _listed(system: System) -> frozenset[str]:
+def _listed(system: ConstraintSystem) -> frozenset[str]:
     """Variables that some edit restricts to a finite set of values, whichever alternative is taken."""
     return frozenset(
         name
@@ -202,7 +202,7 @@ def _listed(system: System) -> frozenset[str]:
 
 def _with_rounding(
     broken: Mapping[str, NDArray[np.bool_]],
-    rows: Rows,
+    rows: Targets,
     edits: EditSet,
     rounded: NDArray[np.float64],
     index: NDArray[np.int64],
@@ -236,7 +236,7 @@ def _compute(
 
 
 def _other_ways(
-    search: Search, start: NDArray[np.float64], result: NDArray[np.float64], satisfied: NDArray[np.bool_]
+    search: GridSearch, start: NDArray[np.float64], result: NDArray[np.float64], satisfied: NDArray[np.bool_]
 ) -> None:
     """Round every way to satisfy the edits, where the nearest one led nowhere; writes `result` and `satisfied`."""
     index = np.flatnonzero(~satisfied)[:_MOST_DONORS]
@@ -254,7 +254,7 @@ def _other_ways(
 
 
 def _take_nearest(
-    search: Search, start: NDArray[np.float64], result: NDArray[np.float64], satisfied: NDArray[np.bool_]
+    search: GridSearch, start: NDArray[np.float64], result: NDArray[np.float64], satisfied: NDArray[np.bool_]
 ) -> NDArray[np.bool_]:
     """Copy the nearest feasible row into rows that nothing else helped; writes `result`."""
     helped = np.zeros(len(start), dtype=np.bool_)

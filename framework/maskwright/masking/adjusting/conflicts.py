@@ -9,8 +9,8 @@ import numpy as np
 
 from maskwright.edits.analysis.statements import smallest
 from maskwright.edits.reasoning.answers import Refutation, Space, Value
-from maskwright.edits.reasoning.clauses import Worded, clauses_of
-from maskwright.edits.reasoning.satisfiability import Question
+from maskwright.edits.reasoning.clauses import TextSet, clauses_of
+from maskwright.edits.reasoning.satisfiability import Satisfiability
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
     from maskwright.edits.edit import EditSet
     from maskwright.edits.reasoning.clauses import Clause
-    from maskwright.masking.adjusting.targets import Rows
+    from maskwright.masking.adjusting.targets import Targets
 
 MOST_EXPLAINED = 5
 _MOST_RECORDS = 10
@@ -27,7 +27,7 @@ _MOST_CHOICES = 200
 
 
 def conflicts(
-    rows: Rows, edits: EditSet, values: NDArray[np.float64], index: NDArray[np.int64]
+    rows: Targets, edits: EditSet, values: NDArray[np.float64], index: NDArray[np.int64]
 ) -> tuple[tuple[str, ...], ...]:
     """Smallest sets of edits that cannot hold together in rows for which nothing feasible was found.
 
@@ -53,7 +53,7 @@ def conflicts(
         for clause in each
         for atoms in clause.alternatives
         for atom in atoms
-        if isinstance(atom, Worded)
+        if isinstance(atom, TextSet)
     }
     steps = {each.name: Fraction(1, 10**each.decimals) for each in rows.variables if each.decimals is not None}
     found: dict[tuple[str, ...], None] = {}
@@ -70,7 +70,7 @@ def conflicts(
     return tuple(found)
 
 
-def _companions(rows: Rows, record: int, worded: set[str]) -> dict[str, Value]:
+def _companions(rows: Targets, record: int, worded: set[str]) -> dict[str, Value]:
     """Known values of the variables that do not move."""
     found: dict[str, Value] = {}
     for name, cells in rows.companions.items():
@@ -91,7 +91,7 @@ def _smallest(
 ) -> tuple[str, ...]:
     def contradict(some: Sequence[str]) -> bool:
         asked = [clause for name in some for clause in clauses[name]]
-        answer = Question(asked, space, fixed, most_choices=_MOST_CHOICES).answer()
+        answer = Satisfiability(asked, space, fixed, most_choices=_MOST_CHOICES).answer()
         return isinstance(answer, Refutation) and not answer.is_open
 
     return smallest(names, contradict) if contradict(names) else ()

@@ -23,7 +23,7 @@ from maskwright.masking.adjusting.constraints import (
 
 if TYPE_CHECKING:
     from maskwright.edits.edit import EditSet
-    from maskwright.masking.adjusting.targets import Rows
+    from maskwright.masking.adjusting.targets import Targets
 
 
 RELATIVE = 1e-9
@@ -32,7 +32,7 @@ Fetch = Callable[[str], NDArray[np.float64]]
 
 
 @dataclass(frozen=True, eq=False)
-class System:
+class ConstraintSystem:
     """The edits of one adjustment unit as numeric constraints.
 
     Attributes
@@ -46,7 +46,7 @@ class System:
         Allowed combinations of values.
     """
 
-    rows: Rows
+    rows: Targets
     constraints: tuple[Constraint, ...]
     scale: NDArray[np.float64]
     decimals: Mapping[str, int | None]
@@ -67,8 +67,8 @@ class System:
 
 
 def system_of(
-    rows: Rows, edits: EditSet, scale: NDArray[np.float64], sets: Mapping[Membership, NDArray[np.float64]]
-) -> System:
+    rows: Targets, edits: EditSet, scale: NDArray[np.float64], sets: Mapping[Membership, NDArray[np.float64]]
+) -> ConstraintSystem:
     """Constraints of `edits` on `rows`; `sets` gives the members of domain edits."""
     movable = frozenset(rows.names)
     constraints = tuple(constraint_of(edit, movable) for edit in edits)
@@ -79,10 +79,10 @@ def system_of(
                 if membership.numbers is not None:
                     listed[membership] = np.array([[float(number)] for number in membership.numbers])
     decimals = {variable.name: variable.decimals for variable in rows.variables}
-    return System(rows, constraints, scale, decimals, listed)
+    return ConstraintSystem(rows, constraints, scale, decimals, listed)
 
 
-def violated(system: System, values: NDArray[np.float64]) -> dict[str, NDArray[np.bool_]]:
+def violated(system: ConstraintSystem, values: NDArray[np.float64]) -> dict[str, NDArray[np.bool_]]:
     """Rows that violate each constraint by more than rounding in binary64 (relative 1e-9); edit name to shape (r,)."""
     found = {constraint.name: np.zeros(len(values), dtype=np.bool_) for constraint in system.constraints}
 
@@ -98,7 +98,7 @@ def violated(system: System, values: NDArray[np.float64]) -> dict[str, NDArray[n
 
 
 def _holds(
-    system: System, alternative: Alternative, values: NDArray[np.float64], index: NDArray[np.int64]
+    system: ConstraintSystem, alternative: Alternative, values: NDArray[np.float64], index: NDArray[np.int64]
 ) -> NDArray[np.bool_]:
     result = np.ones(len(values), dtype=np.bool_)
     for linear in alternative.linear:
@@ -126,7 +126,7 @@ def _holds(
 
 
 @np.errstate(over="ignore", invalid="ignore", divide="ignore")
-def violation(system: System, values: NDArray[np.float64], index: NDArray[np.int64]) -> NDArray[np.float64]:
+def violation(system: ConstraintSystem, values: NDArray[np.float64], index: NDArray[np.int64]) -> NDArray[np.float64]:
     """How far rows are from satisfying all constraints, roughly in standard deviations; 0 where they do.
 
     Parameters
@@ -148,7 +148,7 @@ def violation(system: System, values: NDArray[np.float64], index: NDArray[np.int
 
 
 def _shortfall(
-    system: System, alternative: Alternative, values: NDArray[np.float64], index: NDArray[np.int64]
+    system: ConstraintSystem, alternative: Alternative, values: NDArray[np.float64], index: NDArray[np.int64]
 ) -> NDArray[np.float64]:
     result = np.zeros(len(values))
     for stated in alternative.linear:
@@ -179,7 +179,7 @@ def _shortfall(
 
 
 def _linear_value(
-    system: System, linear: LinearConstraint, values: NDArray[np.float64], index: NDArray[np.int64]
+    system: ConstraintSystem, linear: LinearConstraint, values: NDArray[np.float64], index: NDArray[np.int64]
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     total = np.zeros(len(values))
     size = np.zeros(len(values))
@@ -192,7 +192,7 @@ def _linear_value(
     return total, size
 
 
-def fetcher(system: System, values: NDArray[np.float64], index: NDArray[np.int64]) -> Fetch:
+def fetcher(system: ConstraintSystem, values: NDArray[np.float64], index: NDArray[np.int64]) -> Fetch:
     """Numbers of a variable, whether it moves or not."""
     position = system.position
 

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import TYPE_CHECKING
 
+from maskwright.edits.algebra.elimination import eliminate
 from maskwright.edits.edit import LinearPart, ProductPart
 
 if TYPE_CHECKING:
@@ -234,42 +235,6 @@ def _linear_derivations(
     usable = [derivation for derivation in first if _on_grid(derivation, decimals)]
     rest = {derivation.variable for derivation in first} - {derivation.variable for derivation in usable}
     return usable, [name for name, (row, _) in zip(names, rows, strict=True) if rest & row.keys()]
-
-
-def eliminate(
-    rows: Sequence[tuple[dict[str, Fraction], Fraction]], pivots: Sequence[str]
-) -> dict[str, tuple[dict[str, Fraction], Fraction]]:
-    """Gauss-Jordan elimination over the rationals, pivoting on the named variables only."""
-    left = [(dict(row), constant) for row, constant in rows]
-    solved: dict[str, tuple[dict[str, Fraction], Fraction]] = {}
-    for name in pivots:
-        found = next((number for number, (row, _) in enumerate(left) if row.get(name)), None)
-        if found is None:
-            continue
-        row, constant = left.pop(found)
-        scale = row[name]
-        row, constant = {other: value / scale for other, value in row.items()}, constant / scale
-        left = [_subtract(other, row, constant, name) for other in left]
-        solved = {key: _subtract(other, row, constant, name) for key, other in solved.items()}
-        solved[name] = (row, constant)
-    return solved
-
-
-def _subtract(
-    target: tuple[dict[str, Fraction], Fraction], row: dict[str, Fraction], constant: Fraction, name: str
-) -> tuple[dict[str, Fraction], Fraction]:
-    values, bound = target
-    factor = values.get(name, Fraction(0))
-    if factor == 0:
-        return target
-    result = dict(values)
-    for other, value in row.items():
-        changed = result.get(other, Fraction(0)) - factor * value
-        if changed == 0:
-            result.pop(other, None)
-        else:
-            result[other] = changed
-    return result, bound - factor * constant
 
 
 def _on_grid(derivation: LinearDerivation, decimals: Mapping[str, int | None]) -> bool:

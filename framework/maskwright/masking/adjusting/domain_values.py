@@ -16,11 +16,13 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from maskwright.data.dataset import Dataset
-    from maskwright.planning.model import Unit
+    from maskwright.planning.model import AdjustmentUnit
     from maskwright.planning.plan import Plan
 
 
-def domain_values(rules: EditSet, unit: Unit, plan: Plan, original: Dataset) -> dict[Membership, NDArray[np.float64]]:
+def domain_values(
+    rules: EditSet, unit: AdjustmentUnit, plan: Plan, original: Dataset
+) -> dict[Membership, NDArray[np.float64]]:
     """Values that a domain edit allows: those of the original, on continuous variables only if k records share them.
 
     Parameters

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from maskwright.masking.adjusting.constraint_system import System, violation
+from maskwright.masking.adjusting.constraint_system import ConstraintSystem, violation
 from maskwright.masking.adjusting.derivation import ProductDerivation
 
 if TYPE_CHECKING:
@@ -39,7 +39,7 @@ _MOST_JUMPS = 40
 
 
 @dataclass(frozen=True, eq=False)
-class Search:
+class GridSearch:
     """What candidates are made and judged with.
 
     Attributes
@@ -51,13 +51,13 @@ class Search:
         Free variables with a grid that can change the verdict of an edit, directly or through a dependent.
     """
 
-    system: System
+    system: ConstraintSystem
     edits: EditSet
     grid: Grid
     names: tuple[str, ...]
 
     @classmethod
-    def of(cls, system: System, edits: EditSet, grid: Grid) -> Search:
+    def of(cls, system: ConstraintSystem, edits: EditSet, grid: Grid) -> GridSearch:
         """Search over the free variables of a grid."""
         used = set(edits.variables)
         free = [name for name in grid.plan.free if grid.decimals.get(name) is not None]

@@ -16,14 +16,14 @@ from maskwright.data.record_chunk import number_cells
 from maskwright.edits.edit import EditSet
 from maskwright.foundation.errors import InputError
 from maskwright.masking.adjusting.chunks import by_chunks
-from maskwright.masking.adjusting.constraint_system import RELATIVE, System, fetcher, system_of, violated
+from maskwright.masking.adjusting.constraint_system import RELATIVE, ConstraintSystem, fetcher, system_of, violated
 from maskwright.masking.adjusting.constraints import (
     Alternative,
     Constraint,
     Membership,
     closed_on_grid,
 )
-from maskwright.masking.adjusting.targets import Rows
+from maskwright.masking.adjusting.targets import Targets
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -42,7 +42,7 @@ _SLACK = 2e-12
 
 
 def nearest_feasible(
-    system: System,
+    system: ConstraintSystem,
     values: NDArray[np.float64],
     index: NDArray[np.int64],
     margin: float = 0.0,
@@ -80,7 +80,7 @@ def nearest_feasible(
 
 @np.errstate(over="ignore", invalid="ignore")
 def _nearest(
-    system: System, values: NDArray[np.float64], index: NDArray[np.int64], margin: float, members: int
+    system: ConstraintSystem, values: NDArray[np.float64], index: NDArray[np.int64], margin: float, members: int
 ) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
     best = values.copy()
     distance = np.full(len(values), np.inf)
@@ -95,7 +95,7 @@ def _nearest(
 
 @np.errstate(over="ignore", invalid="ignore")
 def feasible_points(
-    system: System, values: NDArray[np.float64], index: NDArray[np.int64], members: int
+    system: ConstraintSystem, values: NDArray[np.float64], index: NDArray[np.int64], members: int
 ) -> Iterator[tuple[NDArray[np.int64], NDArray[np.float64]]]:
     """Every way to satisfy all constraints, not only the nearest: positions among the rows, and their points.
 
@@ -115,7 +115,7 @@ class _Combination:
 
 
 def _combinations(
-    system: System, values: NDArray[np.float64], index: NDArray[np.int64], members: int
+    system: ConstraintSystem, values: NDArray[np.float64], index: NDArray[np.int64], members: int
 ) -> Iterator[tuple[NDArray[np.int64], _Combination]]:
     everyone = np.arange(len(values))
     choices = [range(len(constraint.alternatives)) for constraint in system.constraints]
@@ -138,7 +138,7 @@ def _combinations(
 
 
 def _with_members(
-    rows: NDArray[np.int64], system: System, picks: Sequence[int], nearest: int
+    rows: NDArray[np.int64], system: ConstraintSystem, picks: Sequence[int], nearest: int
 ) -> Iterator[tuple[NDArray[np.int64], _Combination]]:
     alternative = Alternative()
     for constraint, pick in zip(system.constraints, picks, strict=True):
@@ -149,7 +149,7 @@ def _with_members(
 
 
 def _nearest_alternative(
-    system: System, constraint: Constraint, values: NDArray[np.float64], index: NDArray[np.int64]
+    system: ConstraintSystem, constraint: Constraint, values: NDArray[np.float64], index: NDArray[np.int64]
 ) -> NDArray[np.int64]:
     if len(constraint.alternatives) == 1:
         return np.zeros(len(values), dtype=np.int64)
@@ -162,7 +162,7 @@ def _nearest_alternative(
 
 
 def _project(
-    system: System,
+    system: ConstraintSystem,
     combination: _Combination,
     values: NDArray[np.float64],
     index: NDArray[np.int64],
@@ -215,7 +215,7 @@ def _project(
     return result, solved
 
 
-def _snap_to_bounds(system: System, alternative: Alternative, points: NDArray[np.float64]) -> None:
+def _snap_to_bounds(system: ConstraintSystem, alternative: Alternative, points: NDArray[np.float64]) -> None:
     """Put coordinates that rounding in binary64 left beyond a bound of their own exactly on it."""
     for linear in alternative.linear:
         if len(linear.coefficients) != 1 or linear.strict or linear.coefficients[0][0] not in system.position:
@@ -229,7 +229,11 @@ def _snap_to_bounds(system: System, alternative: Alternative, points: NDArray[np
 
 
 def _matrices(
-    system: System, alternative: Alternative, values: NDArray[np.float64], index: NDArray[np.int64], margin: float
+    system: ConstraintSystem,
+    alternative: Alternative,
+    values: NDArray[np.float64],
+    index: NDArray[np.int64],
+    margin: float,
 ) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]:
     """Normals in standardised coordinates, of length 1, and the bounds of each row."""
     normals: dict[str, list[NDArray[np.float64]]] = {"==": [], "<=": []}
@@ -267,12 +271,12 @@ def _matrices(
     )
 
 
-def _lacks_grid(system: System, names: Iterable[str]) -> bool:
+def _lacks_grid(system: ConstraintSystem, names: Iterable[str]) -> bool:
     return any(name in system.position and system.decimals.get(name) is None for name in names)
 
 
 def _member_equalities(
-    system: System, membership: Membership, member: int, values: NDArray[np.float64]
+    system: ConstraintSystem, membership: Membership, member: int, values: NDArray[np.float64]
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     columns = [system.position[name] for name in membership.variables]
     scale = system.scale[columns]
@@ -289,7 +293,7 @@ def _member_equalities(
 def _tangent(
     curved: PolynomialConstraint,
     fetch: Fetch,
-    system: System,
+    system: ConstraintSystem,
     normal: NDArray[np.float64],
     bound: NDArray[np.float64],
     once: NDArray[np.bool_],
@@ -357,7 +361,7 @@ def project(
         spread = np.nanstd(values, axis=0, ddof=1) if len(values) > 1 else np.ones(len(variables))
         scale = np.where((spread > 0) & np.isfinite(spread), spread, 1.0)
     rules = EditSet(tuple(edit for edit in edits if set(edit.variables) <= names))
-    system = system_of(Rows(tuple(variables), beside), rules, scale, {})
+    system = system_of(Targets(tuple(variables), beside), rules, scale, {})
     failing = (
         np.logical_or.reduce(list(violated(system, values).values())) if len(rules) else np.zeros(len(values), bool)
     )

@@ -15,7 +15,7 @@ import numpy as np
 import pyarrow as pa
 
 from maskwright.data.number_text import libxml2_numbers
-from maskwright.data.record_chunk import Cells, Columns, number_cells
+from maskwright.data.record_chunk import Cells, RecordChunk, number_cells
 from maskwright.edits.evaluation.binary64 import evaluate_binary64, evaluate_xpath
 from maskwright.edits.evaluation.check import evaluate
 from maskwright.edits.evaluation.exact import evaluate_exact
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, eq=False)
-class Rows:
+class Targets:
     """Rows of one adjustment unit.
 
     Attributes
@@ -70,7 +70,7 @@ class Rows:
         same = not any(places) and _sums_whole_numbers(edit)
         both = not _has_equality(edit) if None in places else not same
 
-        def judge(columns: Columns) -> NDArray[np.bool_]:
+        def judge(columns: RecordChunk) -> NDArray[np.bool_]:
             verdict = evaluate(edit, columns, self.domain)
             if edit.binding == "xpath1":
                 in_libxml2 = evaluate_xpath(_literals_as_libxml2(edit.expression), _as_libxml2(columns), self.domain)
@@ -90,7 +90,7 @@ class Rows:
     ) -> NDArray[np.bool_]:
         """Whether a requirement is met by every record of rows `index` as they stand."""
 
-        def judge(columns: Columns) -> NDArray[np.bool_]:
+        def judge(columns: RecordChunk) -> NDArray[np.bool_]:
             if requirement.binding == "xpath1":
                 holds = evaluate_xpath(requirement.expression, columns, self.domain).holds
                 return holds if requirement.wanted else ~holds
@@ -107,7 +107,7 @@ class Rows:
     def _judge(
         self,
         names: Sequence[str],
-        judge: Callable[[Columns], NDArray[np.bool_]],
+        judge: Callable[[RecordChunk], NDArray[np.bool_]],
         values: NDArray[np.float64],
         index: NDArray[np.int64],
     ) -> NDArray[np.bool_]:
@@ -117,12 +117,12 @@ class Rows:
         if self.members is None or not outside:
             cells = self._moving_cells(names, values, np.arange(len(index)))
             cells.update({name: take_cells(self.companions[name], index) for name in outside})
-            return judge(Columns(len(index), cells))
+            return judge(RecordChunk(len(index), cells))
         records, starts = self._records_of(index)
         owner = np.repeat(np.arange(len(index)), np.diff(np.append(starts, len(records))))
         cells = self._moving_cells(names, values, owner)
         cells.update({name: take_cells(self.companions[name], records) for name in outside})
-        return np.asarray(np.logical_and.reduceat(judge(Columns(len(records), cells)), starts))
+        return np.asarray(np.logical_and.reduceat(judge(RecordChunk(len(records), cells)), starts))
 
     def _moving_cells(
         self, names: Sequence[str], values: NDArray[np.float64], owner: NDArray[np.int64]
@@ -154,10 +154,10 @@ class Rows:
         return order[positions], starts
 
 
-def _as_libxml2(columns: Columns) -> Columns:
+def _as_libxml2(columns: RecordChunk) -> RecordChunk:
     """The same cells with their numbers as libxml2 reads them."""
     cells = {name: columns[name] for name in columns.names}
-    return Columns(
+    return RecordChunk(
         columns.n,
         {name: replace(each, numbers=libxml2_numbers(each.numbers, each.decimals)) for name, each in cells.items()},
     )

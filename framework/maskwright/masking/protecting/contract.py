@@ -44,7 +44,7 @@ def check_masked(method: Method, params: BaseModel, block: Block, masked: Masked
     _check_detail(method, block, masked)
     if masked.labels is None or masked.representatives is None:
         grouped = method.k_parameter is not None and method.keys_parameter is None
-        if grouped or method.expected_group is not None:
+        if grouped or method.mean_cluster_size is not None:
             raise PluginError(f"method {name!r} promises groups but returned no labels and representatives")
         return
     clusters = len(masked.representatives)
@@ -52,12 +52,12 @@ def check_masked(method: Method, params: BaseModel, block: Block, masked: Masked
         raise PluginError(f"method {name!r}: labels must be one number 0..{clusters - 1} for each of {block.n} records")
     k = promised(method, params)
     if k is not None:
-        owners = block.clusters if block.clusters is not None and method.counts_clusters else np.arange(block.n)
+        owners = block.households if block.households is not None and method.counts_households else np.arange(block.n)
         owners = owners if masked.origin is None else owners[masked.origin]
         pairs = np.unique(np.stack([masked.labels, owners], axis=1), axis=0)
         smallest = int(np.bincount(pairs[:, 0], minlength=clusters).min())
         if smallest < min(k, len(np.unique(owners))):
-            what = "records" if block.clusters is None or not method.counts_clusters else "households"
+            what = "records" if block.households is None or not method.counts_households else "households"
             raise PluginError(f"method {name!r} promised clusters of at least {k} {what}; the smallest has {smallest}")
 
 

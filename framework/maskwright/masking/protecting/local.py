@@ -21,8 +21,8 @@ from maskwright.foundation.randomness import generator
 from maskwright.masking.protecting.assembling import GroupResult, assemble
 from maskwright.masking.protecting.blocks import kd_blocks
 from maskwright.masking.protecting.contract import check_masked, promised
-from maskwright.masking.protecting.minimum_counts import Source, with_enough_values
-from maskwright.planning.missing_patterns import Piece, splits_by_pattern, widened, without_holes
+from maskwright.masking.protecting.minimum_counts import GroupSource, with_enough_values
+from maskwright.planning.missing_patterns import MethodCall, splits_by_pattern, widened, without_holes
 from maskwright.plugins.block import Block
 from maskwright.plugins.method import Masked, Method
 
@@ -50,14 +50,14 @@ class Execution:
 
 
 @dataclass(frozen=True)
-class Standard:
+class Standardisation:
     """Centre and scale of each variable over the whole original file (ddof = 1); constant variables have scale 1."""
 
     center: Mapping[str, float]
     scale: Mapping[str, float]
 
     @classmethod
-    def of(cls, data: Dataset, names: Sequence[str]) -> Standard:
+    def of(cls, data: Dataset, names: Sequence[str]) -> Standardisation:
         """Measure the named variables of the original file; missing cells left out."""
         center: dict[str, float] = {}
         scale: dict[str, float] = {}
@@ -71,10 +71,10 @@ class Standard:
             scale[name] = deviation if deviation > noise else 1.0
         return cls(center, scale)
 
-    def updated(self, data: Dataset, names: Sequence[str]) -> Standard:
+    def updated(self, data: Dataset, names: Sequence[str]) -> Standardisation:
         """The same with the named variables measured again: they have become categories."""
-        again = Standard.of(data, names)
-        return Standard({**self.center, **again.center}, {**self.scale, **again.scale})
+        again = Standardisation.of(data, names)
+        return Standardisation({**self.center, **again.center}, {**self.scale, **again.scale})
 
 
 @dataclass(frozen=True, eq=False)
@@ -110,7 +110,7 @@ Observer = Callable[[int, str, Block, Masked | None], None]
 def protect_group(
     data: Dataset,
     work: GroupWork,
-    standard: Standard,
+    standard: Standardisation,
     seed: int,
     execution: Execution,
     observe: Observer | None = None,
@@ -155,7 +155,7 @@ def protect_group(
             edits=EditSet(tuple(edit for edit in work.edits if not absent & set(edit.variables))),
             operators=tuple(work.operators[column] for column in columns),
             weights=None if weights is None else _frozen(weights[rows]),
-            clusters=None if data.clusters is None else _frozen(data.clusters[rows]),
+            households=None if data.households is None else _frozen(data.households[rows]),
             center=_frozen(center[columns]), scale=_frozen(scale[columns]), file_n=len(values),
             progress=shares.of(number),
             companions={name: _frozen(column[rows]) for name, column in companions.items()},
@@ -180,9 +180,9 @@ def protect_group(
     if k is None or not missing.any():
         return result
     weighted = work.method.weighted_parameter is not None and getattr(work.params, work.method.weighted_parameter)
-    source = Source(
+    source = GroupSource(
         values, missing, work.operators, center, scale, work.strata,
-        households=data.clusters if work.method.counts_clusters else None, weights=weights if weighted else None,
+        households=data.households if work.method.counts_households else None, weights=weights if weighted else None,
     )  # fmt: skip
     return with_enough_values(result, source, k)
 
@@ -201,12 +201,12 @@ def _pieces(
     center: NDArray[np.float64],
     scale: NDArray[np.float64],
     execution: Execution,
-) -> list[Piece]:
+) -> list[MethodCall]:
     """What is masked in one call each, in order: strata, blocks and, for a method that needs it, missing patterns."""
     found = _blocks(work, values, center, scale, execution)
     if missing.any() and splits_by_pattern(work.method):
         return without_holes(found, missing, work.method, work.params)
-    return [Piece.whole(records, values.shape[1]) for records in found]
+    return [MethodCall.whole(records, values.shape[1]) for records in found]
 
 
 def _blocks(
@@ -221,7 +221,7 @@ def _blocks(
     bounds = np.searchsorted(work.strata[order], np.arange(int(work.strata.max(initial=0)) + 2))
     strata = [order[start:stop] for start, stop in itertools.pairwise(bounds) if stop > start]
     size = execution.block_size
-    if size is None or not work.method.blockable:
+    if size is None or not work.method.may_be_split:
         return strata
     pieces: list[NDArray[np.int64]] = []
     for records in strata:

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, eq=False)
-class Source:
+class GroupSource:
     """What a variable group was masked from.
 
     Attributes
@@ -45,7 +45,7 @@ class Source:
     weights: NDArray[np.float64] | None = None
 
 
-def with_enough_values(result: GroupResult, source: Source, k: int) -> GroupResult:
+def with_enough_values(result: GroupResult, source: GroupSource, k: int) -> GroupResult:
     """Representatives that rest on at least k values each, of different households where these are declared.
 
     A cluster in which fewer than k records have a value would publish an average of those few, in the end the true

@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING
 from maskwright.data.dataset import Dataset
 from maskwright.edits.localisation.records import Records
 from maskwright.edits.reasoning.answers import Refutation
-from maskwright.edits.reasoning.clauses import Clause, Opaque, Worded, atom_variables, clause_of, clauses_of
-from maskwright.edits.reasoning.satisfiability import Question
+from maskwright.edits.reasoning.clauses import Clause, Opaque, TextSet, atom_variables, clause_of, clauses_of
+from maskwright.edits.reasoning.satisfiability import Satisfiability
 from maskwright.edits.reasoning.simplex import Row
 
 if TYPE_CHECKING:
@@ -125,7 +125,7 @@ class Derivation:
         values: dict[str, Value],
     ) -> Given | None:
         hints = {other: each for other, each in values.items() if other not in fixed and other != name}
-        question = Question(
+        question = Satisfiability(
             [*clauses, self._another(name, value, values)], self._records.space, fixed, hints,
             lambda row: self._records.slack(record, row), self._records.judge,
         )  # fmt: skip
@@ -141,7 +141,7 @@ class Derivation:
     def _another(self, name: str, value: Value, values: dict[str, Value]) -> Clause:
         """Clause that the variable has another value."""
         if isinstance(value, str):
-            return clause_of("", ((Worded(name, (value,), inside=False),),))
+            return clause_of("", ((TextSet(name, (value,), inside=False),),))
         apart = Fraction(0)
         if name not in self._records.space.steps:
             apart = _APPROXIMATE * (1 + max(abs(each) for each in values.values() if isinstance(each, Fraction)))

@@ -9,7 +9,7 @@ import numpy as np
 
 from maskwright.edits.algebra.classify import classify
 from maskwright.edits.edit import Edit, EditSet
-from maskwright.edits.expression import And, Comparison, Function, IfThen, IsMissing, Not, Or, Text, Variable
+from maskwright.edits.expression import And, Comparison, Function, IfThen, IsMissing, Not, Or, Text, VariableReference
 from maskwright.edits.languages.conversion.inexpressible import Inexpressible
 from maskwright.edits.languages.conversion.xpath_text import xpath_text
 
@@ -58,7 +58,7 @@ def _guarded(edit: Edit, suppressed: Collection[str]) -> Edit:
         return edit
     if edit.binding == "xpath1":
         return _guarded_test(edit, names)
-    present = _joined([Not(IsMissing(Variable(name))) for name in names])
+    present = _joined([Not(IsMissing(VariableReference(name))) for name in names])
     rule = edit.expression
     if edit.when is not None and isinstance(rule, IfThen):
         present, rule = _joined([present, edit.when]), rule.consequent
@@ -69,7 +69,7 @@ def _guarded(edit: Edit, suppressed: Collection[str]) -> Edit:
 
 
 def _guarded_test(edit: Edit, names: Sequence[str]) -> Edit:
-    blank = [Comparison("==", Function("normalize-space", (Variable(name),)), Text("")) for name in names]
+    blank = [Comparison("==", Function("normalize-space", (VariableReference(name),)), Text("")) for name in names]
     expression = Or((*blank, edit.expression))
     try:
         text = xpath_text(expression)

@@ -9,7 +9,7 @@ import numpy as np
 
 from maskwright.foundation.progress import Progress, Reporter, part, stage
 from maskwright.masking.protecting.assembling import GroupResult, with_group
-from maskwright.masking.protecting.local import Execution, GroupWork, Observer, Standard, protect_group
+from maskwright.masking.protecting.local import Execution, GroupWork, Observer, Standardisation, protect_group
 from maskwright.masking.suppressing.complementary import Complement, complement, without_cells
 from maskwright.masking.suppressing.presence import not_applicable, when_present
 from maskwright.planning.model import key_names
@@ -64,7 +64,7 @@ def remove(
     plan: Plan,
     edits: EditSet,
     domain: Domain,
-    standard: Standard,
+    standard: Standardisation,
     seed: int,
     execution: Execution,
     reporter: Reporter,
@@ -103,7 +103,7 @@ def remove(
                 number, step.method, step.params, group.variables, group.operators, edits.on(group.variables),
                 group.strata.codes if group.strata is not None else np.zeros(len(state.data), dtype=np.int64),
             )  # fmt: skip
-            with step.told(f"step {number} ({step.method.name}): "):
+            with step.placed(f"step {number} ({step.method.name}): "):
                 result = protect_group(state.data, work, standard, seed, execution, observe, part(progress, 0.0, 0.5))
                 if result.origin is None:
                     state, result = _suppressed(state, result, work, step, group, plan, edits, domain, standard,
@@ -201,7 +201,7 @@ def _suppressed(
     plan: Plan,
     edits: EditSet,
     domain: Domain,
-    standard: Standard,
+    standard: Standardisation,
     seed: int,
     execution: Execution,
     progress: Progress,

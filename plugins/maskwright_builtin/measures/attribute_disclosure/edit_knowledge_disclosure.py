@@ -56,7 +56,7 @@ def edit_knowledge_disclosure(
     links records with what results.
 
     Missing cells: a missing unmasked value implies nothing, a missing original counts for nothing. Weights are not
-    used. Where record clusters (households) are declared, households are counted, disclosed when any of their values
+    used. Where households are declared, households are counted, disclosed when any of their values
     is. With no variable left masked everything is known, and the measure is 100; with no edit on a masked variable 0.
 
     Interval, 95 percent: ``mean +- z sd / sqrt(n + z^2)`` of what the n records (households) contribute and of z^2
@@ -246,7 +246,7 @@ EDIT_KNOWLEDGE_DISCLOSURE = Measure(
     direction="lower",
     range=(0.0, 100.0),
     params=EditKnowledgeDisclosureParams,
-    counts_clusters=True,
+    counts_households=True,
     invariant_to=frozenset({"records"}),
     reference="Torra, Cano and Navarro-Arribas, edit constraints and microaggregation, for the edits; the attack is "
     "interval propagation, Moore, Kearfott and Cloud (2009), Introduction to Interval Analysis, SIAM",

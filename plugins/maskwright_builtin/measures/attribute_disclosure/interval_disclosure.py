@@ -51,7 +51,7 @@ def interval_disclosure(
     By sd (ICD): iff ``abs(x - x') <= p / 100 * sd(x')``, divisor n. Both intervals are closed and p is half the width.
 
     Missing cells: each variable uses its present pairs; the value is the mean over variables. Weights are not used:
-    the risk is that of the records released. Where record clusters (households) are declared, households are counted
+    the risk is that of the records released. Where households are declared, households are counted
     instead of records: one is disclosed when any of its values of the variable is.
 
     Interval, 95 percent: ``mean +- z sd / sqrt(n + z^2)`` of what the n records (households) contribute and of z^2
@@ -144,7 +144,7 @@ INTERVAL_DISCLOSURE = Measure(
     direction="lower",
     range=(0.0, 100.0),
     params=IntervalDisclosureParams,
-    counts_clusters=True,
+    counts_households=True,
     invariant_to=frozenset({"affine", "records", "columns"}),
     reference="Mateo-Sanz, doctoral thesis (in Catalan), chapter 6: ICN (rank) and ICD (standard deviation), as its "
     "published tables compute them; with `pairing: nearest` also in their pairing",

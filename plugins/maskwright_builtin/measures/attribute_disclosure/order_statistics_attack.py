@@ -56,7 +56,7 @@ def order_statistics_attack(
     over variables. Values of the first and the last group, which lack a neighbour, count as not disclosed.
 
     Missing cells: each variable uses the records with both values. Weights are not used: the risk is that of the
-    records released. Where record clusters (households) are declared, households are counted, disclosed when any of
+    records released. Where households are declared, households are counted, disclosed when any of
     their values is.
 
     Interval, 95 percent: ``mean +- z sd / sqrt(n + z^2)`` of what the n records (households) contribute and of z^2
@@ -245,7 +245,7 @@ ORDER_STATISTICS_ATTACK = Measure(
     direction="lower",
     range=(0.0, 100.0),
     params=OrderStatisticsAttackParams,
-    counts_clusters=True,
+    counts_households=True,
     invariant_to=frozenset({"affine", "records", "columns"}),
     reference="Mateo-Sanz, doctoral thesis (in Catalan), chapter 3; the distribution of the masked values stands for "
     "the true one",

@@ -95,9 +95,9 @@ def pair_records(comparison: Comparison, rule: str, *, required: bool = True) ->
 
 def households_of(comparison: Comparison, pairs: Pairs) -> NDArray[np.int64] | None:
     """Cluster of records (household) of each masked record's original, where clusters are declared; shape (m,)."""
-    if comparison.clusters is None or pairs.origin is None:
-        return comparison.clusters
-    return comparison.clusters[pairs.origin]
+    if comparison.households is None or pairs.origin is None:
+        return comparison.households
+    return comparison.households[pairs.origin]
 
 
 def largest_of_household(counts: NDArray[np.int64], households: NDArray[np.int64]) -> NDArray[np.int64]:

@@ -28,7 +28,7 @@ def k_anonymity(
 
     ``min over records i of #{u : keys(u) = keys(i)}``; the file is k-anonymous for every k up to it. Only equality
     counts, so continuous keys that are not clustered give 1. A missing cell is a value of its own. Weights are not
-    used. Where record clusters (households) are declared, the size of a class is the number of households in it.
+    used. Where households are declared, the size of a class is the number of households in it.
 
     There is no interval: it is a count of the file that is released, and nothing in it is estimated.
 
@@ -68,7 +68,7 @@ K_ANONYMITY = Measure(
     range=(1.0, None),
     params=KAnonymityParams,
     compares_unpaired=True,
-    counts_clusters=True,
+    counts_households=True,
     invariant_to=frozenset({"affine", "records", "columns"}),
     reference="Samarati (2001), IEEE Transactions on Knowledge and Data Engineering 13(6), 1010-1027",
     summary="Size of the smallest class of masked records with equal key variables.",

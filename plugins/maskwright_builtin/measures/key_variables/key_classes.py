@@ -34,7 +34,7 @@ class KeyClasses:
     of_record : ndarray of shape (m,), int64
         Class 0..c-1 of each masked record.
     size : ndarray of shape (c,), int64
-        Records in each class, or households where record clusters are declared.
+        Records in each class, or households where households are declared.
     households : ndarray of shape (m,), int64, or None
     """
 

@@ -41,7 +41,7 @@ def l_diversity(
     to be known: everybody there has the same value.
 
     A missing key is a value of its own; a missing sensitive cell is left out, and a class with no value counts for
-    nothing. Weights are not used. Where record clusters (households) are declared, a household counts once for each
+    nothing. Weights are not used. Where households are declared, a household counts once for each
     value it has.
 
     There is no interval: it is a count of the file that is released, and nothing in it is estimated.
@@ -109,7 +109,7 @@ L_DIVERSITY = Measure(
     range=(1.0, None),
     params=LDiversityParams,
     compares_unpaired=True,
-    counts_clusters=True,
+    counts_households=True,
     invariant_to=frozenset({"affine", "records", "columns"}),
     reference="Machanavajjhala, Kifer, Gehrke and Venkitasubramaniam (2007), ACM Transactions on Knowledge Discovery "
     "from Data 1(1), article 3",

@@ -30,7 +30,7 @@ def t_closeness(
     for nominal ones. 0: a class tells nothing; the value is the maximum over classes and sensitive variables.
 
     A missing key is a value of its own; a missing sensitive cell is left out, and a class with no value counts for
-    nothing. Weights are not used. Where record clusters (households) are declared, a household counts once for each
+    nothing. Weights are not used. Where households are declared, a household counts once for each
     value it has in a class.
 
     There is no interval: it is a distance within the file that is released, and nothing in it is estimated.
@@ -118,7 +118,7 @@ T_CLOSENESS = Measure(
     range=(0.0, 1.0),
     params=SensitiveParams,
     compares_unpaired=True,
-    counts_clusters=True,
+    counts_households=True,
     invariant_to=frozenset({"affine", "records", "columns"}),
     reference="Li, Li and Venkatasubramanian (2007), t-closeness: privacy beyond k-anonymity and l-diversity, IEEE "
     "23rd International Conference on Data Engineering, 106-115",

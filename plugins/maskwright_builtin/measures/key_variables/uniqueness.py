@@ -25,8 +25,8 @@ def uniqueness(
     the size of the class in the population negative binomial given f, the risk of a record is ``E(1 / F | f) = pi^f / f
     * 2F1(f, f; f + 1; 1 - pi)``; a sample unique is unique in the population with probability pi.
 
-    A missing cell is a value of its own. A record whose weight is missing or below 1 counts with weight 1. Where record
-    clusters (households) are declared, f is the number of households in the class, and its weight that of their first
+    A missing cell is a value of its own. A record whose weight is missing or below 1 counts with weight 1. Where
+    households are declared, f is the number of households in the class, and its weight that of their first
     records.
 
     There is no interval: the value is a count of the file that is released, in which nothing is estimated. What
@@ -105,7 +105,7 @@ UNIQUENESS = Measure(
     range=(0.0, 100.0),
     params=KeysParams,
     compares_unpaired=True,
-    counts_clusters=True,
+    counts_households=True,
     invariant_to=frozenset({"affine", "records", "columns"}),
     reference="Benedetti and Franconi (1998), Statistical and technological solutions for controlled data "
     "dissemination, New Techniques and Technologies for Statistics",

@@ -44,7 +44,7 @@ def distance_record_linkage(
     constant in the original file tells no records apart and is left out of the distances. Weights are not used: the
     risk is that of the records released.
 
-    Households: where record clusters are declared a link is correct when it reaches any record of the same household,
+    Households: where households are declared a link is correct when it reaches any record of the same household,
     and the value is the percent of households of which at least one record is linked, or all are (`household`).
 
     Sampled masked files: from original to masked, the originals of the masked records are linked; from masked to
@@ -81,7 +81,7 @@ DISTANCE_RECORD_LINKAGE = Measure(
     direction="lower",
     range=(0.0, 100.0),
     params=DistanceRecordLinkageParams,
-    counts_clusters=True,
+    counts_households=True,
     invariant_to=frozenset({"affine", "records"}),
     reference="Domingo-Ferrer and Torra (2001), A quantitative comparison of disclosure control methods for microdata, "
     "in Confidentiality, Disclosure and Data Access, Elsevier, chapter 6; scenarios of Mateo-Sanz, doctoral thesis (in "

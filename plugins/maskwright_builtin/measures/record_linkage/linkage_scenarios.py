@@ -64,7 +64,7 @@ def measure_linkage(
     del pairs  # both files once more, with variables that no scenario knows
     if values.constant:
         notes.append(f"constant in the original file and left out of the distances: {listed(values.constant)}")
-    family = np.arange(len(values.original)) if comparison.clusters is None else comparison.clusters
+    family = np.arange(len(values.original)) if comparison.households is None else comparison.households
     percents: list[float] = []
     per_record = np.zeros(len(origin))
     units = 0.0 * reached(per_record, households)

@@ -109,7 +109,7 @@ MAHALANOBIS_RECORD_LINKAGE = Measure(
     direction="lower",
     range=(0.0, 100.0),
     params=MahalanobisRecordLinkageParams,
-    counts_clusters=True,
+    counts_households=True,
     invariant_to=frozenset({"affine", "records"}),
     reference="Torra, Abowd and Domingo-Ferrer (2006), Using Mahalanobis distance-based record linkage for disclosure "
     "risk assessment, Privacy in Statistical Databases, LNCS 4302, 233-242",

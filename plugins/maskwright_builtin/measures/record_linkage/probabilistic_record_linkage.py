@@ -106,7 +106,7 @@ def probabilistic_record_linkage(
     (more unknowns than patterns), or a standard error of some m above 0.1.
 
     Missing cells agree with nothing. Weights are not used: the risk is that of the records released. Households: where
-    record clusters are declared a link is correct when it reaches any record of the same household, and the value is
+    households are declared a link is correct when it reaches any record of the same household, and the value is
     the percent of households of which at least one record is linked, or all are (`household`).
 
     Interval, 95 percent: ``mean +- z sd / sqrt(n + z^2)`` of what the n records (households) earn and of z^2 more
@@ -140,7 +140,7 @@ def probabilistic_record_linkage(
         unknown = [name for name in params.cuts if name not in known]
         raise InputError(f"probabilistic_record_linkage: cuts are declared for {listed(unknown)}, not known variables")
     origin = np.arange(len(pairs.masked)) if pairs.origin is None else pairs.origin
-    family = np.arange(len(pairs.original)) if comparison.clusters is None else comparison.clusters
+    family = np.arange(len(pairs.original)) if comparison.households is None else comparison.households
     original, masked, reach = _agreement_values(params, pairs, chosen)
     if params.direction == "original_to_masked":
         queries, targets, target_families = original[origin], masked, family[origin]
@@ -352,7 +352,7 @@ PROBABILISTIC_RECORD_LINKAGE = Measure(
     direction="lower",
     range=(0.0, 100.0),
     params=ProbabilisticRecordLinkageParams,
-    counts_clusters=True,
+    counts_households=True,
     invariant_to=frozenset({"affine", "records"}),
     reference="Fellegi and Sunter (1969), Journal of the American Statistical Association 64, 1183-1210; Jaro (1989), "
     "same journal 84, 414-420; as a disclosure risk: Domingo-Ferrer and Torra (2001), chapter 6 of Confidentiality, "

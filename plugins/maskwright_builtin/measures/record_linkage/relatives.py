@@ -17,7 +17,7 @@ LARGEST_VISITED = 300
 Household = Literal["any", "all"]
 
 HOUSEHOLD_DESCRIPTION = (
-    "Where record clusters (households) are declared, a household counts as linked when 'any' of its records is, or "
+    "Where households are declared, a household counts as linked when 'any' of its records is, or "
     "only when 'all' are; chances of its records are multiplied as independent ones."
 )
 

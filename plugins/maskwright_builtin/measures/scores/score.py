@@ -93,7 +93,7 @@ SCORE = Measure(
     range=(0.0, 100.0),
     params=ScoreParams,
     invariant_to=frozenset({"affine", "records"}),
-    counts_clusters=True,
+    counts_households=True,
     reference="Torra, Cano, Navarro-Arribas, edit constraints and microaggregation: score = 0.5 loss + 0.5 risk, with "
     "risk = 0.5 record linkage + 0.5 interval disclosure",
     summary="Half information loss (pil), half risk (record linkage and rank intervals).",

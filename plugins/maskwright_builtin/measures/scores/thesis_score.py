@@ -55,9 +55,9 @@ def thesis_score(comparison: Comparison, params: ThesisScoreParams, rng: np.rand
     notes: list[str] = []
     if params.pairing == "nearest":
         pairs = pair_records(comparison, MISSING_RULE)
-        chosen = replace(comparison, origin=nearest_originals(comparison, pairs), clusters=None)
+        chosen = replace(comparison, origin=nearest_originals(comparison, pairs), households=None)
         notes.append("paired with the nearest original record, not with their own: not the true loss and risk")
-        if comparison.clusters is not None:
+        if comparison.households is not None:
             notes.append("of records paired so the households are not known: single records are counted")
     parts: dict[str, float] = {}
     details: dict[str, float] = {}
@@ -87,7 +87,7 @@ THESIS_SCORE = Measure(
     direction="lower",
     range=(0.0, None),
     params=ThesisScoreParams,
-    counts_clusters=True,
+    counts_households=True,
     reference="Mateo-Sanz, doctoral thesis (in Catalan), chapter 6, as its published tables compute it",
     summary="Half PI, a quarter record linkage, an eighth each of rank and standard-deviation intervals.",
 )

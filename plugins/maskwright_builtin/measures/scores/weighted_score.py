@@ -117,7 +117,7 @@ WEIGHTED_SCORE = Measure(
     params=WeightedScoreParams,
     deterministic=False,
     compares_unpaired=True,
-    counts_clusters=True,
+    counts_households=True,
     reference="none: the weights are yours; on weighing loss and risk see Domingo-Ferrer and Torra (2001), A "
     "quantitative comparison of disclosure control methods for microdata",
     summary="Weighted sum of measures of your choice.",

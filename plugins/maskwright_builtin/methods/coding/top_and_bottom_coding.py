@@ -129,7 +129,7 @@ TOP_AND_BOTTOM_CODING = Method(
     params=TopAndBottomCodingParams,
     scope="variable",
     # Shares are of the whole file.
-    blockable=False,
+    may_be_split=False,
     accepts=frozenset({"continuous", "integer", "ordinal", "missing"}),
     preserves=frozenset({"range"}),
     deterministic=True,

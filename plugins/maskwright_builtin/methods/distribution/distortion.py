@@ -92,7 +92,7 @@ PROBABILITY_DISTRIBUTION = Method(
     params=ProbabilityDistributionParams,
     scope="variable",
     # The distribution is that of the whole file.
-    blockable=False,
+    may_be_split=False,
     accepts=frozenset({"continuous", "integer", "missing"}),
     reference="Liew, Choi and Liew (1985), ACM Trans. Database Systems 10(3), 395-411",
     summary="Replaces each variable by a sample from the best-fitting distribution, matched by rank.",

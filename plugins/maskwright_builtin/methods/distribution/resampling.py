@@ -69,7 +69,7 @@ RESAMPLING = Method(
     params=ResamplingParams,
     scope="variable",
     # Ranks are those of the whole file.
-    blockable=False,
+    may_be_split=False,
     accepts=frozenset({"continuous", "integer", "missing"}),
     preserves=frozenset({"range"}),
     reference="Heer (1993), Proc. Int. Seminar on Statistical Confidentiality, Eurostat, 261-271",

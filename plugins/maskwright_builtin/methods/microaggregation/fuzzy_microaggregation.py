@@ -179,7 +179,7 @@ def protect(block: Block, params: FuzzyMicroaggregationParams, rng: np.random.Ge
     )
 
 
-def expected_group(params: FuzzyMicroaggregationParams, n: int) -> int:
+def mean_cluster_size(params: FuzzyMicroaggregationParams, n: int) -> int:
     """Records that a group has in the mean: k, or the share of each of c centroids in n records."""
     if params.c is not None:
         return max(n // params.c, 1)
@@ -190,7 +190,7 @@ def _centroids(block: Block, params: FuzzyMicroaggregationParams) -> int:
     """Number of centroids of a block."""
     n = max(block.file_n, block.n)
     if params.c is None:
-        return max(1, block.n // expected_group(params, n))
+        return max(1, block.n // mean_cluster_size(params, n))
     if params.c > n:
         raise InputError(
             f"c = {params.c} centroids are more than the {n} records; give k instead of c, so that there are n // k "
@@ -297,7 +297,7 @@ def _notes(
         "groups": len(sizes),
         "smallest_group": int(sizes.min()),
         "largest_group": int(sizes.max()),
-        "smallest_expected_group": float(expected.min()),
+        "smallest_mean_cluster_size": float(expected.min()),
         "records_in_groups_below_k": few,
     }
     warnings: list[str] = []
@@ -322,12 +322,12 @@ FUZZY_MICROAGGREGATION = Method(
     protect=protect,
     params=FuzzyMicroaggregationParams,
     scope="group",
-    blockable=True,
+    may_be_split=True,
     accepts=frozenset({"continuous", "integer", "missing"}),
     # Centroids are averages with weights above 0, whichever record takes which.
     preserves=frozenset({"linear", "inequality", "range"}),
     k_parameter="floor",
-    expected_group=expected_group,
+    mean_cluster_size=mean_cluster_size,
     reference="Torra (2020), Journal of Intelligent & Fuzzy Systems 39(5), 5999-6008, algorithm 1",
     summary="Replaces records by centroids of fuzzy clusters that satisfy the edits, drawn by membership.",
     example="method: fuzzy_microaggregation\nparams: {k: 5, m1: 1.1, m2: 1.2, floor: 3}\n",

@@ -96,7 +96,7 @@ INDIVIDUAL_RANKING = Method(
     protect=protect,
     params=IndividualRankingParams,
     scope="variable",
-    blockable=True,
+    may_be_split=True,
     accepts=frozenset({"continuous", "integer", "ordinal", "missing"}),
     # Under the operator that the plan chooses: domain under the lower median, means under "mean".
     preserves=frozenset({"range", "domain", "mean", "k"}),

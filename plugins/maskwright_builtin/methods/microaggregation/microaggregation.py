@@ -50,7 +50,7 @@ def protect(block: Block, params: MicroaggregationParams, rng: np.random.Generat
     Returns
     -------
     Masked
-        With labels and representatives. Where the block has clusters of records (households), clusters with records of
+        With labels and representatives. Where the block has households, clusters with records of
         fewer than k of them are joined with the nearest, so that k counts households. Missing cells stay missing.
         Fewer than 2k records are one cluster.
 
@@ -70,7 +70,7 @@ def protect(block: Block, params: MicroaggregationParams, rng: np.random.Generat
         raise InputError(
             f"k = {params.k} is larger than the number of records, {block.n}: no cluster of {params.k} records exists"
         )
-    if block.clusters is not None and (households := len(np.unique(block.clusters))) < params.k:
+    if block.households is not None and (households := len(np.unique(block.households))) < params.k:
         raise InputError(
             f"k = {params.k} is larger than the number of households, {households}: no cluster of {params.k} exists"
         )
@@ -80,8 +80,8 @@ def protect(block: Block, params: MicroaggregationParams, rng: np.random.Generat
         )
     partition, partition_params = chosen_partition(params.partition)
     labels = np.asarray(partition.cluster(block, params.k, partition_params, rng), dtype=np.int64)
-    if block.clusters is not None:
-        labels = with_enough_households(labels, block.clusters, block.standardised(), params.k)
+    if block.households is not None:
+        labels = with_enough_households(labels, block.households, block.standardised(), params.k)
     operators = block.operators or tuple(OPERATOR_OF_TYPE[variable.type] for variable in block.variables)
     representatives = aggregate(
         block.values, block.missing, labels, operators, weights=block.weights if params.weighted else None
@@ -103,13 +103,13 @@ MICROAGGREGATION = Method(
     protect=protect,
     params=MicroaggregationParams,
     scope="group",
-    blockable=True,
+    may_be_split=True,
     accepts=frozenset({"continuous", "integer", "ordinal", "nominal", "missing"}),
     # Each under the operator that the plan chooses for it; means under "mean".
     preserves=frozenset({"linear", "product", "inequality", "range", "domain", "mean", "k"}),
     deterministic=True,
     k_parameter="k",
-    counts_clusters=True,
+    counts_households=True,
     weighted_parameter="weighted",
     partition_parameter="partition",
     reference="Domingo-Ferrer and Mateo-Sanz (2002), IEEE Trans. Knowl. Data Eng. 14(1), 189-201",

@@ -74,7 +74,7 @@ ADDITIVE_NOISE = Method(
     params=AdditiveNoiseParams,
     scope="variable",
     # Standard deviations and corrected moments are those of the whole file.
-    blockable=False,
+    may_be_split=False,
     accepts=frozenset({"continuous", "integer", "missing"}),
     reference="Brand (2002), Inference Control in Statistical Databases, LNCS 2316, 97-116; Kim (1986), Proc. ASA "
     "Section on Survey Research Methods, 303-308",

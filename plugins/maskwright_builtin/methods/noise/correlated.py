@@ -88,7 +88,7 @@ CORRELATED_NOISE = Method(
     params=CorrelatedNoiseParams,
     scope="all",
     # Covariances are those of the whole file.
-    blockable=False,
+    may_be_split=False,
     preserves=frozenset({"linear"}),
     reference="Brand (2002), Inference Control in Statistical Databases, LNCS 2316, 97-116; Kim (1986), Proc. ASA "
     "Section on Survey Research Methods, 303-308",

@@ -82,7 +82,7 @@ MULTIPLICATIVE_NOISE = Method(
     protect=protect,
     params=MultiplicativeNoiseParams,
     scope="variable",
-    blockable=True,
+    may_be_split=True,
     accepts=frozenset({"continuous", "integer", "missing"}),
     reference="Kim and Winkler (2003), Multiplicative noise for masking continuous data, US Bureau of the Census, "
     "Statistics 2003-01",

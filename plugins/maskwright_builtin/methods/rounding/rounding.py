@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Literal
 import numpy as np
 from pydantic import BaseModel, Field, field_validator
 
-from maskwright import Block, Columns, EditSet, InputError, Masked, Method, evaluate
+from maskwright import Block, EditSet, InputError, Masked, Method, RecordChunk, evaluate
 from maskwright_builtin.methods.rounding.totals import Total, find_totals, with_totals
 
 if TYPE_CHECKING:
@@ -161,7 +161,7 @@ def _flips(p: int, totals: set[int]) -> Iterator[list[int]]:
 
 def _obeyed(block: Block, edits: EditSet, values: NDArray[np.float64]) -> NDArray[np.bool_]:
     """Records in which no edit fails; shape (m,)."""
-    columns = Columns.from_arrays(
+    columns = RecordChunk.from_arrays(
         {name: values[:, position] for position, name in enumerate(block.names)},
         {variable.name: variable.decimals for variable in block.variables},
     )
@@ -177,7 +177,7 @@ ROUNDING = Method(
     protect=protect,
     params=RoundingParams,
     scope="group",
-    blockable=True,
+    may_be_split=True,
     accepts=frozenset({"continuous", "integer", "missing"}),
     reference="Willenborg and de Waal (2001), Elements of statistical disclosure control, LNS 155, section 9.3",
     summary="Rounds to multiples of a base, to the nearest or at random, keeping edits between the multiples.",

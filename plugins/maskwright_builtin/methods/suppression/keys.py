@@ -46,16 +46,16 @@ def key_codes(block: Block, positions: Sequence[int]) -> NDArray[np.int64]:
     return codes
 
 
-def class_size(codes: NDArray[np.int64], clusters: NDArray[np.int64] | None) -> NDArray[np.int64]:
-    """Size of the class of each record: records, or clusters of records, with the same codes; shape (n,).
+def class_size(codes: NDArray[np.int64], households: NDArray[np.int64] | None) -> NDArray[np.int64]:
+    """Size of the class of each record: records, or households, with the same codes; shape (n,).
 
     A cell without a value is a value of its own: whoever reads the file sees that it is empty.
     """
     of_record = np.zeros(len(codes), dtype=np.int64)
     for column in codes.T:
         _, of_record = np.unique(of_record * (int(column.max(initial=0)) + 2) + column + 1, return_inverse=True)
-    if clusters is None:
+    if households is None:
         sizes = np.bincount(of_record)
     else:
-        sizes = np.bincount(np.unique(np.stack([of_record, clusters], axis=1), axis=0)[:, 0])
+        sizes = np.bincount(np.unique(np.stack([of_record, households], axis=1), axis=0)[:, 0])
     return np.asarray(sizes[of_record], dtype=np.int64)

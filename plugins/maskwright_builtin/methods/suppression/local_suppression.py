@@ -23,7 +23,7 @@ class LocalSuppressionParams(BaseModel, extra="forbid", frozen=True):
         default=3,
         ge=2,
         strict=True,
-        description="Smallest number of published records (households, where clusters of records are declared) that "
+        description="Smallest number of published records (households, where households are declared) that "
         "are equal on the keys, an empty cell being a value of its own. Usual: 3 to 10.",
     )
     keys: tuple[str, ...] = Field(
@@ -84,13 +84,13 @@ def protect(block: Block, params: LocalSuppressionParams, rng: np.random.Generat
     strangers = [name for name in params.importance if name not in names]
     if strangers:
         raise InputError(f"importance is of keys; no key is called {', '.join(strangers)} (keys: {', '.join(names)})")
-    count = block.n if block.clusters is None else len(np.unique(block.clusters))
+    count = block.n if block.households is None else len(np.unique(block.households))
     if count < params.k:
-        what = "records" if block.clusters is None else "households"
+        what = "records" if block.households is None else "households"
         raise InputError(f"k = {params.k} is larger than the number of {what}, {count}: no class of {params.k} exists")
     codes = key_codes(block, positions)
     worth = np.array([params.importance.get(name, 1.0) for name in names])
-    reached = k_anonymous(codes, params.k, block.clusters, worth, block.progress)
+    reached = k_anonymous(codes, params.k, block.households, worth, block.progress)
     missing = block.missing.copy()
     missing[:, positions] |= reached == GONE
     values = block.values.copy()
@@ -106,18 +106,18 @@ def protect(block: Block, params: LocalSuppressionParams, rng: np.random.Generat
 def k_anonymous(
     codes: NDArray[np.int64],
     k: int,
-    clusters: NDArray[np.int64] | None,
+    households: NDArray[np.int64] | None,
     worth: NDArray[np.float64],
     progress: Progress,
 ) -> NDArray[np.int64]:
-    """Codes with cells set to `GONE` so that every class has k records, or clusters of records.
+    """Codes with cells set to `GONE` so that every class has k records, or households.
 
     Parameters
     ----------
     codes : ndarray of shape (n, q), int64
-        Left as they are. There are at least k records (clusters).
+        Left as they are. There are at least k records (households).
     k : int
-    clusters : ndarray of shape (n,), int64, or None
+    households : ndarray of shape (n,), int64, or None
     worth : ndarray of shape (q,), float64
         Positive.
     progress : callable
@@ -129,7 +129,7 @@ def k_anonymous(
     codes = codes.copy()
     start: int | None = None
     while True:
-        risky = class_size(codes, clusters) < k
+        risky = class_size(codes, households) < k
         left = int(risky.sum())
         if not left:
             progress(1.0)
@@ -138,13 +138,13 @@ def k_anonymous(
         progress(min(max(1.0 - left / start, 0.0), 0.99))
         shown = risky[:, None] & (codes != GONE)
         if not shown.any():
-            _fill_up(codes, risky, k, clusters)
+            _fill_up(codes, risky, k, households)
             continue
         keys = np.flatnonzero(shown.any(axis=0))
-        choices = [_emptied(codes, risky, int(j), k, clusters) for j in keys]
+        choices = [_emptied(codes, risky, int(j), k, households) for j in keys]
         if not any(saved for saved, _, _ in choices):
             choices = [
-                _with_borrowed(codes, risky, int(j), k, clusters, choice)
+                _with_borrowed(codes, risky, int(j), k, households, choice)
                 for j, choice in zip(keys, choices, strict=True)
             ]
         scores = [(saved > 0, (saved or size) / worth[j]) for j, (saved, size, _) in zip(keys, choices, strict=True)]
@@ -157,13 +157,13 @@ Choice = tuple[int, int, "NDArray[np.bool_]"]
 
 
 def _emptied(
-    codes: NDArray[np.int64], risky: NDArray[np.bool_], j: int, k: int, clusters: NDArray[np.int64] | None
+    codes: NDArray[np.int64], risky: NDArray[np.bool_], j: int, k: int, households: NDArray[np.int64] | None
 ) -> Choice:
     """Empty key j in the records at risk that this saves or, where it saves none, in all of them."""
     here = risky & (codes[:, j] != GONE)
     trial = codes.copy()
     trial[here, j] = GONE
-    sizes = class_size(trial, clusters)
+    sizes = class_size(trial, households)
     saved = here & (sizes >= k)
     return int(saved.sum()), int(sizes[here].sum()), saved if saved.any() else here
 
@@ -173,11 +173,11 @@ def _with_borrowed(
     risky: NDArray[np.bool_],
     j: int,
     k: int,
-    clusters: NDArray[np.int64] | None,
+    households: NDArray[np.int64] | None,
     otherwise: Choice,
 ) -> Choice:
     """Empty key j also in as many records of a class with some to spare as those at risk need to be k."""
-    if clusters is not None:
+    if households is not None:
         return otherwise
     shown = codes[:, j] != GONE
     sizes = class_size(codes, None)
@@ -200,10 +200,10 @@ def _with_borrowed(
     return (saved, saved, emptied) if saved else otherwise
 
 
-def _fill_up(codes: NDArray[np.int64], risky: NDArray[np.bool_], k: int, clusters: NDArray[np.int64] | None) -> None:
+def _fill_up(codes: NDArray[np.int64], risky: NDArray[np.bool_], k: int, households: NDArray[np.int64] | None) -> None:
     """Bring records into the class without any key until it has k."""
-    sizes = np.where(risky, 0, class_size(codes, clusters))
-    if clusters is None:
+    sizes = np.where(risky, 0, class_size(codes, households))
+    if households is None:
         needed = k - int(risky.sum())
         largest = int(np.argmax(sizes))
         if sizes[largest] - needed >= k:
@@ -218,14 +218,14 @@ LOCAL_SUPPRESSION = Method(
     protect=protect,
     params=LocalSuppressionParams,
     scope="all",
-    blockable=False,
+    may_be_split=False,
     accepts=frozenset({"continuous", "integer", "ordinal", "nominal", "missing"}),
     preserves=frozenset({"k"}),
     removes=frozenset({"cells"}),
     deterministic=True,
     k_parameter="k",
     keys_parameter="keys",
-    counts_clusters=True,
+    counts_households=True,
     reference="Hundepool et al. (2012), Statistical Disclosure Control, section 3.4; Templ, Kowarik and Meindl (2015), "
     "J. Stat. Softw. 67(4); Sweeney (2002), Int. J. Uncertain. Fuzz. 10(5), 571-588",
     summary="Empties cells of the key variables until every combination of keys has at least k records.",

@@ -16,7 +16,7 @@ class RecordSuppressionParams(BaseModel, extra="forbid", frozen=True):
         default=3,
         ge=2,
         strict=True,
-        description="Smallest number of published records (households, where clusters of records are declared) that "
+        description="Smallest number of published records (households, where households are declared) that "
         "are equal on the keys. Usual: 3 to 10.",
     )
     keys: tuple[str, ...] = Field(
@@ -57,9 +57,9 @@ def protect(block: Block, params: RecordSuppressionParams, rng: np.random.Genera
     respondents' identities in microdata release. IEEE Transactions on Knowledge and Data Engineering 13(6), 1010-1027.
     """
     codes = key_codes(block, key_positions(block, params.keys))
-    kept = np.flatnonzero(class_size(codes, block.clusters) >= params.k).astype(np.int64)
+    kept = np.flatnonzero(class_size(codes, block.households) >= params.k).astype(np.int64)
     if not len(kept):
-        what = "records" if block.clusters is None else "households"
+        what = "records" if block.households is None else "households"
         raise InputError(f"no {params.k} {what} are equal on the keys, so no record would be left: use fewer keys")
     return Masked(
         values=block.values[kept],
@@ -74,14 +74,14 @@ RECORD_SUPPRESSION = Method(
     protect=protect,
     params=RecordSuppressionParams,
     scope="all",
-    blockable=False,
+    may_be_split=False,
     accepts=frozenset({"continuous", "integer", "ordinal", "nominal", "missing"}),
     preserves=frozenset({"k"}),
     removes=frozenset({"records"}),
     deterministic=True,
     k_parameter="k",
     keys_parameter="keys",
-    counts_clusters=True,
+    counts_households=True,
     reference="Samarati (2001), IEEE Trans. Knowl. Data Eng. 13(6), 1010-1027; Hundepool et al. (2012), Statistical "
     "Disclosure Control, section 3.4",
     summary="Leaves out the records that fewer than k records are equal to on the key variables.",

@@ -94,7 +94,7 @@ RANK_SWAPPING = Method(
     params=RankSwappingParams,
     scope="variable",
     # Ranks are those of the whole file.
-    blockable=False,
+    may_be_split=False,
     accepts=frozenset({"continuous", "integer", "ordinal", "missing"}),
     preserves=frozenset({"range", "domain", "mean"}),
     reference="Moore (1996), Controlled data-swapping techniques, US Bureau of the Census, RR96-04",

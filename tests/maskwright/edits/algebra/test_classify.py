@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from maskwright.data.record_chunk import Columns
+from maskwright.data.record_chunk import RecordChunk
 from maskwright.edits.algebra.classify import classify
 from maskwright.edits.algebra.negation import negate
 from maskwright.edits.algebra.parts import parts_hold
@@ -33,7 +33,7 @@ from maskwright.edits.expression import (
     Or,
     Text,
     Truth,
-    Variable,
+    VariableReference,
     children,
 )
 from maskwright.edits.languages.yaml.grammar import parse_expression
@@ -206,18 +206,20 @@ def test_what_never_holds_is_an_error(rule):
 
 def test_xpath_forms():
     def number(name):
-        return Function("number", (Variable(name),))
+        return Function("number", (VariableReference(name),))
 
     assert classify(Comparison("<=", number("a"), number("b"))) == (linear("a:1 b:-1", "<="),)
-    assert classify(Comparison("==", Variable("s"), Text("M"))) == (RangePart("s", texts=("M",)),)
-    assert classify(Comparison("==", Function("string", (Variable("s"),)), Text("M"))) == (
+    assert classify(Comparison("==", VariableReference("s"), Text("M"))) == (RangePart("s", texts=("M",)),)
+    assert classify(Comparison("==", Function("string", (VariableReference("s"),)), Text("M"))) == (
         RangePart("s", texts=("M",)),
     )
     assert classify(Function("boolean", (Comparison(">", number("a"), Number(F(1))),))) == (
         RangePart("a", low=F(1), low_closed=False),
     )
     assert classify(Truth(True)) == ()
-    assert classify(Function("number", (Variable("a"),))) == (CheckedPart(Function("number", (Variable("a"),))),)
+    assert classify(Function("number", (VariableReference("a"),))) == (
+        CheckedPart(Function("number", (VariableReference("a"),))),
+    )
 
 
 def test_hostile_nesting_is_quick():
@@ -282,13 +284,13 @@ GRID = dict.fromkeys(NAMES, 1)
 def test_parts_hold_where_the_edit_holds(rule, records):
     tree = parse_expression(rule)
     arrays = {name: np.array([record[i] for record in records]) for i, name in enumerate(NAMES)}
-    verdict = evaluate_exact(tree, Columns.from_arrays(arrays, GRID))
+    verdict = evaluate_exact(tree, RecordChunk.from_arrays(arrays, GRID))
     try:
         found = classify(tree)
     except EditError:
-        assert not (verdict.holds & ~anything_unknown(tree, Columns.from_arrays(arrays, GRID))).any()
+        assert not (verdict.holds & ~anything_unknown(tree, RecordChunk.from_arrays(arrays, GRID))).any()
         return
-    decided = ~anything_unknown(tree, Columns.from_arrays(arrays, GRID))
+    decided = ~anything_unknown(tree, RecordChunk.from_arrays(arrays, GRID))
     if not found:
         assert verdict.holds[decided].all()
         return
@@ -306,7 +308,7 @@ def anything_unknown(tree, data):
 
 
 def check_condition(part, arrays):
-    data = Columns.from_arrays(arrays, GRID)
+    data = RecordChunk.from_arrays(arrays, GRID)
     given_, refused = evaluate_exact(part.condition, data), evaluate_exact(negate(part.condition), data)
     decided = ~anything_unknown(part.condition, data)
     np.testing.assert_array_equal(refused.holds[decided], ~given_.holds[decided])

@@ -13,7 +13,7 @@ from hypothesis import assume, example, given, settings
 from hypothesis import strategies as st
 from lxml import etree
 
-from maskwright.data.record_chunk import Columns
+from maskwright.data.record_chunk import RecordChunk
 from maskwright.edits.evaluation.binary64 import evaluate_binary64, evaluate_xpath, xpath_strings
 from maskwright.edits.expression import (
     Arithmetic,
@@ -29,7 +29,7 @@ from maskwright.edits.expression import (
     Number,
     Text,
     Truth,
-    Variable,
+    VariableReference,
 )
 from maskwright.edits.languages.xpath.conversions import as_condition
 from maskwright.edits.languages.xpath.parser import parse_xpath
@@ -66,9 +66,9 @@ def element(cells: tuple[str | None, ...]) -> etree._Element:
 ELEMENTS = [element(cells) for cells in RECORDS]
 
 
-def chunk(records: list[tuple[str | None, ...]]) -> Columns:
+def chunk(records: list[tuple[str | None, ...]]) -> RecordChunk:
     texts = {name: pa.array([cells[i] for cells in records], pa.string()) for i, name in enumerate(NAMES)}
-    return Columns.from_batch(pa.record_batch(texts))
+    return RecordChunk.from_batch(pa.record_batch(texts))
 
 
 COLUMNS = chunk(RECORDS)
@@ -201,7 +201,7 @@ def number(value: str) -> Number:
     return Number(Fraction(value))
 
 
-X, Y = Variable("x"), Variable("y")
+X, Y = VariableReference("x"), VariableReference("y")
 
 
 @pytest.mark.parametrize(
@@ -225,12 +225,12 @@ X, Y = Variable("x"), Variable("y")
     ],
 )
 def test_trees_of_yaml_in_binary64(tree: Expression, expected: list[bool]) -> None:
-    columns = Columns.from_arrays({"x": np.array([1.0, 2.0, 3.0, np.nan]), "y": np.array([0.0, 0.0, 5.0, 0.0])})
+    columns = RecordChunk.from_arrays({"x": np.array([1.0, 2.0, 3.0, np.nan]), "y": np.array([0.0, 0.0, 5.0, 0.0])})
     assert evaluate_binary64(tree, columns).tolist() == expected
 
 
 def test_binary64_sees_the_rounding_that_decimal_arithmetic_does_not() -> None:
-    columns = Columns.from_arrays({"x": np.array([0.1, 0.5]), "y": np.array([0.2, 0.25])}, {"x": 1, "y": 2})
+    columns = RecordChunk.from_arrays({"x": np.array([0.1, 0.5]), "y": np.array([0.2, 0.25])}, {"x": 1, "y": 2})
     tree = Comparison("==", Arithmetic("+", X, Y), Arithmetic("+", X, Arithmetic("*", Y, number("1.0"))))
     assert evaluate_binary64(tree, columns).tolist() == [True, True]
     assert evaluate_binary64(Comparison("==", Arithmetic("+", X, Y), number("0.3")), columns).tolist() == [False, False]
@@ -238,10 +238,18 @@ def test_binary64_sees_the_rounding_that_decimal_arithmetic_does_not() -> None:
 
 def test_texts_are_compared_as_texts() -> None:
     columns = chunk([("a", "a", None), ("7", "7.0", None), ("", "", None)])
-    equal = Comparison("==", Variable("V1"), Variable("V2"))
+    equal = Comparison("==", VariableReference("V1"), VariableReference("V2"))
     assert evaluate_binary64(equal, columns).tolist() == [True, True, False]
-    assert evaluate_binary64(Comparison("==", Variable("V1"), Text("7")), columns).tolist() == [False, True, False]
-    assert evaluate_binary64(InSet(Variable("V1"), (Text("a"), Text("b"))), columns).tolist() == [True, False, False]
+    assert evaluate_binary64(Comparison("==", VariableReference("V1"), Text("7")), columns).tolist() == [
+        False,
+        True,
+        False,
+    ]
+    assert evaluate_binary64(InSet(VariableReference("V1"), (Text("a"), Text("b"))), columns).tolist() == [
+        True,
+        False,
+        False,
+    ]
 
 
 def test_the_original_file_is_asked_for_by_name() -> None:
@@ -249,7 +257,7 @@ def test_the_original_file_is_asked_for_by_name() -> None:
         evaluate_binary64(InOriginal(("V1",)), COLUMNS)
 
     class Everything:
-        def contains(self, names: tuple[str, ...], columns: Columns) -> np.ndarray:
+        def contains(self, names: tuple[str, ...], columns: RecordChunk) -> np.ndarray:
             assert names == ("V1",)
             return np.ones(columns.n, dtype=np.bool_)
 
@@ -260,6 +268,6 @@ def test_the_original_file_is_asked_for_by_name() -> None:
 @settings(max_examples=60, deadline=None)
 def test_plain_binary64_is_python_arithmetic_in_written_order(values: list[float]) -> None:
     pairs = list(itertools.pairwise(values))
-    columns = Columns.from_arrays({"x": np.array([a for a, _ in pairs]), "y": np.array([b for _, b in pairs])})
+    columns = RecordChunk.from_arrays({"x": np.array([a for a, _ in pairs]), "y": np.array([b for _, b in pairs])})
     tree = Comparison("<=", Arithmetic("-", Arithmetic("+", X, number("0.1")), Y), Arithmetic("*", X, Y))
     assert evaluate_binary64(tree, columns).tolist() == [a + 0.1 - b <= a * b for a, b in pairs]

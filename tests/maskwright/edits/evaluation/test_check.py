@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from maskwright.data.record_chunk import Columns
+from maskwright.data.record_chunk import RecordChunk
 from maskwright.edits.edit import EditSet
 from maskwright.edits.evaluation.check import Checker, evaluate, fires
 from maskwright.edits.evaluation.domain import Domain, domain_tuples
@@ -18,8 +18,8 @@ from maskwright.edits.languages.yaml.grammar import parse_expression
 from maskwright.foundation.errors import EditError
 
 
-def columns(**texts: list[str | None]) -> Columns:
-    return Columns.from_batch(
+def columns(**texts: list[str | None]) -> RecordChunk:
+    return RecordChunk.from_batch(
         pa.RecordBatch.from_pydict({name: pa.array(own, pa.string()) for name, own in texts.items()})
     )
 
@@ -69,7 +69,7 @@ def test_warnings_do_not_fail_a_file():
 def test_listed_violations_are_capped_and_counted():
     checker = Checker(EDITS)
     for _ in range(3):
-        checker.add(Columns.from_arrays({name: np.full(6000, -1.0) for name in "abc"}))
+        checker.add(RecordChunk.from_arrays({name: np.full(6000, -1.0) for name in "abc"}))
     frame = checker.outcome().violations
     assert len(frame) == 20_000
     assert frame.attrs["violations"] == {"edit-1": 18_000, "positive": 18_000}
@@ -185,7 +185,9 @@ def test_domain_agrees_with_a_set(original, records, size):
 
 def test_census_rules(shared):
     table = np.genfromtxt(shared / "data" / "census.csv", delimiter=",", names=True)
-    data = Columns.from_arrays({name: table[name] for name in table.dtype.names}, dict.fromkeys(table.dtype.names, 0))
+    data = RecordChunk.from_arrays(
+        {name: table[name] for name in table.dtype.names}, dict.fromkeys(table.dtype.names, 0)
+    )
     rules = {
         "PTOTVAL == POTHVAL + PEARNVAL": 1080, "TAXINC <= AGI": 1080, "WSALVAL <= PEARNVAL": 1077,
         "INTVAL <= POTHVAL": 1073, "POTHVAL <= AGI": 1065, "WSALVAL == PEARNVAL": 1019, "ERNVAL == WSALVAL": 913,

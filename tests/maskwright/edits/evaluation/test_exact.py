@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from maskwright.data.record_chunk import Columns
+from maskwright.data.record_chunk import RecordChunk
 from maskwright.edits.evaluation.exact import evaluate_exact
 from maskwright.edits.expression import (
     And,
@@ -29,7 +29,7 @@ from maskwright.edits.expression import (
     Number,
     Or,
     Truth,
-    Variable,
+    VariableReference,
 )
 from maskwright.edits.languages.yaml.grammar import parse_expression
 from maskwright.foundation.errors import EditError, InputError
@@ -37,13 +37,13 @@ from maskwright.foundation.errors import EditError, InputError
 NAMES = ("a", "b", "c")
 
 
-def columns(**texts: list[str | None]) -> Columns:
-    return Columns.from_batch(
+def columns(**texts: list[str | None]) -> RecordChunk:
+    return RecordChunk.from_batch(
         pa.RecordBatch.from_pydict({name: pa.array(own, pa.string()) for name, own in texts.items()})
     )
 
 
-def verdict(rule: str, data: Columns) -> str:
+def verdict(rule: str, data: RecordChunk) -> str:
     """One letter a record: t, f or u."""
     found = evaluate_exact(parse_expression(rule), data)
     return "".join("u" if u else "t" if h else "f" for h, u in zip(found.holds, found.unknown, strict=True))
@@ -56,7 +56,7 @@ def value_of(node: Expression, row: dict[str, Fraction | None]) -> Fraction | No
     match node:
         case Number(value):
             return value
-        case Variable(name):
+        case VariableReference(name):
             return row[name]
         case Negative(operand):
             inner = value_of(operand, row)
@@ -124,7 +124,7 @@ def truth_of(node: Expression, row: dict[str, Fraction | None]) -> bool | None: 
         case IsInteger(operand):
             x = value_of(operand, row)
             return None if x is None else x.denominator == 1
-        case IsMissing(Variable(name)):
+        case IsMissing(VariableReference(name)):
             return row[name] is None
         case _:
             raise AssertionError(node)
@@ -133,7 +133,7 @@ def truth_of(node: Expression, row: dict[str, Fraction | None]) -> bool | None: 
 # --- random rules and records ----------------------------------------------------------------------------------------
 
 constants = st.builds(Number, st.sampled_from([Fraction(n, d) for n in (-3, 0, 1, 2, 7) for d in (1, 2, 3, 100)]))
-variables: st.SearchStrategy[Expression] = st.builds(Variable, st.sampled_from(NAMES))
+variables: st.SearchStrategy[Expression] = st.builds(VariableReference, st.sampled_from(NAMES))
 
 
 def arithmetic(inner: st.SearchStrategy[Any]) -> st.SearchStrategy[Any]:
@@ -181,7 +181,7 @@ def test_exact_evaluation_agrees_with_fractions(rule, records, places):
         arrays[name] = np.array([np.nan if value is None else value / scale for value in own])
         for row, value in zip(rows, own, strict=True):
             row[name] = None if value is None else Fraction(value, scale)
-    data = Columns.from_arrays(arrays, dict(zip(NAMES, places, strict=True)))
+    data = RecordChunk.from_arrays(arrays, dict(zip(NAMES, places, strict=True)))
     found = evaluate_exact(rule, data)
     for position, row in enumerate(rows):
         expected = truth_of(rule, row)
@@ -197,7 +197,7 @@ def test_a_rule_or_its_negation_holds_and_both_are_unknown_together(rule, record
         for i, name in enumerate(NAMES)
     }
     for places in (0, None):
-        data = Columns.from_arrays(arrays, dict.fromkeys(NAMES, places))
+        data = RecordChunk.from_arrays(arrays, dict.fromkeys(NAMES, places))
         plain, negated = evaluate_exact(rule, data), evaluate_exact(Not(rule), data)
         np.testing.assert_array_equal(plain.unknown, negated.unknown)
         np.testing.assert_array_equal(plain.holds & negated.holds, plain.unknown)
@@ -252,14 +252,16 @@ def test_cells_are_compared_as_numbers_or_else_as_texts():
 
 
 def test_plain_binary64_is_equal_up_to_rounding():
-    data = Columns.from_arrays({"a": np.array([0.1, 0.1]), "b": np.array([0.2, 0.2]), "c": np.array([0.3, 0.3000001])})
+    data = RecordChunk.from_arrays(
+        {"a": np.array([0.1, 0.1]), "b": np.array([0.2, 0.2]), "c": np.array([0.3, 0.3000001])}
+    )
     assert verdict("a + b == c", data) == "tf"
     assert verdict("a + b > c", data) == "ff"
     assert verdict("a + b <= c", data) == "tt"
 
 
 def test_infinite_binary64_is_out_of_every_bound():
-    data = Columns.from_arrays({"a": np.array([np.inf, -np.inf, 1.0])})
+    data = RecordChunk.from_arrays({"a": np.array([np.inf, -np.inf, 1.0])})
     assert verdict("a <= 5", data) == "ftt"
     assert verdict("a - a == 0", data) == "uut"
 
@@ -270,12 +272,12 @@ def test_large_sets():
     assert verdict(f"a in {{{listed}}}", data) == "tftfufff"
     assert verdict(f"a * 10 in {{{listed}}}", data) == "tfffuuft"
     assert verdict(f"a / a * 3 in {{{listed}}}", data) == "tttt" + "uu" + "tt"
-    plain = Columns.from_arrays({"a": np.array([3.0, 4.0, 0.1 * 30, np.nan, np.inf])})
+    plain = RecordChunk.from_arrays({"a": np.array([3.0, 4.0, 0.1 * 30, np.nan, np.inf])})
     assert verdict(f"a in {{{listed}, 1e399}}", plain) == "tftuf"
 
 
 def test_no_records():
-    data = Columns.from_arrays({"a": np.zeros(0)}, {"a": 0})
+    data = RecordChunk.from_arrays({"a": np.zeros(0)}, {"a": 0})
     assert verdict("a * a / a <= 5 and a in {1, 2} or floor(a) == 1", data) == ""
 
 

@@ -13,7 +13,7 @@ import pyarrow as pa
 import pytest
 from lxml import etree, isoschematron
 
-from maskwright.data.record_chunk import Columns
+from maskwright.data.record_chunk import RecordChunk
 from maskwright.edits.edit import Edit, EditSet
 from maskwright.edits.evaluation.binary64 import evaluate_xpath
 from maskwright.edits.evaluation.svrl import SvrlTotals, SvrlWriter
@@ -46,18 +46,18 @@ def edits(tmp_path: Path) -> EditSet:
     return read_schematron(path)
 
 
-def chunk(cells: dict[str, list[str | None]], start: int = 0, stop: int | None = None) -> Columns:
+def chunk(cells: dict[str, list[str | None]], start: int = 0, stop: int | None = None) -> RecordChunk:
     arrays = {name: pa.array(texts[start:stop], pa.string()) for name, texts in cells.items()}
-    return Columns.from_batch(pa.record_batch(arrays))
+    return RecordChunk.from_batch(pa.record_batch(arrays))
 
 
-def verdicts(edits: EditSet, columns: Columns) -> list[Verdict]:
+def verdicts(edits: EditSet, columns: RecordChunk) -> list[Verdict]:
     return [evaluate_xpath(edit.expression, columns) for edit in edits]
 
 
 def report(
     edits: EditSet,
-    *chunks: Columns,
+    *chunks: RecordChunk,
     path: tuple[str, ...] | None = ("Microdata", "Record"),
     fired: Literal["summary", "all"] = "summary",
 ) -> tuple[bytes, SvrlTotals]:

@@ -9,7 +9,7 @@ import pytest
 
 import maskwright as mw
 from maskwright.cli.main import main
-from maskwright.data.record_chunk import Columns
+from maskwright.data.record_chunk import RecordChunk
 from maskwright.edits.edit import LinearPart
 from maskwright.edits.evaluation.check import evaluate
 from maskwright.foundation.errors import EditError
@@ -39,7 +39,7 @@ rules:
 
 
 def verdicts(rule_edit, **texts) -> str:
-    data = Columns.from_batch(
+    data = RecordChunk.from_batch(
         pa.RecordBatch.from_pydict({name: pa.array(own, pa.string()) for name, own in texts.items()})
     )
     found = evaluate(rule_edit, data)

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 import maskwright as mw
 from maskwright.masking.adjusting.adjust import Adjustment, adjust
-from maskwright.masking.adjusting.targets import Rows
+from maskwright.masking.adjusting.targets import Targets
 
 
 def _adjust(
@@ -20,7 +20,7 @@ def _adjust(
     variables = tuple(mw.Variable(name, decimals=places) for name, places in grid.items())
     edits = mw.EditSet.parse(rules)
     spread = np.maximum(np.nanstd(values, axis=0), 1e-6) if scale is None else scale
-    return adjust(values, Rows(variables, {}), edits, spread, np.random.default_rng(0))
+    return adjust(values, Targets(variables, {}), edits, spread, np.random.default_rng(0))
 
 
 def _exact(values: np.ndarray, grid: dict[str, int | None]) -> list[dict[str, Fraction]]:

@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 import maskwright as mw
 from maskwright.commands.api import mask_data
 from maskwright.masking.adjusting.adjust import adjust
-from maskwright.masking.adjusting.targets import Rows
+from maskwright.masking.adjusting.targets import Targets
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -88,7 +88,7 @@ def test_other_adjustments_are_nearly_as_near_as_trying_everything(case: str) ->
     points = itertools.product(range(17), repeat=3)
     allowed = np.array([each for each in points if obeys(dict(zip(grid, map(Fraction, each), strict=True)))], float)
     variables = tuple(mw.Variable(name, decimals=places) for name, places in grid.items())
-    done = adjust(start, Rows(variables, {}), mw.EditSet.parse(rules), scale, np.random.default_rng(0))
+    done = adjust(start, Targets(variables, {}), mw.EditSet.parse(rules), scale, np.random.default_rng(0))
     assert not done.infeasible.any()
     nearest = np.array([np.sqrt((((allowed - row) / scale) ** 2).sum(axis=1)).min() for row in start])
     ours = np.sqrt((((done.values - start) / scale) ** 2).sum(axis=1))

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 import maskwright as mw
 from maskwright.commands.api import mask_data
 from maskwright.data.frames import dataset_from_frame
-from maskwright.data.households import with_clusters
+from maskwright.data.households import with_households
 
 
 def _mask(frame: pd.DataFrame, *, types: dict[str, dict[str, object]] | None = None, **params: object) -> pd.DataFrame:
@@ -76,7 +76,7 @@ def test_k_counts_the_households_that_have_a_value() -> None:
     frame = pd.DataFrame({"x": rng.normal(50, 9, 60).round(1), "y": rng.normal(50, 9, 60).round(1)})
     frame.loc[rng.random(60) < 0.5, "x"] = np.nan
     frame["home"] = households = np.arange(60) // 3
-    data = with_clusters(dataset_from_frame(frame, {}), "home").without(["home"])
+    data = with_households(dataset_from_frame(frame, {}), "home").without(["home"])
     params = {"k": 3, "missing": "available_cases", "partition": "mdav"}
     masked = mask_data(data, "microaggregation", seed=1, params=params).masked["x"]
     there = ~masked.missing

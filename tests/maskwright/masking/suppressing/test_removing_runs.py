@@ -14,7 +14,7 @@ import maskwright as mw
 from maskwright.cli.main import main
 from maskwright.commands.api import mask_data
 from maskwright.data.frames import dataset_from_frame
-from maskwright.data.households import with_clusters
+from maskwright.data.households import with_households
 
 RULES = """<schema xmlns="http://purl.oclc.org/dsdl/schematron"><pattern id="sum"><rule context="Record">
 <assert test="wages + rents = income">The income is the sum.</assert></rule></pattern>
@@ -205,7 +205,7 @@ def test_whole_households_are_kept_and_counted() -> None:
     """With clusters declared, k counts households, and a sample takes all of a household or nobody."""
     frame = people(60)
     frame["home"] = np.arange(60) // 3
-    original = with_clusters(dataset_from_frame(frame, {}), "home").without(["home"])
+    original = with_households(dataset_from_frame(frame, {}), "home").without(["home"])
     sample = mask_data(original, "sampling", params={"fraction": 0.4}, seed=2).masked
     assert sample.origin is not None
     assert (np.bincount(sample.origin // 3, minlength=20)[np.unique(sample.origin // 3)] == 3).all()

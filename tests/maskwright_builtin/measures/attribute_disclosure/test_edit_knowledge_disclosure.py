@@ -28,9 +28,9 @@ def dataset(table, decimals=None, **more):
     )
 
 
-def disclosed(original, masked, rules, rng=None, decimals=None, clusters=None, **params):
+def disclosed(original, masked, rules, rng=None, decimals=None, households=None, **params):
     files = dataset(original, decimals), dataset(masked, decimals)
-    comparison = Comparison(*files, tuple(original), EditSet.parse(rules), clusters=clusters)
+    comparison = Comparison(*files, tuple(original), EditSet.parse(rules), households=households)
     return edit_knowledge_disclosure(comparison, EditKnowledgeDisclosureParams(**params), rng)
 
 
@@ -208,8 +208,8 @@ def test_households_and_missing_cells():
     original["b"][:20] = np.nan
     masked = {**noise, "a": original["a"], "t": original["t"].copy()}
     masked["t"][100:] = np.nan
-    clusters = np.arange(200) // 2
-    found = disclosed(original, masked, ["a + b == t"], unmasked=["a", "t"], clusters=clusters)
+    households = np.arange(200) // 2
+    found = disclosed(original, masked, ["a + b == t"], unmasked=["a", "t"], households=households)
     assert found.value == pytest.approx(100 * 40 / 90)
     assert np.isnan(found.per_record[:20]).all()
 

@@ -141,10 +141,10 @@ def test_a_household_is_disclosed_when_one_of_its_values_is(disclosure, by):
     generator = np.random.default_rng(7)
     original = generator.normal(size=(90, 2))
     masked = original + 0.1 * generator.normal(size=original.shape)
-    alone = disclosure(original, masked, by=by, clusters=np.arange(90)[::-1].copy())
+    alone = disclosure(original, masked, by=by, households=np.arange(90)[::-1].copy())
     assert alone.parts == disclosure(original, masked, by=by).parts
-    clusters = generator.integers(0, 30, 90)
-    found = disclosure(original, masked, by=by, clusters=clusters)
+    households = generator.integers(0, 30, 90)
+    found = disclosure(original, masked, by=by, households=households)
     for percent in (1, 10):
         inside = np.zeros((90, 2), dtype=bool)
         for j in range(2):
@@ -155,7 +155,7 @@ def test_a_household_is_disclosed_when_one_of_its_values_is(disclosure, by):
             high = ordered[np.minimum(np.floor(last + width).astype(int), 89)]
             near = np.abs(original[:, j] - masked[:, j]) <= percent / 100 * np.std(masked[:, j])
             inside[:, j] = (low <= original[:, j]) & (original[:, j] <= high) if by == "rank" else near
-        any_inside = [inside[clusters == one].any(axis=0) for one in np.unique(clusters)]
+        any_inside = [inside[households == one].any(axis=0) for one in np.unique(households)]
         assert found.parts[f"percent_{percent}"] == pytest.approx(100 * np.mean(any_inside))
 
 

@@ -26,8 +26,8 @@ from maskwright_builtin.measures.attribute_disclosure.order_statistics_attack im
 
 @pytest.fixture(scope="module")
 def attack(compare, rng):
-    def measure(original, masked, origin=None, clusters=None, **params):
-        comparison = compare(original, masked, origin=origin, clusters=clusters)
+    def measure(original, masked, origin=None, households=None, **params):
+        comparison = compare(original, masked, origin=origin, households=households)
         return order_statistics_attack(comparison, OrderStatisticsAttackParams(**params), rng)
 
     return measure
@@ -149,9 +149,9 @@ def test_households_are_disclosed_when_one_of_their_values_is(attack):
     original = np.random.default_rng(4).normal(size=(300, 1))
     masked = ranked(original, 4)
     alone = attack(original, masked)
-    clusters = np.random.default_rng(5).integers(0, 100, 300)
-    found = attack(original, masked, clusters=clusters)
-    by_household = [alone.per_record[clusters == one].max() for one in np.unique(clusters)]
+    households = np.random.default_rng(5).integers(0, 100, 300)
+    found = attack(original, masked, households=households)
+    by_household = [alone.per_record[households == one].max() for one in np.unique(households)]
     assert found.value == pytest.approx(np.mean(by_household))
 
 

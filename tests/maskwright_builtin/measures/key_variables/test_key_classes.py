@@ -30,10 +30,10 @@ def dataset(table):
     return Dataset(tuple(columns))
 
 
-def compute(measure, table, rng=None, clusters=None, weights=None, **params):
+def compute(measure, table, rng=None, households=None, weights=None, **params):
     data = dataset(table)
     numeric = tuple(variable.name for variable in data.variables if variable.is_numeric)
-    comparison = Comparison(data, data, numeric, clusters=clusters, weights=weights)
+    comparison = Comparison(data, data, numeric, households=households, weights=weights)
     return measure.compute(comparison, measure.params(**params), rng)
 
 
@@ -75,14 +75,14 @@ def test_equal_plain_loops_over_classes(drawn, households, missing, nominal):
         return [None if generator.random() < missing else (f"t{one}" if texts else float(one) * 1.5) for one in found]
 
     table = {"a": cells(texts=True), "b": cells(texts=False), "s": cells(nominal)}
-    clusters = generator.integers(0, max(1, n // 2), n) if households else None
-    who = np.arange(n) if clusters is None else clusters
+    households = generator.integers(0, max(1, n // 2), n) if households else None
+    who = np.arange(n) if households is None else households
     members = {}
     for i in range(n):
         members.setdefault((table["a"][i], table["b"][i]), []).append(i)
     size = {key: len({int(who[i]) for i in chosen}) for key, chosen in members.items()}
     own = [size[table["a"][i], table["b"][i]] for i in range(n)]
-    keys = {"keys": ["a", "b"], "clusters": clusters}
+    keys = {"keys": ["a", "b"], "households": households}
     found = compute(K_ANONYMITY, table, k=3, **keys)
     assert found.value == min(size.values())
     assert found.parts["below_k"] == pytest.approx(100 * np.mean(np.array(own) < 3))
@@ -94,7 +94,7 @@ def test_equal_plain_loops_over_classes(drawn, households, missing, nominal):
         return
     pairs = {key: sorted({(int(who[i]), table["s"][i]) for i in chosen if table["s"][i] is not None})
              for key, chosen in members.items()}  # fmt: skip
-    if clusters is None:
+    if households is None:
         pairs = {
             key: [(i, table["s"][i]) for i in chosen if table["s"][i] is not None] for key, chosen in members.items()
         }

@@ -27,9 +27,9 @@ DIRECTIONS = ("original_to_masked", "masked_to_original")
 
 @pytest.fixture(scope="module")
 def linkage(compare, rng):
-    def measure(original, masked, decimals=None, origin=None, progress=None, clusters=None, **params):
+    def measure(original, masked, decimals=None, origin=None, progress=None, households=None, **params):
         more = {} if progress is None else {"progress": progress}
-        comparison = compare(original, masked, decimals, origin=origin, clusters=clusters, **more)
+        comparison = compare(original, masked, decimals, origin=origin, households=households, **more)
         return distance_record_linkage(comparison, DistanceRecordLinkageParams(**params), rng)
 
     return measure
@@ -65,7 +65,7 @@ def standardised(original, masked, standardise):
     return old, new, weight
 
 
-def brute_force(original, masked, origin, direction, standardise, ties, places=1, clusters=None, pairing="identity"):
+def brute_force(original, masked, origin, direction, standardise, ties, places=1, households=None, pairing="identity"):
     """Credit of each masked record over all variables, by looking at every pair of records."""
     old, new, weight = standardised(original, masked, standardise)
 
@@ -77,7 +77,7 @@ def brute_force(original, masked, origin, direction, standardise, ties, places=1
 
     if pairing == "nearest":
         origin = np.array([int(np.argmin(squared(row, old))) for row in new])
-    family = np.arange(len(old)) if clusters is None else clusters
+    family = np.arange(len(old)) if households is None else households
     chances = []
     for i, source in enumerate(origin):
         query, candidates = (new[i], old) if direction == "masked_to_original" else (old[source], new)
@@ -92,9 +92,9 @@ def brute_force(original, masked, origin, direction, standardise, ties, places=1
         else:
             chances.append(float(drawn > 0 and right[0]))
     chances = np.array(chances)
-    if clusters is None:
+    if households is None:
         return 100 * chances, 100 * chances.mean()
-    reached = [1 - np.prod(1 - chances[clusters[origin] == one]) for one in set(clusters[origin])]
+    reached = [1 - np.prod(1 - chances[households[origin] == one]) for one in set(households[origin])]
     return 100 * chances, 100 * float(np.mean(reached))
 
 
@@ -140,19 +140,19 @@ def test_equals_looking_at_every_pair(
         masked = 100.0 + generator.integers(0, 3, masked.shape)
     for cells in (original, masked):
         cells[generator.random(cells.shape) < missing] = np.nan
-    clusters = generator.integers(0, max(1, n // 3), n) if households else None
+    households = generator.integers(0, max(1, n // 3), n) if households else None
     pairing = "identity" if standardise == "own" else pairing  # the oracle pairs by the original's scale only
     choice = {"direction": direction, "standardise": standardise, "ties": ties[0], "nearest": ties[1]}
     found = linkage(
         original,
         masked,
         origin=None if sampled == "no" else origin,
-        clusters=clusters,
+        households=households,
         known=p,
         pairing=pairing,
         **choice,
     )
-    each, value = brute_force(original, masked, origin, direction, standardise, *ties, clusters, pairing)
+    each, value = brute_force(original, masked, origin, direction, standardise, *ties, households, pairing)
     np.testing.assert_allclose(found.per_record, each, atol=1e-9)
     assert found.value == pytest.approx(value)
 

@@ -17,8 +17,8 @@ from maskwright_builtin.measures.record_linkage.mahalanobis_record_linkage impor
 
 @pytest.fixture(scope="module")
 def linkage(compare, rng):
-    def measure(original, masked, origin=None, clusters=None, **params):
-        comparison = compare(original, masked, origin=origin, clusters=clusters)
+    def measure(original, masked, origin=None, households=None, **params):
+        comparison = compare(original, masked, origin=origin, households=households)
         return mahalanobis_record_linkage(comparison, MahalanobisRecordLinkageParams(**params), rng)
 
     return measure

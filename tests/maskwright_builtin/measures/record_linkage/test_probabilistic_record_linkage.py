@@ -21,8 +21,8 @@ from maskwright_builtin.measures.record_linkage.probabilistic_record_linkage imp
 
 @pytest.fixture(scope="module")
 def linkage(compare, rng):
-    def measure(original, masked, origin=None, clusters=None, **params):
-        comparison = compare(original, masked, origin=origin, clusters=clusters)
+    def measure(original, masked, origin=None, households=None, **params):
+        comparison = compare(original, masked, origin=origin, households=households)
         return probabilistic_record_linkage(comparison, ProbabilisticRecordLinkageParams(**params), rng)
 
     return measure
@@ -92,7 +92,7 @@ def test_equals_an_oracle_that_visits_every_pair(
     masked = original[origin] + generator.integers(-1, 2, (len(origin), d))
     for file in (original, masked):
         file[generator.random(file.shape) < missing] = np.nan
-    clusters = generator.integers(0, max(1, n // 3), n) if households else None
+    households = generator.integers(0, max(1, n // 3), n) if households else None
     table = np.zeros((n, len(origin), d), dtype=bool)
     cuts = np.unique(generator.integers(1, 12, cells)).astype(float)
     for j in range(d):
@@ -106,8 +106,8 @@ def test_equals_an_oracle_that_visits_every_pair(
             table[:, :, j] = np.abs(x - y) <= (0.0 if constant else 0.5 * np.std(present, ddof=1))
     params = {"agree": agree, "known": d, "direction": direction}
     params |= {"cuts": {f"v{j + 1}": cuts.tolist() for j in range(d)}} if agree == "same_cell" else {"tau": 0.5}
-    found = linkage(original, masked, origin=origin if sampled else None, clusters=clusters, **params)
-    family = np.arange(n) if clusters is None else clusters
+    found = linkage(original, masked, origin=origin if sampled else None, households=households, **params)
+    family = np.arange(n) if households is None else households
     chances, classes, kept = oracle(table, origin, family, direction)
     if classes is not None:
         np.testing.assert_allclose([found.parts[f"m_v{j + 1}"] for j in kept], classes[0], atol=1e-5)

@@ -62,7 +62,7 @@ def test_weights_must_be_shares_of_one(bad):
 @pytest.mark.parametrize("name", ["score", "mg", "weighted_score"])
 def test_risks_in_a_score_count_households(name, compare, files, rng):
     """Each part is what its measure says of the same households; the thesis's pairing leaves them out, and says so."""
-    comparison = compare(*files, clusters=np.arange(300) // 4)
+    comparison = compare(*files, households=np.arange(300) // 4)
     linkage = {"direction": "masked_to_original", "ties": "lowest_index"} if name == "mg" else {}
     part = "ERD" if name == "mg" else "distance_record_linkage"
     params = {"components": [{"measure": part, "weight": 1}]} if name == "weighted_score" else {}

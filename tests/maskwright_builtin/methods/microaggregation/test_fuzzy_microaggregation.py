@@ -65,7 +65,7 @@ def test_records_are_the_centroid_they_drew(n, p, k, seed, fuzziness, floor):
     assert notes["centroids"] == max(1, n // k)
     assert (notes["groups"], notes["smallest_group"], notes["largest_group"]) == (len(sizes), sizes.min(), sizes.max())
     assert notes["records_in_groups_below_k"] == sizes[sizes < (floor or k)].sum()
-    assert 0 <= notes["smallest_expected_group"] <= n / notes["centroids"] + 1e-9
+    assert 0 <= notes["smallest_mean_cluster_size"] <= n / notes["centroids"] + 1e-9
     assert notes["centroids_off_the_edits"] == 0
     assert (notes["moved_to_reach_floor"] == 0) or floor is not None
 
@@ -88,7 +88,7 @@ def test_as_many_centroids_as_records_and_no_fuzziness_lose_nothing():
 def test_the_draw_takes_any_centroid_for_large_m2_and_the_nearest_near_one():
     block = block_of(cloud(1000))
     loose, tight = protect(block, c=20, m2=1000.0), protect(block, c=20, m2=1.001)
-    assert loose.notes["smallest_expected_group"] == pytest.approx(50, rel=0.01)
+    assert loose.notes["smallest_mean_cluster_size"] == pytest.approx(50, rel=0.01)
     # Multinomial sizes of mean 50 and deviation 7: not k-anonymous, and the notes say so.
     assert 20 < loose.notes["smallest_group"] < 50
     assert loose.notes["records_in_groups_below_k"] > 0
@@ -152,10 +152,10 @@ def test_single_precision_is_a_choice():
 
 
 def test_progress_grows_to_one():
-    told = []
-    protect(replace(block_of(cloud()), progress=told.append), starts=3)
-    assert told == sorted(told)
-    assert told[-1] == 1.0
+    reporter = []
+    protect(replace(block_of(cloud()), progress=reporter.append), starts=3)
+    assert reporter == sorted(reporter)
+    assert reporter[-1] == 1.0
 
 
 @pytest.mark.parametrize("clustering", ["fcm", "efcm"])
@@ -368,9 +368,9 @@ def test_a_governing_edit_holds_with_centroids_for_each_stratum():
     hours[:60], wage[:60] = 0.0, 0.0
     data = pd.DataFrame({"hours": hours, "wage": wage, "age": rng.integers(16, 70, 300)})
     edits = EditSet.parse(["if hours == 0 then wage == 0 else wage >= 1", "hours >= 0"])
-    told = Told()
+    reporter = Told()
     masked = mw.protect(
-        data, "fuzzy_microaggregation", edits=edits, seed=1, params={"c": 30, "group_size": "all"}, reporter=told
+        data, "fuzzy_microaggregation", edits=edits, seed=1, params={"c": 30, "group_size": "all"}, reporter=reporter
     )
     assert mw.validate(masked, edits).ok
     # Whoever does not work is clustered apart, and centroids are shared by numbers of records.

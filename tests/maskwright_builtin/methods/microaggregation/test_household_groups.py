@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 import maskwright as mw
 from maskwright.commands.api import mask_data
 from maskwright.data.frames import dataset_from_frame
-from maskwright.data.households import with_clusters
+from maskwright.data.households import with_households
 from maskwright_builtin.methods.microaggregation.household_groups import households_in, with_enough_households
 
 
@@ -35,7 +35,7 @@ def _homes(seed: int, missing: float) -> tuple[mw.Dataset, np.ndarray]:
     frame["z"] = frame["x"] + frame["y"]
     frame.loc[rng.random(120) < missing, "x"] = np.nan
     home = frame["home"].to_numpy()
-    return with_clusters(dataset_from_frame(frame, {}), "home").without(["home"]), home
+    return with_households(dataset_from_frame(frame, {}), "home").without(["home"]), home
 
 
 @pytest.mark.parametrize("missing", [0.0, 0.2])

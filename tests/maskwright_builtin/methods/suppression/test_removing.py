@@ -13,12 +13,14 @@ import maskwright as mw
 from maskwright.plugins.registry import find_method
 
 
-def block(values: np.ndarray, *, kind: str = "integer", clusters: np.ndarray | None = None, **more: object) -> mw.Block:
+def block(
+    values: np.ndarray, *, kind: str = "integer", households: np.ndarray | None = None, **more: object
+) -> mw.Block:
     """Variables x1, x2, ... of one type."""
     categories = ("a", "b", "c", "d") if kind in ("nominal", "ordinal") else ()
     variables = tuple(mw.Variable(f"x{j + 1}", kind, categories=categories) for j in range(values.shape[1]))  # type: ignore[arg-type]
     return mw.Block(
-        np.asarray(values, dtype=np.float64), np.isnan(values), variables, clusters=clusters,
+        np.asarray(values, dtype=np.float64), np.isnan(values), variables, households=households,
         center=np.zeros(values.shape[1]), scale=np.ones(values.shape[1]), **more,  # type: ignore[arg-type]
     )  # fmt: skip
 
@@ -29,10 +31,10 @@ def masked(name: str, data: mw.Block, seed: int = 1, **params: object) -> mw.Mas
     return method.protect(data, method.params.model_validate(params), np.random.default_rng(seed))
 
 
-def sizes(values: np.ndarray, clusters: np.ndarray | None = None) -> np.ndarray:
+def sizes(values: np.ndarray, households: np.ndarray | None = None) -> np.ndarray:
     """Records, or clusters, in each class of equal rows."""
     _, classes = np.unique(np.where(np.isnan(values), -1.0, values), axis=0, return_inverse=True)
-    owners = np.arange(len(values)) if clusters is None else clusters
+    owners = np.arange(len(values)) if households is None else households
     return np.array([len(np.unique(owners[classes.ravel() == one])) for one in np.unique(classes)])
 
 
@@ -45,9 +47,9 @@ KEYS = st.integers(1, 4).flatmap(
 @given(values=KEYS, k=st.integers(2, 4), households=st.booleans())
 def test_local_suppression_reaches_k_and_changes_no_value(values: np.ndarray, k: int, households: bool) -> None:
     """Every class of published keys has k records, or k households; what is left is as it was."""
-    clusters = np.arange(len(values)) // 2 if households else None
-    done = masked("local_suppression", block(values, clusters=clusters), k=k)
-    assert sizes(done.values, clusters).min() >= k
+    households = np.arange(len(values)) // 2 if households else None
+    done = masked("local_suppression", block(values, households=households), k=k)
+    assert sizes(done.values, households).min() >= k
     assert (done.values[~done.missing] == values[~done.missing]).all()
     assert done.notes["cells_suppressed"] == done.missing.sum()
 
@@ -106,7 +108,7 @@ def test_suppression_says_what_cannot_be() -> None:
     with pytest.raises(mw.InputError, match="k = 9 is larger than the number of records, 5"):
         masked("local_suppression", block(np.zeros((5, 1))), k=9)
     with pytest.raises(mw.InputError, match="k = 3 is larger than the number of households, 2"):
-        masked("local_suppression", block(np.zeros((5, 1)), clusters=np.array([0, 0, 0, 1, 1])), k=3)
+        masked("local_suppression", block(np.zeros((5, 1)), households=np.array([0, 0, 0, 1, 1])), k=3)
     with pytest.raises(mw.InputError, match="does not mask the key x7"):
         masked("record_suppression", block(np.zeros((5, 1))), keys=["x7"])
 

@@ -122,12 +122,12 @@ def test_drawn_labels_do_not_tell_the_side_of_a_record():
     data["y"] = data["x"] + rng.normal(size=3000)
     middle = mw.protect(data, "ipso", seed=1, params={"variant": "A", "dependent": ("y",), "independent": ("x",)})["y"]
     side = np.sign(data["y"] - middle)
-    told = {}
+    reporter = {}
     for label in ("nearest", "draw"):
         masked = protected(data, c=2, label=label, m=2.0, dependent=("y",)).values[:, 0]
-        told[label] = np.mean(np.sign(masked - middle) == side)
-    assert told["nearest"] > 0.9
-    assert told["draw"] < told["nearest"] - 0.1
+        reporter[label] = np.mean(np.sign(masked - middle) == side)
+    assert reporter["nearest"] > 0.9
+    assert reporter["draw"] < reporter["nearest"] - 0.1
 
 
 def test_census_scenario_1_as_published(shared):

@@ -20,7 +20,7 @@ from maskwright.edits.expression import (
     Negative,
     Number,
     Or,
-    Variable,
+    VariableReference,
 )
 from maskwright.edits.languages.conversion.inexpressible import Inexpressible
 from maskwright.edits.languages.conversion.yaml_text import decimal_text
@@ -174,7 +174,7 @@ def _raw_places(node: Expression, grids: Grids) -> int:
     match node:
         case Number(value):
             return _decimals(value)
-        case Function("number", (Variable(name),)):
+        case Function("number", (VariableReference(name),)):
             return grids.of(name)
         case Function("floor" | "ceiling" | "round"):
             return 0

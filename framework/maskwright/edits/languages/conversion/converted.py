@@ -51,6 +51,6 @@ def refusal(edit: Edit, language: str, reason: Inexpressible) -> Problem:
     return Problem(f"edit {edit.name} cannot be written in {language}: {reason}", edit.place)
 
 
-def about_silent(names: Sequence[str]) -> str:
+def silent_rules_note(names: Sequence[str]) -> str:
     """Note about edits that never fire."""
     return f"left out, because an earlier rule of the pattern always fires first: {', '.join(names)}"

@@ -34,7 +34,7 @@ from maskwright.edits.expression import (
     Or,
     Text,
     Truth,
-    Variable,
+    VariableReference,
     children,
     rewritten,
 )
@@ -108,7 +108,7 @@ class _Writer:
                 first_name, *more = names
                 if more:
                     raise Inexpressible("XPath 1.0 cannot look up a combination of variables in the original file")
-                return node if holds else _and([_not(_blank(Variable(first_name))), _not(node)])
+                return node if holds else _and([_not(_blank(VariableReference(first_name))), _not(node)])
             case Truth(value):
                 return Truth(value == holds)
             case _:
@@ -126,7 +126,7 @@ class _Writer:
         left, operator, right = node.left, node.operator, node.right
         if isinstance(left, Text) or isinstance(right, Text):
             return self._texts(left, operator, right)
-        if operator in ("==", "!=") and isinstance(left, Variable) and isinstance(right, Variable):
+        if operator in ("==", "!=") and isinstance(left, VariableReference) and isinstance(right, VariableReference):
             return self._cells(left, operator, right)
         return self._numbers(node)
 
@@ -134,12 +134,12 @@ class _Writer:
         if isinstance(left, Text) and isinstance(right, Text):
             return Truth((left.value == right.value) == (operator == "=="))
         variable, text = (right, left) if isinstance(left, Text) else (left, right)
-        if not isinstance(variable, Variable):
+        if not isinstance(variable, VariableReference):
             raise Inexpressible("a text is compared with something computed")
         same = Comparison("==", variable, text)
         return _and([_not(_blank(variable)), same if operator == "==" else _not(same)])
 
-    def _cells(self, left: Variable, operator: ComparisonOperator, right: Variable) -> Expression:
+    def _cells(self, left: VariableReference, operator: ComparisonOperator, right: VariableReference) -> Expression:
         """Cells are equal as numbers where both are numbers, as texts where one is not."""
         first, second = _number(left), _number(right)
         present = [_not(_blank(left)), _not(_blank(right))]
@@ -191,7 +191,7 @@ class _Writer:
                 return None
 
     def _in_set(self, node: InSet, *, holds: bool) -> Expression:
-        if not isinstance(node.operand, Variable):
+        if not isinstance(node.operand, VariableReference):
             operator: ComparisonOperator = "==" if holds else "!="
             each = [self._comparison(Comparison(operator, node.operand, member)) for member in node.members]
             return _or(each) if holds else _and(each)
@@ -208,21 +208,21 @@ class _Writer:
         """XPath for "the number is known"."""
         return (
             self._comparison(Comparison("==", node, node))
-            if not isinstance(node, Variable)
+            if not isinstance(node, VariableReference)
             else (Comparison("==", _number(node), _number(node)))
         )
 
 
-def _number(variable: Variable) -> Expression:
+def _number(variable: VariableReference) -> Expression:
     return Function("number", (variable,))
 
 
 def _plain(node: Expression) -> Expression:
     """Variables as numbers."""
-    return rewritten(node, lambda inner: _number(inner) if isinstance(inner, Variable) else inner)
+    return rewritten(node, lambda inner: _number(inner) if isinstance(inner, VariableReference) else inner)
 
 
-def _blank(variable: Variable) -> Expression:
+def _blank(variable: VariableReference) -> Expression:
     return Comparison("==", Function("normalize-space", (variable,)), _EMPTY)
 
 

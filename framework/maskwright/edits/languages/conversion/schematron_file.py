@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from xml.sax.saxutils import escape, quoteattr
 
 from maskwright.edits.expression import Expression, InOriginal, children
-from maskwright.edits.languages.conversion.converted import Converted, about_silent, refusal, tree_of
+from maskwright.edits.languages.conversion.converted import Converted, refusal, silent_rules_note, tree_of
 from maskwright.edits.languages.conversion.exact_as_xpath import xpath_test
 from maskwright.edits.languages.conversion.inexpressible import Inexpressible
 from maskwright.edits.languages.conversion.xpath_as_exact import calculates
@@ -66,11 +66,11 @@ def schematron_file(edits: EditSet, record: str, grids: Grids) -> Converted:  # 
     if problems:
         raise EditError(problems)
     if silent:
-        notes.append(about_silent(silent))
+        notes.append(silent_rules_note(silent))
     if renamed:
         notes.append(f"renamed, because an XML id has no such characters: {', '.join(renamed)}")
     if calculated:
-        notes.append(_about_decimals(grids))
+        notes.append(_decimals_note(grids))
     if any(_asks_original(edit.expression) for edit in edits):
         notes.append(
             f"{ORIGINAL_FILE} stands for the original file: Maskwright takes it from --original, other engines read it"
@@ -87,7 +87,7 @@ def schematron_file(edits: EditSet, record: str, grids: Grids) -> Converted:  # 
     )
 
 
-def _about_decimals(grids: Grids) -> str:
+def _decimals_note(grids: Grids) -> str:
     if grids.known:
         return "what is calculated is compared exactly for the decimals of these data"
     return (

@@ -27,7 +27,7 @@ from maskwright.edits.expression import (
     Or,
     Text,
     Truth,
-    Variable,
+    VariableReference,
     children,
     variable_names,
 )
@@ -86,12 +86,12 @@ def _truth(node: Expression) -> Expression:  # noqa: C901, PLR0911 - one case fo
         case Comparison(operator, left, right):
             return _comparison(operator, left, right)
         case InOriginal((name,)):
-            return all_of([_not(IsMissing(Variable(name))), node])
+            return all_of([_not(IsMissing(VariableReference(name))), node])
         case Text(value):
             return Truth(bool(value))
-        case Variable(name):
+        case VariableReference(name):
             raise Inexpressible(f"{name} alone asks whether the element is there, empty or not")
-        case Function("normalize-space", (Variable() as variable,)):
+        case Function("normalize-space", (VariableReference() as variable,)):
             return _not(IsMissing(variable))
         case Function("string" | "normalize-space", _):
             raise Inexpressible("it asks whether a text is empty")
@@ -106,7 +106,7 @@ def _some_no_number(node: Expression) -> frozenset[str] | None:
     names: set[str] = set()
     for operand in node.operands:
         match operand:
-            case Comparison("!=", Function("number", (Variable(name),)), other) if other == operand.left:
+            case Comparison("!=", Function("number", (VariableReference(name),)), other) if other == operand.left:
                 names.add(name)
             case _:
                 return None
@@ -119,7 +119,10 @@ def _same_words(node: Expression, pairs: Sequence[frozenset[str]]) -> Expression
         case Not(operand):
             inner = _same_words(operand, pairs)
             return None if inner is None else _not(inner)
-        case Comparison("==", Variable(first) as one, Variable(second) as other) if {first, second} in pairs:
+        case Comparison("==", VariableReference(first) as one, VariableReference(second) as other) if {
+            first,
+            second,
+        } in pairs:
             return all_of([_not(IsMissing(one)), _not(IsMissing(other)), Comparison("==", one, other)])
         case _:
             return None
@@ -135,7 +138,7 @@ def _comparison(operator: ComparisonOperator, left: Expression, right: Expressio
         if _is_word(left) and _is_word(right):
             raise Inexpressible("it compares two texts: write number() around both sides")
         for one in (left, right):
-            if operator == "!=" and isinstance(one, Variable):
+            if operator == "!=" and isinstance(one, VariableReference):
                 raise Inexpressible(
                     f"'{one.name} != ...' tells an absent element from an empty one: write number({one.name}) != ..."
                 )
@@ -146,7 +149,7 @@ def _of_truths(operator: ComparisonOperator, left: Expression, right: Expression
     if operator not in ("==", "!="):
         raise Inexpressible("it orders truth values")
     for one in (left, right):
-        if isinstance(one, Variable):
+        if isinstance(one, VariableReference):
             raise Inexpressible(f"{one.name} is compared with a truth value: that asks whether the element is there")
     first, second = _truth(left), _truth(right)
     for one, other in ((first, second), (second, first)):
@@ -161,19 +164,21 @@ def _of_texts(operator: ComparisonOperator, word: Expression, text: Text) -> Exp
     if isinstance(word, Text):
         return Truth((word.value == text.value) == (operator == "=="))
     if isinstance(word, Function) and word.name == "normalize-space":
-        if text.value == "" and isinstance(word.arguments[0], Variable):
+        if text.value == "" and isinstance(word.arguments[0], VariableReference):
             missing = IsMissing(word.arguments[0])
             return missing if operator == "==" else _not(missing)
         raise Inexpressible("it compares a text without its spaces")
-    variable = word if isinstance(word, Variable) else word.arguments[0] if isinstance(word, Function) else None
-    if not isinstance(variable, Variable):
+    variable = (
+        word if isinstance(word, VariableReference) else word.arguments[0] if isinstance(word, Function) else None
+    )
+    if not isinstance(variable, VariableReference):
         raise Inexpressible("it compares a text with something computed")
     if not text.value.strip(" \t\r\n"):
         raise Inexpressible(f"it asks whether the text of {variable.name} is empty: write normalize-space() = ''")
     same = all_of([_not(IsMissing(variable)), Comparison("==", variable, text)])
     if operator == "==":
         return same
-    if isinstance(word, Variable):
+    if isinstance(word, VariableReference):
         raise Inexpressible(
             f"'{variable.name} != ...' tells an absent element from an empty one: write not({variable.name} = ...)"
         )
@@ -183,7 +188,7 @@ def _of_texts(operator: ComparisonOperator, word: Expression, text: Text) -> Exp
 def _of_numbers(operator: ComparisonOperator, left: Expression, right: Expression) -> Expression:
     first, second = _number(left), _number(right)
     names = variable_names(Comparison("==", first, second))
-    known = [IsNumber(Variable(name)) for name in names]
+    known = [IsNumber(VariableReference(name)) for name in names]
     divisors = [*_divisors(first), *_divisors(second)]
     if any(isinstance(divisor, Number) and divisor.value == 0 for divisor in divisors):
         raise Inexpressible("it divides by zero, and XPath goes on with infinity")
@@ -198,7 +203,7 @@ def _of_numbers(operator: ComparisonOperator, left: Expression, right: Expressio
 
 
 def _same_or(operator: ComparisonOperator, first: Expression, second: Expression, names: Sequence[str]) -> Expression:
-    if operator == "==" and first == second and len(names) == 1 and isinstance(first, Variable):
+    if operator == "==" and first == second and len(names) == 1 and isinstance(first, VariableReference):
         return Truth(True) if not names else IsNumber(first)
     return Comparison(operator, first, second)
 
@@ -226,7 +231,7 @@ def _of_quotient(
 def _number(node: Expression) -> Expression:
     """Number that XPath makes of an operand, without its conversions."""
     match node:
-        case Number() | Variable():
+        case Number() | VariableReference():
             return node
         case Function("number", (argument,)):
             return _number(argument)
@@ -266,7 +271,9 @@ def _is_truth(node: Expression) -> bool:
 
 
 def _is_word(node: Expression) -> bool:
-    return isinstance(node, Variable) or (isinstance(node, Function) and node.name in ("string", "normalize-space"))
+    return isinstance(node, VariableReference) or (
+        isinstance(node, Function) and node.name in ("string", "normalize-space")
+    )
 
 
 def _not(node: Expression) -> Expression:

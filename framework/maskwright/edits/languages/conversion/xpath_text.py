@@ -17,7 +17,7 @@ from maskwright.edits.expression import (
     Or,
     Text,
     Truth,
-    Variable,
+    VariableReference,
 )
 from maskwright.edits.languages.conversion.inexpressible import Inexpressible
 from maskwright.edits.languages.conversion.yaml_text import decimal_text
@@ -83,7 +83,7 @@ def _with_level(node: Expression) -> tuple[str, int]:  # noqa: C901, PLR0911, PL
             return f"{quote}{value}{quote}", _ATOM
         case Truth(value):
             return ("true()" if value else "false()"), _ATOM
-        case Variable(name):
+        case VariableReference(name):
             return element_name(name), _ATOM
         case Negative(operand):
             return f"-{_text(operand, _SIGNED)}", _SIGNED

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import yaml
 
 from maskwright.edits.expression import Expression, IfThen, Truth
-from maskwright.edits.languages.conversion.converted import Converted, about_silent, refusal, tree_of
+from maskwright.edits.languages.conversion.converted import Converted, refusal, silent_rules_note, tree_of
 from maskwright.edits.languages.conversion.inexpressible import Inexpressible
 from maskwright.edits.languages.conversion.xpath_as_exact import calculates, exact_rule
 from maskwright.edits.languages.conversion.yaml_text import rule_text
@@ -53,7 +53,7 @@ def yaml_file(edits: EditSet) -> Converted:
     if problems:
         raise EditError(problems)
     if silent:
-        notes.append(about_silent(silent))
+        notes.append(silent_rules_note(silent))
     if contexts:
         notes.append(f"the context {contexts.pop()} is not written: rules in YAML are about every record")
     if rounded:

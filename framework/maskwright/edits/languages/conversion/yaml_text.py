@@ -24,8 +24,8 @@ from maskwright.edits.expression import (
     Or,
     Text,
     Truth,
-    Variable,
     VariableRange,
+    VariableReference,
 )
 from maskwright.edits.languages.conversion.inexpressible import Inexpressible
 from maskwright.edits.languages.yaml.typed_tree import FUNCTIONS, KEYWORDS
@@ -95,7 +95,7 @@ def _with_level(node: Expression) -> tuple[str, int]:  # noqa: C901, PLR0911, PL
             return _quoted(value), _ATOM
         case Truth(value):
             return ("0 == 0" if value else "0 == 1"), _CONDITION
-        case Variable(name):
+        case VariableReference(name):
             return name_text(name), _ATOM
         case VariableRange(first, last):
             return f"{name_text(first)}..{name_text(last)}", _ATOM
@@ -144,9 +144,9 @@ def _membership(node: Expression, negated: str) -> str:
             quoted = [name_text(name) for name in names]
             listed = quoted[0] if len(quoted) == 1 else f"({', '.join(quoted)})"
             return f"{listed} {negated}in original"
-        case IsMissing(Variable(name)):
+        case IsMissing(VariableReference(name)):
             return f"{name_text(name)} is {negated}missing"
-        case IsNumber(Variable(name)):
+        case IsNumber(VariableReference(name)):
             return f"{name_text(name)} is {negated}number"
         case IsInteger(operand):
             return f"{_text(operand, _SUM)} is {negated}integer"

@@ -33,7 +33,7 @@ from maskwright.edits.expression import (
     Or,
     Text,
     Truth,
-    Variable,
+    VariableReference,
 )
 from maskwright.edits.languages.conversion.inexpressible import Inexpressible
 
@@ -233,7 +233,7 @@ class Translator:
             case "text":
                 return Text(str(parts[0])[1:-1])
             case "quoted":
-                return Variable(str(parts[0])[1:-1])
+                return VariableReference(str(parts[0])[1:-1])
             case "name":
                 return self._name(str(parts[0]))
             case "signed":
@@ -256,7 +256,7 @@ class Translator:
             return self.value(self._value_of(name))
         if name in ("NA", "NULL", "NaN", "Inf", ".") or name in _CONSTANTS:
             raise Inexpressible(f"it uses {name} as a value")
-        return Variable(name)
+        return VariableReference(name)
 
     def _value_of(self, name: str) -> Node:
         return self._defined[name]
@@ -340,9 +340,9 @@ class Translator:
             case _:
                 raise Inexpressible(_reason(name))
 
-    def _variable(self, node: Node, taker: str) -> Variable:
+    def _variable(self, node: Node, taker: str) -> VariableReference:
         value = self.value(node)
-        if not isinstance(value, Variable):
+        if not isinstance(value, VariableReference):
             raise Inexpressible(f"{taker}() of something computed")
         return value
 

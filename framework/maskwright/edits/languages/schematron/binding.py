@@ -16,7 +16,7 @@ from maskwright.edits.expression import (
     Number,
     Or,
     Truth,
-    Variable,
+    VariableReference,
 )
 
 XPATH_1_BINDINGS = frozenset({"xslt", "xslt1", "xslt1.0", "xpath", "xpath1", "xpath1.0"})
@@ -56,7 +56,7 @@ def _later_type(node: Expression) -> _LaterType:  # noqa: C901, PLR0911, PLR0912
             return "decimal"
         case Truth() | InOriginal():
             return "boolean"
-        case Function() | Variable():
+        case Function() | VariableReference():
             return _later_call(node)
         case Negative(operand):
             kind = _later_number(operand)
@@ -85,11 +85,11 @@ def _later_type(node: Expression) -> _LaterType:  # noqa: C901, PLR0911, PLR0912
             return _differ("a text is used")
 
 
-def _later_call(node: Function | Variable) -> _LaterType:
+def _later_call(node: Function | VariableReference) -> _LaterType:
     match node:
-        case Variable(name):
+        case VariableReference(name):
             return _differ(f"the variable {name} is used without number(): write number({name})")
-        case Function("number", (Variable(),)):
+        case Function("number", (VariableReference(),)):
             return "double"
         case Function("number", (argument,)):
             _later_type(argument)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from maskwright.edits.expression import Expression, Function, Variable
+from maskwright.edits.expression import Expression, Function, VariableReference
 from maskwright.edits.languages.xpath.parser import parse_xpath
 from maskwright.foundation.errors import EditError, Place, Problem
 
@@ -80,7 +80,7 @@ def _placeholder(text: str) -> tuple[str, bool]:
 
 def _single_variable(tree: Expression) -> str | None:
     match tree:
-        case Variable(name) | Function("number" | "string", (Variable(name),)):
+        case VariableReference(name) | Function("number" | "string", (VariableReference(name),)):
             return name
         case _:
             return None

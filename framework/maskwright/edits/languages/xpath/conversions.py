@@ -23,7 +23,7 @@ from maskwright.edits.expression import (
     Or,
     Text,
     Truth,
-    Variable,
+    VariableReference,
 )
 from maskwright.edits.languages.xpath.parser import LONGEST_NUMBER
 
@@ -48,7 +48,7 @@ def as_condition(node: Expression) -> Expression:  # noqa: PLR0911 - one case fo
     match node:
         case Truth() | InOriginal():
             return node
-        case Variable():
+        case VariableReference():
             return Not(IsMissing(node))
         case Text(value):
             return Truth(bool(value))
@@ -75,10 +75,10 @@ def _comparison(node: Comparison) -> Expression:
     for one, other in ((left, right), (right, left)):
         if equality and other == Text("") and isinstance(one, Function) and one.name == "normalize-space":
             (variable,) = one.arguments
-            if isinstance(variable, Variable):
+            if isinstance(variable, VariableReference):
                 return IsMissing(variable) if node.operator == "==" else Not(IsMissing(variable))
     match left:
-        case Function("number", (Variable() as variable,)) if equality and right == left:
+        case Function("number", (VariableReference() as variable,)) if equality and right == left:
             # Only NaN differs from itself.
             return IsNumber(variable) if node.operator == "==" else Not(IsNumber(variable))
         case _:
@@ -107,7 +107,7 @@ def _is_text(node: Expression) -> bool:
 
 def _is_words(node: Expression) -> bool:
     """Whether ``=`` compares this as a string when the other side is one."""
-    return _is_text(node) or isinstance(node, Variable)
+    return _is_text(node) or isinstance(node, VariableReference)
 
 
 def number_of_text(text: Text) -> Number | None:

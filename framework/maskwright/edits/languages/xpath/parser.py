@@ -26,7 +26,7 @@ from maskwright.edits.expression import (
     Or,
     Text,
     Truth,
-    Variable,
+    VariableReference,
     children,
 )
 from maskwright.edits.languages.schematron.options import SchematronOptions
@@ -243,7 +243,7 @@ class _Parser:
                 self._refuse.unsupported("a step that names no child element", token)
         if ":" in token.text:
             self._refuse.unsupported(f"the namespace prefix in {token.text}", token)
-        return _Grown(Variable(token.text), 1, 1)
+        return _Grown(VariableReference(token.text), 1, 1)
 
     def _call(self) -> _Grown:
         token = self._advance()
@@ -286,7 +286,7 @@ class _Parser:
 
     def _occurs(self, nodes: _Grown, value: _Grown, token: Token) -> _Grown:
         if isinstance(nodes.tree, OriginalNodes) and nodes.tree.column is not None:
-            if value.tree == Variable(nodes.tree.column):
+            if value.tree == VariableReference(nodes.tree.column):
                 return _Grown(InOriginal((nodes.tree.column,)), 1, 1)
             self._refuse.unsupported("a comparison with another column of the original file", token, DOMAIN_HINT)
         return self._refuse.unsupported("this use of another document", token, DOMAIN_HINT)

@@ -9,8 +9,8 @@ from maskwright.edits.expression import (
     InOriginal,
     IsMissing,
     IsNumber,
-    Variable,
     VariableRange,
+    VariableReference,
     children,
     rewritten,
 )
@@ -47,8 +47,8 @@ def without_aliases(  # noqa: C901 - one case for each kind of node
     size = 0
 
     def variable(name: str) -> str:
-        meant = aliases.get(name, Variable(name))
-        if isinstance(meant, Variable):
+        meant = aliases.get(name, VariableReference(name))
+        if isinstance(meant, VariableReference):
             return meant.name
         raise EditError(
             Problem(
@@ -60,15 +60,15 @@ def without_aliases(  # noqa: C901 - one case for each kind of node
     def change(node: Expression) -> Expression:
         nonlocal size
         match node:
-            case Variable(name) if name in aliases:
+            case VariableReference(name) if name in aliases:
                 size += _size(aliases[name])
                 if size > LARGEST_TREE:
                     raise EditError(Problem("the rule grows too large when its aliases are written out", place))
                 return aliases[name]
-            case IsMissing(Variable(name)):
-                return IsMissing(Variable(variable(name)))
-            case IsNumber(Variable(name)):
-                return IsNumber(Variable(variable(name)))
+            case IsMissing(VariableReference(name)):
+                return IsMissing(VariableReference(variable(name)))
+            case IsNumber(VariableReference(name)):
+                return IsNumber(VariableReference(variable(name)))
             case InOriginal(names):
                 return InOriginal(tuple(variable(name) for name in names))
             case VariableRange(first, last):

@@ -28,8 +28,8 @@ from maskwright.edits.expression import (
     Number,
     Or,
     Text,
-    Variable,
     VariableRange,
+    VariableReference,
 )
 from maskwright.foundation.errors import unknown_name
 
@@ -76,7 +76,7 @@ class Typed:
     @property
     def described(self) -> str:
         """What it is, for a message."""
-        if isinstance(self.expression, Variable):
+        if isinstance(self.expression, VariableReference):
             return f"the variable {self.expression.name}"
         return _DESCRIBED[self.kind]
 
@@ -125,11 +125,11 @@ class TreeBuilder(Transformer[Token, Typed]):
 
     def variable(self, token: Token) -> Typed:
         """Plain name."""
-        return Typed(Variable(str(token)), "value", 1, _start(token))
+        return Typed(VariableReference(str(token)), "value", 1, _start(token))
 
     def quoted_variable(self, token: Token) -> Typed:
         """Name in back quotes."""
-        return Typed(Variable(str(token)[1:-1]), "value", 1, _start(token))
+        return Typed(VariableReference(str(token)[1:-1]), "value", 1, _start(token))
 
     def call(self, name: Token, *arguments: Typed | None) -> Typed:
         """Call of a function."""
@@ -156,7 +156,7 @@ class TreeBuilder(Transformer[Token, Typed]):
 
     def variable_range(self, first: Typed, dots: Token, last: Typed) -> Typed:  # noqa: ARG002 - it says itself
         """``V3..V7``, in the order of the data."""
-        ends = (cast("Variable", first.expression).name, cast("Variable", last.expression).name)
+        ends = (cast("VariableReference", first.expression).name, cast("VariableReference", last.expression).name)
         return Typed(VariableRange(*ends), "range", 1, first.start)
 
     def negative(self, operand: Typed) -> Typed:
@@ -250,7 +250,7 @@ class TreeBuilder(Transformer[Token, Typed]):
         """Domain of a combination."""
         variables: list[str] = []
         for name in names:
-            if not isinstance(name.expression, Variable):
+            if not isinstance(name.expression, VariableReference):
                 raise Mistake(name.start, "expected a variable before 'in original'", "Write 'town in original'.")
             if name.expression.name in variables:
                 raise Mistake(name.start, f"the variable {name.expression.name} is listed twice")
@@ -259,13 +259,13 @@ class TreeBuilder(Transformer[Token, Typed]):
 
     def is_missing(self, operand: Typed, negated: Token | None, word: Token) -> Typed:  # noqa: ARG002
         """Missing cell."""
-        if not isinstance(operand.expression, Variable):
+        if not isinstance(operand.expression, VariableReference):
             raise Mistake(operand.start, "expected a variable before 'is missing'")
         return _perhaps_not(negated, _made(IsMissing(operand.expression), "truth", [operand]))
 
     def is_number(self, operand: Typed, negated: Token | None, word: Token) -> Typed:  # noqa: ARG002
         """Cell that holds a number."""
-        if not isinstance(operand.expression, Variable):
+        if not isinstance(operand.expression, VariableReference):
             raise Mistake(operand.start, "expected a variable before 'is number'")
         return _perhaps_not(negated, _made(IsNumber(operand.expression), "truth", [operand]))
 

@@ -11,8 +11,8 @@ from maskwright.edits.expression import (
     Arithmetic,
     Expression,
     Function,
-    Variable,
     VariableRange,
+    VariableReference,
     children,
     rewritten,
     variable_names,
@@ -147,7 +147,7 @@ def _written_out(edit: Edit, names: Sequence[str], positions: Mapping[str, int])
         for argument in node.arguments:
             if isinstance(argument, VariableRange):
                 first, last = positions[argument.first], positions[argument.last]
-                arguments.extend(Variable(name) for name in names[first : last + 1])
+                arguments.extend(VariableReference(name) for name in names[first : last + 1])
             else:
                 arguments.append(argument)
         if node.name == "sum":

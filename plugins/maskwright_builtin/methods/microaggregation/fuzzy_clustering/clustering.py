@@ -146,7 +146,7 @@ def fuzzy_c_means(
     dtype = _precision(fuzziness, m, len(start), float32)
     onto = _projection(geometry, equalities, projector)
     current, feasible = onto(start)
-    told = progress or _untold
+    reporter = progress or _untold
     objective: list[float] = []
     converged, last = False, False
     while len(objective) < max_iterations and not (converged and last):
@@ -161,8 +161,8 @@ def fuzzy_c_means(
         shift = float(np.max(np.abs(moved - current)))
         current = moved
         converged = shift <= tolerance * geometry.spread
-        told(len(objective) / max_iterations)
-    told(1.0)
+        reporter(len(objective) / max_iterations)
+    reporter(1.0)
     return FuzzyClusters(
         centroids=geometry.values_of(current),
         objective=np.array(objective),

@@ -10,7 +10,7 @@ from lxml import etree, isoschematron
 
 import maskwright as mw
 from maskwright.cli.main import main
-from maskwright.data.record_chunk import Columns
+from maskwright.data.record_chunk import RecordChunk
 from maskwright.edits.evaluation.check import evaluate
 from maskwright.foundation.errors import EditError
 
@@ -28,8 +28,8 @@ edits:
 """
 
 
-def columns(**texts: list[str | None]) -> Columns:
-    return Columns.from_batch(
+def columns(**texts: list[str | None]) -> RecordChunk:
+    return RecordChunk.from_batch(
         pa.RecordBatch.from_pydict({name: pa.array(own, pa.string()) for name, own in texts.items()})
     )
 

@@ -109,11 +109,11 @@ def test_the_meaning_is_that_of_isoschematron(tmp_path: Path) -> None:
 
     import pyarrow as pa
 
-    from maskwright.data.record_chunk import Columns
+    from maskwright.data.record_chunk import RecordChunk
     from maskwright.edits.evaluation.check import evaluate
 
     texts = {"V1": ["1", "2", "3", "4", "5"], "V2": ["2"] * 5, "V3": ["5"] * 5}
-    holds = evaluate(edit, Columns.from_batch(pa.record_batch({k: pa.array(v) for k, v in texts.items()}))).holds
+    holds = evaluate(edit, RecordChunk.from_batch(pa.record_batch({k: pa.array(v) for k, v in texts.items()}))).holds
     assert {f"/D/R[{number}]" for number, held in enumerate(holds, start=1) if not held} == failed
     assert failed
 

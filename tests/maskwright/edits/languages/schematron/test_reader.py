@@ -12,7 +12,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from lxml import etree, isoschematron
 
-from maskwright.data.record_chunk import Columns
+from maskwright.data.record_chunk import RecordChunk
 from maskwright.edits.edit import EditSet, LinearPart
 from maskwright.edits.engines.checker import stop_compiler
 from maskwright.edits.evaluation.binary64 import evaluate_xpath
@@ -26,13 +26,13 @@ SVRL = "{http://purl.oclc.org/dsdl/svrl}"
 EXAMPLES = Path(__file__).parents[5] / "schemas" / "examples"
 
 
-def columns_of(root: etree._Element) -> Columns:
+def columns_of(root: etree._Element) -> RecordChunk:
     names = list(dict.fromkeys(str(cell.tag) for record in root for cell in record))
     texts = {}
     for name in names:
         cells = [record.find(name) for record in root]
         texts[name] = pa.array([None if cell is None else cell.text or "" for cell in cells], pa.string())
-    return Columns.from_batch(pa.record_batch(texts))
+    return RecordChunk.from_batch(pa.record_batch(texts))
 
 
 def verdicts(edits: EditSet, root: etree._Element) -> list[tuple[str, int]]:

@@ -21,12 +21,12 @@ from maskwright.edits.expression import (
     Or,
     Text,
     Truth,
-    Variable,
+    VariableReference,
 )
 from maskwright.edits.languages.xpath.parser import parse_xpath
 from maskwright.foundation.errors import EditError, Place
 
-A, B, C = Variable("a"), Variable("b"), Variable("c")
+A, B, C = VariableReference("a"), VariableReference("b"), VariableReference("c")
 ONE, TWO = Number(Fraction(1)), Number(Fraction(2))
 
 
@@ -57,10 +57,10 @@ ONE, TWO = Number(Fraction(1)), Number(Fraction(2))
         ("a < b = c", Comparison("==", Comparison("<", A, B), C)),
         ("a = b < c", Comparison("==", A, Comparison("<", B, C))),
         ("1 < 2 < a", Comparison("<", Comparison("<", ONE, TWO), A)),
-        ("a-b", Variable("a-b")),
-        ("div div mod", Arithmetic("/", Variable("div"), Variable("mod"))),
-        ("and and or", And((Variable("and"), Variable("or")))),
-        ("renda_família = 1", Comparison("==", Variable("renda_família"), ONE)),
+        ("a-b", VariableReference("a-b")),
+        ("div div mod", Arithmetic("/", VariableReference("div"), VariableReference("mod"))),
+        ("and and or", And((VariableReference("and"), VariableReference("or")))),
+        ("renda_família = 1", Comparison("==", VariableReference("renda_família"), ONE)),
     ],
 )
 def test_trees(text: str, tree: Expression) -> None:

@@ -11,7 +11,7 @@ import pyarrow as pa
 import pytest
 
 import maskwright as mw
-from maskwright.data.record_chunk import Columns
+from maskwright.data.record_chunk import RecordChunk
 from maskwright.edits.edit import EditSet, GoverningPart, LinearPart, RangePart
 from maskwright.edits.evaluation.check import Checker, evaluate
 from maskwright.edits.languages.yaml.file_model import edits_schema
@@ -20,13 +20,13 @@ from maskwright.edits.languages.yaml.variable_ranges import refuse_ranges, writt
 from maskwright.foundation.errors import EditError
 
 
-def columns(**texts: list[str | None]) -> Columns:
-    return Columns.from_batch(
+def columns(**texts: list[str | None]) -> RecordChunk:
+    return RecordChunk.from_batch(
         pa.RecordBatch.from_pydict({name: pa.array(own, pa.string()) for name, own in texts.items()})
     )
 
 
-def verdicts(edits: EditSet, data: Columns) -> list[str]:
+def verdicts(edits: EditSet, data: RecordChunk) -> list[str]:
     found = [evaluate(edit, data) for edit in edits]
     return [
         "".join("u" if u else "t" if h else "f" for h, u in zip(one.holds, one.unknown, strict=True)) for one in found

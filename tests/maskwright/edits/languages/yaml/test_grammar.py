@@ -24,13 +24,13 @@ from maskwright.edits.expression import (
     Number,
     Or,
     Text,
-    Variable,
+    VariableReference,
     variable_names,
 )
 from maskwright.edits.languages.yaml.grammar import parse_expression
 from maskwright.foundation.errors import EditError, Place
 
-a, b, c = Variable("a"), Variable("b"), Variable("c")
+a, b, c = VariableReference("a"), VariableReference("b"), VariableReference("c")
 one, two = Number(Fraction(1)), Number(Fraction(2))
 
 
@@ -61,10 +61,13 @@ one, two = Number(Fraction(1)), Number(Fraction(2))
         ("a * 2 is integer", IsInteger(Arithmetic("*", a, two))),
         ("a in original", InOriginal(("a",))),
         ("(a, b) not in original", Not(InOriginal(("a", "b")))),
-        ("PAID.UP_2 == `gross income`", Comparison("==", Variable("PAID.UP_2"), Variable("gross income"))),
-        ("original == missing", Comparison("==", Variable("original"), Variable("missing"))),
-        ("ifa < nota", Comparison("<", Variable("ifa"), Variable("nota"))),
-        ("año > 0.10", Comparison(">", Variable("año"), Number(Fraction(1, 10)))),
+        (
+            "PAID.UP_2 == `gross income`",
+            Comparison("==", VariableReference("PAID.UP_2"), VariableReference("gross income")),
+        ),
+        ("original == missing", Comparison("==", VariableReference("original"), VariableReference("missing"))),
+        ("ifa < nota", Comparison("<", VariableReference("ifa"), VariableReference("nota"))),
+        ("año > 0.10", Comparison(">", VariableReference("año"), Number(Fraction(1, 10)))),
         (" a\n==\t1 ", Comparison("==", a, one)),
     ],
 )
@@ -176,5 +179,5 @@ def test_any_text_is_a_condition_or_a_clear_error(text):
         said = str(error)
     else:
         said = type(tree).__name__
-        assert not isinstance(tree, (Number, Text, Variable, Arithmetic))
+        assert not isinstance(tree, (Number, Text, VariableReference, Arithmetic))
     assert said
