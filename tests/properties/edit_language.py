@@ -96,7 +96,9 @@ def condition(rng: random.Random, depth: int) -> x.Expression:  # noqa: C901, PL
         return rng.choice((x.IsMissing, x.IsNumber))(x.VariableReference(rng.choice(NAMES)))
     if kind == 10:
         return x.IsInteger(arithmetic(rng, size))
-    return x.Comparison(rng.choice(("==", "!=")), x.VariableReference(rng.choice(NAMES)), x.Variable(rng.choice(NAMES)))
+    return x.Comparison(
+        rng.choice(("==", "!=")), x.VariableReference(rng.choice(NAMES)), x.VariableReference(rng.choice(NAMES))
+    )
 
 
 # --- the interpreter -------------------------------------------------------------------------------------------------
@@ -115,7 +117,7 @@ def said(cell: str | None) -> Fraction | None:
 def number(node: x.Expression, row: Record) -> Fraction | None:  # noqa: C901, PLR0911
     if isinstance(node, x.Number):
         return node.value
-    if isinstance(node, x.Variable):
+    if isinstance(node, x.VariableReference):
         return said(row[node.name])
     values = [number(child, row) for child in x.children(node)]
     if any(value is None for value in values):
@@ -182,7 +184,7 @@ def truth(node: x.Expression, row: Record) -> bool | None:  # noqa: C901, PLR091
         case x.Comparison(operator, x.VariableReference(name), x.Text(text)):
             cell = row[name]
             return None if blank(cell) else (cell == text) == (operator == "==")
-        case x.Comparison("==" | "!=" as operator, x.VariableReference(one), x.Variable(other)):
+        case x.Comparison("==" | "!=" as operator, x.VariableReference(one), x.VariableReference(other)):
             first, second = row[one], row[other]
             if blank(first) or blank(second):
                 return None

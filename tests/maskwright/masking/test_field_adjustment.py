@@ -12,10 +12,10 @@ import maskwright as mw
 from maskwright.data.declaration import VariableDeclaration
 from maskwright.data.frames import dataset_from_frame
 from maskwright.edits.edit import EditSet
+from maskwright.edits.evaluation.check_data import check_dataset
 from maskwright.edits.evaluation.domain import Domain, domain_tuples
 from maskwright.edits.localisation.localize import localize
 from maskwright.masking.field_adjustment import adjust_fields
-from maskwright.release.check_file import check_dataset
 
 RULES = [
     "wages + other == total",

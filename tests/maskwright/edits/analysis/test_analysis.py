@@ -17,9 +17,9 @@ from maskwright.edits.analysis.analyse import analyse
 from maskwright.edits.analysis.contradictions import contradictions
 from maskwright.edits.analysis.implications import redundancies
 from maskwright.edits.edit import EditSet
+from maskwright.edits.evaluation.check_data import check_dataset
 from maskwright.edits.reasoning.grids import reachable_on_grid
 from maskwright.edits.reasoning.simplex import Row, conflict
-from maskwright.release.check_file import check_dataset
 
 
 @pytest.mark.parametrize(

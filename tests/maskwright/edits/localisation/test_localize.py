@@ -15,10 +15,10 @@ import maskwright as mw
 from maskwright.data.declaration import VariableDeclaration
 from maskwright.data.frames import dataset_from_frame
 from maskwright.edits.edit import EditSet
+from maskwright.edits.evaluation.check_data import check_dataset
 from maskwright.edits.evaluation.domain import Domain, domain_tuples
 from maskwright.edits.localisation.cover import Covering, places
 from maskwright.edits.localisation.localize import localize
-from maskwright.release.check_file import check_dataset
 
 SEX = ["M", "F", "X"]
 TOP = 4
