@@ -11,7 +11,8 @@ import argparse
 from pathlib import Path
 
 import maskwright as mw
-from maskwright.commands.api import mask_data
+from maskwright.commands.protect import mask_request
+from maskwright.commands.requests import masking_request
 from maskwright.plugins.registry import plugins
 
 RULES = [
@@ -36,8 +37,8 @@ def main():
     for method, params in METHODS.items():
         if method not in plugins().methods:
             continue
-        done = mask_data(data, method, edits=rules, seed=1, params=params)
-        free = mask_data(data, method, seed=1, params=params)
+        done = mask_request(masking_request(data, method, edits=rules, seed=1, params=params))
+        free = mask_request(masking_request(data, method, seed=1, params=params))
         after, before = (mw.measure(data, each.masked, ["sse", "pil"]) for each in (done, free))
         moved, rows = (sum(unit[key] for unit in done.adjustment) for key in ("moved", "rows"))
         violations = sum(mw.validate(done.masked, rules).counts.values())

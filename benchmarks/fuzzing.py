@@ -23,7 +23,7 @@ from typing import TYPE_CHECKING
 
 from lxml import etree, isoschematron
 
-from maskwright.commands.file_commands import validate_file
+from maskwright.commands.validate import validate_file
 from maskwright.foundation.errors import MaskwrightError
 from maskwright.foundation.progress import Quiet
 from maskwright.pipeline.resolve import resolve_file
@@ -170,7 +170,7 @@ def attempt(target: str, paths: dict[str, Path]) -> tuple[str, str | None]:
             resolve_file(paths["pipeline.yaml"])
             return "read", None
         rules = paths["rules.yaml" if target == "rules" else "rules.sch"]
-        found = validate_file(paths["data.xml"], [rules], record=None, original=None, svrl=None, reporter=Quiet())
+        found = validate_file(paths["data.xml"], [rules], reporter=Quiet())
     except MaskwrightError:
         return "refused", None
     except HangError:

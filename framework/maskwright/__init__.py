@@ -9,15 +9,15 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from maskwright.commands.api import localize as localize
-    from maskwright.commands.api import measure as measure
-    from maskwright.commands.api import protect as protect
-    from maskwright.commands.api import read as read
-    from maskwright.commands.api import read_edits as read_edits
-    from maskwright.commands.api import suggest as suggest
-    from maskwright.commands.api import validate as validate
+    from maskwright.commands.localize import localize as localize
+    from maskwright.commands.measure import measure as measure
+    from maskwright.commands.protect import protect as protect
+    from maskwright.commands.reading import read as read
+    from maskwright.commands.reading import read_edits as read_edits
     from maskwright.commands.run import RunResult as RunResult
     from maskwright.commands.run import run as run
+    from maskwright.commands.suggest import suggest as suggest
+    from maskwright.commands.validate import validate as validate
     from maskwright.data.dataset import Column as Column
     from maskwright.data.dataset import Dataset as Dataset
     from maskwright.data.dataset import Layout as Layout
@@ -103,11 +103,11 @@ _HOME = {
     "InputError": "maskwright.foundation.errors",
     "Layout": "maskwright.data.dataset",
     "Localisation": "maskwright.edits.localisation.localize",
-    "localize": "maskwright.commands.api",
+    "localize": "maskwright.commands.localize",
     "Masked": "maskwright.plugins.method",
     "MaskwrightError": "maskwright.foundation.errors",
     "Measure": "maskwright.plugins.measure",
-    "measure": "maskwright.commands.api",
+    "measure": "maskwright.commands.measure",
     "Measurement": "maskwright.plugins.measure",
     "Method": "maskwright.plugins.method",
     "NoParams": "maskwright.plugins.partition",
@@ -119,9 +119,9 @@ _HOME = {
     "Problem": "maskwright.foundation.errors",
     "Progress": "maskwright.foundation.progress",
     "project": "maskwright.masking.adjusting.projection",
-    "protect": "maskwright.commands.api",
-    "read": "maskwright.commands.api",
-    "read_edits": "maskwright.commands.api",
+    "protect": "maskwright.commands.protect",
+    "read": "maskwright.commands.reading",
+    "read_edits": "maskwright.commands.reading",
     "read_numbers": "maskwright.data.number_text",
     "ReadAgain": "maskwright.foundation.errors",
     "ReleaseRefused": "maskwright.foundation.errors",
@@ -129,13 +129,13 @@ _HOME = {
     "run": "maskwright.commands.run",
     "RunResult": "maskwright.commands.run",
     "Source": "maskwright.plugins.source",
-    "suggest": "maskwright.commands.api",
+    "suggest": "maskwright.commands.suggest",
     "Suggestions": "maskwright.edits.suggestions.model",
     "ThresholdMissed": "maskwright.foundation.errors",
     "tune": "maskwright.experiments.tune",
     "Tuned": "maskwright.experiments.tune",
     "UnpairedRecords": "maskwright.foundation.errors",
-    "validate": "maskwright.commands.api",
+    "validate": "maskwright.commands.validate",
     "Variable": "maskwright.data.variable",
     "write_numbers": "maskwright.data.number_text",
 }

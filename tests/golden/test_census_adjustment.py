@@ -10,7 +10,8 @@ import pytest
 from lxml import etree
 
 import maskwright as mw
-from maskwright.commands.api import mask_data
+from maskwright.commands.protect import mask_request
+from maskwright.commands.requests import masking_request
 from maskwright.commands.run import write_dataset
 from maskwright.plugins.registry import find_source, plugins
 
@@ -31,12 +32,8 @@ def third_party(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     from maskwright_example.noise import EXAMPLE_NOISE
 
     registry = plugins()
-    monkeypatch.setattr(
-        "maskwright.plugins.registry.plugins",
-        lambda: type(registry)(
-            **{**vars(registry), "methods": {**registry.methods, EXAMPLE_NOISE.name: EXAMPLE_NOISE}}
-        ),
-    )
+    more = type(registry)(**{**vars(registry), "methods": {**registry.methods, EXAMPLE_NOISE.name: EXAMPLE_NOISE}})
+    monkeypatch.setattr("maskwright.commands.requests.plugins", lambda: more)
     yield
     for name in [name for name in sys.modules if name.startswith("maskwright_example")]:
         del sys.modules[name]
@@ -64,13 +61,13 @@ def test_census_keeps_its_edits_and_what_that_costs(
     """
     data = mw.read(shared / "data" / "census.csv")
     rules = RULES + [f"{name} >= 0" for name in data.names]
-    done = mask_data(data, method, edits=rules, seed=1, params=params)
+    done = mask_request(masking_request(data, method, edits=rules, seed=1, params=params))
     write_dataset(done.masked, tmp_path / "masked.xml", find_source("xml"))
     root = etree.parse(tmp_path / "masked.xml").getroot()
     assert len(root) == 1080
     broken = {rule: int(root.xpath(f"count(*[not({rule})])")) for rule in rules}
     assert not any(broken.values()), broken
-    free = mask_data(data, method, seed=1, params=params)
+    free = mask_request(masking_request(data, method, seed=1, params=params))
     kept, loose = (mw.measure(data, each.masked, ["sse", "pil"]) for each in (done, free))
     assert kept["sse"].value - loose["sse"].value <= most_sse
     assert kept["pil"].value - loose["pil"].value <= most_pil

@@ -27,7 +27,8 @@ import pytest
 from lxml import etree
 
 import maskwright as mw
-from maskwright.commands.api import mask_data
+from maskwright.commands.protect import mask_request
+from maskwright.commands.requests import masking_request
 from maskwright.commands.run import write_dataset
 from maskwright.plugins.registry import find_source, plugins
 from maskwright.testing.checks import example_params
@@ -432,8 +433,8 @@ def _masked(seed: int, data: mw.Dataset, edits: mw.EditSet, method: Method, tall
     try:
         if variables is not None:
             # Nothing but categories is masked: numbers have to obey the rules beforehand.
-            data = mask_data(data, "microaggregation", edits=edits, seed=1, params={"k": 3}).masked
-        return mask_data(data, method.name, edits=edits, seed=1, params=params, variables=variables)
+            data = mask_request(masking_request(data, "microaggregation", edits=edits, seed=1, params={"k": 3})).masked
+        return mask_request(masking_request(data, method.name, edits=edits, seed=1, params=params, variables=variables))
     except mw.EditViolation as error:
         reason = str(error).splitlines()[0]
         tally.refused[f"{method.name}: {_without_numbers(reason)}"] += 1

@@ -6,6 +6,7 @@ import json
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from maskwright.cli.reading_options import add_reading_options, reading_options
 from maskwright.foundation.errors import EXIT_FINE, InputError
 
 if TYPE_CHECKING:
@@ -36,7 +37,6 @@ def add_advising(
                         help="leave a variable out: a weight, an identifier, what is not masked")  # fmt: skip
     advise.add_argument("--edits", type=Path, action="append", default=[], metavar="FILE",
                         help="variables that these bind stay together")  # fmt: skip
-    advise.add_argument("--record", metavar="NAME", help="XML element that holds one record")
     advise.add_argument("--k", type=int, default=5, metavar="K", help="smallest cluster (5)")
     advise.add_argument("--measure", action="append", default=[], dest="measures", metavar="NAME",
                         help="the first ranks, others are told; mg if none is named")  # fmt: skip
@@ -45,6 +45,7 @@ def add_advising(
     advise.add_argument("--candidates", type=int, default=5, metavar="N",
                         help="partitions of each shape to mask and measure (5)")  # fmt: skip
     advise.add_argument("--seed", type=int, default=0, metavar="N", help="for partitions drawn at random (0)")
+    add_reading_options(advise)
     with_json(advise)
 
 
@@ -56,7 +57,9 @@ def _advise(chosen: argparse.Namespace) -> int:
         if getattr(chosen, name) < (0 if name == "seed" else 1):
             raise InputError(f"--{name} must be positive, not {getattr(chosen, name)}")
     reporter = Terminal(quiet=chosen.json)
-    data, edits, only = _of_pipeline(chosen, reporter) if chosen.data.suffix.lower() in PIPELINE else _of_data(chosen)
+    data, edits, only = (
+        _of_pipeline(chosen, reporter) if chosen.data.suffix.lower() in PIPELINE else _of_data(chosen, reporter)
+    )
     advice = advise_variables(
         data, edits, exclude=chosen.exclude, only=only, k=chosen.k, measures=chosen.measures or ("mg",),
         shapes=[_shape(text) for text in chosen.shapes], candidates=chosen.candidates, seed=chosen.seed,
@@ -69,29 +72,31 @@ def _advise(chosen: argparse.Namespace) -> int:
     return EXIT_FINE
 
 
-def _of_data(chosen: argparse.Namespace) -> tuple[Dataset, EditSet, None]:
-    from maskwright.commands.api import read, read_edits
-    from maskwright.edits.edit import EditSet
+def _of_data(chosen: argparse.Namespace, reporter: Reporter) -> tuple[Dataset, EditSet, None]:
+    from maskwright.commands.options import data_files, read_rule_files
+    from maskwright.commands.reading import load
+    from maskwright.foundation.progress import stage
 
-    data = read(chosen.data, **({} if chosen.record is None else {"record": chosen.record}))
-    edits = EditSet()
-    for file in chosen.edits:
-        edits += read_edits(file)
-    return data, edits, None
+    options = reading_options(chosen)
+    (file,) = data_files((chosen.data,), options, chosen.edits)
+    edits = read_rule_files(chosen.edits, options)
+    with stage(reporter, f"Reading {file.name}") as progress:
+        return load(file, progress), edits, None
 
 
 def _of_pipeline(chosen: argparse.Namespace, reporter: Reporter) -> tuple[Dataset, EditSet, tuple[str, ...] | None]:
     """Data, edits, and the variables that the steps list; None when a step masks all."""
     from maskwright.commands.arrive import arrive
+    from maskwright.commands.options import NO_OPTIONS
     from maskwright.pipeline.reading import read_pipeline
 
-    if chosen.edits or chosen.record is not None:
-        raise InputError("--edits and --record go with a data file; a pipeline file says them itself")
-    described = read_pipeline(chosen.data)
-    arrived = arrive(described, reporter)
+    if chosen.edits or reading_options(chosen) != NO_OPTIONS:
+        raise InputError("--edits and options of reading go with a data file; a pipeline file says them itself")
+    request = read_pipeline(chosen.data)
+    arrived = arrive(request, reporter)
     for notice in arrived.notices:
         reporter.notice(notice)
-    listed = [step.variables for step in described.steps]
+    listed = [step.variables for step in request.steps]
     only = None if None in listed else tuple(name for names in listed for name in names or ())
     return arrived.original, arrived.edits, only
 

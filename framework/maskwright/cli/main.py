@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 from maskwright.cli.advising import add_advising
 from maskwright.cli.comparing import add_comparing
 from maskwright.cli.output import print_json, reporter
+from maskwright.cli.reading_options import add_reading_options, reading_options
 from maskwright.cli.rules import add_rule_commands
 from maskwright.foundation.errors import EXIT_BUG, EXIT_FINE, EXIT_INPUT, MaskwrightError, ReleaseRefused
 
@@ -120,11 +121,10 @@ def build_parser() -> argparse.ArgumentParser:
     )
     measure.add_argument("--key", metavar="NAME", help="variable that identifies a record in both files")
     measure.add_argument("--weight", metavar="NAME", help="sampling weight of the original, for weighted measures")
-    measure.add_argument("--cluster", metavar="NAME", help="variable of the original that names clusters (households)")
     measure.add_argument("--measure", action="append", default=[], dest="measures", metavar="NAME",
                          help="pil, sse and distance_record_linkage if none is named")  # fmt: skip
     measure.add_argument("--set", action="append", default=[], dest="overrides", metavar="name.param=v")
-    measure.add_argument("--record", metavar="NAME", help="XML element that holds one record")
+    add_reading_options(measure)
     with_json(measure)
     add_comparing(add, with_json)
     add_advising(add, with_json)
@@ -176,7 +176,7 @@ def _run(chosen: argparse.Namespace) -> int:
 
 def _plan(chosen: argparse.Namespace) -> int:
     from maskwright.cli.show.terminal import print_plan
-    from maskwright.commands.arrive import plan_pipeline
+    from maskwright.commands.plan import plan_pipeline
 
     plan = plan_pipeline(
         chosen.pipeline, chosen.overrides, with_data=not chosen.no_data, reporter=reporter(quiet=chosen.json)
@@ -190,11 +190,11 @@ def _plan(chosen: argparse.Namespace) -> int:
 
 def _measure(chosen: argparse.Namespace) -> int:
     from maskwright.cli.show.terminal import print_measures
-    from maskwright.commands.file_commands import measure_files
+    from maskwright.commands.measure import measure_files
 
     found = measure_files(
-        chosen.original, chosen.masked, chosen.measures, chosen.overrides, record=chosen.record, edits=chosen.edits,
-        key=chosen.key, weight=chosen.weight, cluster=chosen.cluster, reporter=reporter(quiet=chosen.json),
+        chosen.original, chosen.masked, chosen.measures, chosen.overrides, edits=chosen.edits, key=chosen.key,
+        options=reading_options(chosen), reporter=reporter(quiet=chosen.json),
     )  # fmt: skip
     if chosen.json:
         print_json({"measures": found})
@@ -242,7 +242,7 @@ def _schema(chosen: argparse.Namespace) -> int:
 
 
 def _init(chosen: argparse.Namespace) -> int:
-    from maskwright.commands.file_commands import write_starting_pipeline
+    from maskwright.commands.init import write_starting_pipeline
 
     path = write_starting_pipeline(chosen.folder)
     print(f"Wrote {path}. Name your data and edits in it, then: maskwright plan {path}")

@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from maskwright.cli.output import print_json, reporter
+from maskwright.cli.reading_options import add_reading_options, reading_options
 from maskwright.foundation.errors import EXIT_FINE, EXIT_INPUT, EXIT_REFUSED, InputError
 
 if TYPE_CHECKING:
@@ -27,7 +28,7 @@ def add_rule_commands(
     localize = add("localize", _localize, "Name the fewest fields to change in each record that violates an edit.")
     _localize_arguments(localize)
     for sub in (validate, edits, localize):
-        sub.add_argument("--record", metavar="NAME", help="XML element that holds one record")
+        add_reading_options(sub)
         with_json(sub)
 
 
@@ -50,8 +51,6 @@ def _validate_arguments(validate: argparse.ArgumentParser) -> None:
     validate.add_argument("--phase", metavar="NAME", help="phase of a Schematron schema; #ALL for every pattern")
     validate.add_argument("--include", type=Path, metavar="FOLDER",
                           help="folder inside which a Schematron schema may include files")  # fmt: skip
-    validate.add_argument("--set", action="append", default=[], dest="overrides", metavar="name=v",
-                          help="option of the data format or the rules, such as max_text=5000000")  # fmt: skip
 
 
 def _edit_arguments(edits: argparse.ArgumentParser) -> None:
@@ -76,11 +75,11 @@ def _validate(chosen: argparse.Namespace) -> int:
 
         leave_pandas_out()
     from maskwright.cli.show.edit_tables import print_outcome
-    from maskwright.commands.file_commands import validate_file
+    from maskwright.commands.validate import validate_file
 
     outcome = validate_file(
-        chosen.data, chosen.edits, record=chosen.record, original=chosen.original, svrl=chosen.svrl,
-        reporter=reporter(quiet=chosen.json), fired=chosen.fired, options=_options(chosen),
+        chosen.data, chosen.edits, original=chosen.original, svrl=chosen.svrl, fired=chosen.fired,
+        options=reading_options(chosen), reporter=reporter(quiet=chosen.json),
     )  # fmt: skip
     found = outcome.to_json()
     if chosen.json:
@@ -91,20 +90,10 @@ def _validate(chosen: argparse.Namespace) -> int:
     return EXIT_FINE if outcome.ok and not (chosen.fail_on_unknown and unknown) else EXIT_REFUSED
 
 
-def _options(chosen: argparse.Namespace) -> dict[str, object]:
-    from maskwright.commands.options import stated_options
-
-    options = stated_options(chosen.overrides)
-    if chosen.phase is not None:
-        options["phase"] = chosen.phase
-    if chosen.include is not None:
-        options["include_folder"] = chosen.include.absolute()
-    return options
-
-
 def _edits(chosen: argparse.Namespace) -> int:
     from maskwright.cli.show.edit_tables import print_edits
-    from maskwright.commands.file_commands import convert_rules, describe_edits
+    from maskwright.commands.convert import convert_rules
+    from maskwright.commands.describe import describe_edits
 
     if chosen.suggest:
         return _suggest(chosen)
@@ -113,7 +102,7 @@ def _edits(chosen: argparse.Namespace) -> int:
     if chosen.to is not None:
         text = convert_rules(
             chosen.files, chosen.to, language=chosen.language, data=chosen.data, record=chosen.record,
-            decimals=chosen.decimals, reporter=reporter(),
+            options=reading_options(chosen), decimals=chosen.decimals, reporter=reporter(),
         )  # fmt: skip
         if chosen.json:
             print_json({"language": chosen.to, "text": text})
@@ -121,10 +110,7 @@ def _edits(chosen: argparse.Namespace) -> int:
             print(text, end="")
         return EXIT_FINE
     found = describe_edits(
-        chosen.files,
-        data=chosen.data,
-        record=chosen.record,
-        language=chosen.language,
+        chosen.files, data=chosen.data, language=chosen.language, options=reading_options(chosen),
         reporter=reporter(quiet=chosen.json),
     )  # fmt: skip
     if chosen.json:
@@ -135,13 +121,13 @@ def _edits(chosen: argparse.Namespace) -> int:
 
 
 def _suggest(chosen: argparse.Namespace) -> int:
-    from maskwright.commands.rule_commands import suggest_for_file
+    from maskwright.commands.suggest import suggest_for_file
     from maskwright.edits.suggestions.suggest import as_yaml
 
     if chosen.data is None or chosen.to is not None:
         raise InputError("--suggest finds rules in a data file: name it with --data, and leave --to out")
     found = suggest_for_file(
-        chosen.data, chosen.files, share=chosen.share, record=chosen.record, language=chosen.language,
+        chosen.data, chosen.files, share=chosen.share, language=chosen.language, options=reading_options(chosen),
         reporter=reporter(quiet=chosen.json), show_values=chosen.show_values,
     )  # fmt: skip
     if chosen.json:
@@ -153,11 +139,12 @@ def _suggest(chosen: argparse.Namespace) -> int:
 
 def _localize(chosen: argparse.Namespace) -> int:
     from maskwright.cli.show.edit_tables import print_localisation
-    from maskwright.commands.rule_commands import localize_file
+    from maskwright.commands.localize import localize_file
 
     found = localize_file(
-        chosen.data, chosen.edits, weights=chosen.weights, record=chosen.record, reporter=reporter(quiet=chosen.json)
-    ).to_json()
+        chosen.data, chosen.edits, weights=chosen.weights, options=reading_options(chosen),
+        reporter=reporter(quiet=chosen.json),
+    ).to_json()  # fmt: skip
     if chosen.json:
         print_json(found)
     else:

@@ -1,62 +1,216 @@
-"""Options on the command line: ``--set name=value``, for whichever file format or rule language has that option."""
+"""How a command is told to read its files: options of formats and rule languages, declarations, or a pipeline."""
 
 from __future__ import annotations
 
+from dataclasses import dataclass, field, replace
+from pathlib import Path
 from typing import TYPE_CHECKING
 
-from maskwright.foundation.errors import InputError, Problem, unknown_name
-from maskwright.foundation.yaml_document import scalar
-from maskwright.plugins.parameters import checked_params
+from maskwright.edits.edit import EditSet
+from maskwright.edits.languages.yaml.rules import WrongRulesError
+from maskwright.foundation.errors import InputError, Place, Problem, unknown_name
+from maskwright.foundation.yaml_document import Node, load_yaml
+from maskwright.foundation.yaml_models import read_model
+from maskwright.foundation.yaml_subtrees import only
+from maskwright.pipeline.data_section import resolve_data
+from maskwright.pipeline.names import in_order
+from maskwright.pipeline.overrides import value_of
+from maskwright.pipeline.resolve import HELP, text_of
 from maskwright.plugins.registry import find_edit_reader, find_source
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-    from pathlib import Path
+    from collections.abc import Iterable, Mapping, Sequence
 
     from pydantic import BaseModel
 
+    from maskwright.pipeline.resolved import DataSource
 
-def stated_options(texts: Sequence[str]) -> dict[str, object]:
-    """Options from ``--set name=value``.
+
+@dataclass(frozen=True)
+class ReadingOptions:
+    """What is said on a command line about the reading of files.
+
+    Attributes
+    ----------
+    values : mapping of name to Node
+        Options of data formats (``encoding``) and of rule languages (``phase``); each file takes those it knows.
+    variables : Node or None
+        What is declared of variables, as the ``variables:`` of a pipeline.
+    cluster : str or None
+        Variable that identifies households.
+    file_format : str or None
+        Of the data, where file names do not tell.
+    pipeline : Path or None
+        Pipeline file whose ``data:`` section holds for these files too; what is said here is put over it.
+    """
+
+    values: Mapping[str, Node] = field(default_factory=dict)
+    variables: Node | None = None
+    cluster: str | None = None
+    file_format: str | None = None
+    pipeline: Path | None = None
+
+    def without(self, name: str) -> ReadingOptions:
+        """Copy without one option."""
+        return replace(self, values={key: node for key, node in self.values.items() if key != name})
+
+
+NO_OPTIONS = ReadingOptions()
+
+
+def stated_values(texts: Iterable[str]) -> dict[str, Node]:
+    """Options from ``--option name=value``.
 
     Raises
     ------
     InputError
         A text without ``=``.
     """
-    found: dict[str, object] = {}
-    for text in texts:
-        name, equals, value = text.partition("=")
-        if not (name and equals):
-            raise InputError(f"--set {text}: expected name=value, for instance max_text=5000000")
-        found[name] = scalar(value).to_python()
+    return _values(texts, "--option", "name=value, for instance max_text=5000000")
+
+
+def stated_texts(flags: Mapping[str, str | None]) -> dict[str, Node]:
+    """Options that have a flag of their own, ``--encoding latin-1``; those that were not given are left out."""
+    return {
+        name: Node("scalar", Place(f"--{name.replace('_folder', '')}"), text, text)
+        for name, text in flags.items()
+        if text is not None
+    }
+
+
+def stated_variables(texts: Sequence[str]) -> Node | None:
+    """Declarations from ``name={role: weight}``; None where there are none.
+
+    Raises
+    ------
+    InputError
+        A text that is not a name and a mapping.
+    """
+    found = _values(texts, "--variable", "name={...}, for instance income={role: confidential, decimals: 2}")
+    if not found:
+        return None
+    whole = Node("mapping", Place("--variable"))
+    for name, node in found.items():
+        whole = whole.with_entry(name, node)
+    return whole
+
+
+def data_files(paths: Sequence[Path], options: ReadingOptions, rules: Sequence[Path] = ()) -> tuple[DataSource, ...]:
+    """Data files as a command is to read them.
+
+    Parameters
+    ----------
+    paths : sequence of Path
+    options : ReadingOptions
+    rules : sequence of Path
+        Rule files of the same command, which may know other options.
+
+    Raises
+    ------
+    InputError
+        Options that no file's format or language has, with the nearest name; values that they cannot have.
+    """
+    problems: list[Problem] = []
+    section = _pipeline_section(options.pipeline)
+    declared = only(section, ("variables", "cluster"))
+    if options.variables is not None:
+        declared = declared.with_entry("variables", options.variables)
+    if options.cluster is not None:
+        declared = declared.with_entry("cluster", _text(options.cluster))
+    sources = [find_source(options.file_format or path) for path in paths]
+    models = [source.params for source in sources] + [find_edit_reader(path).params for path in rules]
+    known = {name for model in models if model is not None for name in model.model_fields}
+    problems += [
+        Problem(unknown_name("option", name, known), node.place)
+        for name, node in options.values.items()
+        if name not in known
+    ]
+    found: list[DataSource] = []
+    for path, source in zip(paths, sources, strict=True):
+        chosen = declared.with_entry("source", _text(str(path)))
+        chosen = chosen.with_entry("format", _text(source.name))
+        stated = {key.raw: node for key, node in section.entries} | dict(options.values)
+        for name, node in stated.items():
+            if name in source.params.model_fields:
+                chosen = chosen.with_entry(name, node)
+        data = resolve_data(chosen, Path(), problems, must_exist=False).whole
+        if data is not None:
+            found.append(replace(data, path=path))
+    if problems:
+        raise InputError(in_order(problems, ""))
+    return tuple(found)
+
+
+def read_rule_files(
+    files: Sequence[Path], options: ReadingOptions = NO_OPTIONS, language: str | None = None
+) -> EditSet:
+    """Edits of several files, in order; edits without a name of their own are numbered through.
+
+    Parameters
+    ----------
+    files : sequence of Path
+    options : ReadingOptions
+        Each rule language takes those it knows.
+    language : str, optional
+        Of all files; by default their endings tell.
+
+    Raises
+    ------
+    WrongRulesError
+        With the mistakes of every file, and the rules that were understood.
+    """
+    edits = EditSet()
+    problems: list[Problem] = []
+    for path in files:
+        try:
+            reader = find_edit_reader(language or path)
+            edits = edits.joined(reader.read_with(path, _own(reader.params, options)))
+        except InputError as error:
+            problems.extend(error.problems)
+            edits = edits.joined(error.edits) if isinstance(error, WrongRulesError) else edits
+    if problems:
+        raise WrongRulesError(problems, edits)
+    return edits
+
+
+def _own(model: type[BaseModel] | None, options: ReadingOptions) -> BaseModel | None:
+    """Parameters of a rule language, from the options that it knows; None when there are none of them."""
+    if model is None:
+        return None
+    entries = [
+        (Node("scalar", node.place, name, name), node)
+        for name, node in options.values.items()
+        if name in model.model_fields
+    ]
+    if not entries:
+        return None
+    problems: list[Problem] = []
+    found = read_model(model, Node("mapping", Place(), entries=tuple(entries)), problems, "option")
+    if problems:
+        raise InputError(problems)
     return found
 
 
-def check_options(options: Mapping[str, object], data: Sequence[Path], rules: Sequence[Path]) -> None:
-    """Refuse options that none of the files' formats and languages has.
-
-    Raises
-    ------
-    InputError
-        With the nearest name.
-    """
-    models = [find_source(path).params for path in data] + [find_edit_reader(path).params for path in rules]
-    known = {name for model in models if model is not None for name in model.model_fields}
-    problems = [Problem(unknown_name("option", name, known)) for name in options if name not in known]
-    if problems:
-        raise InputError(problems)
+def _pipeline_section(pipeline: Path | None) -> Node:
+    """The ``data:`` section of a pipeline file; an empty one where none is named."""
+    empty = Node("mapping", Place())
+    if pipeline is None:
+        return empty
+    section = load_yaml(text_of(pipeline, "pipeline", HELP), str(pipeline)).get("data")
+    if section is None or not section.is_mapping:
+        raise InputError(Problem("the pipeline has no data section", Place(str(pipeline)), HELP))
+    return section
 
 
-def params_of(model: type[BaseModel] | None, options: Mapping[str, object], name: str) -> BaseModel | None:
-    """Parameters of a format or language, from the options that it knows; None when there are none of them.
+def _values(texts: Iterable[str], flag: str, example: str) -> dict[str, Node]:
+    found: dict[str, Node] = {}
+    for text in texts:
+        name, equals, value = text.partition("=")
+        if not (name and equals):
+            raise InputError(f"{flag} {text}: expected {example}")
+        found[name] = value_of(value, Place(f"{flag} {name}"))
+    return found
 
-    Raises
-    ------
-    InputError
-        A value that the option cannot have.
-    """
-    if model is None:
-        return None
-    own = {key: value for key, value in options.items() if key in model.model_fields}
-    return checked_params(model, own, f"options of {name}") if own else None
+
+def _text(text: str) -> Node:
+    return Node("scalar", Place(), text, text)

@@ -1,62 +1,221 @@
-"""Methods and measures asked for by name, as notebooks and commands do: found, and their parameters checked."""
+"""What a Python call asks for, resolved by the code that resolves a pipeline file: one check, one sentence.
+
+Arguments become the nodes that a file would have given; instead of file, line and column a mistake names the argument.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
 
-from maskwright.foundation.errors import InputError
-from maskwright.planning.model import StepRequest
-from maskwright.planning.params import PlanningParams
-from maskwright.plugins.parameters import checked_params
-from maskwright.plugins.registry import find_measure, find_method
-from maskwright.release.measuring import Request
+from maskwright.data.declaration import VariableDeclaration
+from maskwright.edits.edit import EditSet
+from maskwright.foundation.errors import InputError, PipelineError, Place, Problem
+from maskwright.foundation.yaml_document import Node, from_python
+from maskwright.foundation.yaml_models import read_model
+from maskwright.pipeline.data_section import resolve_data, resolve_declarations
+from maskwright.pipeline.edits_read import read_edits_of
+from maskwright.pipeline.edits_section import resolve_edits
+from maskwright.pipeline.file_model import Declarations, ExecutionSection, SingleSettings
+from maskwright.pipeline.names import further_problems, in_order, names_in, variable_uses
+from maskwright.pipeline.resolved import DataInMemory, DataSource, MaskingRequest, MeasureRequest, RuleFile, RuleText
+from maskwright.pipeline.steps import resolve_measures, resolve_steps
+from maskwright.plugins.registry import plugins
 
+if TYPE_CHECKING:
+    import pandas as pd
+    from pydantic import BaseModel
+
+    from maskwright.data.dataset import Dataset
+    from maskwright.plugins.edit_reader import EditReader
+
+DeclaredVariables = Mapping[str, Mapping[str, object] | VariableDeclaration]
+Rules = EditSet | Sequence[object]
 MeasureNames = Sequence[str | Mapping[str, Mapping[str, object]]]
 
+HERE = Path()
+"""Folder that file names in arguments are relative to."""
 
-def step_request(
+
+def masking_request(
+    data: Dataset | pd.DataFrame,
     method: str,
-    params: Mapping[str, object],
+    *,
+    edits: Rules | None = None,
+    seed: int | None = None,
+    params: Mapping[str, object] | None = None,
     variables: Sequence[str] | None = None,
     groups: Sequence[Sequence[str]] = (),
-) -> StepRequest:
-    """Step of a plan: parameters are split between the method and the planner.
+    declared: DeclaredVariables | None = None,
+    cluster: str | None = None,
+    workers: int = 1,
+    block_size: int | None = None,
+) -> MaskingRequest:
+    """Request of a call of `maskwright.protect`, whose parameters these are.
 
     Raises
     ------
-    PluginError, InputError
-        Unknown method or parameter, value out of range.
+    InputError
+        With every mistake in any argument.
     """
-    plugin = find_method(method)
-    for_planner = {name: value for name, value in params.items() if name in PlanningParams.model_fields}
-    for_method = {name: value for name, value in params.items() if name not in for_planner}
-    return StepRequest(
-        plugin,
-        checked_params(plugin.params, for_method, f"parameters of {method}", PlanningParams.model_fields),
-        PlanningParams.model_validate(for_planner),
-        None if variables is None else tuple(variables),
-        tuple(tuple(group) for group in groups),
+    stated = Arguments()
+    step = stated.section(method=method, variables=variables, groups=groups or None, params=params)
+    protect = Node("sequence", step.place, elements=(step,))
+    known = stated.section(declared=declared, cluster=cluster)
+    declarations = resolve_declarations(known, stated.problems)
+    steps = resolve_steps(protect, plugins(), stated.problems)
+    rules = edits if isinstance(edits, EditSet) else stated.edits(edits)
+    execution = read_model(ExecutionSection, stated.section(workers=workers, block_size=block_size), stated.problems)
+    single = read_model(SingleSettings, stated.section(maskwright=1, seed=seed), stated.problems)
+    root = Node("mapping", Place()).with_entry("data", known).with_entry("protect", protect)
+    uses = variable_uses(root, plugins())
+    if stated.problems or declarations is None or execution is None or single is None:
+        read = () if isinstance(rules, EditSet) else rules
+        stated.problems.extend(further_problems(names_in(DataInMemory(data)), read, uses))
+        raise InputError(in_order(stated.problems, ""))
+    return MaskingRequest(
+        data=DataInMemory(data, declarations.variables, declarations.cluster),
+        edits=rules,
+        steps=steps,
+        seed=single.seed,
+        execution=execution,
+        uses=uses,
     )
 
 
-def measure_requests(measures: MeasureNames) -> list[Request]:
-    """Measures by name, with parameters checked.
+def data_request(
+    path: str | Path,
+    *,
+    variables: DeclaredVariables | None = None,
+    file_format: str | None = None,
+    cluster: str | None = None,
+    options: Mapping[str, object] | None = None,
+) -> DataSource:
+    """Data file of a call, as a pipeline's ``data:`` section says it.
 
     Raises
     ------
-    PluginError, InputError
-        Unknown measure or parameter; two measures under one label.
+    InputError
+        With every mistake in any argument.
     """
-    requests: list[Request] = []
-    for each in measures:
-        named = {each: {}} if isinstance(each, str) else each
-        for name, stated in named.items():
-            params = dict(stated or {})
-            label = str(params.pop("as", name))
-            plugin = find_measure(name)
-            requests.append(Request(label, plugin, checked_params(plugin.params, params, f"parameters of {name}")))
-    labels = [request.label for request in requests]
-    for label in labels:
-        if labels.count(label) > 1:
-            raise InputError(f"two measures are reported as {label!r}; name one with 'as'")
-    return requests
+    stated = Arguments()
+    section = stated.section(
+        source=str(path), format=file_format, declared=variables, cluster=cluster, **(options or {})
+    )
+    found = resolve_data(section, HERE, stated.problems, must_exist=False).whole
+    stated.refuse_mistakes()
+    assert found is not None
+    return DataSource(Path(path), found.source, found.params, found.variables, found.cluster)
+
+
+def declarations_of(declared: DeclaredVariables | None, cluster: str | None = None) -> Declarations:
+    """What a call declares of data frames.
+
+    Raises
+    ------
+    InputError
+    """
+    stated = Arguments()
+    found = resolve_declarations(stated.section(declared=declared, cluster=cluster), stated.problems)
+    stated.refuse_mistakes()
+    assert found is not None
+    return found
+
+
+def edits_of(edits: Rules | None) -> EditSet:
+    """Edits of a call: read already, or rules as a pipeline's ``edits:`` list holds them.
+
+    Raises
+    ------
+    InputError
+        With every mistake in any rule.
+    """
+    if isinstance(edits, EditSet):
+        return edits
+    stated = Arguments()
+    found, problems = read_edits_of(stated.edits(edits))
+    stated.problems.extend(problems)
+    stated.refuse_mistakes()
+    return found
+
+
+def rule_options(reader: EditReader, options: Mapping[str, object]) -> BaseModel | None:
+    """Options of a rule language, of a call; None where none are given.
+
+    Raises
+    ------
+    InputError
+    """
+    if not options:
+        return None
+    if reader.params is None:
+        raise InputError(f"rules in {reader.name} have no options, and these were given: {', '.join(options)}")
+    stated = Arguments()
+    found = read_model(reader.params, stated.section(**options), stated.problems, "option")
+    stated.refuse_mistakes()
+    return found
+
+
+def measure_requests(measures: MeasureNames) -> tuple[MeasureRequest, ...]:
+    """Measures of a call: names, or ``{name: {parameters}}``, as a pipeline's ``measure:`` list holds them.
+
+    Raises
+    ------
+    InputError
+        With every mistake: unknown measures or parameters, two measures under one label.
+    """
+    stated = Arguments()
+    found = resolve_measures(stated.node("measures", measures), plugins(), stated.problems)
+    stated.refuse_mistakes()
+    return found
+
+
+class Arguments:
+    """Arguments of one call, as the nodes of a pipeline file; mistakes are gathered in `problems`."""
+
+    def __init__(self) -> None:
+        self.problems: list[Problem] = []
+
+    def node(self, name: str, value: object) -> Node:
+        """Node of an argument; elements of a list are told apart by their position.
+
+        A value that no pipeline file could hold is a mistake, and nothing is there in its stead.
+        """
+        place = Place(f"argument {name}")
+        try:
+            if isinstance(value, Sequence) and not isinstance(value, str):
+                items = [from_python(each, Place(f"{place}, item {number}")) for number, each in enumerate(value, 1)]
+                return Node("sequence", place, elements=tuple(items))
+            return from_python(_plain(value), place)
+        except PipelineError as error:
+            self.problems.extend(error.problems)
+            return Node("scalar", place)
+
+    def section(self, **arguments: object) -> Node:
+        """Section whose keys are arguments; those that are None are left out.
+
+        What is `declared` in a call stands under ``variables`` in a file.
+        """
+        entries = []
+        for name, value in arguments.items():
+            if value is not None:
+                key = "variables" if name == "declared" else name
+                entries.append((Node("scalar", Place(f"argument {name}"), key, key), self.node(name, value)))
+        return Node("mapping", Place(), entries=tuple(entries))
+
+    def edits(self, edits: Sequence[object] | None) -> tuple[RuleText | RuleFile, ...]:
+        """Rules of a call."""
+        return resolve_edits(self.node("edits", edits), HERE, self.problems)
+
+    def refuse_mistakes(self) -> None:
+        """Raise InputError with all mistakes found so far, if there are any."""
+        if self.problems:
+            raise InputError(in_order(self.problems, ""))
+
+
+def _plain(value: object) -> object:
+    """Declarations as plain values; anything else as it is."""
+    if isinstance(value, Mapping):
+        return {key: _plain(each) for key, each in value.items()}
+    return value.model_dump(exclude_unset=True) if isinstance(value, VariableDeclaration) else value

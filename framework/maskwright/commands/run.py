@@ -7,7 +7,9 @@ import math
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
-from maskwright.commands.arrive import Clock, ReadyRun, load, prepare
+from maskwright.commands.arrive import Clock
+from maskwright.commands.plan import ReadyRun, prepare
+from maskwright.commands.reading import load
 from maskwright.commands.run_record import public_record, run_json, run_record
 from maskwright.data.declaration import VariableDeclaration
 from maskwright.data.published import published_batches
@@ -20,11 +22,11 @@ from maskwright.masking.protecting.compiling import compilation_reported
 from maskwright.masking.protecting.local import Execution, Observer
 from maskwright.masking.suppressing.rule_file import rule_file
 from maskwright.pipeline.reading import read_pipeline
+from maskwright.pipeline.resolved import DataSource
 from maskwright.plugins.registry import plugins
 from maskwright.release.check_file import check_file
 from maskwright.release.files import Release, file_facts, writing
 from maskwright.release.measuring import (
-    Request,
     compute_measures,
     measurement_json,
     released_variables,
@@ -98,8 +100,9 @@ def run(
     """
     reporter = reporter or Quiet()
     clock = Clock()
-    prepared = prepare(read_pipeline(pipeline, overrides), reporter, clock)
-    described, original, edits, plan = prepared.pipeline, prepared.original, prepared.edits, prepared.plan
+    described = read_pipeline(pipeline, overrides)
+    prepared = prepare(described, reporter, clock)
+    original, edits, plan = prepared.original, prepared.edits, prepared.plan
     for notice in prepared.notices:
         reporter.notice(notice)
     seed = fresh_seed() if described.seed is None else described.seed
@@ -119,8 +122,8 @@ def run(
             released = read_back(data_file, described, result.masked.variables, progress)
             released = replace(released, origin=result.masked.origin)
         with clock("validate"), stage(reporter, "Validating") as progress:
-            outcome = _validate(release, prepared, result.edits, progress)
-        requests = [Request(each.label, each.measure, each.params) for each in described.measures]
+            outcome = _validate(release, described, prepared, result.edits, progress)
+        requests = described.measures
         with clock("measure"), compilation_reported(reporter):
             names = released_variables(original, released, plan.masked, plan.recoded)
             about = unmasked_variable_notices(names, plan.masked)
@@ -136,8 +139,8 @@ def run(
             request.label: measurement_json(request, found[request.label], described.thresholds.get(request.label))
             for request in requests
         }
-        record = run_record(prepared, result, outcome, measures, seed, clock.seconds)
-        _refuse(prepared, outcome, result, requests, record)
+        record = run_record(described, prepared, result, outcome, measures, seed, clock.seconds)
+        _refuse(described, outcome, result, record)
         with clock("publish"):
             # Reports are about the run as it will be when it is published.
             record["ok"] = True
@@ -189,7 +192,7 @@ def read_back(path: Path, described: Pipeline, variables: Sequence[Variable], pr
         )
         for variable in variables
     }
-    return load(path, described.output.source, params, declared, progress)
+    return load(DataSource(path, described.output.source, params, declared), progress)
 
 
 def _write_rules(release: Release, described: Pipeline, result: MaskingResult, reporter: Reporter) -> None:
@@ -203,8 +206,7 @@ def _write_rules(release: Release, described: Pipeline, result: MaskingResult, r
         release.temporary("edits").write_text(text, encoding="utf-8")
 
 
-def _validate(release: Release, prepared: ReadyRun, edits: EditSet, progress: Progress) -> Outcome:
-    described = prepared.pipeline
+def _validate(release: Release, described: Pipeline, prepared: ReadyRun, edits: EditSet, progress: Progress) -> Outcome:
     same = described.output.source.name == described.data.source.name
     params = described.data.params if same else described.output.source.params()
     domain = Domain.from_dataset(prepared.original, domain_tuples(prepared.edits))
@@ -222,13 +224,11 @@ def _validate(release: Release, prepared: ReadyRun, edits: EditSet, progress: Pr
         )  # fmt: skip
 
 
-def _refuse(
-    prepared: ReadyRun, outcome: Outcome, result: MaskingResult, requests: Sequence[Request], record: dict[str, Any]
-) -> None:
+def _refuse(described: Pipeline, outcome: Outcome, result: MaskingResult, record: dict[str, Any]) -> None:
     """Stop the release when an edit is violated or a threshold missed."""
     record["ok"] = False
     record["outputs"] = {}
-    left = [str(path) for path in prepared.pipeline.output.paths.values() if path.exists()]
+    left = [str(path) for path in described.output.paths.values() if path.exists()]
     ending = Problem(
         "nothing was released" + (f"; of an earlier run there is still: {', '.join(left)}" if left else "")
     )
@@ -247,7 +247,7 @@ def _refuse(
         ]
         raise EditViolation([*problems, ending], record)
     missed: list[Problem] = []
-    for request in requests:
+    for request in described.measures:
         found = record["measures"][request.label]
         threshold = found["threshold"]
         if threshold is not None and not found["met"]:

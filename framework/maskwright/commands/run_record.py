@@ -11,12 +11,14 @@ from maskwright.release.files import file_facts
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from maskwright.commands.arrive import ReadyRun
+    from maskwright.commands.plan import ReadyRun
     from maskwright.edits.evaluation.check import Outcome
     from maskwright.masking.mask import MaskingResult
+    from maskwright.pipeline.resolved import Pipeline
 
 
 def run_record(
+    described: Pipeline,
     prepared: ReadyRun,
     result: MaskingResult,
     outcome: Outcome,
@@ -25,7 +27,7 @@ def run_record(
     seconds: Mapping[str, float],
 ) -> dict[str, Any]:
     """Plain record of a run, as `run.json` holds it: confidential, because it has the seed and hashes of the input."""
-    described, plan = prepared.pipeline, prepared.plan
+    plan = prepared.plan
     masked_by = {name: group.step for group in plan.groups for name in group.variables}
     planned = plan.to_json()
     exact = described.execution.block_size is None
@@ -35,9 +37,9 @@ def run_record(
         "ok": False,
         "records": outcome.records,
         "pipeline": {"file": described.path.name, "text": described.text, "settings": dict(described.settings)},
-        "inputs": _inputs(prepared),
+        "inputs": _inputs(described),
         "outputs": {key: {"file": str(path)} for key, path in described.output.paths.items()},
-        "plugins": _plugins(prepared),
+        "plugins": _plugins(described),
         "seed": seed,
         "mode": "exact" if exact else f"blocks of at most {described.execution.block_size} records",
         "variables": [
@@ -73,15 +75,14 @@ def run_record(
     }
 
 
-def _inputs(prepared: ReadyRun) -> list[dict[str, Any]]:
-    described = prepared.pipeline
+def _inputs(described: Pipeline) -> list[dict[str, Any]]:
     files = [("data", described.data.path), ("pipeline", described.path)]
     files.extend(("edits", each.path) for each in described.edits if hasattr(each, "path"))
     return [{"role": role, "file": path.name, **file_facts(path)} for role, path in files]
 
 
-def _plugins(prepared: ReadyRun) -> dict[str, dict[str, str]]:
-    described, registry = prepared.pipeline, plugins()
+def _plugins(described: Pipeline) -> dict[str, dict[str, str]]:
+    registry = plugins()
     used = {("source", described.data.source.name), ("source", described.output.source.name)}
     used |= {("method", step.method.name) for step in described.steps}
     used |= {("partition", step.partition.partition.name) for step in described.steps if step.partition is not None}

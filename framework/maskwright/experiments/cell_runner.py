@@ -8,7 +8,8 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from maskwright.commands.arrive import CheckedInput, arrive, plan_of, refuse_steps
+from maskwright.commands.arrive import CheckedInput, arrive
+from maskwright.commands.plan import plan_of, refuse_steps
 from maskwright.edits.evaluation.check_data import check_dataset
 from maskwright.edits.evaluation.domain import Domain, domain_tuples
 from maskwright.foundation.errors import MaskwrightError, Place
@@ -16,7 +17,7 @@ from maskwright.foundation.progress import Quiet
 from maskwright.masking.equivalence_classes import class_sizes
 from maskwright.masking.mask import mask
 from maskwright.masking.protecting.local import Execution
-from maskwright.release.measuring import Request, compute_measures, released_variables
+from maskwright.release.measuring import compute_measures, released_variables
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -120,8 +121,7 @@ def _measured(
     seed: int,
     names: tuple[str, ...],
 ) -> dict[str, Any]:
-    requests = [Request(each.label, each.measure, each.params) for each in measures]
-    found = compute_measures(requests, original, masked, edits, plan, seed, Quiet(), names)
+    found = compute_measures(measures, original, masked, edits, plan, seed, Quiet(), names)
     return {label: _plain(each) for label, each in found.items()}
 
 

@@ -65,7 +65,8 @@ class Cell:
     @property
     def active(self) -> Pipeline:
         """The pipeline without the steps that k = 1 leaves out."""
-        return replace(self.pipeline, steps=tuple(s for s in self.pipeline.steps if s.index not in self.identity))
+        kept = [step for number, step in enumerate(self.pipeline.steps, 1) if number not in self.identity]
+        return replace(self.pipeline, steps=tuple(kept))
 
     @property
     def is_deterministic(self) -> bool:

@@ -12,6 +12,8 @@ What differs from plain YAML 1.1, and why:
 
 from __future__ import annotations
 
+import numbers
+import os
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -200,7 +202,9 @@ def scalar(text: str, place: Place | None = None) -> Node:
 
 
 def from_python(value: object, place: Place) -> Node:
-    """Node tree of plain Python values, all at one place: for overrides given by a program.
+    """Node tree of plain Python values, all at one place: for what a program says instead of a file.
+
+    Numbers of numpy count as numbers, and paths as text.
 
     Raises
     ------
@@ -212,8 +216,12 @@ def from_python(value: object, place: Place) -> Node:
             (Node("scalar", place, str(key), str(key)), from_python(item, place)) for key, item in value.items()
         )
         return Node("mapping", place, entries=entries)
-    if isinstance(value, (list, tuple)):
+    if isinstance(value, (list, tuple, set, frozenset)):
         return Node("sequence", place, elements=tuple(from_python(item, place) for item in value))
+    if isinstance(value, os.PathLike):
+        value = os.fspath(value)
+    elif not isinstance(value, (bool, int, float)) and isinstance(value, numbers.Real):
+        value = int(value) if isinstance(value, numbers.Integral) else float(value)
     if isinstance(value, int) and abs(value) >= 10**MAX_DIGITS:
         raise PipelineError(Problem(f"a number with more than {MAX_DIGITS} digits", place))
     if value is None or isinstance(value, (str, bool, int, float)):

@@ -6,12 +6,14 @@ import re
 from typing import TYPE_CHECKING
 
 from maskwright.edits.edit import EditSet
-from maskwright.edits.languages.yaml.rules import WrongRulesError, parse_rules
+from maskwright.edits.languages.yaml.rules import WrongRulesError
 from maskwright.foundation.errors import InputError, Problem
 from maskwright.pipeline.resolved import RuleFile, RuleText
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
+
+    from maskwright.edits.edit import Edit
 
 NUMBERED = re.compile(r"edit-\d+")
 """Name of a rule that has none of its own."""
@@ -28,14 +30,13 @@ def read_edits_of(rules: Sequence[RuleText | RuleFile]) -> tuple[EditSet, list[P
     """
     problems: list[Problem] = []
     read: dict[int, EditSet] = {}
-    texts = {position: each for position, each in enumerate(rules) if isinstance(each, RuleText)}
-    places = [each.place for each in texts.values()]
-    named = EditSet()
-    try:
-        named = parse_rules([each.rule for each in texts.values()], lambda number: places[number])
-        read = {position: EditSet((edit,)) for position, edit in zip(texts, named, strict=True)}
-    except InputError as error:
-        problems.extend(error.problems)
+    texts: dict[str, Edit] = {}
+    for position, each in enumerate(rules):
+        if isinstance(each, RuleText):
+            problems.extend(_names_taken(texts, (each.edit,)))
+            if texts.setdefault(each.edit.name, each.edit) is each.edit:
+                read[position] = EditSet((each.edit,))
+    named = EditSet(tuple(texts.values()))
     for position, each in enumerate(rules):
         if not isinstance(each, RuleFile):
             continue
@@ -44,7 +45,8 @@ def read_edits_of(rules: Sequence[RuleText | RuleFile]) -> tuple[EditSet, list[P
         except InputError as error:
             problems.extend(error.problems)
             found = error.edits if isinstance(error, WrongRulesError) else EditSet()
-        problems.extend(_names_taken(named, found))
+        own = [edit for edit in found if NUMBERED.fullmatch(edit.name) is None]
+        problems.extend(_names_taken({edit.name: edit for edit in named}, own))
         joined = named.joined(found)
         read[position] = EditSet(joined.edits[len(named) :], found.notes)
         named = joined
@@ -54,10 +56,10 @@ def read_edits_of(rules: Sequence[RuleText | RuleFile]) -> tuple[EditSet, list[P
     return edits, problems
 
 
-def _names_taken(named: EditSet, more: EditSet) -> Iterator[Problem]:
-    taken = {edit.name: edit for edit in named}
-    for edit in more:
-        if edit.name in taken and NUMBERED.fullmatch(edit.name) is None:
+def _names_taken(taken: Mapping[str, Edit], edits: Iterable[Edit]) -> Iterator[Problem]:
+    """A problem for each name that another rule has."""
+    for edit in edits:
+        if edit.name in taken:
             other = taken[edit.name].place
             first = "" if other is None else f" ({other})"
             yield Problem(f"the name {edit.name!r} is taken by another rule{first}", edit.place, "Rename one.")

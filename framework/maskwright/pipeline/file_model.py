@@ -21,7 +21,19 @@ FileName = Annotated[str, Field(min_length=1)]
 Section = dict[str, object]
 
 
-class DataSection(BaseModel, extra="allow", frozen=True):
+class Declarations(BaseModel, extra="forbid", frozen=True):
+    """What is known of data beside the data themselves."""
+
+    variables: dict[Name, VariableDeclaration] = Field(
+        default_factory=dict,
+        description="Declared facts of variables, by name; whatever is left out is inferred from the file.",
+    )
+    cluster: Name | None = Field(
+        default=None, description="Variable that identifies households: k then counts households."
+    )
+
+
+class DataSection(Declarations, extra="allow", frozen=True):
     """The microdata, and what is known of their variables.
 
     Further keys are options of the file format: `record` (XML), `delimiter` and `encoding` (CSV), ...
@@ -29,13 +41,6 @@ class DataSection(BaseModel, extra="allow", frozen=True):
 
     source: FileName = Field(description="The data file, relative to the pipeline file.")
     format: Name | None = Field(default=None, description="File format; left out, the file name's ending tells.")
-    variables: dict[Name, VariableDeclaration] = Field(
-        default_factory=dict,
-        description="Declared facts of variables, by name; whatever is left out is inferred from the file.",
-    )
-    cluster: Name | None = Field(
-        default=None, description="Variable that identifies households: k then counts clusters."
-    )
 
 
 class StepEntry(BaseModel, extra="forbid", frozen=True):

@@ -37,7 +37,8 @@ def existing_file(
         problems.append(Problem(f"{node.raw!r} is a folder; expected a {what} file", node.place))
         return None
     if not path.exists():
-        hint = "File names are relative to the pipeline file."
+        base = "pipeline file" if folder.is_absolute() else "folder you are in"
+        hint = f"File names are relative to the {base}."
         problems.append(Problem(f"there is no {what} file {node.raw!r}", node.place, hint))
         return None
     return path

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from maskwright.data.dataset import Dataset
 from maskwright.edits.evaluation.check import unknown_variables
 from maskwright.foundation.errors import Place, Problem, unknown_name
 from maskwright.foundation.yaml_document import Node
 from maskwright.pipeline.edits_read import read_edits_of
-from maskwright.pipeline.resolved import DataSource, RuleFile, RuleText, VariableUse
+from maskwright.pipeline.resolved import DataInMemory, DataSource, RuleFile, RuleText, VariableUse
 from maskwright.plugins.source import column_names
 
 if TYPE_CHECKING:
@@ -63,21 +64,30 @@ def unknown_uses(uses: Iterable[VariableUse], names: Sequence[str]) -> list[Prob
     ]
 
 
+def names_in(data: DataSource | DataInMemory | None) -> tuple[str, ...] | None:
+    """Names of the variables of data, as far as it takes little to find out; None otherwise."""
+    if data is None:
+        return None
+    if isinstance(data, DataSource):
+        return column_names(data.source, data.path, data.params)
+    held = data.data
+    return held.names if isinstance(held, Dataset) else tuple(name for name in held.columns if isinstance(name, str))
+
+
 def further_problems(
-    data: DataSource | None, rules: Sequence[RuleText | RuleFile], uses: Sequence[VariableUse]
+    names: Sequence[str] | None, rules: Sequence[RuleText | RuleFile], uses: Sequence[VariableUse]
 ) -> list[Problem]:
     """What else is wrong, when something is: mistakes in rule files, and names that the data do not have.
 
     Parameters
     ----------
-    data : DataSource or None
-        None: names are not looked at.
+    names : sequence of str or None
+        Of the variables of the data; None: names are not looked at.
     rules : sequence of RuleText or RuleFile
         Texts without mistakes.
     uses : sequence of VariableUse
     """
     edits, problems = read_edits_of(rules)
-    names = None if data is None else column_names(data.source, data.path, data.params)
     if names is not None:
         problems.extend(unknown_uses(uses, names))
         # In XPath a name that no record has is no mistake everywhere.
@@ -85,15 +95,18 @@ def further_problems(
     return problems
 
 
-def in_order(problems: Iterable[Problem], file: str) -> list[Problem]:
-    """Problems by place, those of `file` first; one that is told twice is told where it has a line."""
-    placed = {problem.message for problem in problems if problem.place is not None and problem.place.line is not None}
-    kept = [
-        problem
-        for problem in dict.fromkeys(problems)
-        if problem.message not in placed or (problem.place is not None and problem.place.line is not None)
-    ]
+def in_order(problems: Sequence[Problem], file: str) -> list[Problem]:
+    """Problems by place, those of `file` first; one that is told twice is told where its place is known best."""
+    best: dict[str, int] = {}
+    for problem in problems:
+        best[problem.message] = max(_precision(problem.place), best.get(problem.message, 0))
+    kept = [each for each in dict.fromkeys(problems) if _precision(each.place) == best[each.message]]
     return sorted(kept, key=lambda problem: _position(problem.place or Place(), file))
+
+
+def _precision(place: Place | None) -> int:
+    """How well a place is known: 0 not at all, 1 by file or argument, 2 by line."""
+    return 0 if place is None else 1 if place.line is None else 2
 
 
 def _position(place: Place, file: str) -> tuple[bool, str, bool, int, int]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from maskwright.foundation.errors import PipelineError
-from maskwright.pipeline.names import further_problems, in_order
+from maskwright.pipeline.names import further_problems, in_order, names_in
 from maskwright.pipeline.resolve import UnfinishedPipelineError, resolve_file
 
 if TYPE_CHECKING:
@@ -26,5 +26,5 @@ def read_pipeline(pipeline: str | Path, overrides: Overrides = (), *, check_data
     try:
         return resolve_file(pipeline, overrides, check_data=check_data)
     except UnfinishedPipelineError as error:
-        further = further_problems(error.data, error.edits, error.uses)
+        further = further_problems(names_in(error.data), error.edits, error.uses)
         raise PipelineError(in_order([*error.problems, *further], str(pipeline))) from error

@@ -5,35 +5,22 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from maskwright.edits.languages.yaml.file_model import RuleEntry
-from maskwright.foundation.errors import (
-    EditError,
-    PipelineError,
-    Place,
-    PluginError,
-    Problem,
-    nearest_name,
-    unknown_name,
-)
+from maskwright.foundation.errors import PipelineError, Place, Problem, unknown_name
 from maskwright.foundation.yaml_document import MAX_CHARACTERS, Node, load_yaml
 from maskwright.foundation.yaml_models import read_model
-from maskwright.foundation.yaml_subtrees import only, texts, without
-from maskwright.pipeline.file_model import DataSection, ExecutionSection, PipelineFile, SingleSettings
-from maskwright.pipeline.file_paths import existing_file, resolve_output
+from maskwright.foundation.yaml_subtrees import only
+from maskwright.pipeline.data_section import FoundData, resolve_data
+from maskwright.pipeline.edits_section import resolve_edits
+from maskwright.pipeline.file_model import ExecutionSection, PipelineFile, SingleSettings
+from maskwright.pipeline.file_paths import resolve_output
 from maskwright.pipeline.names import in_order, variable_uses
 from maskwright.pipeline.overrides import Overrides, apply_overrides
 from maskwright.pipeline.resolved import DataSource, Output, Pipeline, RuleFile, RuleText, VariableUse
 from maskwright.pipeline.steps import resolve_measures, resolve_steps, resolve_thresholds
-from maskwright.plugins.registry import Registry, find_source, plugins
+from maskwright.plugins.registry import Registry, plugins
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
-
-    from pydantic import BaseModel
-
-    from maskwright.plugins.source import Source
-
-_VARIABLE_TEXTS = ("categories", "missing")
 
 
 class UnfinishedPipelineError(PipelineError):
@@ -163,13 +150,11 @@ class _Reading:
         self.folder = path.parent
         self.registry: Registry = plugins()
         self.problems: list[Problem] = list(problems)
-        # The data file, also where something else in its section is wrong.
-        self.file: DataSource | None = None
 
     def pipeline(self) -> Pipeline:
         self.check_keys()
-        data = self.data()
-        edits = self.edits()
+        data, openable = self.data()
+        edits = resolve_edits(self.section("edits"), self.folder, self.problems)
         uses = variable_uses(self.root, self.registry)
         steps = resolve_steps(self.section("protect"), self.registry, self.problems) if "protect" in self.root else ()
         measures = resolve_measures(self.section("measure"), self.registry, self.problems)
@@ -193,7 +178,7 @@ class _Reading:
             )
         if self.problems or data is None or execution is None or plain is None or output is None:
             problems = in_order(self.problems, self.root.place.file or "")
-            raise UnfinishedPipelineError(problems, self.file if self.check_data else None, edits, uses)
+            raise UnfinishedPipelineError(problems, openable if self.check_data else None, edits, uses)
         return Pipeline(
             path=self.path,
             folder=self.folder,
@@ -229,124 +214,7 @@ class _Reading:
             if field.is_required() and name not in self.root and name not in SingleSettings.model_fields:
                 self.problems.append(Problem(f"the key {name!r} is missing", self.root.place, field.description))
 
-    def data(self) -> DataSource | None:
-        section = self.section("data")
+    def data(self) -> FoundData:
         if "data" not in self.root:
-            return None
-        before = len(self.problems)
-        own = only(section, tuple(DataSection.model_fields))
-        variables = own.get("variables")
-        if variables is not None:
-            own = own.with_entry("variables", texts(variables, _VARIABLE_TEXTS))
-        declared = read_model(DataSection, own, self.problems)
-        named = section.get("source")
-        source = self.source_plugin(section)
-        if source is None or named is None:
-            return None
-        options = without(section, tuple(DataSection.model_fields))
-        for key, _ in options.entries:
-            if key.raw not in source.params.model_fields:
-                self.problems.append(self.unknown_option(key, source.name))
-        params = read_model(source.params, only(options, tuple(source.params.model_fields)), self.problems)
-        path = existing_file(named, self.folder, "data", self.problems, must_exist=self.check_data)
-        if path is not None and params is not None:
-            self.file = DataSource(path, source, params)
-        if len(self.problems) > before or declared is None or params is None or path is None:
-            return None
-        return DataSource(path, source, params, declared.variables, declared.cluster, named.place)
-
-    def source_plugin(self, section: Node) -> Source | None:
-        named, chosen = section.get("source"), section.get("format")
-        node = chosen if chosen is not None and chosen.value is not None else named
-        if node is None or not isinstance(node.value, str) or not node.value:
-            return None
-        try:
-            return find_source(node.value) if node is chosen else find_source(Path(node.value))
-        except PluginError as error:
-            names = ", ".join(self.registry.sources)
-            hint = f"Name the format with `format:` ({names})." if names and node is named else None
-            self.problems.extend(Problem(problem.message, node.place, hint) for problem in error.problems)
-            return None
-
-    def unknown_option(self, key: Node, source: str) -> Problem:
-        others = [name for name, other in self.registry.sources.items() if key.raw in other.params.model_fields]
-        if others:
-            return Problem(f"{key.raw!r} is an option of {' and '.join(others)} files, and this is {source}", key.place)
-        valid = {*DataSection.model_fields, *self.registry.sources[source].params.model_fields}
-        return Problem(unknown_name("key", key.raw, valid), key.place)
-
-    def edits(self) -> tuple[RuleText | RuleFile, ...]:
-        section = self.section("edits")
-        if section.is_scalar and section.value is None:
-            return ()
-        if not section.is_sequence:
-            hint = "Start each rule with '- ' on its own line."
-            self.problems.append(Problem(f"edits: expected a list, not {section.description}", section.place, hint))
-            return ()
-        found = [self.edit(element) for element in section]
-        return tuple(edit for edit in found if edit is not None)
-
-    def edit(self, node: Node) -> RuleText | RuleFile | None:
-        if node.is_scalar and isinstance(node.value, str) and node.value.strip():
-            return self.rule_text(node)
-        if node.is_mapping and ("rule" in node or len(node.entries) != 1):
-            return self.rule_entry(node)
-        if node.is_mapping:
-            return self.rule_file(node)
-        self.problems.append(
-            Problem(
-                f"expected a rule as text, {{rule: ..., name: ...}} or {{schematron: file}}, not {node.description}",
-                node.place,
-            )
-        )
-        return None
-
-    def rule_text(self, node: Node) -> RuleText | None:
-        readers = [name for name, reader in self.registry.edit_readers.items() if node.raw.endswith(reader.suffixes)]
-        if readers and " " not in node.raw:
-            hint = f"Write: {readers[0]}: {node.raw}"
-            self.problems.append(Problem("this is a file name where a rule is expected", node.place, hint))
-            return None
-        return self.checked_rule(RuleText(node.raw, node.place), node)
-
-    def rule_entry(self, node: Node) -> RuleText | None:
-        entry = read_model(RuleEntry, node, self.problems)
-        text = node.get("rule")
-        if entry is None or text is None:
-            return None
-        return self.checked_rule(RuleText(entry.model_dump(exclude_none=True), text.place), text)
-
-    def rule_file(self, node: Node) -> RuleFile | None:
-        key, file = node.entries[0]
-        reader = self.registry.edit_readers.get(key.raw)
-        if reader is None:
-            valid = ["rule", *self.registry.edit_readers]
-            sentence = unknown_name("key", key.raw, valid)
-            if nearest_name(key.raw, valid) is None:
-                sentence = self.registry.unknown("edit_reader", key.raw, self.registry.edit_readers)
-            hint = "If this is one rule that holds ': ', put it in quotes."
-            self.problems.append(Problem(sentence, key.place, hint))
-            return None
-        params: BaseModel | None = None
-        if file.is_mapping and reader.params is not None:
-            params = read_model(reader.params, without(file, ("file",)), self.problems, "option")
-            named = file.get("file")
-            if named is None:
-                self.problems.append(Problem(f"{key.raw}: the key 'file' is missing", file.place))
-                return None
-            if params is None:
-                return None
-            file = named
-        path = existing_file(file, self.folder, "rule", self.problems)
-        return RuleFile(reader, path, file.place, params) if path is not None else None
-
-    def checked_rule(self, rule: RuleText, node: Node) -> RuleText | None:
-        """Parse the rule now, so that its mistakes are told with those of the rest of the file."""
-        from maskwright.edits.languages.yaml.rules import parse_rules
-
-        try:
-            parse_rules([rule.rule], lambda _: node.place)
-        except EditError as error:
-            self.problems.extend(error.problems)
-            return None
-        return rule
+            return FoundData(None, None)
+        return resolve_data(self.section("data"), self.folder, self.problems, must_exist=self.check_data)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 from maskwright.foundation.errors import Place
 
@@ -11,15 +11,16 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
     from pathlib import Path
 
+    import pandas as pd
     from pydantic import BaseModel
 
+    from maskwright.data.dataset import Dataset
     from maskwright.data.declaration import VariableDeclaration
+    from maskwright.edits.edit import Edit, EditSet
     from maskwright.pipeline.file_model import ExecutionSection
-    from maskwright.planning.params import PlanningParams
+    from maskwright.planning.model import StepRequest
     from maskwright.plugins.edit_reader import EditReader
     from maskwright.plugins.measure import Measure
-    from maskwright.plugins.method import Method
-    from maskwright.plugins.partition import Partition
     from maskwright.plugins.report import Report
     from maskwright.plugins.source import Source
 
@@ -51,6 +52,30 @@ class DataSource:
     cluster: str | None = None
     place: Place = field(default_factory=Place)
 
+    @property
+    def name(self) -> str:
+        """What the data are called in messages."""
+        return self.path.name
+
+
+@dataclass(frozen=True, eq=False)
+class DataInMemory:
+    """Microdata that a program has, and what it declares of them.
+
+    Attributes
+    ----------
+    data : Dataset or pandas.DataFrame
+    variables : mapping of name to VariableDeclaration
+        Of a DataFrame.
+    cluster : str or None
+        Variable that identifies households.
+    """
+
+    data: Dataset | pd.DataFrame
+    variables: Mapping[str, VariableDeclaration] = field(default_factory=dict)
+    cluster: str | None = None
+    name: ClassVar[str] = "the data"
+
 
 @dataclass(frozen=True)
 class RuleText:
@@ -62,10 +87,13 @@ class RuleText:
         As `maskwright.EditSet.parse` takes it: the text, or ``{rule, name, message, severity}``.
     place : Place
         Where the rule's text starts.
+    edit : Edit
+        What it says; without a name of its own it is ``edit-N``, N its position among such rules.
     """
 
     rule: str | Mapping[str, str]
     place: Place
+    edit: Edit = field(compare=False)
 
 
 @dataclass(frozen=True)
@@ -85,50 +113,6 @@ class VariableUse:
     name: str
     place: Place
     where: str = ""
-
-
-@dataclass(frozen=True)
-class PartitionChoice:
-    """Partition that a step asks for, with its own parameters."""
-
-    partition: Partition
-    params: BaseModel
-
-
-@dataclass(frozen=True)
-class Step:
-    """One protection step.
-
-    Attributes
-    ----------
-    index : int
-        1-based.
-    method : Method
-    params : pydantic.BaseModel
-        Instance of ``method.params``.
-    planning : PlanningParams
-    variables : tuple of str, or None
-        None: those of the default roles.
-    groups : tuple of tuples of str, or None
-        None: made by the planner.
-    partition : PartitionChoice or None
-        For methods that name a partition.
-    place : Place
-    """
-
-    index: int
-    method: Method
-    params: BaseModel
-    planning: PlanningParams
-    variables: tuple[str, ...] | None = None
-    groups: tuple[tuple[str, ...], ...] | None = None
-    partition: PartitionChoice | None = None
-    place: Place = field(default_factory=Place)
-
-    @property
-    def is_deterministic(self) -> bool:
-        """Whether neither its method nor its partition draws random numbers."""
-        return self.method.deterministic and (self.partition is None or self.partition.partition.deterministic)
 
 
 @dataclass(frozen=True)
@@ -176,8 +160,41 @@ class Output:
         return paths | {"data": self.data}
 
 
-@dataclass(frozen=True)
-class Pipeline:
+@dataclass(frozen=True, kw_only=True)
+class MaskingRequest:
+    """What is to be masked, under which rules and how: everything checked that can be without reading data.
+
+    A pipeline file and a call from Python both end as one of these, and whatever happens then is the same.
+
+    Attributes
+    ----------
+    data : DataSource or DataInMemory
+    edits : tuple of RuleText or RuleFile, or EditSet
+        In order; an EditSet has been read already.
+    on_input_violation : {"fail", "mask", "drop", "localize"}
+    steps : tuple of StepRequest
+    seed : int or None
+        None: draw one.
+    execution : ExecutionSection
+        `workers` and `block_size`.
+    uses : tuple of VariableUse
+        Names of variables in the declarations and the steps.
+    file : str
+        The pipeline file as it was named, for messages.
+    """
+
+    data: DataSource | DataInMemory
+    edits: tuple[RuleText | RuleFile, ...] | EditSet
+    on_input_violation: OnInputViolation = "mask"
+    steps: tuple[StepRequest, ...]
+    seed: int | None = None
+    execution: ExecutionSection
+    uses: tuple[VariableUse, ...] = ()
+    file: str = ""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Pipeline(MaskingRequest):
     """A pipeline file, read and found right; nothing but data and rule files is left to read.
 
     Attributes
@@ -191,19 +208,9 @@ class Pipeline:
     data : DataSource
     edits : tuple of RuleText or RuleFile
         In file order.
-    on_input_violation : {"fail", "mask", "drop", "localize"}
-    steps : tuple of Step
     measures : tuple of MeasureRequest
     thresholds : mapping of measure label to float
     output : Output
-    seed : int or None
-        None: draw one.
-    execution : ExecutionSection
-        `workers` and `block_size`.
-    uses : tuple of VariableUse
-        Names of variables in the data section and the steps.
-    file : str
-        The pipeline file as it was named, for messages.
     """
 
     path: Path
@@ -212,12 +219,6 @@ class Pipeline:
     settings: Mapping[str, Any]
     data: DataSource
     edits: tuple[RuleText | RuleFile, ...]
-    on_input_violation: OnInputViolation
-    steps: tuple[Step, ...]
     measures: tuple[MeasureRequest, ...]
     thresholds: Mapping[str, float]
     output: Output
-    seed: int | None
-    execution: ExecutionSection
-    uses: tuple[VariableUse, ...] = ()
-    file: str = ""

@@ -12,7 +12,8 @@ from maskwright.foundation.yaml_document import Node, from_python
 from maskwright.foundation.yaml_models import read_model
 from maskwright.foundation.yaml_subtrees import only, texts, without
 from maskwright.pipeline.file_model import StepEntry
-from maskwright.pipeline.resolved import MeasureRequest, PartitionChoice, Step
+from maskwright.pipeline.resolved import MeasureRequest
+from maskwright.planning.model import PartitionChoice, StepRequest
 from maskwright.planning.params import PlanningParams
 
 if TYPE_CHECKING:
@@ -25,18 +26,18 @@ LABEL = "as"
 PER_RECORD = "per_record"
 
 
-def resolve_steps(section: Node, registry: Registry, problems: list[Problem]) -> tuple[Step, ...]:
+def resolve_steps(section: Node, registry: Registry, problems: list[Problem]) -> tuple[StepRequest, ...]:
     """Resolve the ``protect:`` section: mistakes are added to `problems`, and wrong steps are left out."""
     if not section.is_sequence or not section.elements:
         found = "an empty list" if section.is_sequence else section.description
         hint = "Start each step with '- method: ...' on its own line."
         problems.append(Problem(f"protect: expected a list of steps, not {found}", section.place, hint))
         return ()
-    steps = [_step(index, node, registry, problems) for index, node in enumerate(section, start=1)]
+    steps = [_step(node, registry, problems) for node in section]
     return tuple(step for step in steps if step is not None)
 
 
-def _step(index: int, node: Node, registry: Registry, problems: list[Problem]) -> Step | None:
+def _step(node: Node, registry: Registry, problems: list[Problem]) -> StepRequest | None:
     before = len(problems)
     entry = read_model(StepEntry, _without_empty_params(texts(node, ("variables", "groups"))), problems)
     name = node.get("method")
@@ -53,7 +54,7 @@ def _step(index: int, node: Node, registry: Registry, problems: list[Problem]) -
     partition = _partition(params, method, own, registry, problems)
     if len(problems) > before or entry is None or own is None or planning is None:
         return None
-    return Step(index, method, own, planning, entry.variables, entry.groups, partition, node.place)
+    return StepRequest(method, own, planning, entry.variables, entry.groups or (), partition, node.place)
 
 
 def _without_empty_params(node: Node) -> Node:

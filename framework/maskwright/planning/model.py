@@ -18,8 +18,17 @@ if TYPE_CHECKING:
     from maskwright.planning.criteria import Criterion
     from maskwright.planning.strata import Strata
     from maskwright.plugins.method import Method
+    from maskwright.plugins.partition import Partition
 
 KeptBy = Literal["construction", "derivation", "adjustment", "checked"]
+
+
+@dataclass(frozen=True)
+class PartitionChoice:
+    """Partition that a step asks for, with its own parameters."""
+
+    partition: Partition
+    params: BaseModel
 
 
 @dataclass(frozen=True)
@@ -36,6 +45,8 @@ class StepRequest:
         None: the numeric variables with role quasi_identifier or confidential.
     groups : tuple of tuples of str
         Groups the user listed.
+    partition : PartitionChoice or None
+        For methods that name a partition.
     place : Place or None
         In a pipeline file, for messages.
     """
@@ -45,7 +56,13 @@ class StepRequest:
     planning: PlanningParams = field(default_factory=PlanningParams)
     variables: tuple[str, ...] | None = None
     groups: tuple[tuple[str, ...], ...] = ()
+    partition: PartitionChoice | None = None
     place: Place | None = None
+
+    @property
+    def is_deterministic(self) -> bool:
+        """Whether neither its method nor its partition draws random numbers."""
+        return self.method.deterministic and (self.partition is None or self.partition.partition.deterministic)
 
     @contextmanager
     def placed(self, lead: str = "") -> Iterator[None]:

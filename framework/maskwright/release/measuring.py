@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -17,10 +17,10 @@ if TYPE_CHECKING:
     from collections.abc import Collection, Mapping, Sequence
 
     from numpy.typing import NDArray
-    from pydantic import BaseModel
 
     from maskwright.data.dataset import Dataset
     from maskwright.edits.edit import EditSet
+    from maskwright.pipeline.resolved import MeasureRequest
 
 
 JUDGED = ("quasi_identifier", "confidential")
@@ -28,15 +28,6 @@ JUDGED = ("quasi_identifier", "confidential")
 
 MOST_DESCRIBED = 8
 """Variables that are listed when none can be measured."""
-
-
-@dataclass(frozen=True)
-class Request:
-    """One measure, its parameters, and the label it is reported under."""
-
-    label: str
-    measure: Measure
-    params: BaseModel
 
 
 def compared_variables(original: Dataset, masked: Dataset) -> tuple[str, ...]:
@@ -110,7 +101,7 @@ def _described(data: Dataset) -> str:
 
 
 def compute_measures(
-    requests: Sequence[Request],
+    requests: Sequence[MeasureRequest],
     original: Dataset,
     masked: Dataset,
     edits: EditSet,
@@ -199,7 +190,7 @@ def _household_notices(measure: Measure, original: Dataset) -> tuple[str, ...]:
     return ("this counts single records, although households are declared",)
 
 
-def measurement_json(request: Request, found: Measurement, threshold: float | None = None) -> dict[str, Any]:
+def measurement_json(request: MeasureRequest, found: Measurement, threshold: float | None = None) -> dict[str, Any]:
     """Plain record of a measurement, without per-record values."""
     return {
         "value": _number(found.value),

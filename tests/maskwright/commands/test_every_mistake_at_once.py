@@ -9,7 +9,7 @@ import pytest
 
 import maskwright as mw
 from maskwright.cli.main import main
-from maskwright.commands.arrive import plan_pipeline
+from maskwright.commands.plan import plan_pipeline
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -20,7 +20,8 @@ from maskwright.data.households import with_households
 from maskwright.data.pairing import paired
 from maskwright.data.shared_codes import shared_codes
 from maskwright.foundation.progress import Quiet
-from maskwright.release.measuring import Request, compute_measures, record_weights
+from maskwright.pipeline.resolved import MeasureRequest
+from maskwright.release.measuring import compute_measures, record_weights
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -175,7 +176,7 @@ def test_measures_are_told_weights_clusters_and_keys() -> None:
 
     before, after = paired(before, after, "id")
     found = compute_measures(
-        [Request("spy", risk, mw.NoParams())], before, after, mw.EditSet(), {}, 0, Quiet(), ["x", "y"]
+        [MeasureRequest("spy", risk, mw.NoParams())], before, after, mw.EditSet(), {}, 0, Quiet(), ["x", "y"]
     )
     (comparison,) = seen
     np.testing.assert_array_equal(comparison.households, np.arange(60) // 3)

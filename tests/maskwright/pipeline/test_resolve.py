@@ -36,9 +36,9 @@ def test_the_contract_file_is_read(folder) -> None:
     assert (second.place.line, second.place.column) == (8, 5)
     assert third.rule == {"rule": "if V8 < 1115 then V13 <= V12", "name": "wages", "severity": "error"}
     one, two = read.steps
-    assert (one.index, one.method.name, one.params.k, one.planning.group_size) == (1, "microaggregation", 5, 3)
+    assert (one.method.name, one.params.k, one.planning.group_size) == ("microaggregation", 5, 3)
     assert one.partition.partition.name == "mdav"
-    assert (two.index, two.method.name, two.partition) == (2, "noise", None)
+    assert (two.method.name, two.partition) == ("noise", None)
     assert [(request.label, request.measure.name) for request in read.measures] == [
         ("pil", "pil"),
         ("linkage7", "distance_record_linkage"),

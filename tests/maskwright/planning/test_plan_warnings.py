@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 
 import maskwright as mw
-from maskwright.commands.arrive import plan_pipeline
 from maskwright.commands.demo import write_demo
-from maskwright.commands.requests import step_request
+from maskwright.commands.plan import plan_pipeline
+from maskwright.commands.requests import masking_request
 from maskwright.planning.plan import make_plan
 
 if TYPE_CHECKING:
@@ -24,8 +24,9 @@ def _warnings(rules: list[str], masked: list[str], **params: object) -> str:
         for name in "abcd"
     ]
     data = mw.Dataset(tuple(columns))
-    step = step_request("microaggregation", {"k": 3, "k_guarantee": "report", **params}, masked)
-    return " | ".join(make_plan([step], data.variables, mw.EditSet.parse(rules), data).warnings)
+    stated = {"k": 3, "k_guarantee": "report", **params}
+    steps = masking_request(data, "microaggregation", params=stated, variables=masked).steps
+    return " | ".join(make_plan(steps, data.variables, mw.EditSet.parse(rules), data).warnings)
 
 
 def test_an_equality_with_one_masked_variable_determines_it() -> None:
@@ -76,8 +77,9 @@ def _dataset(**columns: list[float]) -> mw.Dataset:
 
 
 def _said(data: mw.Dataset, rules: list[str], masked: list[str], **params: object) -> str:
-    step = step_request("microaggregation", {"k": 3, "k_guarantee": "report", **params}, masked)
-    return " | ".join(make_plan([step], data.variables, mw.EditSet.parse(rules), data).warnings)
+    stated = {"k": 3, "k_guarantee": "report", **params}
+    steps = masking_request(data, "microaggregation", params=stated, variables=masked).steps
+    return " | ".join(make_plan(steps, data.variables, mw.EditSet.parse(rules), data).warnings)
 
 
 def test_an_equality_with_a_published_total_makes_records_unique() -> None:

@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 
 import maskwright as mw
-from maskwright.commands.arrive import plan_pipeline
+from maskwright.commands.plan import plan_pipeline
 
 
 class Heard:

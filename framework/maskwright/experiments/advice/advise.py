@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from maskwright.commands.api import mask_data
-from maskwright.commands.requests import measure_requests
+from maskwright.commands.protect import mask_request
+from maskwright.commands.requests import masking_request, measure_requests
 from maskwright.experiments.advice.chosen import Chosen, choose_variables
 from maskwright.experiments.advice.indicators import coded
 from maskwright.experiments.advice.variable_partitions import (
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 
     from maskwright.data.dataset import Dataset
     from maskwright.edits.edit import EditSet
-    from maskwright.release.measuring import Request
+    from maskwright.pipeline.resolved import MeasureRequest
 
 MOST_ENUMERATED = 50_000
 SAMPLED = 3_000
@@ -300,12 +300,14 @@ def _measured(
     method: str,
     params: Mapping[str, object],
     groups: tuple[tuple[str, ...], ...],
-    requests: Sequence[Request],
+    requests: Sequence[MeasureRequest],
     seed: int,
 ) -> dict[str, float]:
     variables = [name for group in groups for name in group]
     in_order = [name for name in data.names if name in variables]
-    done = mask_data(data, method, edits=edits, seed=seed, params=params, variables=in_order, groups=groups)
+    done = mask_request(
+        masking_request(data, method, edits=edits, seed=seed, params=params, variables=in_order, groups=groups)
+    )
     found = compute_measures(requests, data, done.masked, edits, {}, seed, Quiet(), in_order)
     return {label: each.value for label, each in found.items()}
 

@@ -9,7 +9,8 @@ import pandas as pd
 import pytest
 
 import maskwright as mw
-from maskwright.commands.api import mask_data
+from maskwright.commands.protect import mask_request
+from maskwright.commands.requests import masking_request
 from maskwright.release.wording import kept_as_planned, loss_by_step
 
 if TYPE_CHECKING:
@@ -23,7 +24,7 @@ def _masked(rules: Sequence[str], method: str = "individual_ranking") -> tuple[p
     frame = pd.DataFrame(rng.integers(0, 300, size=(200, 4)), columns=list("abcd")).astype(float)
     declared = {name: {"decimals": 0} for name in frame}
     params = {"k": 5, "k_guarantee": "report"}
-    return frame, mask_data(frame, method, edits=rules, seed=1, params=params, declared=declared)
+    return frame, mask_request(masking_request(frame, method, edits=rules, seed=1, params=params, declared=declared))
 
 
 @pytest.mark.parametrize("method", ["individual_ranking", "microaggregation"])
@@ -48,7 +49,7 @@ def test_the_divisor_of_a_variable_is_its_cells_that_are_there(method: str) -> N
     frame = pd.DataFrame(rng.normal(50, 9, (200, 3)), columns=list("abc")).round()
     frame[rng.random((200, 3)) < [0.1, 0.6, 0.05]] = np.nan
     declared = {name: {"decimals": 0} for name in "abc"}
-    cost = mask_data(frame, method, seed=1, params={"k": 5}, declared=declared).cost
+    cost = mask_request(masking_request(frame, method, seed=1, params={"k": 5}, declared=declared)).cost
     masked = mw.protect(frame, method, seed=1, params={"k": 5}, declared=declared)
     (released,) = mw.measure(frame, masked, measures=["sse"], declared=declared).values()
     assert cost.method + cost.adjustment + cost.rounding == pytest.approx(released.value, rel=1e-9)
@@ -87,7 +88,9 @@ def test_weights_keep_chosen_variables_where_they_are() -> None:
 
     def moved(weights: dict[str, float]) -> dict[str, float]:
         params = {"k": 5, "k_guarantee": "report", "adjustment_weights": weights}
-        done = mask_data(frame, "individual_ranking", edits=["a <= b"], seed=1, params=params, declared=declared)
+        done = mask_request(
+            masking_request(frame, "individual_ranking", edits=["a <= b"], seed=1, params=params, declared=declared)
+        )
         assert (done.masked["a"].values <= done.masked["b"].values).all()
         cost: dict[str, float] = done.adjustment[0]["cost_sd"]
         return cost

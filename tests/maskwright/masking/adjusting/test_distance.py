@@ -14,7 +14,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import maskwright as mw
-from maskwright.commands.api import mask_data
+from maskwright.commands.protect import mask_request
+from maskwright.commands.requests import masking_request
 from maskwright.masking.adjusting.adjust import adjust
 from maskwright.masking.adjusting.targets import Targets
 
@@ -103,6 +104,8 @@ def test_rounding_does_not_break_k(k: int) -> None:
     frame = pd.DataFrame(rng.normal(100, 40, (200, 4)).round(1), columns=list("abcd"))
     edits = ["a + b + c == d", "a >= 0", "b <= c + 20", "if a < 50 then b >= 10"]
     declared = {name: {"decimals": 1} for name in frame}
-    done = mask_data(frame, "microaggregation", edits=edits, seed=1, params={"k": k}, declared=declared)
+    done = mask_request(
+        masking_request(frame, "microaggregation", edits=edits, seed=1, params={"k": k}, declared=declared)
+    )
     texts = pd.DataFrame({name: [f"{value:.1f}" for value in done.masked[name].values] for name in frame})
     assert texts.value_counts().min() >= k

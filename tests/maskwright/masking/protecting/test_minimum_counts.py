@@ -9,7 +9,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import maskwright as mw
-from maskwright.commands.api import mask_data
+from maskwright.commands.protect import mask_request
+from maskwright.commands.requests import masking_request
 from maskwright.data.frames import dataset_from_frame
 from maskwright.data.households import with_households
 
@@ -33,7 +34,9 @@ def test_a_small_file_is_published_as_its_mean() -> None:
 
 def test_the_notice_counts_the_clusters() -> None:
     frame = pd.DataFrame({"x": [10.0, 20, np.nan, 40, 50, 60], "y": [1.0, 2, 3, 4, 5, 6]})
-    done = mask_data(frame, "microaggregation", seed=1, params={"k": 3, "missing": "available_cases"})
+    done = mask_request(
+        masking_request(frame, "microaggregation", seed=1, params={"k": 3, "missing": "available_cases"})
+    )
     assert done.notes[0]["clusters_joined_for_missing_cells"] == 1
     assert any("fewer than k = 3 records have a value" in said and "(x: 1 clusters)" in said for said in done.notices)
 
@@ -78,7 +81,7 @@ def test_k_counts_the_households_that_have_a_value() -> None:
     frame["home"] = households = np.arange(60) // 3
     data = with_households(dataset_from_frame(frame, {}), "home").without(["home"])
     params = {"k": 3, "missing": "available_cases", "partition": "mdav"}
-    masked = mask_data(data, "microaggregation", seed=1, params=params).masked["x"]
+    masked = mask_request(masking_request(data, "microaggregation", seed=1, params=params)).masked["x"]
     there = ~masked.missing
     assert pd.Series(households[there]).groupby(masked.values[there]).nunique().min() >= 3
 
@@ -97,6 +100,6 @@ def test_a_variable_with_fewer_than_k_values_is_refused(method: str, policy: str
 def test_what_k_does_not_hold_for_is_said_where_it_is_only_reported() -> None:
     frame = pd.DataFrame({"x": [10.0, 20] + [np.nan] * 8, "y": np.arange(10.0)})
     params = {"k": 3, "missing": "available_cases", "k_guarantee": "report"}
-    done = mask_data(frame, "microaggregation", seed=1, params=params)
+    done = mask_request(masking_request(frame, "microaggregation", seed=1, params=params))
     assert done.masked["x"].values[:2].tolist() == [15.0, 15.0]
     assert any("have a value of x: k does not hold" in said for said in done.notices)

@@ -12,7 +12,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import maskwright as mw
-from maskwright.commands.api import mask_data
+from maskwright.commands.protect import mask_request
+from maskwright.commands.requests import masking_request
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -58,8 +59,10 @@ def test_no_suppressed_cell_follows(rules: list[str], keys: list[str], k: int, s
     allowed = POSSIBLE[holds]
     fixed_by_edits = [len(np.unique(allowed[:, j])) == 1 for j in range(len(NAMES))]
     data = pd.DataFrame(allowed[np.random.default_rng(seed).integers(0, len(allowed), 12)].astype(int), columns=NAMES)
-    done = mask_data(
-        data, "local_suppression", edits=[*rules, *BOX], params={"k": k, "keys": keys}, declared=DECLARED, seed=1
+    done = mask_request(
+        masking_request(
+            data, "local_suppression", edits=[*rules, *BOX], params={"k": k, "keys": keys}, declared=DECLARED, seed=1
+        )
     )
     published = done.masked.matrix(NAMES)
     kept = ~np.isnan(published)
@@ -75,14 +78,20 @@ def test_a_superfluous_cell_is_not_suppressed() -> None:
     """One complementary cell for each suppressed one in a sum, none where an inequality leaves room."""
     data = pd.DataFrame({"a": [1, 1, 1, 2], "b": [4, 5, 6, 7], "c": [5, 6, 7, 9]})
     declared = {"a": {"role": "quasi_identifier"}}
-    sums = mask_data(
-        data, "local_suppression", edits=["a + b == c"], params={"k": 2}, declared=declared, variables=["a"]
+    sums = mask_request(
+        masking_request(
+            data, "local_suppression", edits=["a + b == c"], params={"k": 2}, declared=declared, variables=["a"]
+        )
     )
     assert sums.removal is not None
     cells = {each["variable"]: (each["cells"], each["complementary"]) for each in sums.removal.suppressed}
     assert cells == {"a": (2, 0), "b": (2, 2)}
     assert sums.removal.not_applicable == {"edit-1": 2}
-    room = mask_data(data, "local_suppression", edits=["a <= b"], params={"k": 2}, declared=declared, variables=["a"])
+    room = mask_request(
+        masking_request(
+            data, "local_suppression", edits=["a <= b"], params={"k": 2}, declared=declared, variables=["a"]
+        )
+    )
     assert room.removal is not None
     assert [each["variable"] for each in room.removal.suppressed] == ["a"]
 
@@ -93,10 +102,10 @@ def test_a_category_that_a_rule_gives_away_is_protected() -> None:
         {"sex": ["m"] * 4 + ["f"] * 4, "pregnant": ["no"] * 7 + ["yes"], "town": list("AAABAAAB"), "x": range(8)}
     )
     declared = {name: {"role": "quasi_identifier"} for name in ("town", "pregnant")}
-    done = mask_data(
+    done = mask_request(masking_request(
         data, "local_suppression", edits=["if sex == 'm' then pregnant == 'no'"], params={"k": 3}, declared=declared,
         variables=["town", "pregnant"],
-    )  # fmt: skip
+    ))  # fmt: skip
     gone = done.masked["pregnant"].missing
     assert gone.any()
     assert not (gone & ~done.masked["sex"].missing & (data["sex"] == "m").to_numpy()).any()
@@ -116,10 +125,10 @@ def test_numbers_without_a_grid_are_protected_too() -> None:
     data = pd.DataFrame({"a": np.round(rng.random(9), 1) / 3, "b": rng.random(9)})
     data["c"] = data["a"] + data["b"]
     declared = {"a": {"role": "quasi_identifier"}}
-    done = mask_data(
+    done = mask_request(masking_request(
         data, "local_suppression", edits=["abs(a + b - c) <= 0.000001"], params={"k": 3}, declared=declared,
         variables=["a"],
-    )  # fmt: skip
+    ))  # fmt: skip
     a, b, c = (done.masked[name].missing for name in "abc")
     assert a.any()
     assert (b | c)[a].all()

@@ -12,7 +12,8 @@ from lxml import etree, isoschematron
 
 import maskwright as mw
 from maskwright.cli.main import main
-from maskwright.commands.api import mask_data
+from maskwright.commands.protect import mask_request
+from maskwright.commands.requests import masking_request
 from maskwright.data.frames import dataset_from_frame
 from maskwright.data.households import with_households
 
@@ -206,11 +207,15 @@ def test_whole_households_are_kept_and_counted() -> None:
     frame = people(60)
     frame["home"] = np.arange(60) // 3
     original = with_households(dataset_from_frame(frame, {}), "home").without(["home"])
-    sample = mask_data(original, "sampling", params={"fraction": 0.4}, seed=2).masked
+    sample = mask_request(masking_request(original, "sampling", params={"fraction": 0.4}, seed=2)).masked
     assert sample.origin is not None
     assert (np.bincount(sample.origin // 3, minlength=20)[np.unique(sample.origin // 3)] == 3).all()
     assert len(sample) == 24
-    done = mask_data(original, "local_suppression", params={"k": 5, "keys": ["sex", "age"]}, variables=["age"], seed=2)
+    done = mask_request(
+        masking_request(
+            original, "local_suppression", params={"k": 5, "keys": ["sex", "age"]}, variables=["age"], seed=2
+        )
+    )
     keys = done.masked.to_pandas()[["sex", "age"]].astype(str).agg("/".join, axis=1)
     assert pd.Series(np.arange(60) // 3).groupby(keys).nunique().min() >= 5
 

@@ -13,7 +13,7 @@ from pydantic import ValidationError
 
 import maskwright as mw
 from maskwright import Block, EditSet, InputError, Variable
-from maskwright.commands.requests import step_request
+from maskwright.commands.requests import masking_request
 from maskwright.foundation.progress import Quiet
 from maskwright.planning.plan import make_plan
 from maskwright.plugins.registry import find_method
@@ -331,8 +331,8 @@ def test_a_variable_without_any_cell_takes_no_part():
 
 
 def planned(rules, data, **params):
-    request = step_request("fuzzy_microaggregation", params)
-    return make_plan([request], data.variables, EditSet.parse(rules), data)
+    steps = masking_request(data, "fuzzy_microaggregation", params=params).steps
+    return make_plan(steps, data.variables, EditSet.parse(rules), data)
 
 
 def dataset(**columns):

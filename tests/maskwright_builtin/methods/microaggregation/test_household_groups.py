@@ -9,7 +9,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import maskwright as mw
-from maskwright.commands.api import mask_data
+from maskwright.commands.protect import mask_request
+from maskwright.commands.requests import masking_request
 from maskwright.data.frames import dataset_from_frame
 from maskwright.data.households import with_households
 from maskwright_builtin.methods.microaggregation.household_groups import households_in, with_enough_households
@@ -44,7 +45,9 @@ def test_masked_values_are_shared_by_k_households(k: int, missing: float) -> Non
     """With a sum and a condition, whose strata hold k households each too."""
     data, home = _homes(8, missing)
     edits = ["x + y == z", "if y < 30 then x >= 0"]
-    done = mask_data(data, "microaggregation", edits=edits, params={"k": k, "partition": "mdav"}, seed=1)
+    done = mask_request(
+        masking_request(data, "microaggregation", edits=edits, params={"k": k, "partition": "mdav"}, seed=1)
+    )
     rows = pd.DataFrame(done.masked.matrix(["x", "y", "z"])).fillna(-1).apply(tuple, axis=1)
     shared = pd.Series(home).groupby(rows).nunique()
     assert done.k["groups"][0]["smallest"] == shared.min()

@@ -113,6 +113,17 @@ def read_items(items: Iterable[RuleItem], notes: tuple[str, ...] = ()) -> EditSe
     return understood
 
 
+def parse_rule(rule: object, place: Place, position: int) -> Edit:
+    """One rule, as `parse_rules` takes it; without a name of its own it is called after its position, 0-based.
+
+    Raises
+    ------
+    EditError
+        With every mistake in it.
+    """
+    return _edit(RuleItem(rule, place), position)
+
+
 def _edit(item: RuleItem, position: int) -> Edit:
     fields = _fields(item.item, item.place)
     text = cast("str", fields["rule"])

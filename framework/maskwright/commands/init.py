@@ -1,0 +1,63 @@
+"""A pipeline file to start from."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from maskwright.foundation.errors import InputError
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+STARTING_PIPELINE = """\
+# A Maskwright pipeline: which data, which edits, how to protect, what to measure, what to write.
+# Every path is relative to this file. See what it would do:  maskwright plan pipeline.yaml
+maskwright: 1
+
+data:
+  source: microdata.csv        # .xml, .csv or .parquet
+  # record: Record             # XML only: the element that holds one record
+  # variables:                 # only what differs: numbers are confidential and masked, text is left alone
+  #   id: {role: identifier}   # never released
+  #   weight: {role: weight}   # kept as it is
+  #   age: {role: quasi_identifier}
+
+edits:                         # what must hold in every released record
+  # - schematron: rules.sch
+  # - gross = net + tax
+  # - 0 <= age <= 120
+  # - if age < 16 then wages = 0
+
+protect:
+  - method: microaggregation
+    params: {k: 5}
+
+measure: [pil, distance_record_linkage, score]
+# thresholds: {score: 40}      # nothing is released on the wrong side
+
+output:
+  data: masked.csv
+  report: report.html
+  record: run.json             # holds the seed: confidential
+  public_record: about.json    # may be published with the data
+"""
+
+
+def write_starting_pipeline(folder: Path) -> Path:
+    """Write a commented ``pipeline.yaml``; an existing one is left alone.
+
+    Raises
+    ------
+    InputError
+        When the file exists or cannot be written.
+    """
+    path = folder / "pipeline.yaml"
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        with path.open("x", encoding="utf-8") as stream:
+            stream.write(STARTING_PIPELINE)
+    except FileExistsError:
+        raise InputError(f"{path} exists; it was left alone") from None
+    except OSError as error:
+        raise InputError(f"{path} cannot be written: {error.strerror}") from error
+    return path

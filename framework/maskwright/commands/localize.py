@@ -1,0 +1,91 @@
+"""Fields to change so that records obey the edits: of data that a program has, or of a file."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from maskwright.commands.options import NO_OPTIONS, ReadingOptions, data_files, read_rule_files
+from maskwright.commands.reading import dataset_of, load
+from maskwright.commands.requests import DeclaredVariables, Rules, edits_of
+from maskwright.edits.evaluation.domain import Domain, domain_tuples
+from maskwright.edits.languages.yaml.variable_ranges import written_out
+from maskwright.edits.localisation import localize as localisation
+from maskwright.foundation.errors import InputError
+from maskwright.foundation.progress import Reporter, stage
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+    from pathlib import Path
+
+    import pandas as pd
+
+    from maskwright.data.dataset import Dataset
+    from maskwright.edits.localisation.localize import Localisation
+
+    Data = Dataset | pd.DataFrame
+
+
+def localize(
+    data: Data,
+    edits: Rules,
+    *,
+    weights: Mapping[str, float] | None = None,
+    original: Data | None = None,
+    declared: DeclaredVariables | None = None,
+) -> Localisation:
+    """Fields to change, for each record that violates edits: the smallest weighted set (Fellegi and Holt).
+
+    Parameters
+    ----------
+    data : Dataset or pandas.DataFrame
+    edits : EditSet or sequence of rules
+    weights : mapping of name to float, optional
+        How much each variable is trusted; 1 unless given. Positive.
+    original : Dataset or pandas.DataFrame, optional
+        The original file, for values-exist-in-domain edits.
+    declared : mapping of name to declaration, optional
+        For DataFrames.
+
+    Returns
+    -------
+    Localisation
+        ``fields`` (DataFrame of record and variable), ``counts`` (by variable), ``obstacles`` (records without a set).
+        Confidential.
+    """
+    before = dataset_of(data, declared)
+    stated = written_out(edits_of(edits), before.names)
+    domain = None if original is None else Domain.from_dataset(dataset_of(original, declared), domain_tuples(stated))
+    return localisation.localize(before, stated, weights, domain)
+
+
+def localize_file(
+    data: Path,
+    edits: Sequence[Path],
+    *,
+    weights: Sequence[str],
+    options: ReadingOptions = NO_OPTIONS,
+    reporter: Reporter,
+) -> Localisation:
+    """Fields to change in the records of a data file that violate edits.
+
+    Raises
+    ------
+    InputError
+        Bad input; a weight that is not ``name=number`` with a positive number.
+    """
+    (file,) = data_files((data,), options, edits)
+    rules = read_rule_files(edits, options)
+    with stage(reporter, f"Reading {data.name}"):
+        dataset = load(file, identifiers=True)
+    with stage(reporter, "Locating errors") as progress:
+        return localisation.localize(
+            dataset, written_out(rules, dataset.names), dict(map(_weight, weights)), None, progress
+        )
+
+
+def _weight(text: str) -> tuple[str, float]:
+    name, equals, value = text.rpartition("=")
+    try:
+        return name, float(value if equals else "")
+    except ValueError:
+        raise InputError(f"--weight {text}: expected name=number, for instance income=2") from None

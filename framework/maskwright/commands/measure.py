@@ -1,0 +1,173 @@
+"""Information loss and disclosure risk of masked data: of data that a program has, or of two files."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+from maskwright.commands.options import NO_OPTIONS, ReadingOptions, data_files, read_rule_files
+from maskwright.commands.reading import dataset_of, load
+from maskwright.commands.requests import DeclaredVariables, MeasureNames, Rules, edits_of, measure_requests
+from maskwright.data.households import with_households
+from maskwright.data.pairing import paired
+from maskwright.foundation.errors import InputError, Place, Problem, unknown_name
+from maskwright.foundation.progress import Quiet, Reporter, stage
+from maskwright.foundation.yaml_document import Node
+from maskwright.pipeline.overrides import value_of
+from maskwright.pipeline.steps import resolve_measures
+from maskwright.plugins.registry import plugins
+from maskwright.release.measuring import compute_measures, measurement_json
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+    from pathlib import Path
+
+    import pandas as pd
+
+    from maskwright.data.dataset import Dataset
+    from maskwright.pipeline.resolved import MeasureRequest
+    from maskwright.plugins.measure import Measurement
+
+    Data = Dataset | pd.DataFrame
+
+USUAL = ("pil", "sse")
+"""Measures of data that a program has, where none is named."""
+
+USUAL_OF_FILES = (*USUAL, "distance_record_linkage")
+"""Measures of two files, where none is named."""
+
+
+def measure(
+    original: Data,
+    masked: Data,
+    measures: MeasureNames | None = None,
+    *,
+    edits: Rules | None = None,
+    key: str | None = None,
+    cluster: str | None = None,
+    variables: Sequence[str] | None = None,
+    declared: DeclaredVariables | None = None,
+    seed: int = 0,
+    reporter: Reporter | None = None,
+) -> dict[str, Measurement]:
+    """Information loss and disclosure risk of a masked file.
+
+    Parameters
+    ----------
+    original, masked : Dataset or pandas.DataFrame
+        Records are paired in order, or by `key`. Files of different length without a key are not paired: measures that
+        compare files as files take them.
+    measures : sequence of names or of {name: params}, optional
+        By default ``pil`` and ``sse``; of these, what needs pairs of records is not computed where there are none, and
+        a note says so.
+    edits : EditSet or sequence of rules, optional
+        For measures that use them.
+    key : str, optional
+        Variable that identifies a record in both files; it is not measured.
+    cluster : str, optional
+        Variable of the original that identifies households, when `read` was not told.
+    variables : sequence of str, optional
+        To compare; by default the numeric confidential and quasi-identifying ones of both files.
+    seed : int
+        For measures that sample.
+
+    Returns
+    -------
+    dict of label to Measurement
+
+    Raises
+    ------
+    InputError
+        Unknown measures or variables; measures asked for that need pairs of records, where there are none.
+    """
+    before, after = dataset_of(original, declared), dataset_of(masked, declared)
+    if cluster is not None:
+        before = with_households(before, cluster).without([cluster])
+    if key is not None:
+        before, after = paired(before, after, key)
+    requests = measure_requests(USUAL if measures is None else measures)
+    return compute_measures(
+        requests, before, after, edits_of(edits), {}, seed, reporter or Quiet(), variables, asked=measures is not None
+    )
+
+
+def measure_files(
+    original: Path,
+    masked: Path,
+    measures: Sequence[str],
+    overrides: Sequence[str],
+    *,
+    edits: Sequence[Path],
+    key: str | None,
+    options: ReadingOptions = NO_OPTIONS,
+    reporter: Reporter,
+) -> dict[str, dict[str, Any]]:
+    """Measure a masked file against its original; returns label to plain measurement.
+
+    Parameters
+    ----------
+    original, masked : Path
+    measures : sequence of str
+        Names; none stands for the usual ones.
+    overrides : sequence of str
+        Parameters, ``name.parameter=value``.
+    edits : sequence of Path
+        Rule files, for measures that use them.
+    key : str or None
+        Variable that identifies a record in both files.
+    options : ReadingOptions
+        Of both files; what is declared of variables that the masked file lacks is for the original.
+    reporter : Reporter
+
+    Raises
+    ------
+    InputError
+    """
+    requests = _requests(measures or USUAL_OF_FILES, overrides)
+    one, other = data_files((original, masked), options)
+    with stage(reporter, "Reading"):
+        before = load(one, identifiers=True)
+        after = load(replace(other, cluster=None), identifiers=True, may_lack=True)
+    if one.cluster is not None:
+        before = before.without([one.cluster])
+    if key is not None:
+        before, after = paired(before, after, key)
+    missing = [
+        column.name
+        for column in before
+        if column.variable.is_numeric and column.variable.role == "confidential" and column.name not in after
+    ]
+    for name in missing:
+        reporter.notice(f"{name} is not in the masked file and is not measured")
+    found = compute_measures(requests, before, after, read_rule_files(edits), {}, 0, reporter, asked=bool(measures))
+    return {request.label: measurement_json(request, found[request.label]) for request in requests}
+
+
+def _requests(measures: Sequence[str], overrides: Sequence[str]) -> tuple[MeasureRequest, ...]:
+    """Measures of a command line, with their parameters."""
+    here = Place()
+    stated: dict[str, Node] = {name: Node("mapping", here) for name in measures}
+    for text in overrides:
+        target, equals, value = text.partition("=")
+        name, dot, parameter = target.partition(".")
+        if not (equals and dot and name and parameter):
+            raise InputError(f"--set {text}: expected name.parameter=value, for instance pil.bandwidth=last-column")
+        if name not in stated:
+            raise InputError(f"--set {name}.{parameter}: {unknown_name('chosen measure', name, stated)}")
+        stated[name] = stated[name].with_entry(parameter, value_of(value, Place(f"--set {target}")))
+    section = Node("sequence", here, elements=tuple(Node("mapping", here).with_entry(*each) for each in stated.items()))
+    problems: list[Problem] = []
+    requests = resolve_measures(section, plugins(), problems)
+    if problems:
+        raise InputError([replace(each, hint=each.hint or _list_form(stated)) for each in problems])
+    return requests
+
+
+def _list_form(measures: Iterable[str]) -> str | None:
+    """How the command line gives a list to the first of the measures that takes one."""
+    known = plugins().measures
+    for name in measures:
+        for parameter, field in known[name].params.model_fields.items() if name in known else ():
+            if "list[" in str(field.annotation) or "tuple[" in str(field.annotation):
+                return f"a list is given in brackets and quotes: --set '{name}.{parameter}=[region,sex,age]'"
+    return None

@@ -1,0 +1,214 @@
+"""The plan of a run: what will be done to which variables, and who keeps each edit. Nothing is masked or written."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from maskwright.commands.arrive import CheckedInput, Clock, arrive, read_rules
+from maskwright.data.dataset import Dataset
+from maskwright.data.variable import Variable
+from maskwright.edits.languages.yaml.variable_ranges import refuse_ranges
+from maskwright.foundation.errors import InputError, Problem
+from maskwright.foundation.progress import Quiet, Reporter, stage
+from maskwright.pipeline.reading import read_pipeline
+from maskwright.pipeline.resolved import DataInMemory, Pipeline
+from maskwright.planning.applicable_edits import refuse_contradictions
+from maskwright.planning.dropped_edits import dropped_edit_notices, without_dropped
+from maskwright.planning.plan import Plan, make_plan
+from maskwright.planning.publication_warnings import publication_notices
+from maskwright.release.files import file_facts
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+    from pathlib import Path
+
+    from maskwright.data.declaration import VariableDeclaration
+    from maskwright.edits.edit import Edit, EditSet
+    from maskwright.edits.evaluation.check import Outcome
+    from maskwright.pipeline.resolved import MaskingRequest
+
+
+@dataclass(frozen=True, eq=False)
+class ReadyRun:
+    """A request with its data and edits read, and the plan made.
+
+    Attributes
+    ----------
+    request : MaskingRequest
+    original : Dataset
+    edits : EditSet
+        That fire on these data.
+    arrival : Outcome
+        Verdicts on the original.
+    plan : Plan
+    notices : tuple of str
+    localisation : mapping or None
+        Under ``on_input_violation: localize``: which fields of which records were adjusted. Confidential.
+    dropped : tuple of Edit
+        Those that steps drop, because what they read is published as categories.
+    """
+
+    request: MaskingRequest
+    original: Dataset
+    edits: EditSet
+    arrival: Outcome
+    plan: Plan
+    notices: tuple[str, ...]
+    localisation: Mapping[str, Any] | None = None
+    dropped: tuple[Edit, ...] = ()
+
+
+def plan_pipeline(
+    pipeline: str | Path,
+    overrides: Mapping[str, object] | Sequence[str] = (),
+    *,
+    with_data: bool = True,
+    reporter: Reporter | None = None,
+) -> dict[str, Any]:
+    """Plan of a pipeline, as ``maskwright plan --json`` prints it.
+
+    Without data, the variables are those that are declared, named by a step or used by an edit, all numeric unless
+    declared.
+    """
+    request = read_pipeline(pipeline, overrides, check_data=with_data)
+    if with_data:
+        ready = prepare(request, reporter or Quiet())
+        return ready.plan.to_json() | {"notices": list(ready.notices)}
+    edits = read_rules(request)
+    refuse_ranges(edits)
+    named = [name for step in request.steps for name in step.named]
+    variables = [
+        _declared_variable(name, request.data.variables.get(name))
+        for name in dict.fromkeys([*request.data.variables, *edits.variables, *named])
+    ]
+    rule_notices = refuse_contradictions(edits, variables)
+    plan = make_plan(request.steps, variables, without_dropped(edits, request.steps, variables))
+    dropped = _dropped(edits, plan)
+    return plan.to_json() | {"notices": [*edits.notes, *rule_notices, *dropped_edit_notices(dropped)]}
+
+
+def prepare(
+    request: MaskingRequest, reporter: Reporter, clock: Clock | None = None, *, thorough: bool = True
+) -> ReadyRun:
+    """Read data and edits, check the original, make the plan.
+
+    Parameters
+    ----------
+    request : MaskingRequest
+    reporter : Reporter
+    clock : Clock, optional
+    thorough : bool, default True
+        As `maskwright.commands.arrive.arrive` takes it.
+
+    Raises
+    ------
+    InputError
+        Anything wrong with data, edits or plan.
+    EditViolation
+        Under ``on_input_violation: fail``.
+    """
+    timed = clock or Clock()
+    refuse_steps(request)
+    arrived = arrive(request, reporter, timed, thorough=thorough)
+    with timed("plan"), stage(reporter, "Planning"):
+        plan = plan_of(request, arrived)
+    dropped = _dropped(arrived.edits, plan)
+    notices = (
+        *arrived.notices,
+        *dropped_edit_notices(dropped),
+        *_earlier_release_notices(request),
+        *plan.warnings,
+        *publication_notices(arrived.original, plan, arrived.broken),
+    )
+    return ReadyRun(
+        request, arrived.original, plan.edits, arrived.outcome, plan, notices, arrived.localisation, dropped
+    )
+
+
+def plan_of(request: MaskingRequest, arrived: CheckedInput) -> Plan:
+    """Plan of a request's steps on data that have been read; its edits are those that the steps do not drop."""
+    variables = [*arrived.identifiers, *arrived.original.variables]
+    edits = without_dropped(arrived.edits, request.steps, variables)
+    return make_plan(request.steps, variables, edits, arrived.original, arrived.broken)
+
+
+def refuse_steps(request: MaskingRequest) -> None:
+    """Refuse steps that households or the block size rule out, before any data are read.
+
+    Raises
+    ------
+    InputError
+    """
+    _refuse_methods_that_count_records(request)
+    _refuse_small_blocks(request)
+
+
+def _dropped(edits: EditSet, plan: Plan) -> tuple[Edit, ...]:
+    kept = {edit.name for edit in plan.edits}
+    return tuple(edit for edit in edits if edit.name not in kept)
+
+
+def _declared_variable(name: str, declared: VariableDeclaration | None) -> Variable:
+    if declared is None:
+        return Variable(name)
+    kind = declared.type or "continuous"
+    role = declared.role or ("confidential" if kind in ("continuous", "integer") else "other")
+    return Variable(name, kind, role, decimals=declared.decimals)
+
+
+def _earlier_release_notices(request: MaskingRequest) -> tuple[str, ...]:
+    """Notice when the record to be replaced says that these data were released before, with other random numbers.
+
+    Two releases of one file that were masked at random can be averaged, which takes noise away.
+    """
+    if not isinstance(request, Pipeline):
+        return ()
+    path = request.output.record
+    if path is None or not path.is_file() or all(step.is_deterministic for step in request.steps):
+        return ()
+    try:
+        record = json.loads(path.read_text(encoding="utf-8"))
+        before = {entry["sha256"] for entry in record["inputs"] if entry["role"] == "data"}
+        seed = record["seed"]
+    except (OSError, ValueError, KeyError, TypeError):
+        return (f"{path.name} exists and is no run record: it will be replaced",)
+    if file_facts(request.data.path)["sha256"] not in before or seed == request.seed:
+        return ()
+    danger = "whoever gets both releases can average them and so remove noise"
+    return (f"{path.name} says that these data were masked before with another seed: {danger}",)
+
+
+def _refuse_methods_that_count_records(request: MaskingRequest) -> None:
+    """With households declared, k is a number of households; a method that promises k has to count them."""
+    cluster = request.data.cluster
+    held = request.data.data if isinstance(request.data, DataInMemory) else None
+    if cluster is None and not (isinstance(held, Dataset) and held.households is not None):
+        return
+    named = "" if cluster is None else f" ({cluster})"
+    problems = [
+        Problem(
+            f"step {number}: {step.method.name} counts k in single records, and households are declared{named}",
+            step.place,
+            "use a method that counts households, or remove 'cluster', knowing that k then counts single records",
+        )
+        for number, step in enumerate(request.steps, 1)
+        if step.promised is not None and not step.method.counts_households
+    ]
+    if problems:
+        raise InputError(problems)
+
+
+def _refuse_small_blocks(request: MaskingRequest) -> None:
+    """A block has to hold two clusters, or a file just above the block size would be cut below k."""
+    size = request.execution.block_size
+    problems = [
+        Problem(
+            f"block_size is {size}, but step {number} needs blocks of at least 2 k = {2 * step.k} records", step.place
+        )
+        for number, step in enumerate(request.steps, 1)
+        if size is not None and step.k is not None and size < 2 * step.k
+    ]
+    if problems:
+        raise InputError(problems)

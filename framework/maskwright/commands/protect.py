@@ -1,0 +1,121 @@
+"""Masking data that a program has: DataFrames in, DataFrames out."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, TypeVar
+
+from maskwright.commands.plan import prepare
+from maskwright.commands.requests import DeclaredVariables, Rules, masking_request
+from maskwright.data.dataset import Dataset
+from maskwright.data.frames import frame_from_dataset
+from maskwright.edits.evaluation.check_data import check_dataset
+from maskwright.edits.evaluation.domain import Domain, domain_tuples
+from maskwright.foundation.errors import EditViolation, Problem
+from maskwright.foundation.progress import Quiet, Reporter
+from maskwright.foundation.randomness import fresh_seed
+from maskwright.masking.mask import mask
+from maskwright.masking.protecting.local import Execution
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    import pandas as pd
+
+    from maskwright.masking.mask import MaskingResult
+    from maskwright.pipeline.resolved import MaskingRequest
+
+    AnyData = TypeVar("AnyData", Dataset, pd.DataFrame)
+
+
+def protect(
+    data: AnyData,
+    method: str,
+    *,
+    edits: Rules | None = None,
+    seed: int | None = None,
+    params: Mapping[str, object] | None = None,
+    variables: Sequence[str] | None = None,
+    groups: Sequence[Sequence[str]] = (),
+    declared: DeclaredVariables | None = None,
+    cluster: str | None = None,
+    workers: int = 1,
+    block_size: int | None = None,
+    reporter: Reporter | None = None,
+) -> AnyData:
+    """Mask data with one method so that every edit holds.
+
+    Parameters
+    ----------
+    data : Dataset or pandas.DataFrame
+        Left as it is.
+    method : str
+        Name of a method plugin.
+    edits : EditSet or sequence of rules, optional
+    seed : int, optional
+        The same data, version and seed give the same values; a fresh one is drawn otherwise.
+    params : mapping, optional
+        Of the method (``k``) and of the planner (``group_size``, ``grouping``, ``k_guarantee``).
+    variables : sequence of str, optional
+        To mask; by default the numeric ones with role confidential or quasi_identifier.
+    groups : sequence of sequences of str
+        Variables to mask together.
+    declared : mapping of name to declaration, optional
+        For a DataFrame: types, roles, decimals.
+    cluster : str, optional
+        For a DataFrame: variable that identifies households; k then counts households.
+    workers : int
+    block_size : int, optional
+        Largest block; by default all records at once.
+
+    Returns
+    -------
+    Dataset or pandas.DataFrame
+        The type that came in; identifiers are dropped.
+
+    Raises
+    ------
+    InputError
+        Bad parameters, edits that contradict each other or cannot be met on the grid.
+    EditViolation
+        When an edit of severity error does not hold in the result.
+    """
+    request = masking_request(
+        data, method, edits=edits, seed=seed, params=params, variables=variables, groups=groups, declared=declared,
+        cluster=cluster, workers=workers, block_size=block_size,
+    )  # fmt: skip
+    result = mask_request(request, reporter)
+    if isinstance(data, Dataset):
+        return result.masked
+    return frame_from_dataset(result.masked, data)
+
+
+def mask_request(request: MaskingRequest, reporter: Reporter | None = None) -> MaskingResult:
+    """Mask what a request asks for, in memory, and check every edit on the result.
+
+    Raises
+    ------
+    InputError
+        Anything wrong with data, edits or plan.
+    EditViolation
+        When an edit of severity error does not hold in the result.
+    """
+    listener = reporter or Quiet()
+    ready = prepare(request, listener, thorough=reporter is not None)
+    for notice in ready.notices:
+        listener.notice(notice)
+    seed = fresh_seed() if request.seed is None else request.seed
+    execution = Execution(request.execution.workers, request.execution.block_size)
+    result = mask(ready.original, ready.edits, ready.plan, seed, execution, listener)
+    for notice in result.notices:
+        listener.notice(notice)
+    domain = Domain.from_dataset(ready.original, domain_tuples(ready.edits))
+    outcome = check_dataset(result.masked, result.edits, domain)
+    failing = [each for each in outcome.edits if each.violations and each.severity == "error"]
+    if failing:
+        raise EditViolation(
+            [
+                Problem(f"edit {each.name!r} does not hold in {each.violations} of {outcome.records} masked records")
+                for each in failing
+            ]
+        )
+    return result

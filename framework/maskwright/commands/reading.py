@@ -1,0 +1,169 @@
+"""Data and rule files read, for every command alike."""
+
+from __future__ import annotations
+
+import itertools
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from maskwright.commands.requests import DeclaredVariables, data_request, declarations_of, rule_options
+from maskwright.data.dataset import Dataset
+from maskwright.data.frames import dataset_from_frame
+from maskwright.data.households import with_household_role, with_households
+from maskwright.data.inference import read_dataset
+from maskwright.foundation.errors import InputError, Problem
+from maskwright.foundation.progress import Progress, silent
+from maskwright.pipeline.resolved import DataInMemory, DataSource
+from maskwright.plugins.registry import find_edit_reader
+from maskwright.plugins.source import batches_of
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    import pandas as pd
+
+    from maskwright.data.declaration import VariableDeclaration
+    from maskwright.edits.edit import EditSet
+
+
+def read(
+    path: str | Path,
+    *,
+    variables: DeclaredVariables | None = None,
+    file_format: str | None = None,
+    cluster: str | None = None,
+    **options: object,
+) -> Dataset:
+    """Read a file of microdata.
+
+    Parameters
+    ----------
+    path : str or Path
+        XML, CSV or Parquet, told by its ending.
+    variables : mapping of name to declaration, optional
+        ``{"V1": {"role": "weight"}}``; the rest is inferred.
+    file_format : str, optional
+        Name of the source plugin, when the ending does not tell.
+    cluster : str, optional
+        Variable that identifies households: k and linkage then count households. Its role is `other` unless it is
+        declared otherwise.
+    **options
+        Of the format: ``record="Record"`` (XML), ``delimiter=";"``, ``encoding="latin-1"`` (CSV).
+
+    Raises
+    ------
+    InputError
+        An option or a declaration that cannot be.
+    DataError
+        The file is missing, damaged or hostile, or a column is part numbers, part text.
+    """
+    request = data_request(path, variables=variables, file_format=file_format, cluster=cluster, options=options)
+    return load(request, identifiers=True)
+
+
+def read_edits(path: str | Path, language: str | None = None, **options: object) -> EditSet:
+    """Read edits from a rule file.
+
+    Parameters
+    ----------
+    path : str or Path
+    language : str, optional
+        ``yaml``, ``schematron``, ``validate``, ``banff`` or that of a plugin; by default the file's ending tells.
+    **options
+        Of the rule language, for instance ``phase="release"`` of Schematron; ``maskwright explain schematron``.
+
+    Raises
+    ------
+    EditError
+        With every mistake: file, line, column, what was expected.
+    """
+    reader = find_edit_reader(language or Path(path))
+    return reader.read_with(Path(path), rule_options(reader, options))
+
+
+def load(
+    data: DataSource | DataInMemory,
+    progress: Progress = silent,
+    *,
+    identifiers: bool = False,
+    may_lack: bool = False,
+) -> Dataset:
+    """Dataset of a file or of what a program has.
+
+    Parameters
+    ----------
+    data : DataSource or DataInMemory
+    progress : callable
+    identifiers : bool, default False
+        Whether variables declared to be identifiers are read: they are never published, so mostly they are not even
+        kept.
+    may_lack : bool, default False
+        Whether a file may lack variables that are declared, since they are declared of another file too.
+
+    Returns
+    -------
+    Dataset
+        With households where they are declared; the variable that names them is `other` unless declared otherwise.
+
+    Raises
+    ------
+    DataError
+    """
+    declared = dict(data.variables)
+    if data.cluster is not None:
+        declared = with_household_role(declared, data.cluster)
+    named = {name for name, each in declared.items() if each.role == "identifier"}
+    if isinstance(data, DataInMemory):
+        read = _in_memory(data, declared)
+        named |= {column.name for column in read if column.variable.role == "identifier"}
+    else:
+        read = _from_file(data, declared, progress, set() if identifiers else named - {data.cluster}, may_lack=may_lack)
+    if data.cluster is not None:
+        read = with_households(read, data.cluster)
+    return read if identifiers else read.without([name for name in read.names if name in named])
+
+
+def dataset_of(data: Dataset | pd.DataFrame, declared: DeclaredVariables | None = None) -> Dataset:
+    """Dataset of what a program has, identifiers included; a Dataset as it is, since it was declared when it was made.
+
+    Raises
+    ------
+    InputError
+        A declaration that cannot be.
+    """
+    known = declarations_of(declared).variables
+    return data if isinstance(data, Dataset) else load(DataInMemory(data, known), identifiers=True)
+
+
+def _in_memory(data: DataInMemory, declared: Mapping[str, VariableDeclaration]) -> Dataset:
+    if not isinstance(data.data, Dataset):
+        return dataset_from_frame(data.data, declared)
+    if declared:
+        hint = "say it where it is made: mw.read(path, variables={...}, cluster=...)"
+        raise InputError(
+            Problem("a Dataset was declared when it was made: nothing more can be declared of it", hint=hint)
+        )
+    return data.data
+
+
+def _from_file(
+    data: DataSource,
+    declared: Mapping[str, VariableDeclaration],
+    progress: Progress,
+    left_out: set[str],
+    *,
+    may_lack: bool,
+) -> Dataset:
+    """Read a file, but for these variables."""
+    reading = data.source.open(data.path, data.params, progress)
+    with batches_of(reading) as batches:
+        first = next(batches, None)
+        if first is None:
+            return read_dataset((), lambda: reading.layout, declared, file=data.name)
+        hidden = [name for name in first.schema.names if name in left_out]
+        kept = (batch.drop_columns(hidden) if hidden else batch for batch in itertools.chain((first,), batches))
+        names = first.schema.names
+        known = {
+            name: each for name, each in declared.items() if name not in hidden and (name in names or not may_lack)
+        }
+        return read_dataset(kept, lambda: reading.layout, known, file=data.name)

@@ -1,0 +1,78 @@
+"""Rules found in data: of a program, or of a file."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from maskwright.commands.options import NO_OPTIONS, ReadingOptions, data_files, read_rule_files
+from maskwright.commands.reading import dataset_of, load
+from maskwright.commands.requests import DeclaredVariables, Rules, edits_of
+from maskwright.edits.languages.yaml.variable_ranges import written_out
+from maskwright.edits.suggestions.suggest import suggest as suggest_rules
+from maskwright.foundation.progress import Reporter, stage
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from pathlib import Path
+
+    import pandas as pd
+
+    from maskwright.data.dataset import Dataset
+    from maskwright.edits.suggestions.model import Suggestions
+
+    Data = Dataset | pd.DataFrame
+
+
+def suggest(
+    data: Data,
+    edits: Rules | None = None,
+    *,
+    share: float = 1.0,
+    declared: DeclaredVariables | None = None,
+) -> Suggestions:
+    """Find rules that hold in data: sums, products, constants, proportions, orderings, ranges, listed values.
+
+    They are suggestions, for a person to accept or reject, and they come from the data: publishing them discloses it.
+
+    Parameters
+    ----------
+    data : Dataset or pandas.DataFrame
+    edits : EditSet or sequence of rules, optional
+        Rules that are known; what follows from them is not suggested.
+    share : float, default 1
+        Suggest what holds in at least this share of the records.
+    declared : mapping of name to declaration, optional
+        For a DataFrame.
+
+    Returns
+    -------
+    Suggestions
+        ``found`` (each with ``rule``, ``records``, ``of``), ``notes``.
+    """
+    dataset = dataset_of(data, declared)
+    return suggest_rules(dataset, written_out(edits_of(edits), dataset.names), share)
+
+
+def suggest_for_file(
+    data: Path,
+    files: Sequence[Path],
+    *,
+    share: float,
+    language: str | None,
+    options: ReadingOptions = NO_OPTIONS,
+    reporter: Reporter,
+    show_values: bool = False,
+) -> Suggestions:
+    """Rules that hold in a data file and do not follow from those in the rule files.
+
+    Raises
+    ------
+    InputError
+        Bad input; a share outside (0, 1].
+    """
+    (file,) = data_files((data,), options, [] if language else files)
+    rules = read_rule_files(files, options, language)
+    with stage(reporter, f"Reading {data.name}"):
+        dataset = load(file, identifiers=True)
+    with stage(reporter, "Searching for rules") as progress:
+        return suggest_rules(dataset, written_out(rules, dataset.names), share, progress, show_values=show_values)

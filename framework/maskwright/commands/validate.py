@@ -1,0 +1,134 @@
+"""Verdict of every edit on every record: of data that a program has, or of a file, as a stream."""
+
+from __future__ import annotations
+
+import contextlib
+from typing import TYPE_CHECKING
+
+from maskwright.commands.options import NO_OPTIONS, ReadingOptions, data_files, read_rule_files
+from maskwright.commands.reading import dataset_of, load
+from maskwright.commands.requests import DeclaredVariables, Rules, edits_of
+from maskwright.data.variable import Variable
+from maskwright.edits.evaluation.check import unknown_variables
+from maskwright.edits.evaluation.check_data import check_dataset
+from maskwright.edits.evaluation.domain import Domain, domain_tuples
+from maskwright.edits.languages.yaml.rules import WrongRulesError
+from maskwright.foundation.errors import InputError, Problem
+from maskwright.foundation.progress import Reporter, stage
+from maskwright.plugins.source import column_names
+from maskwright.release.check_file import check_file
+from maskwright.release.files import Release, writing
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+    from pathlib import Path
+
+    import pandas as pd
+
+    from maskwright.data.dataset import Dataset
+    from maskwright.data.declaration import VariableDeclaration
+    from maskwright.edits.edit import EditSet
+    from maskwright.edits.evaluation.check import Outcome
+    from maskwright.edits.evaluation.check_data import Fired
+    from maskwright.pipeline.resolved import DataSource
+
+    Data = Dataset | pd.DataFrame
+
+
+def validate(
+    data: Data, edits: Rules, *, original: Data | None = None, declared: DeclaredVariables | None = None
+) -> Outcome:
+    """Verdict of every edit on every record.
+
+    Parameters
+    ----------
+    data : Dataset or pandas.DataFrame
+    edits : EditSet or sequence of rules
+    original : Dataset or pandas.DataFrame, optional
+        The original file, for values-exist-in-domain edits.
+    declared : mapping of name to declaration, optional
+        For DataFrames.
+
+    Returns
+    -------
+    Outcome
+        ``ok``, ``violations`` (DataFrame), ``counts`` (edit name to violations).
+    """
+    stated = edits_of(edits)
+    domain = None if original is None else Domain.from_dataset(dataset_of(original, declared), domain_tuples(stated))
+    return check_dataset(dataset_of(data, declared), stated, domain)
+
+
+def validate_file(
+    data: Path,
+    edits: Sequence[Path],
+    *,
+    original: Path | None = None,
+    svrl: Path | None = None,
+    reporter: Reporter,
+    fired: Fired = "summary",
+    options: ReadingOptions = NO_OPTIONS,
+) -> Outcome:
+    """Check a data file against rule files, as a stream.
+
+    Parameters
+    ----------
+    data, edits, original, svrl : Path
+    reporter : Reporter
+    fired : {"summary", "all"}
+        Whether the SVRL report says once of each rule that it fired, or once for each record.
+    options : ReadingOptions
+        Of the data format (``max_text``) and of the rule language (``phase``, ``max_nesting``), and what is declared.
+
+    Raises
+    ------
+    InputError
+        Bad input; a rule set in which nothing ever fired; zero records.
+    """
+    checked, *others = data_files((data, *([] if original is None else [original])), options, edits)
+    rules = _rules(edits, options, checked)
+    for note in rules.notes:
+        reporter.notice(note)
+    domain: Domain | None = None
+    for file in others:
+        with stage(reporter, f"Reading {file.name}"):
+            domain = Domain.from_dataset(load(file, identifiers=True), domain_tuples(rules))
+    with contextlib.ExitStack() as stack:
+        stream = None
+        release = None
+        if svrl is not None:
+            release = stack.enter_context(Release({"svrl": svrl}, frozenset({"svrl"})))
+            stack.enter_context(writing(release.temporary("svrl")))
+            stream = stack.enter_context(release.temporary("svrl").open("wb"))
+        with stage(reporter, f"Validating {data.name}") as progress:
+            outcome = check_file(
+                data, checked.source, checked.params, rules, domain=domain, variables=_known(checked.variables),
+                svrl=stream, fired=fired, progress=progress,
+            )  # fmt: skip
+        if not any(edit.fired for edit in outcome.edits):
+            raise InputError(
+                Problem(
+                    f"no edit ever fired on the {outcome.records} records of {data.name}",
+                    hint="Schematron: are the rules about another element than the records of this file (see --record "
+                    "and their context)? Rules with 'when' or 'if': it is true of no record",
+                )
+            )
+        if release is not None and stream is not None:
+            stream.close()
+            release.publish()
+    return outcome
+
+
+def _rules(edits: Sequence[Path], options: ReadingOptions, data: DataSource) -> EditSet:
+    """Rules of files; where one has a mistake, those about names that the data do not have are told with it."""
+    try:
+        return read_rule_files(edits, options)
+    except WrongRulesError as error:
+        names = column_names(data.source, data.path, data.params)
+        exact = [edit for edit in error.edits if edit.binding == "exact"]
+        raise InputError([*error.problems, *([] if names is None else unknown_variables(exact, names))]) from error
+
+
+def _known(declared: Mapping[str, VariableDeclaration]) -> dict[str, Variable]:
+    """Variables as far as declarations tell: missing codes and decimals, for checking a file as a stream."""
+    return {name: Variable(name, decimals=each.decimals, missing_codes=each.missing) for name, each in declared.items()}

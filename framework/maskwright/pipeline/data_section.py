@@ -1,0 +1,98 @@
+"""The ``data:`` section: which file, in which format, with which options, and what is declared of its variables."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, NamedTuple
+
+from maskwright.foundation.errors import PluginError, Problem, unknown_name
+from maskwright.foundation.yaml_models import read_model
+from maskwright.foundation.yaml_subtrees import only, texts, without
+from maskwright.pipeline.file_model import DataSection, Declarations
+from maskwright.pipeline.file_paths import existing_file
+from maskwright.pipeline.resolved import DataSource
+from maskwright.plugins.registry import find_source, plugins
+
+if TYPE_CHECKING:
+    from maskwright.foundation.yaml_document import Node
+    from maskwright.plugins.source import Source
+
+_VARIABLE_TEXTS = ("categories", "missing")
+
+
+class FoundData(NamedTuple):
+    """What the section says, as far as it was understood.
+
+    `whole` is None where anything in the section is wrong; `openable` names the file and its options, also where what
+    is declared of its variables is wrong, so that more mistakes can be looked for in it.
+    """
+
+    whole: DataSource | None
+    openable: DataSource | None
+
+
+def resolve_data(section: Node, folder: Path, problems: list[Problem], *, must_exist: bool = True) -> FoundData:
+    """Resolve the section: mistakes are added to `problems`.
+
+    Parameters
+    ----------
+    section : Node
+        Keys of `DataSection`, and options of the file format.
+    folder : Path
+        That the file name is relative to.
+    problems : list of Problem
+    must_exist : bool, default True
+        Whether the file is looked for.
+    """
+    before = len(problems)
+    declared = read_model(DataSection, texts_kept(only(section, tuple(DataSection.model_fields))), problems)
+    named = section.get("source")
+    source = _source(section, problems)
+    if source is None or named is None:
+        return FoundData(None, None)
+    options = without(section, tuple(DataSection.model_fields))
+    for key, _ in options.entries:
+        if key.raw not in source.params.model_fields:
+            problems.append(_unknown_option(key, source))
+    params = read_model(source.params, only(options, tuple(source.params.model_fields)), problems)
+    path = existing_file(named, folder, "data", problems, must_exist=must_exist)
+    if params is None or path is None:
+        return FoundData(None, None)
+    openable = DataSource(path, source, params)
+    if len(problems) > before or declared is None:
+        return FoundData(None, openable)
+    return FoundData(DataSource(path, source, params, declared.variables, declared.cluster, named.place), openable)
+
+
+def resolve_declarations(section: Node, problems: list[Problem]) -> Declarations | None:
+    """Resolve what is declared of data that need no reading: ``variables`` and ``cluster``."""
+    return read_model(Declarations, texts_kept(section), problems)
+
+
+def texts_kept(section: Node) -> Node:
+    """Copy in which cell texts are as they were written: ``012`` is a category, not the number 12."""
+    variables = section.get("variables")
+    return section if variables is None else section.with_entry("variables", texts(variables, _VARIABLE_TEXTS))
+
+
+def _source(section: Node, problems: list[Problem]) -> Source | None:
+    named, chosen = section.get("source"), section.get("format")
+    node = chosen if chosen is not None and chosen.value is not None else named
+    if node is None or not isinstance(node.value, str) or not node.value:
+        return None
+    try:
+        return find_source(node.value) if node is chosen else find_source(Path(node.value))
+    except PluginError as error:
+        names = ", ".join(plugins().sources)
+        hint = f"Name the format with `format:` ({names})." if names and node is named else None
+        problems.extend(Problem(problem.message, node.place, hint) for problem in error.problems)
+        return None
+
+
+def _unknown_option(key: Node, source: Source) -> Problem:
+    sources = plugins().sources
+    others = [name for name, other in sources.items() if key.raw in other.params.model_fields]
+    if others:
+        message = f"{key.raw!r} is an option of {' and '.join(others)} files, and this is {source.name}"
+        return Problem(message, key.place)
+    return Problem(unknown_name("key", key.raw, {*DataSection.model_fields, *source.params.model_fields}), key.place)

@@ -1,0 +1,98 @@
+"""The ``edits:`` section: rules as text, rules with their names, and rule files."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from maskwright.edits.languages.yaml.file_model import RuleEntry
+from maskwright.foundation.errors import EditError, Problem, nearest_name, unknown_name
+from maskwright.foundation.yaml_models import read_model
+from maskwright.foundation.yaml_subtrees import without
+from maskwright.pipeline.file_paths import existing_file
+from maskwright.pipeline.resolved import RuleFile, RuleText
+from maskwright.plugins.registry import plugins
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from pydantic import BaseModel
+
+    from maskwright.foundation.yaml_document import Node
+
+
+def resolve_edits(section: Node, folder: Path, problems: list[Problem]) -> tuple[RuleText | RuleFile, ...]:
+    """Resolve the section: mistakes are added to `problems`, and what is wrong is left out.
+
+    Rules are parsed here, once, so that their mistakes are told with those of the rest of the file.
+    """
+    if section.is_scalar and section.value is None:
+        return ()
+    if not section.is_sequence:
+        hint = "Start each rule with '- ' on its own line."
+        problems.append(Problem(f"edits: expected a list, not {section.description}", section.place, hint))
+        return ()
+    found: list[RuleText | RuleFile] = []
+    rules = 0
+    for node in section:
+        is_file = node.is_mapping and "rule" not in node and len(node.entries) == 1
+        rule = _rule_file(node, folder, problems) if is_file else _rule(node, rules, problems)
+        rules += isinstance(rule, RuleText)
+        if rule is not None:
+            found.append(rule)
+    return tuple(found)
+
+
+def _rule(node: Node, position: int, problems: list[Problem]) -> RuleText | None:
+    """One rule as text or as a mapping, the one at this position among them."""
+    if node.is_mapping:
+        entry = read_model(RuleEntry, node, problems)
+        text = node.get("rule")
+        if entry is None or text is None:
+            return None
+        return _parsed(entry.model_dump(exclude_none=True), text, position, problems)
+    if not node.is_scalar or not isinstance(node.value, str) or not node.value.strip():
+        kinds = "a rule as text, {rule: ..., name: ...} or {schematron: file}"
+        problems.append(Problem(f"expected {kinds}, not {node.description}", node.place))
+        return None
+    readers = [name for name, reader in plugins().edit_readers.items() if node.raw.endswith(reader.suffixes)]
+    if readers and " " not in node.raw:
+        hint = f"Write: {readers[0]}: {node.raw}"
+        problems.append(Problem("this is a file name where a rule is expected", node.place, hint))
+        return None
+    return _parsed(node.raw, node, position, problems)
+
+
+def _parsed(rule: str | dict[str, str], text: Node, position: int, problems: list[Problem]) -> RuleText | None:
+    from maskwright.edits.languages.yaml.rules import parse_rule  # the parser takes time to start
+
+    try:
+        return RuleText(rule, text.place, parse_rule(rule, text.place, position))
+    except EditError as error:
+        problems.extend(error.problems)
+        return None
+
+
+def _rule_file(node: Node, folder: Path, problems: list[Problem]) -> RuleFile | None:
+    key, file = node.entries[0]
+    registry = plugins()
+    reader = registry.edit_readers.get(key.raw)
+    if reader is None:
+        valid = ["rule", *registry.edit_readers]
+        sentence = unknown_name("key", key.raw, valid)
+        if nearest_name(key.raw, valid) is None:
+            sentence = registry.unknown("edit_reader", key.raw, registry.edit_readers)
+        hint = "If this is one rule that holds ': ', put it in quotes."
+        problems.append(Problem(sentence, key.place, hint))
+        return None
+    params: BaseModel | None = None
+    if file.is_mapping and reader.params is not None:
+        params = read_model(reader.params, without(file, ("file",)), problems, "option")
+        named = file.get("file")
+        if named is None:
+            problems.append(Problem(f"{key.raw}: the key 'file' is missing", file.place))
+            return None
+        if params is None:
+            return None
+        file = named
+    path = existing_file(file, folder, "rule", problems)
+    return RuleFile(reader, path, file.place, params) if path is not None else None
