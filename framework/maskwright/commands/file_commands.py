@@ -120,7 +120,7 @@ def measure_files(
     """Measure a masked file against its original; returns label to plain measurement."""
     from maskwright.commands.requests import measure_requests
     from maskwright.data.pairing import paired
-    from maskwright.release.measuring import compute_measures, measurement_json
+    from maskwright.release.measuring import compute_measures, measure_record
 
     wanted: dict[str, dict[str, object]] = {
         name: {} for name in (measures or ("pil", "sse", "distance_record_linkage"))
@@ -148,7 +148,7 @@ def measure_files(
     for name in missing:
         reporter.notice(f"{name} is not in the masked file and is not measured")
     found = compute_measures(requests, before, after, read_rule_files(edits), {}, 0, reporter, asked=bool(measures))
-    return {request.label: measurement_json(request, found[request.label]) for request in requests}
+    return {request.label: measure_record(request, found[request.label]).to_json() for request in requests}
 
 
 def describe_edits(

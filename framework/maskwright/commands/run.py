@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from maskwright.commands.arrive import Clock, ReadyRun, load, prepare
-from maskwright.commands.run_record import public_record, run_json, run_record
+from maskwright.commands.run_record import MeasuredRun, run_json, run_record
 from maskwright.data.declaration import VariableDeclaration
 from maskwright.data.published import published_batches
 from maskwright.edits.evaluation.domain import Domain, domain_tuples
@@ -26,10 +26,11 @@ from maskwright.release.files import Release, file_facts, writing
 from maskwright.release.measuring import (
     Request,
     compute_measures,
-    measurement_json,
+    measure_record,
     released_variables,
     unmasked_variable_notices,
 )
+from maskwright.release.run_record import OutputFile, RunRecord
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -133,39 +134,52 @@ def run(
             if each.per_record and found[each.label].per_record is None:
                 reporter.notice(f"{each.label} has no contributions of single records: none are written")
         measures = {
-            request.label: measurement_json(request, found[request.label], described.thresholds.get(request.label))
+            request.label: measure_record(request, found[request.label], described.thresholds.get(request.label))
             for request in requests
         }
-        record = run_record(prepared, result, outcome, measures, seed, clock.seconds)
+        record = run_record(MeasuredRun(prepared, result, outcome, measures, seed, clock.seconds))
         _refuse(prepared, outcome, result, requests, record)
         with clock("publish"):
-            # Reports are about the run as it will be when it is published.
-            record["ok"] = True
-            later = {"record", "public_record", *(report.name for report, _ in described.output.reports)}
-            record["outputs"] = {
-                key: {"file": str(path), **({} if key in later else file_facts(release.temporary(key)))}
-                for key, path in described.output.paths.items()
-            }
-            for report, _ in described.output.reports:
-                with writing(release.temporary(report.name)):
-                    report.write(release.temporary(report.name), record)
-                record["outputs"][report.name] |= file_facts(release.temporary(report.name))
-            if described.output.record is not None:
-                # Contributions of records are in this file only: reports and the caller never get them.
-                details = _per_record(described.measures, found)
-                _write_json(release.temporary("record"), {**record, **({"per_record": details} if details else {})})
-            if described.output.public_record is not None:
-                _write_json(release.temporary("public_record"), public_record(record))
+            record = _write_about(release, described, record, _per_record(described.measures, found))
             release.publish()
-    record["seconds"] = dict(clock.seconds)
-    return RunResult(True, record)
+    record = record.model_copy(update={"seconds": dict(clock.seconds)})
+    return RunResult(True, record.to_json())
 
 
-def _per_record(requests: Sequence[MeasureRequest], found: Mapping[str, Measurement]) -> dict[str, Any]:
+def _write_about(
+    release: Release, described: Pipeline, record: RunRecord, per_record: dict[str, tuple[float | None, ...]]
+) -> RunRecord:
+    """Write reports and records of the run as it will be when it is published, and return that record."""
+    later = {"record", "public_record", *(report.name for report, _ in described.output.reports)}
+    outputs = {
+        key: OutputFile(file=str(path))
+        if key in later
+        else OutputFile(file=str(path), **file_facts(release.temporary(key)))
+        for key, path in described.output.paths.items()
+    }
+    record = record.model_copy(update={"ok": True, "outputs": outputs})
+    for report, path in described.output.reports:
+        written = release.temporary(report.name)
+        with writing(written):
+            report.write(written, record.to_json())
+        outputs = outputs | {report.name: OutputFile(file=str(path), **file_facts(written))}
+        record = record.model_copy(update={"outputs": outputs})
+    if described.output.record is not None:
+        # Contributions of records are in this file only: reports and the caller never get them.
+        whole = record.model_copy(update={"per_record": per_record}) if per_record else record
+        _write_json(release.temporary("record"), whole.to_json())
+    if described.output.public_record is not None:
+        _write_json(release.temporary("public_record"), record.public_json())
+    return record
+
+
+def _per_record(
+    requests: Sequence[MeasureRequest], found: Mapping[str, Measurement]
+) -> dict[str, tuple[float | None, ...]]:
     """Contributions of the masked records, in their order, to the measures they were asked of; null: not defined."""
     chosen = {request.label: found[request.label].per_record for request in requests if request.per_record}
     return {
-        label: [value if math.isfinite(value) else None for value in values.tolist()]
+        label: tuple(value if math.isfinite(value) else None for value in values.tolist())
         for label, values in chosen.items()
         if values is not None
     }
@@ -223,11 +237,9 @@ def _validate(release: Release, prepared: ReadyRun, edits: EditSet, progress: Pr
 
 
 def _refuse(
-    prepared: ReadyRun, outcome: Outcome, result: MaskingResult, requests: Sequence[Request], record: dict[str, Any]
+    prepared: ReadyRun, outcome: Outcome, result: MaskingResult, requests: Sequence[Request], record: RunRecord
 ) -> None:
     """Stop the release when an edit is violated or a threshold missed."""
-    record["ok"] = False
-    record["outputs"] = {}
     left = [str(path) for path in prepared.pipeline.output.paths.values() if path.exists()]
     ending = Problem(
         "nothing was released" + (f"; of an earlier run there is still: {', '.join(left)}" if left else "")
@@ -245,17 +257,17 @@ def _refuse(
             )
             for each in broken
         ]
-        raise EditViolation([*problems, ending], record)
+        raise EditViolation([*problems, ending], record.to_json())
     missed: list[Problem] = []
     for request in requests:
-        found = record["measures"][request.label]
-        threshold = found["threshold"]
-        if threshold is not None and not found["met"]:
+        found = record.measures[request.label]
+        threshold = found.threshold
+        if threshold is not None and not found.met:
             side = "at most" if request.measure.direction == "lower" else "at least"
-            shown = "not defined" if found["value"] is None else f"{found['value']:.6g}"
+            shown = "not defined" if found.value is None else f"{found.value:.6g}"
             missed.append(Problem(f"{request.label} is {shown}; the threshold is {side} {threshold:g}"))
     if missed:
-        raise ThresholdMissed([*missed, ending], record)
+        raise ThresholdMissed([*missed, ending], record.to_json())
 
 
 def _observer() -> Observer | None:
@@ -273,6 +285,6 @@ def _observer() -> Observer | None:
     return observe
 
 
-def _write_json(path: Path, content: Mapping[str, Any]) -> None:
+def _write_json(path: Path, content: Mapping[str, object]) -> None:
     with writing(path):
         path.write_text(json.dumps(content, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
