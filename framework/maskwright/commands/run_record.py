@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
     from maskwright.commands.arrive import ReadyRun
+    from maskwright.edits.edit import EditKind
     from maskwright.edits.evaluation.check import Outcome
     from maskwright.masking.mask import MaskingResult
     from maskwright.release.run_record import MeasureRecord
@@ -145,7 +146,7 @@ def _edits(run: MeasuredRun, plan: PlanRecord) -> Iterator[EditRecord]:
     arrival = {each.name: each for each in prepared.arrival.edits}
     planned = {each.name: each for each in plan.edits}
     # An edit that is published `when` its cells are present is still of the kind that was masked for.
-    own_kind = {edit.name: edit.kind for edit in prepared.edits}
+    own_kind: dict[str, EditKind] = {edit.name: edit.kind for edit in prepared.edits}
     for each in run.outcome.edits:
         keeper = planned[each.name]
         moved = result.adjusted.get(each.name, 0)

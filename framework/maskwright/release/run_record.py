@@ -265,8 +265,6 @@ class ZeroShares(RecordPart):
 class MethodNotes(RecordPart, extra="allow"):
     """What a method said of a group; its own words and numbers stand beside these."""
 
-    __pydantic_extra__: dict[str, object]
-
     step: int
     variables: tuple[str, ...]
 
