@@ -71,6 +71,7 @@ if TYPE_CHECKING:
     from maskwright.plugins.registry import find_partition as find_partition
     from maskwright.plugins.report import Report as Report
     from maskwright.plugins.source import Source as Source
+    from maskwright.release.run_record import RunRecord as RunRecord
 
 __version__ = "0.1.0"
 
@@ -127,6 +128,7 @@ _HOME = {
     "ReleaseRefused": "maskwright.foundation.errors",
     "Report": "maskwright.plugins.report",
     "run": "maskwright.commands.run",
+    "RunRecord": "maskwright.release.run_record",
     "RunResult": "maskwright.commands.run",
     "Source": "maskwright.plugins.source",
     "suggest": "maskwright.commands.suggest",

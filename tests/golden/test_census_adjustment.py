@@ -12,8 +12,8 @@ from lxml import etree
 import maskwright as mw
 from maskwright.commands.protect import mask_request
 from maskwright.commands.requests import masking_request
-from maskwright.commands.run import write_dataset
 from maskwright.plugins.registry import find_source, plugins
+from maskwright.release.data_file import write_dataset
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -136,7 +136,7 @@ def build_parser() -> argparse.ArgumentParser:
     )
     explain.add_argument("name", metavar="NAME")
     _schema_arguments(
-        add("schema", _schema, "Print the JSON Schema of pipelines, of experiments, or of files of edits.")
+        add("schema", _schema, "Print the JSON Schema of pipelines, experiments, files of edits, or run records.")
     )
     init = add("init", _init, "Write a pipeline file to start from.")
     init.add_argument("folder", nargs="?", default=Path(), type=Path, metavar="DIR")
@@ -144,7 +144,9 @@ def build_parser() -> argparse.ArgumentParser:
 
 
 def _schema_arguments(schema: argparse.ArgumentParser) -> None:
-    schema.add_argument("kind", nargs="?", choices=("pipeline", "experiment", "edits"), default="pipeline")
+    schema.add_argument(
+        "kind", nargs="?", choices=("pipeline", "experiment", "edits", "run_record"), default="pipeline"
+    )
 
 
 def _demo(chosen: argparse.Namespace) -> int:
@@ -229,6 +231,11 @@ def _schema(chosen: argparse.Namespace) -> int:
         from maskwright.edits.languages.yaml.file_model import edits_schema
 
         print_json(edits_schema())
+        return EXIT_FINE
+    if chosen.kind == "run_record":
+        from maskwright.release.run_record import run_record_schema
+
+        print_json(run_record_schema())
         return EXIT_FINE
     if chosen.kind == "experiment":
         from maskwright.experiments.schema import experiment_schema

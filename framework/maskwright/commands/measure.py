@@ -16,7 +16,7 @@ from maskwright.foundation.yaml_document import Node
 from maskwright.pipeline.overrides import value_of
 from maskwright.pipeline.steps import resolve_measures
 from maskwright.plugins.registry import plugins
-from maskwright.release.measuring import compute_measures, measurement_json
+from maskwright.release.measuring import compute_measures, measure_record
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -140,7 +140,7 @@ def measure_files(
     for name in missing:
         reporter.notice(f"{name} is not in the masked file and is not measured")
     found = compute_measures(requests, before, after, read_rule_files(edits), {}, 0, reporter, asked=bool(measures))
-    return {request.label: measurement_json(request, found[request.label]) for request in requests}
+    return {request.label: measure_record(request, found[request.label]).to_json() for request in requests}
 
 
 def _requests(measures: Sequence[str], overrides: Sequence[str]) -> tuple[MeasureRequest, ...]:

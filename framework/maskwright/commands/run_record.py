@@ -1,87 +1,126 @@
-"""The record of a run: everything for the office, and the part of it that may be published."""
+"""The record of a run from its parts, and what ``maskwright run --json`` prints of it."""
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from importlib.metadata import version
 from typing import TYPE_CHECKING, Any
 
+from maskwright.pipeline.resolved import RuleFile
 from maskwright.plugins.registry import plugins
 from maskwright.release.files import file_facts
+from maskwright.release.measuring import measure_record
+from maskwright.release.plan_record import PlanRecord
+from maskwright.release.run_record import (
+    AdjustedUnit,
+    ClassesRecord,
+    DroppedEdit,
+    EditRecord,
+    InputFile,
+    LocalisationRecord,
+    LossByStep,
+    MethodNotes,
+    MomentDrift,
+    MovedRows,
+    PipelineRecord,
+    PluginRecord,
+    RunRecord,
+    SuppressedCells,
+    VariableRecord,
+    ZeroShares,
+)
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterator, Mapping
 
     from maskwright.commands.plan import ReadyRun
+    from maskwright.edits.edit import EditKind
     from maskwright.edits.evaluation.check import Outcome
     from maskwright.masking.mask import MaskingResult
     from maskwright.pipeline.resolved import Pipeline
+    from maskwright.plugins.measure import Measurement
 
 
-def run_record(
-    described: Pipeline,
-    prepared: ReadyRun,
-    result: MaskingResult,
-    outcome: Outcome,
-    measures: Mapping[str, Mapping[str, Any]],
-    seed: int,
-    seconds: Mapping[str, float],
-) -> dict[str, Any]:
-    """Plain record of a run, as `run.json` holds it: confidential, because it has the seed and hashes of the input."""
-    plan = prepared.plan
-    masked_by = {name: group.step for group in plan.groups for name in group.variables}
-    planned = plan.to_json()
-    exact = described.execution.block_size is None
-    published = {variable.name: variable for variable in result.masked.variables}
-    return {
-        "maskwright": version("maskwright"),
-        "ok": False,
-        "records": outcome.records,
-        "pipeline": {"file": described.path.name, "text": described.text, "settings": dict(described.settings)},
-        "inputs": _inputs(described),
-        "outputs": {key: {"file": str(path)} for key, path in described.output.paths.items()},
-        "plugins": _plugins(described),
-        "seed": seed,
-        "mode": "exact" if exact else f"blocks of at most {described.execution.block_size} records",
-        "variables": [
-            {
-                "name": variable.name,
-                "type": published.get(variable.name, variable).type,
-                "role": variable.role,
-                "decimals": published.get(variable.name, variable).decimals,
-                "masked_by": masked_by.get(variable.name),
-            }
-            for variable in plan.variables.values()
-        ],
-        "plan": planned,
-        "edits": _edits(prepared, result, outcome, planned),
-        "dropped_edits": [{"name": edit.name, "text": edit.text} for edit in prepared.dropped],
-        "suppressed": [dict(each) for each in (result.removal.suppressed if result.removal else ())],
-        "localisation": None if prepared.localisation is None else dict(prepared.localisation),
-        "k": dict(result.k),
-        "measures": {label: dict(found) for label, found in measures.items()},
-        "adjustment": [dict(unit) for unit in result.adjustment],
-        "moved": [dict(each) for each in result.moved],
-        "loss_by_step": {
-            "method": result.cost.method,
-            "adjustment": result.cost.adjustment,
-            "rounding": result.cost.rounding,
-            "several_edits": result.cost.several_edits,
+@dataclass(frozen=True, eq=False)
+class MeasuredRun:
+    """A run of which nothing is left to do but to release it, or to refuse that.
+
+    Attributes
+    ----------
+    pipeline : Pipeline
+    prepared : ReadyRun
+    result : MaskingResult
+    outcome : Outcome
+        Verdicts on the masked file as it was read back.
+    found : mapping of label to Measurement
+    seed : int
+    seconds : mapping of stage to float
+    """
+
+    pipeline: Pipeline
+    prepared: ReadyRun
+    result: MaskingResult
+    outcome: Outcome
+    found: Mapping[str, Measurement]
+    seed: int
+    seconds: Mapping[str, float]
+
+
+def run_record(run: MeasuredRun) -> RunRecord:
+    """Record of a run that is not released yet: not ok, and without outputs."""
+    described, prepared, result = run.pipeline, run.prepared, run.result
+    plan = PlanRecord.model_validate(prepared.plan.to_json())
+    block = described.execution.block_size
+    return RunRecord(
+        maskwright=version("maskwright"),
+        ok=False,
+        records=run.outcome.records,
+        pipeline=PipelineRecord(file=described.path.name, text=described.text, settings=dict(described.settings)),
+        inputs=tuple(_inputs(described)),
+        outputs={},
+        plugins=_plugins(described),
+        seed=run.seed,
+        mode="exact" if block is None else f"blocks of at most {block} records",
+        variables=tuple(_variables(run)),
+        plan=plan,
+        edits=tuple(_edits(run, plan)),
+        dropped_edits=tuple(DroppedEdit(name=edit.name, text=edit.text) for edit in prepared.dropped),
+        suppressed=tuple(
+            SuppressedCells.model_validate(each) for each in (result.removal.suppressed if result.removal else ())
+        ),
+        localisation=(
+            None if prepared.localisation is None else LocalisationRecord.model_validate(prepared.localisation)
+        ),
+        k=ClassesRecord.model_validate(result.k),
+        measures={
+            each.label: measure_record(each, run.found[each.label], described.thresholds.get(each.label))
+            for each in described.measures
         },
-        "moment_drift": None if result.drift is None else result.drift.to_json(),
-        "structural_zeros": [dict(each) for each in result.zeros],
-        "methods": [dict(notes) for notes in result.notes],
-        "notices": [*prepared.notices, *result.notices],
-        "seconds": dict(seconds),
-    }
+        adjustment=tuple(AdjustedUnit.model_validate(unit) for unit in result.adjustment),
+        moved=tuple(MovedRows.model_validate(each) for each in result.moved),
+        loss_by_step=LossByStep(
+            method=result.cost.method,
+            adjustment=result.cost.adjustment,
+            rounding=result.cost.rounding,
+            several_edits=result.cost.several_edits,
+        ),
+        moment_drift=None if result.drift is None else MomentDrift.model_validate(result.drift.to_json()),
+        structural_zeros=tuple(ZeroShares.model_validate(each) for each in result.zeros),
+        methods=tuple(MethodNotes.model_validate(notes) for notes in result.notes),
+        notices=(*prepared.notices, *result.notices),
+        seconds=dict(run.seconds),
+    )
 
 
-def _inputs(described: Pipeline) -> list[dict[str, Any]]:
-    files = [("data", described.data.path), ("pipeline", described.path)]
-    files.extend(("edits", each.path) for each in described.edits if hasattr(each, "path"))
-    return [{"role": role, "file": path.name, **file_facts(path)} for role, path in files]
+def _inputs(described: Pipeline) -> Iterator[InputFile]:
+    yield InputFile(role="data", file=described.data.path.name, **file_facts(described.data.path))
+    yield InputFile(role="pipeline", file=described.path.name, **file_facts(described.path))
+    for each in described.edits:
+        if isinstance(each, RuleFile):
+            yield InputFile(role="edits", file=each.path.name, **file_facts(each.path))
 
 
-def _plugins(described: Pipeline) -> dict[str, dict[str, str]]:
+def _plugins(described: Pipeline) -> dict[str, PluginRecord]:
     registry = plugins()
     used = {("source", described.data.source.name), ("source", described.output.source.name)}
     used |= {("method", step.method.name) for step in described.steps}
@@ -89,47 +128,62 @@ def _plugins(described: Pipeline) -> dict[str, dict[str, str]]:
     used |= {("measure", request.measure.name) for request in described.measures}
     used |= {("report", report.name) for report, _ in described.output.reports}
     infos = {f"{kind} {name}": registry.info(kind, name) for kind, name in sorted(used)}
-    return {key: {"distribution": info.distribution, "version": info.version} for key, info in infos.items()}
+    return {key: PluginRecord(distribution=info.distribution, version=info.version) for key, info in infos.items()}
 
 
-def _edits(
-    prepared: ReadyRun, result: MaskingResult, outcome: Outcome, planned: Mapping[str, Any]
-) -> list[dict[str, Any]]:
-    arrival = {each.name: each for each in prepared.arrival.edits}
-    keepers = {each["name"]: each for each in planned["edits"]}
-    # An edit that is published `when` its cells are present is still of the kind that was masked for.
-    own_kind = {edit.name: edit.kind for edit in prepared.edits}
-    rows: list[dict[str, Any]] = []
-    for each in outcome.edits:
-        keeper = keepers[each.name]
-        moved = result.adjusted.get(each.name, 0)
-        # A promise is only reported as kept when it was: an edit that needed adjustment was kept by adjustment.
-        kept_by = "adjustment" if moved and keeper["kept_by"] == "construction" else keeper["kept_by"]
-        edit = result.edits[each.name]
-        rows.append(
-            {
-                "name": each.name,
-                "kind": own_kind.get(each.name, each.kind),
-                "text": edit.text,
-                "message": edit.message,
-                "severity": edit.severity,
-                "planned": keeper["kept_by"],
-                "kept_by": kept_by,
-                "how": keeper["how"],
-                "violations": each.violations,
-                "violations_on_arrival": arrival[each.name].violations,
-                "unknown": each.unknown,
-                "not_applicable": 0 if result.removal is None else result.removal.not_applicable.get(each.name, 0),
-                "fired": each.fired,
-                "adjusted": moved,
-                "loss": (result.cost.edits or {}).get(each.name, 0.0),
-            }
+def _variables(run: MeasuredRun) -> Iterator[VariableRecord]:
+    plan = run.prepared.plan
+    masked_by = {name: group.step for group in plan.groups for name in group.variables}
+    published = {variable.name: variable for variable in run.result.masked.variables}
+    for variable in plan.variables.values():
+        after = published.get(variable.name, variable)
+        yield VariableRecord(
+            name=variable.name,
+            type=after.type,
+            role=variable.role,
+            decimals=after.decimals,
+            masked_by=masked_by.get(variable.name),
         )
-    return rows
+
+
+def _edits(run: MeasuredRun, plan: PlanRecord) -> Iterator[EditRecord]:
+    prepared, result = run.prepared, run.result
+    arrival = {each.name: each for each in prepared.arrival.edits}
+    planned = {each.name: each for each in plan.edits}
+    # An edit that is published `when` its cells are present is still of the kind that was masked for.
+    own_kind: dict[str, EditKind] = {edit.name: edit.kind for edit in prepared.edits}
+    for each in run.outcome.edits:
+        keeper = planned[each.name]
+        moved = result.adjusted.get(each.name, 0)
+        edit = result.edits[each.name]
+        yield EditRecord(
+            name=each.name,
+            kind=own_kind.get(each.name, each.kind),
+            text=edit.text,
+            message=edit.message,
+            severity=edit.severity,
+            planned=keeper.kept_by,
+            # A promise is only reported as kept when it was: an edit that needed adjustment was kept by adjustment.
+            kept_by="adjustment" if moved and keeper.kept_by == "construction" else keeper.kept_by,
+            how=keeper.how,
+            violations=each.violations,
+            violations_on_arrival=arrival[each.name].violations,
+            unknown=each.unknown,
+            not_applicable=0 if result.removal is None else result.removal.not_applicable.get(each.name, 0),
+            fired=each.fired,
+            adjusted=moved,
+            loss=(result.cost.edits or {}).get(each.name, 0.0),
+        )
 
 
 def run_json(record: Mapping[str, Any]) -> dict[str, Any]:
-    """Return what ``maskwright run --json`` prints."""
+    """Return what ``maskwright run --json`` prints.
+
+    Parameters
+    ----------
+    record : mapping
+        As in `run.json`.
+    """
     return {
         "ok": record["ok"],
         "records": record["records"],
@@ -140,49 +194,4 @@ def run_json(record: Mapping[str, Any]) -> dict[str, Any]:
         "measures": record["measures"],
         "outputs": {key: facts["file"] for key, facts in record["outputs"].items()},
         "seconds": record["seconds"],
-    }
-
-
-def public_record(record: Mapping[str, Any]) -> dict[str, Any]:
-    """Part of a run record that may be published with the data.
-
-    Methods and parameters, edits, smallest classes and loss. No seed, no hash, no file name of the input, no count that
-    only the original data could give, no risk measure.
-    """
-    steps = [
-        {
-            "method": step["method"],
-            "params": step["params"],
-            "groups": [{"variables": group["variables"], "operators": group["operators"]} for group in step["groups"]],
-        }
-        for step in record["plan"]["steps"]
-    ]
-    return {
-        "maskwright": record["maskwright"],
-        "records": record["records"],
-        "mode": record["mode"],
-        "plugins": record["plugins"],
-        "variables": [
-            {
-                "name": each["name"],
-                "type": each["type"],
-                "decimals": each["decimals"],
-                "masked": each["masked_by"] is not None,
-            }
-            for each in record["variables"]
-            if each["role"] != "identifier"
-        ],
-        "steps": steps,
-        "edits": [
-            {key: row[key] for key in ("name", "kind", "text", "severity", "kept_by", "violations", "not_applicable")}
-            for row in record["edits"]
-        ],
-        "dropped_edits": record["dropped_edits"],
-        "suppressed": record["suppressed"],
-        "k": record["k"],
-        "loss": {
-            label: {key: found[key] for key in ("measure", "params", "value", "unit", "direction", "parts")}
-            for label, found in record["measures"].items()
-            if found["kind"] == "loss"
-        },
     }

@@ -6,7 +6,7 @@ import contextlib
 import hashlib
 import os
 import secrets
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Self, TypedDict
 
 from maskwright.foundation.errors import InputError, Problem
 
@@ -102,7 +102,14 @@ def writing(path: Path) -> Iterator[None]:
         raise InputError(f"{path.name.partition('-')[2] or path.name} cannot be written: {reason}") from error
 
 
-def file_facts(path: Path) -> dict[str, Any]:
+class FileFacts(TypedDict):
+    """What tells one file from another."""
+
+    sha256: str
+    bytes: int
+
+
+def file_facts(path: Path) -> FileFacts:
     """SHA-256 and size of a file, read in pieces."""
     digest = hashlib.sha256()
     with path.open("rb") as stream:

@@ -12,6 +12,7 @@ from maskwright.foundation.errors import InputError, PluginError, Problem, Unpai
 from maskwright.foundation.progress import Reporter, stage
 from maskwright.foundation.randomness import generator
 from maskwright.plugins.measure import Comparison, Measure, Measurement
+from maskwright.release.run_record import MeasureRecord
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping, Sequence
@@ -190,23 +191,23 @@ def _household_notices(measure: Measure, original: Dataset) -> tuple[str, ...]:
     return ("this counts single records, although households are declared",)
 
 
-def measurement_json(request: MeasureRequest, found: Measurement, threshold: float | None = None) -> dict[str, Any]:
-    """Plain record of a measurement, without per-record values."""
-    return {
-        "value": _number(found.value),
-        "unit": request.measure.unit,
-        "direction": request.measure.direction,
-        "kind": request.measure.kind,
-        "measure": request.measure.name,
-        "summary": request.measure.summary,
-        "params": request.params.model_dump(mode="json"),
-        "parts": {name: _number(value) for name, value in found.parts.items()},
-        "per_variable": {name: _number(value) for name, value in found.per_variable.items()},
-        "interval": None if found.interval is None else [_number(bound) for bound in found.interval],
-        "notes": list(found.notes),
-        "threshold": threshold,
-        "met": None if threshold is None else within(request.measure, found.value, threshold),
-    }
+def measure_record(request: MeasureRequest, found: Measurement, threshold: float | None = None) -> MeasureRecord:
+    """What the run record holds of a measurement; contributions of records stay out of it."""
+    return MeasureRecord(
+        value=_number(found.value),
+        unit=request.measure.unit,
+        direction=request.measure.direction,
+        kind=request.measure.kind,
+        measure=request.measure.name,
+        summary=request.measure.summary,
+        params=request.params.model_dump(mode="json"),
+        parts={name: _number(value) for name, value in found.parts.items()},
+        per_variable={name: _number(value) for name, value in found.per_variable.items()},
+        interval=None if found.interval is None else (_number(found.interval[0]), _number(found.interval[1])),
+        notes=found.notes,
+        threshold=threshold,
+        met=None if threshold is None else within(request.measure, found.value, threshold),
+    )
 
 
 def within(measure: Measure, value: float, threshold: float) -> bool:

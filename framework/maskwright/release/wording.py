@@ -3,12 +3,20 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping
-from typing import Any
+from collections.abc import Mapping
+from typing import TYPE_CHECKING
 
 from maskwright.planning.params import PlanningParams
+from maskwright.release.run_record import ClassSizes
 
-KEPT_BY = {
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from maskwright.planning.model import KeptBy
+    from maskwright.release.plan_record import GroupRecord, StepRecord
+    from maskwright.release.run_record import ClassesRecord, EditRecord, MovedRows, RunRecord
+
+KEPT_BY: Mapping[KeptBy, str] = {
     "construction": "the method itself",
     "derivation": "derivation from masked values",
     "adjustment": "adjustment",
@@ -74,23 +82,22 @@ def duration(seconds: float) -> str:
     return f"{minutes} min {rest} s"
 
 
-def step_line(step: Mapping[str, Any], every_parameter: bool = True) -> str:
+def step_line(step: StepRecord, every_parameter: bool = True) -> str:
     """``microaggregation (k 5, partition mdav)``: a step of the plan in a few words.
 
     Parameters
     ----------
-    step : mapping
-        Of the plan's record.
+    step : StepRecord
     every_parameter : bool, default True
         False leaves out the planner's parameters that have their default value.
     """
     defaults = {} if every_parameter else PlanningParams().model_dump(mode="json")
     shown = [
         f"{name} {_setting(value)}"
-        for name, value in step["params"].items()
+        for name, value in step.params.items()
         if not _is_empty(value) and not (name in defaults and value == defaults[name])
     ]
-    return f"{step['method']} ({', '.join(shown)})" if shown else str(step["method"])
+    return f"{step.method} ({', '.join(shown)})" if shown else step.method
 
 
 def _is_empty(value: object) -> bool:
@@ -110,34 +117,30 @@ def _setting(value: object) -> str:
     return str(value)
 
 
-def operator_word(group: Mapping[str, Any], name: str) -> str:
+def operator_word(group: GroupRecord, name: str) -> str:
     """How a group's variable is aggregated, ``geometric mean``; or ``computed`` from the others."""
-    if name in group.get("computed", ()):
-        return "computed"
-    return str(group["operators"].get(name, "")).replace("_", " ")
+    return "computed" if name in group.computed else group.operators.get(name, "").replace("_", " ")
 
 
-def verdict(record: Mapping[str, Any]) -> str:
+def verdict(record: RunRecord) -> str:
     """Sentence that says whether the masked file may be released, and why not."""
-    broken = [edit for edit in record["edits"] if edit["violations"]]
-    errors = [edit["name"] for edit in broken if edit["severity"] == "error"]
-    warnings = [edit["name"] for edit in broken if edit["severity"] != "error"]
-    missed = [label for label, measure in record["measures"].items() if measure["met"] is False]
-    if not record["ok"]:
+    broken = [edit for edit in record.edits if edit.violations]
+    errors = [edit.name for edit in broken if edit.severity == "error"]
+    warnings = [edit.name for edit in broken if edit.severity != "error"]
+    missed = [label for label, measure in record.measures.items() if measure.met is False]
+    if not record.ok:
         reasons = [f"{plural(len(errors), 'edit')} violated ({', '.join(errors)})"] if errors else []
         reasons += [f"{plural(len(missed), 'threshold')} missed ({', '.join(missed)})"] if missed else []
         return "Not released: " + ("; ".join(reasons) or "see the notices") + "."
-    said = (
-        f"Released: {_what_holds(len(record['edits']), len(warnings))} in {plural(record['records'], 'masked record')}"
-    )
-    unknown = sum(1 for edit in record["edits"] if edit.get("unknown"))
+    said = f"Released: {_what_holds(len(record.edits), len(warnings))} in {plural(record.records, 'masked record')}"
+    unknown = sum(1 for edit in record.edits if edit.unknown)
     said += f", where no cell they read is missing ({plural(unknown, 'edit')})" if unknown else ""
-    without = [(edit["name"], edit["not_applicable"]) for edit in record["edits"] if edit.get("not_applicable")]
+    without = [(edit.name, edit.not_applicable) for edit in record.edits if edit.not_applicable]
     if without:
         named = [f"{name} does not apply to {count(records)} of them" for name, records in without[:MOST_NAMED]]
         named += [f"nor do {len(without) - MOST_NAMED} more edits to others"] if len(without) > MOST_NAMED else []
         said += f"; {', '.join(named)}, whose cells are suppressed"
-    arrived = sum(edit["violations_on_arrival"] or 0 for edit in record["edits"])
+    arrived = sum(edit.violations_on_arrival for edit in record.edits)
     said += f" ({plural(arrived, 'violation')} in the original)." if arrived else "."
     if warnings:
         are = "warning is" if len(warnings) == 1 else "warnings are"
@@ -153,73 +156,68 @@ def _what_holds(edits: int, warnings: int) -> str:
     return "the edit holds" if edits == 1 else f"all {count(edits)} edits hold"
 
 
-def classes_of_equal_records(k: Mapping[str, Any]) -> list[tuple[str, dict[str, Any]]]:
-    """Titles and ``{"smallest", "below"}`` of the classes of records that share masked values, widest promise first.
+def classes_of_equal_records(k: ClassesRecord) -> list[tuple[str, ClassSizes]]:
+    """Titles and sizes of the classes of records that share masked values, widest promise first.
 
     On the variables of each group (what the method promises), on all quasi-identifiers, and on every published
     variable.
     """
-    groups = [group for group in k.get("groups", []) if group.get("smallest") is not None]
-    rows: list[tuple[str, dict[str, Any]]] = []
-    if groups:
-        smallest = min(group["smallest"] for group in groups)
-        rows.append(
-            ("on any one variable group", {"smallest": smallest, "below": max(group["below"] for group in groups)})
-        )
-    if k.get("quasi_identifiers"):
-        found = k["quasi_identifiers"]
-        rows.append((f"on all quasi-identifiers ({', '.join(found['variables'])})", found))
-    if k.get("records"):
-        rows.append(("on whole records (no method promises this)", k["records"]))
+    rows: list[tuple[str, ClassSizes]] = []
+    if k.groups:
+        smallest, below = min(group.smallest for group in k.groups), max(group.below for group in k.groups)
+        rows.append(("on any one variable group", ClassSizes(smallest=smallest, below=below)))
+    if k.quasi_identifiers:
+        found = k.quasi_identifiers
+        title = f"on all quasi-identifiers ({', '.join(found.variables)})"
+        rows.append((title, ClassSizes(smallest=found.smallest, below=found.below)))
+    if k.records:
+        rows.append(("on whole records (no method promises this)", k.records))
     return rows
 
 
-def kept_as_planned(edit: Mapping[str, Any]) -> str:
+def kept_as_planned(edit: EditRecord) -> str:
     """Who kept an edit, beside who was to keep it where that was another."""
-    kept = str(KEPT_BY.get(edit["kept_by"], edit["kept_by"]))
-    planned = edit.get("planned", edit["kept_by"])
-    if edit["kept_by"] == planned == "adjustment" and edit.get("adjusted") == 0 and not edit.get("violations"):
+    kept = KEPT_BY[edit.kept_by]
+    if edit.kept_by == edit.planned == "adjustment" and not edit.adjusted and not edit.violations:
         return f"{kept}, not needed"
-    return kept if planned == edit["kept_by"] else f"{kept} (planned: {KEPT_BY.get(planned, planned)})"
+    return kept if edit.planned == edit.kept_by else f"{kept} (planned: {KEPT_BY[edit.planned]})"
 
 
-def moved_rows(found: Iterable[Mapping[str, Any]]) -> str:
+def moved_rows(found: Iterable[MovedRows]) -> str:
     """``3 of 212 representatives``: how many rows adjusting moved, each counted once; empty when there were none.
 
     Parameters
     ----------
-    found : iterable of mappings
-        `moved` of the run record: one for the representatives of each variable group, and one for the records.
+    found : iterable of MovedRows
+        One for the representatives of each variable group, and one for the records.
     """
     said: list[str] = []
     listed = list(found)
     for kind in ("representatives", "records"):
-        parts = [f"{count(each['moved'])} of {count(each['rows'])}" for each in listed if each["acting_on"] == kind]
+        parts = [f"{count(each.moved)} of {count(each.rows)}" for each in listed if each.acting_on == kind]
         if parts:
             groups = f" ({len(parts)} variable groups)" if len(parts) > 1 else ""
             said.append(f"{', '.join(parts)} {kind}{groups}")
     return "; ".join(said)
 
 
-def loss_by_step(record: Mapping[str, Any], *, by_edit: bool = True) -> list[str]:
-    """One sentence on what methods, adjustment and rounding cost; none when the record does not say."""
-    found = record.get("loss_by_step")
-    if not found:
-        return []
+def loss_by_step(record: RunRecord, *, by_edit: bool = True) -> str:
+    """Sentence on what methods, adjustment and rounding cost."""
+    found = record.loss_by_step
     said = (
-        f"{found['method']:.4g} % of the variance by the methods, {found['adjustment']:+.2g} by adjustment, "
-        f"{found['rounding']:+.2g} by rounding"
+        f"{found.method:.4g} % of the variance by the methods, {found.adjustment:+.2g} by adjustment, "
+        f"{found.rounding:+.2g} by rounding"
     )
     if not by_edit:
-        return [said]
-    edits = [f"{edit['name']} {edit['loss']:+.2g}" for edit in record["edits"] if edit.get("loss")]
-    if found["several_edits"]:
-        edits.append(f"several at once {found['several_edits']:+.2g}")
-    drift = record.get("moment_drift")
+        return said
+    edits = [f"{edit.name} {edit.loss:+.2g}" for edit in record.edits if edit.loss]
+    if found.several_edits:
+        edits.append(f"several at once {found.several_edits:+.2g}")
+    drift = record.moment_drift
     moved = (
-        f"; adjustment and rounding moved means by at most {drift['mean']['sd']:.2g} standard deviations, covariances "
-        f"by at most {drift['covariance']['sd_squared']:.2g}"
+        f"; adjustment and rounding moved means by at most {drift.mean.sd:.2g} standard deviations, covariances "
+        f"by at most {drift.covariance.sd_squared:.2g}"
         if drift
         else ""
     )
-    return [said + (f" (by edit: {', '.join(edits)})" if edits else "") + moved]
+    return said + (f" (by edit: {', '.join(edits)})" if edits else "") + moved

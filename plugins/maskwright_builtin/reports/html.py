@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import math
+from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from maskwright import Report
+from maskwright import Report, RunRecord
 from maskwright.release import wording
 
 if TYPE_CHECKING:
@@ -15,7 +16,38 @@ if TYPE_CHECKING:
 
     from jinja2 import Template
 
+    from maskwright.release.run_record import MeasureRecord
+
 BAR_WIDTH = 220.0
+
+
+@dataclass(frozen=True)
+class Bar:
+    """A number with a bar, whose length is its share of the largest."""
+
+    name: str
+    text: str
+    width: float
+
+
+@dataclass(frozen=True)
+class ShownMeasure:
+    """A measure as the page shows it."""
+
+    label: str
+    found: MeasureRecord
+    parts: tuple[Bar, ...]
+    per_variable: tuple[Bar, ...]
+
+    @property
+    def text(self) -> str:
+        """Its value with the unit."""
+        return wording.with_unit(self.found.value, self.found.unit)
+
+    @property
+    def better(self) -> str:
+        """Which direction is better, in words."""
+        return wording.DIRECTION[self.found.direction]
 
 
 def write_html(path: Path, record: Mapping[str, Any]) -> None:
@@ -29,44 +61,38 @@ def write_html(path: Path, record: Mapping[str, Any]) -> None:
         The run record, as in `run.json`. Every text in it is escaped. The seed and the hashes of the inputs are not
         shown: the report is made to be passed on.
     """
+    found = RunRecord.model_validate(record)
     shown = {
-        "record": record,
-        "verdict": wording.verdict(record),
-        "classes": wording.classes_of_equal_records(record["k"]) if record["k"]["expected"] is not None else [],
-        "measures": [_measure(label, measure) for label, measure in record["measures"].items()],
-        "steps": record["plan"]["steps"],
-        "arrived": sum(edit["violations_on_arrival"] or 0 for edit in record["edits"]),
+        "record": found,
+        "verdict": wording.verdict(found),
+        "classes": wording.classes_of_equal_records(found.k) if found.k.expected is not None else [],
+        "measures": [_measure(label, measure) for label, measure in found.measures.items()],
+        "steps": found.plan.steps,
+        "arrived": sum(edit.violations_on_arrival for edit in found.edits),
         # What the plan warns of is among the notices too: each is said once.
-        "notices": list(dict.fromkeys([*record["plan"]["warnings"], *record["notices"]])),
-        "not_applicable": any(edit.get("not_applicable") for edit in record["edits"]),
-        "total_seconds": sum(record["seconds"].values()),
+        "notices": list(dict.fromkeys([*found.plan.warnings, *found.notices])),
+        "not_applicable": any(edit.not_applicable for edit in found.edits),
+        "total_seconds": sum(found.seconds.values()),
     }
     path.write_text(_template().render(shown), encoding="utf-8", newline="\n")
 
 
-def _measure(label: str, measure: Mapping[str, Any]) -> dict[str, Any]:
-    """Return a measure with the bars of its parts and variables; a bar's length is its share of the largest."""
-    return {
-        **measure,
-        "label": label,
-        "text": wording.with_unit(measure["value"], measure["unit"]),
-        "better": wording.DIRECTION.get(measure["direction"], measure["direction"]),
-        "parts": _bars(measure["parts"], measure["unit"]),
-        "per_variable": _bars(measure["per_variable"], measure["unit"]),
-    }
+def _measure(label: str, measure: MeasureRecord) -> ShownMeasure:
+    parts, per_variable = (_bars(values, measure.unit) for values in (measure.parts, measure.per_variable))
+    return ShownMeasure(label, measure, parts, per_variable)
 
 
-def _bars(values: Mapping[str, float | None], unit: str) -> list[dict[str, Any]]:
+def _bars(values: Mapping[str, float | None], unit: str) -> tuple[Bar, ...]:
     lengths = {name: abs(value) for name, value in values.items() if value is not None and math.isfinite(value)}
     longest = max(lengths.values(), default=0.0)
-    return [
-        {
-            "name": name,
-            "text": wording.with_unit(value, unit),
-            "width": round(BAR_WIDTH * lengths.get(name, 0.0) / longest, 1) if longest else 0.0,
-        }
+    return tuple(
+        Bar(
+            name,
+            wording.with_unit(value, unit),
+            round(BAR_WIDTH * lengths.get(name, 0.0) / longest, 1) if longest else 0.0,
+        )
         for name, value in values.items()
-    ]
+    )
 
 
 @cache

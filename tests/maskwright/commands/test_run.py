@@ -6,12 +6,14 @@ import json
 import stat
 from typing import TYPE_CHECKING
 
+import jsonschema
 import numpy as np
 import pytest
 from lxml import etree, isoschematron
 
 import maskwright as mw
 from maskwright.commands.demo import write_demo
+from maskwright.release.run_record import run_record_schema
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -94,6 +96,35 @@ def test_confidential_files_are_private_and_the_public_record_has_no_secret(demo
     assert "survey.xml" not in public
     assert "linkage7" not in public
     assert json.loads(public)["loss"]["pil"]["value"] == record["measures"]["pil"]["value"]
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        ("seed: 42", "thresholds: {pil: 90}\nexecution: {block_size: 100}\nseed: 42"),
+        ("on_input_violation: mask", "on_input_violation: localize"),
+        ("protect:", "protect:\n  - {method: recoding, params: {recode: {age: [30]}, release_edits: {drop: [age]}}}"),
+        (
+            "{k: 5, partition: refine, group_size: 3}",
+            "{k: 5, k_guarantee: report}\n  - {method: local_suppression, params: {k: 30, keys: [region, employed]}}",
+        ),
+        ("- sse ", "- sse: {per_record: true} "),
+    ],
+    ids=["blocks", "localize", "recoding", "suppression", "per_record"],
+)
+def test_the_record_is_as_its_schema_says(demo: Path, tmp_path: Path, change: tuple[str, str]) -> None:
+    """Whatever the run does, run.json is valid, holds what the caller gets, and says nothing that the model drops."""
+    result = mw.run(_pipeline(demo, tmp_path, change))
+    written = json.loads((tmp_path / "run.json").read_text())
+    jsonschema.validate(written, run_record_schema())
+    assert mw.RunRecord.model_validate(written).to_json() == written
+    jsonschema.validate(result.record, run_record_schema())
+    public = json.loads((tmp_path / "about.json").read_text())
+    assert public == mw.RunRecord.model_validate(result.record).public_json()
+    if change[0] == "protect:":
+        assert public["dropped_edits"]
+    if "local_suppression" in change[1]:
+        assert public["suppressed"]
 
 
 def test_contributions_of_records_are_in_the_confidential_record_only(demo: Path, tmp_path: Path) -> None:

@@ -1,4 +1,4 @@
-"""Results on the terminal, from plain records: plan, run, measures, plugins.
+"""Results on the terminal, from plain data: plan, run, measures, plugins.
 
 Everything goes to standard output, in at most 100 columns; colour and box characters only where the output is a
 terminal. Nothing here shows a value of a data record: the records these functions receive hold none.
@@ -7,11 +7,13 @@ terminal. Nothing here shows a value of a data record: the records these functio
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from rich.text import Text
 
 from maskwright.cli.show.screen import console, heading, item, listed, print_notices, show, table_of, without_column
+from maskwright.release.plan_record import PlanRecord
+from maskwright.release.run_record import MeasureRecord, RunRecord
 from maskwright.release.wording import (
     KEPT_BY,
     classes_of_equal_records,
@@ -34,6 +36,9 @@ if TYPE_CHECKING:
     from rich.console import Console
     from rich.table import Table
 
+    from maskwright.release.plan_record import GroupRecord, StepRecord
+    from maskwright.release.run_record import ClassesRecord, EditRecord, LocalisationRecord
+
 MOST_STRATA = 6
 
 OUTPUT_TITLES = {
@@ -46,30 +51,37 @@ OUTPUT_TITLES = {
 }
 
 
-def print_plan(plan: Mapping[str, Any]) -> None:
-    """Print a plan in full: groups, operators and strata of each step, who keeps each edit, grids, warnings."""
+def print_plan(shown: Mapping[str, object]) -> None:
+    """Print a plan in full: groups, operators and strata of each step, who keeps each edit, grids, warnings.
+
+    Parameters
+    ----------
+    shown : mapping
+        As ``maskwright plan --json`` prints it.
+    """
+    plan = PlanRecord.model_validate(shown)
     out = console()
-    heading(out, "Plan without data" if plan["records"] is None else f"Plan for {plural(plan['records'], 'record')}")
-    for step in plan["steps"]:
-        _print_step(out, step, with_data=plan["records"] is not None)
-    if plan["edits"]:
+    heading(out, "Plan without data" if plan.records is None else f"Plan for {plural(plan.records, 'record')}")
+    for step in plan.steps:
+        _print_step(out, step, with_data=plan.records is not None)
+    if plan.edits:
         out.print()
         table = table_of("edit", "kind", "kept by", "how")
-        for edit in plan["edits"]:
-            table.add_row(edit["name"], edit["kind"], KEPT_BY.get(edit["kept_by"], edit["kept_by"]), edit["how"])
+        for edit in plan.edits:
+            table.add_row(edit.name, edit.kind, KEPT_BY[edit.kept_by], edit.how)
         show(out, table)
     out.print()
     _print_untouched(out, plan)
-    listed(out, "published grid", _grid(plan.get("grid", {})))
-    print_notices(out, plan.get("warnings", []), "warning")
+    listed(out, "published grid", _grid(plan.grid))
+    print_notices(out, plan.warnings, "warning")
 
 
-def _print_step(out: Console, step: Mapping[str, Any], *, with_data: bool) -> None:
-    item(out, f"Step {step['step']}: ", step_line(step))
+def _print_step(out: Console, step: StepRecord, *, with_data: bool) -> None:
+    item(out, f"Step {step.step}: ", step_line(step))
     table = table_of("group", "variables and operators", "edits inside", "strata: records")
-    for number, group in enumerate(step["groups"], 1):
-        variables = ", ".join(_with_operator(name, operator_word(group, name)) for name in group["variables"])
-        table.add_row(str(number), variables, ", ".join(group.get("edits", [])), _strata(group, with_data=with_data))
+    for number, group in enumerate(step.groups, 1):
+        variables = ", ".join(_with_operator(name, operator_word(group, name)) for name in group.variables)
+        table.add_row(str(number), variables, ", ".join(group.edits), _strata(group, with_data=with_data))
     show(out, table)
 
 
@@ -77,20 +89,19 @@ def _with_operator(name: str, operator: str) -> str:
     return name if operator in ("", "mean") else f"{name} ({operator})"
 
 
-def _strata(group: Mapping[str, Any], *, with_data: bool) -> str:
+def _strata(group: GroupRecord, *, with_data: bool) -> str:
     """Strata of a group, one a line, the largest first; without data, what will cut the records."""
-    strata = group.get("strata", [])
     if not with_data:
-        return "cut by: " + "; ".join(group["cut_by"]) if group.get("cut_by") else "one"
-    if len(strata) < 2:
+        return "cut by: " + "; ".join(group.cut_by) if group.cut_by else "one"
+    if len(group.strata) < 2:
         return "one"
-    largest = sorted(strata, key=lambda stratum: -stratum["records"])
+    largest = sorted(group.strata, key=lambda stratum: -stratum.records)
     shown = [
-        f"{count(stratum['records'])}: {stratum['label']}" + (" (merged)" if stratum.get("merged") else "")
+        f"{count(stratum.records)}: {stratum.label}" + (" (merged)" if stratum.merged else "")
         for stratum in largest[:MOST_STRATA]
     ]
-    if len(strata) > MOST_STRATA:
-        shown.append(f"and {len(strata) - MOST_STRATA} more")
+    if len(largest) > MOST_STRATA:
+        shown.append(f"and {len(largest) - MOST_STRATA} more")
     return "\n".join(shown)
 
 
@@ -104,95 +115,93 @@ def _grid(grid: Mapping[str, int | None]) -> str:
     )
 
 
-def print_result(record: Mapping[str, Any]) -> None:
+def print_result(shown: Mapping[str, object]) -> None:
     """Print a finished run on one screen: plan, edits before and after, k, measures, files, verdict.
 
     Notices are not repeated: they were shown when they arose, and are in the report.
+
+    Parameters
+    ----------
+    shown : mapping
+        The run record, as in `run.json`.
     """
+    record = RunRecord.model_validate(shown)
     out = console()
-    plan = record["plan"]
-    mode = record.get("mode", "exact")
-    planned = f"Plan: {plural(plan['records'], 'record')}, {plural(len(plan['steps']), 'step')}"
-    heading(out, planned if mode == "exact" else f"{planned}, in {mode}")
-    for step in plan["steps"]:
-        item(out, f"  {step['step']}. ", step_line(step, every_parameter=False))
-        for group in step["groups"]:
-            strata = group.get("strata", [])
-            apart = f"  [{plural(len(strata), 'stratum').replace('stratums', 'strata')}]" if len(strata) > 1 else ""
-            item(out, "     · ", ", ".join(group["variables"]) + apart)
+    plan = record.plan
+    planned = f"Plan: {plural(plan.records, 'record')}, {plural(len(plan.steps), 'step')}"
+    heading(out, planned if record.mode == "exact" else f"{planned}, in {record.mode}")
+    for step in plan.steps:
+        item(out, f"  {step.step}. ", step_line(step, every_parameter=False))
+        for group in step.groups:
+            strata = len(group.strata)
+            apart = f"  [{plural(strata, 'stratum').replace('stratums', 'strata')}]" if strata > 1 else ""
+            item(out, "     · ", ", ".join(group.variables) + apart)
     _print_untouched(out, plan)
-    if record["edits"]:
+    if record.edits:
         out.print()
-        show(out, _edit_ledger(record["edits"]))
-    _print_localisation(out, record.get("localisation"))
-    _print_k(out, record.get("k", {}))
-    _print_moved(out, record.get("moved", []))
-    for sentence in loss_by_step(record, by_edit=False):
-        item(out, "loss by step: ", sentence)
-    if record["measures"]:
+        show(out, _edit_ledger(record.edits))
+    _print_localisation(out, record.localisation)
+    _print_k(out, record.k)
+    listed_rows = moved_rows(record.moved)
+    if listed_rows:
+        item(out, "moved onto edits: ", listed_rows)
+    item(out, "loss by step: ", loss_by_step(record, by_edit=False))
+    if record.measures:
         out.print()
-        print_measures(record["measures"])
+        _print_measures(out, record.measures)
     _print_files(out, record)
     out.print()
-    style = "bold green" if record["ok"] else "bold red"
-    total = sum(record.get("seconds", {}).values())
+    style = "bold green" if record.ok else "bold red"
+    total = sum(record.seconds.values())
     out.print(Text(verdict(record), style=style) + Text(f"  ({duration(total)})" if total else "", style="dim"))
 
 
-def _edit_ledger(edits: Sequence[Mapping[str, Any]]) -> Table:
+def _edit_ledger(edits: Sequence[EditRecord]) -> Table:
     table = table_of(
         "edit", "kind", "violations: original", "masked", "unknown", "not applicable", "kept by", "adjusted"
     )
     for column in (2, 3, 4, 5, 7):
         table.columns[column].justify = "right"
     for edit in edits:
-        arrived, left, severity = edit.get("violations_on_arrival"), edit["violations"], edit.get("severity", "error")
-        name = Text(edit["name"], style="bold red" if left and severity == "error" else "")
+        name = Text(edit.name, style="bold red" if edit.violations and edit.severity == "error" else "")
         table.add_row(
-            name + Text("" if severity == "error" else f" ({severity})"),
-            edit["kind"],
-            "" if arrived is None else count(arrived),
-            count(left),
-            count(edit.get("unknown") or 0),
-            count(edit.get("not_applicable") or 0),
+            name + Text("" if edit.severity == "error" else f" ({edit.severity})"),
+            edit.kind,
+            count(edit.violations_on_arrival),
+            count(edit.violations),
+            count(edit.unknown),
+            count(edit.not_applicable),
             kept_as_planned(edit),
-            count(edit.get("adjusted") or 0),
+            count(edit.adjusted),
         )
-    for column, key in ((5, "not_applicable"), (4, "unknown")):
-        if not any(edit.get(key) for edit in edits):
-            table = without_column(table, column)
-    return table
+    if not any(edit.not_applicable for edit in edits):
+        table = without_column(table, 5)
+    return table if any(edit.unknown for edit in edits) else without_column(table, 4)
 
 
-def _print_localisation(out: Console, found: Mapping[str, Any] | None) -> None:
-    if not found or not found["violating"]:
+def _print_localisation(out: Console, found: LocalisationRecord | None) -> None:
+    if found is None or not found.violating:
         return
-    cells = ", ".join(f"{name} {count(number)}" for name, number in found["adjusted"].items())
-    said = f"{count(found['mended'])} of {plural(found['violating'], 'record')} that violated an edit; fields: "
+    cells = ", ".join(f"{name} {count(number)}" for name, number in found.adjusted.items())
+    said = f"{count(found.mended)} of {plural(found.violating, 'record')} that violated an edit; fields: "
     item(out, "errors located and adjusted: ", said + (cells or "none"))
 
 
-def _print_k(out: Console, k: Mapping[str, Any]) -> None:
-    if k.get("expected") is None:
+def _print_k(out: Console, k: ClassesRecord) -> None:
+    if k.expected is None:
         return
-    said = f"k = {k['requested']}" if k["expected"] == k.get("requested") else f"groups of {k['expected']} in the mean"
-    table = table_of(f"{said}: records with equal masked values", "smallest class", f"records below {k['expected']}")
+    said = f"k = {k.requested}" if k.expected == k.requested else f"groups of {k.expected} in the mean"
+    table = table_of(f"{said}: records with equal masked values", "smallest class", f"records below {k.expected}")
     for column in (1, 2):
         table.columns[column].justify = "right"
     for title, found in classes_of_equal_records(k):
-        table.add_row(title, "" if found["smallest"] is None else count(found["smallest"]), count(found["below"] or 0))
+        table.add_row(title, count(found.smallest), count(found.below))
     out.print()
     show(out, table)
 
 
-def _print_moved(out: Console, found: Iterable[Mapping[str, Any]]) -> None:
-    said = moved_rows(found)
-    if said:
-        item(out, "moved onto edits: ", said)
-
-
-def _print_files(out: Console, record: Mapping[str, Any]) -> None:
-    outputs = {key: Path(entry["file"]) for key, entry in record["outputs"].items()}
+def _print_files(out: Console, record: RunRecord) -> None:
+    outputs = {key: Path(entry.file) for key, entry in record.outputs.items()}
     if not outputs:
         return
     keys = [key for key in OUTPUT_TITLES if key in outputs] + [key for key in outputs if key not in OUTPUT_TITLES]
@@ -201,7 +210,7 @@ def _print_files(out: Console, record: Mapping[str, Any]) -> None:
     place = f" in {_from_here(folders.pop())}" if together else ""
     out.print()
     # A path is never broken, so that it can be copied.
-    heading(out, f"Files{place}" if record["ok"] else f"Files{place} (the masked data was not released)")
+    heading(out, f"Files{place}" if record.ok else f"Files{place} (the masked data was not released)")
     names = {key: path.name if together else str(_from_here(path)) for key, path in outputs.items()}
     width = min(max(map(len, names.values())), 48)
     for key in keys:
@@ -213,56 +222,63 @@ def _from_here(path: Path) -> Path:
     return path.relative_to(here) if path.is_relative_to(here) else path
 
 
-def print_measures(measures: Mapping[str, Mapping[str, Any]]) -> None:
+def print_measures(shown: Mapping[str, object]) -> None:
     """Print measures: value with its unit, its interval, which direction is better, and the threshold if there is one.
 
     Of a measure without a value the first note says why.
+
+    Parameters
+    ----------
+    shown : mapping of label to mapping
+        As ``maskwright measure --json`` prints them.
     """
-    out = console()
-    some = any(measure.get("interval") for measure in measures.values())
+    _print_measures(console(), {label: MeasureRecord.model_validate(each) for label, each in shown.items()})
+
+
+def _print_measures(out: Console, measures: Mapping[str, MeasureRecord]) -> None:
+    some = any(measure.interval for measure in measures.values())
     table = table_of("measure", "value (95 %)" if some else "value", "better", "threshold", "parts")
     table.columns[1].justify = "right"
     for label, measure in measures.items():
-        name = label if not measure.get("kind") or measure["kind"] == label else f"{label} ({measure['kind']})"
+        name = label if measure.kind == label else f"{label} ({measure.kind})"
         table.add_row(
-            Text(name, style="bold red" if measure.get("met") is False else ""),
-            with_unit(measure["value"], measure["unit"]) + _interval(measure),
-            measure["direction"],
+            Text(name, style="bold red" if measure.met is False else ""),
+            with_unit(measure.value, measure.unit) + _interval(measure),
+            measure.direction,
             _threshold(measure),
-            _parts(measure.get("parts", {})),
+            _parts(measure.parts),
         )
-    if not any(measure.get("threshold") is not None for measure in measures.values()):
+    if all(measure.threshold is None for measure in measures.values()):
         table = without_column(table, 3)
     show(out, table)
     for label, measure in measures.items():
-        if measure["value"] is None:
-            for note in measure.get("notes", [])[:1]:
+        if measure.value is None:
+            for note in measure.notes[:1]:
                 item(out, f"{label}: ", note)
 
 
-def _interval(measure: Mapping[str, Any]) -> str:
-    if not measure.get("interval"):
+def _interval(measure: MeasureRecord) -> str:
+    if measure.interval is None:
         return ""
-    low, high = measure["interval"]
+    low, high = measure.interval
     return f" ({figure(low)} to {figure(high)})"
 
 
-def _threshold(measure: Mapping[str, Any]) -> str:
-    if measure.get("threshold") is None:
+def _threshold(measure: MeasureRecord) -> str:
+    if measure.threshold is None:
         return ""
-    sign = "<=" if measure["direction"] == "lower" else ">="
-    answer = {True: "met", False: "missed", None: ""}[measure.get("met")]
-    return f"{sign} {figure(measure['threshold'])} {answer}".rstrip()
+    sign = "<=" if measure.direction == "lower" else ">="
+    return f"{sign} {figure(measure.threshold)} {'met' if measure.met else 'missed'}"
 
 
-def _parts(parts: Mapping[str, float]) -> str:
+def _parts(parts: Mapping[str, float | None]) -> str:
     names = list(parts)
     if len(names) > 5:
         return f"{len(names)} parts, {names[0]} {figure(parts[names[0]])} … {names[-1]} {figure(parts[names[-1]])}"
     return ", ".join(f"{name} {figure(parts[name])}" for name in names)
 
 
-def print_plugins(infos: Iterable[Mapping[str, Any]]) -> None:
+def print_plugins(infos: Iterable[Mapping[str, str | None]]) -> None:
     """Print installed plugins by kind and name; a broken one with its error."""
     out = console()
     table = table_of("kind", "name", "from", "status")
@@ -274,8 +290,8 @@ def print_plugins(infos: Iterable[Mapping[str, Any]]) -> None:
     show(out, table)
 
 
-def _print_untouched(out: Console, plan: Mapping[str, Any]) -> None:
-    may_lose = plan.get("may_lose_cells", [])
-    listed(out, "not masked", ", ".join(name for name in plan.get("untouched", []) if name not in may_lose))
-    listed(out, "not masked, but cells that give suppressed ones away are suppressed", ", ".join(may_lose))
-    listed(out, "dropped", ", ".join(plan.get("dropped", [])))
+def _print_untouched(out: Console, plan: PlanRecord) -> None:
+    untouched = [name for name in plan.untouched if name not in plan.may_lose_cells]
+    listed(out, "not masked", ", ".join(untouched))
+    listed(out, "not masked, but cells that give suppressed ones away are suppressed", ", ".join(plan.may_lose_cells))
+    listed(out, "dropped", ", ".join(plan.dropped))

@@ -14,6 +14,12 @@ from maskwright.cli.show.terminal import print_measures, print_plan, print_plugi
 
 Record = dict[str, Any]
 
+PLAIN: Record = {
+    "value": 7.5, "unit": "percent", "direction": "lower", "kind": "risk", "measure": "m", "summary": "", "params": {},
+    "parts": {}, "per_variable": {}, "interval": None, "notes": [], "threshold": None, "met": None,
+}  # fmt: skip
+"""A measure, as the measure command prints it."""
+
 
 def line_with(text: str, start: str) -> str:
     return next(line for line in text.splitlines() if line.strip().startswith(start))
@@ -167,25 +173,23 @@ def test_a_validation_that_is_fine_says_so(
 def test_measures_show_value_unit_and_direction(
     value: float | None, unit: str, shown: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    # The measure command gives only these keys.
-    print_measures({"m": {"value": value, "unit": unit, "direction": "higher", "parts": {}, "per_variable": {}}})
+    print_measures({"m": PLAIN | {"value": value, "unit": unit, "direction": "higher"}})
     text = capsys.readouterr().out
     assert f"{shown}  higher" in text
     assert "threshold" not in text
 
 
 def test_measures_show_their_interval_and_why_they_have_no_value(capsys: pytest.CaptureFixture[str]) -> None:
-    plain = {"unit": "percent", "direction": "lower", "kind": "risk", "parts": {}, "per_variable": {}, "notes": []}
     print_measures({
-        "risk": plain | {"value": 7.5, "interval": [5.25, 9.75]},
-        "other": plain | {"value": None, "interval": None, "notes": ["not computed: needs pairs", "and more"]},
+        "risk": PLAIN | {"interval": [5.25, 9.75]},
+        "other": PLAIN | {"value": None, "notes": ["not computed: needs pairs", "and more"]},
     })  # fmt: skip
     text = capsys.readouterr().out
     assert "value (95 %)" in text
     assert "(5.25 to 9.75)" in text
     assert "other: not computed: needs pairs" in text
     assert "and more" not in text
-    print_measures({"risk": plain | {"value": 7.5, "interval": None}})
+    print_measures({"risk": PLAIN})
     assert "95 %" not in capsys.readouterr().out
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -11,12 +12,20 @@ import pytest
 import maskwright as mw
 from maskwright.commands.protect import mask_request
 from maskwright.commands.requests import masking_request
+from maskwright.release.run_record import LossByStep, RunRecord
 from maskwright.release.wording import kept_as_planned, loss_by_step
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from maskwright.masking.mask import MaskingResult
+
+
+@pytest.fixture
+def record() -> RunRecord:
+    """Record of a run of the example."""
+    path = Path(__file__).parents[3] / "golden" / "run_record.json"
+    return RunRecord.model_validate_json(path.read_text(encoding="utf-8"))
 
 
 def _masked(rules: Sequence[str], method: str = "individual_ranking") -> tuple[pd.DataFrame, MaskingResult]:
@@ -65,18 +74,17 @@ def test_an_edit_alone_is_charged_with_what_it_cost() -> None:
     assert done.cost.edits["edit-1"] == pytest.approx(done.cost.adjustment, rel=0.02)
 
 
-def test_prediction_stands_beside_outcome() -> None:
+def test_prediction_stands_beside_outcome(record: RunRecord) -> None:
     """What the plan promised is shown where another step had to keep the edit; costs are said in one sentence."""
-    assert (
-        kept_as_planned({"kept_by": "adjustment", "planned": "construction"})
-        == "adjustment (planned: the method itself)"
+    total, sign = (each.model_copy(update={"loss": 0.0}) for each in record.edits[:2])
+    adjusted = total.model_copy(
+        update={"name": "total", "kept_by": "adjustment", "planned": "construction", "loss": 0.125}
     )
-    assert kept_as_planned({"kept_by": "derivation", "planned": "derivation"}) == "derivation from masked values"
-    record = {
-        "loss_by_step": {"method": 5.25, "adjustment": 0.125, "rounding": 0.0, "several_edits": 0.0},
-        "edits": [{"name": "total", "loss": 0.125}, {"name": "sign", "loss": 0.0}],
-    }
-    (said,) = loss_by_step(record)
+    assert kept_as_planned(adjusted) == "adjustment (planned: the method itself)"
+    derived = sign.model_copy(update={"kept_by": "derivation", "planned": "derivation"})
+    assert kept_as_planned(derived) == "derivation from masked values"
+    losses = LossByStep(method=5.25, adjustment=0.125, rounding=0.0, several_edits=0.0)
+    said = loss_by_step(record.model_copy(update={"edits": (adjusted, derived), "loss_by_step": losses}))
     assert said == ("5.25 % of the variance by the methods, +0.12 by adjustment, +0 by rounding (by edit: total +0.12)")
 
 

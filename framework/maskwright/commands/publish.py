@@ -1,0 +1,120 @@
+"""The end of a run: nothing is released, or everything is."""
+
+from __future__ import annotations
+
+import json
+import math
+from typing import TYPE_CHECKING
+
+from maskwright.foundation.errors import EditViolation, Problem, ThresholdMissed
+from maskwright.release.files import file_facts, writing
+from maskwright.release.run_record import OutputFile, RunRecord
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+    from pathlib import Path
+
+    from maskwright.commands.stages import PipelineRun
+    from maskwright.edits.evaluation.check import Outcome
+    from maskwright.masking.mask import MaskingResult
+    from maskwright.pipeline.resolved import MeasureRequest, Pipeline
+    from maskwright.plugins.measure import Measurement
+    from maskwright.release.files import Release
+
+
+def refuse_release(pipeline: Pipeline, result: MaskingResult, outcome: Outcome, record: RunRecord) -> None:
+    """Stop the release when an edit is violated or a threshold missed.
+
+    Raises
+    ------
+    EditViolation, ThresholdMissed
+        With the record as far as it goes.
+    """
+    left = [str(path) for path in pipeline.output.paths.values() if path.exists()]
+    ending = Problem(
+        "nothing was released" + (f"; of an earlier run there is still: {', '.join(left)}" if left else "")
+    )
+    broken = list(_violated_edits(result, outcome))
+    if broken:
+        raise EditViolation([*broken, ending], record.to_json())
+    missed = list(_missed_thresholds(pipeline, record))
+    if missed:
+        raise ThresholdMissed([*missed, ending], record.to_json())
+
+
+def publish(run: PipelineRun, record: RunRecord, found: Mapping[str, Measurement]) -> RunRecord:
+    """Write reports and records, move every file into place, and return the record as it is then.
+
+    Parameters
+    ----------
+    run : PipelineRun
+    record : RunRecord
+    found : mapping of label to Measurement
+        Contributions of records are in the confidential record's file only: reports and the caller never get them.
+    """
+    with run.clock("publish"):
+        record = _written_about(run.release, run.pipeline, record, _per_record(run.pipeline.measures, found))
+        run.release.publish()
+    return record.model_copy(update={"seconds": dict(run.clock.seconds)})
+
+
+def _violated_edits(result: MaskingResult, outcome: Outcome) -> Iterator[Problem]:
+    for each in outcome.edits:
+        if each.violations and each.severity == "error":
+            failed = result.infeasible.get(each.name)
+            hint = f"no feasible point was found for {failed} row(s)" if failed else None
+            message = f"edit {each.name!r} does not hold in {each.violations} of {outcome.records} masked records"
+            yield Problem(message, hint=hint)
+
+
+def _missed_thresholds(pipeline: Pipeline, record: RunRecord) -> Iterator[Problem]:
+    for request in pipeline.measures:
+        found = record.measures[request.label]
+        if found.threshold is not None and not found.met:
+            side = "at most" if request.measure.direction == "lower" else "at least"
+            shown = "not defined" if found.value is None else f"{found.value:.6g}"
+            yield Problem(f"{request.label} is {shown}; the threshold is {side} {found.threshold:g}")
+
+
+def _written_about(
+    release: Release, pipeline: Pipeline, record: RunRecord, per_record: dict[str, tuple[float | None, ...]]
+) -> RunRecord:
+    """Write reports and records of the run as it will be when it is published, and return that record."""
+    later = {"record", "public_record", *(report.name for report, _ in pipeline.output.reports)}
+    outputs = {
+        key: OutputFile(file=str(path))
+        if key in later
+        else OutputFile(file=str(path), **file_facts(release.temporary(key)))
+        for key, path in pipeline.output.paths.items()
+    }
+    record = record.model_copy(update={"ok": True, "outputs": outputs})
+    for report, path in pipeline.output.reports:
+        written = release.temporary(report.name)
+        with writing(written):
+            report.write(written, record.to_json())
+        outputs = outputs | {report.name: OutputFile(file=str(path), **file_facts(written))}
+        record = record.model_copy(update={"outputs": outputs})
+    if pipeline.output.record is not None:
+        # Contributions of records are in this file only: reports and the caller never get them.
+        whole = record.model_copy(update={"per_record": per_record}) if per_record else record
+        _write_json(release.temporary("record"), whole.to_json())
+    if pipeline.output.public_record is not None:
+        _write_json(release.temporary("public_record"), record.public_json())
+    return record
+
+
+def _per_record(
+    requests: Sequence[MeasureRequest], found: Mapping[str, Measurement]
+) -> dict[str, tuple[float | None, ...]]:
+    """Contributions of the masked records, in their order, to the measures they were asked of; null: not defined."""
+    chosen = {request.label: found[request.label].per_record for request in requests if request.per_record}
+    return {
+        label: tuple(value if math.isfinite(value) else None for value in values.tolist())
+        for label, values in chosen.items()
+        if values is not None
+    }
+
+
+def _write_json(path: Path, content: Mapping[str, object]) -> None:
+    with writing(path):
+        path.write_text(json.dumps(content, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")

@@ -1,0 +1,148 @@
+"""Stages of a run between plan and publication: mask, write, read back, validate, measure."""
+
+from __future__ import annotations
+
+import contextlib
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+from maskwright.commands.reading import load
+from maskwright.edits.evaluation.domain import Domain, domain_tuples
+from maskwright.foundation.progress import Reporter, stage
+from maskwright.masking.mask import MaskingResult, mask
+from maskwright.masking.protecting.compiling import compilation_reported
+from maskwright.masking.protecting.local import Execution, Observer
+from maskwright.masking.suppressing.rule_file import rule_file
+from maskwright.plugins.registry import plugins
+from maskwright.release.check_file import check_file
+from maskwright.release.data_file import write_dataset, written_file
+from maskwright.release.files import Release, writing
+from maskwright.release.measuring import compute_measures, released_variables, unmasked_variable_notices
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from maskwright.commands.arrive import Clock
+    from maskwright.commands.plan import ReadyRun
+    from maskwright.data.dataset import Dataset
+    from maskwright.edits.evaluation.check import Outcome
+    from maskwright.pipeline.resolved import Pipeline
+    from maskwright.plugins.block import Block
+    from maskwright.plugins.measure import Measurement
+    from maskwright.plugins.method import Masked
+
+
+@dataclass(frozen=True, eq=False)
+class PipelineRun:
+    """A pipeline that is being run.
+
+    Attributes
+    ----------
+    pipeline : Pipeline
+    ready : ReadyRun
+        Its data and edits, read, and the plan.
+    release : Release
+        Its files, under temporary names.
+    seed : int
+    reporter : Reporter
+    clock : Clock
+    """
+
+    pipeline: Pipeline
+    ready: ReadyRun
+    release: Release
+    seed: int
+    reporter: Reporter
+    clock: Clock
+
+    def tell(self, notices: Iterable[str]) -> None:
+        """Tell the person who runs it."""
+        for notice in notices:
+            self.reporter.notice(notice)
+
+    def mask(self) -> MaskingResult:
+        """Mask the original in memory."""
+        ready, execution = self.ready, self.pipeline.execution
+        with self.clock("protect"), compilation_reported(self.reporter):
+            result = mask(
+                ready.original, ready.edits, ready.plan, self.seed,
+                Execution(execution.workers, execution.block_size), self.reporter, _observer(),
+            )  # fmt: skip
+        self.tell(result.notices)
+        return result
+
+    def write(self, result: MaskingResult) -> MaskingResult:
+        """Write masked data and rules to temporary files; the data are let go, since measuring needs the memory."""
+        file = self.release.temporary("data")
+        with self.clock("write"), stage(self.reporter, "Writing"), writing(file):
+            write_dataset(result.masked, file, self.pipeline.output.source)
+        self._write_rules(result)
+        return result.without_data()
+
+    def read_back(self, result: MaskingResult) -> Dataset:
+        """Read the masked file as anyone would."""
+        file = written_file(self.release.temporary("data"), self.pipeline, result.masked.variables)
+        with self.clock("read back"), stage(self.reporter, "Reading back") as progress:
+            return replace(load(file, progress), origin=result.masked.origin)
+
+    def validate(self, result: MaskingResult) -> Outcome:
+        """Verdict of every edit on every record of the masked file, as if nothing were known of how it was made."""
+        file = written_file(self.release.temporary("data"), self.pipeline, ())
+        original = self.ready.original
+        domain = Domain.from_dataset(original, domain_tuples(self.ready.edits))
+        known = {variable.name: variable for variable in original.variables}
+        with contextlib.ExitStack() as stack:
+            progress = stack.enter_context(stage(self.reporter, "Validating"))
+            stack.enter_context(self.clock("validate"))
+            svrl = None
+            if self.pipeline.output.svrl is not None:
+                stack.enter_context(writing(self.release.temporary("svrl")))
+                svrl = stack.enter_context(self.release.temporary("svrl").open("wb"))
+            return check_file(
+                file.path, file.source, file.params, result.edits, domain=domain, variables=known, svrl=svrl,
+                progress=progress,
+            )  # fmt: skip
+
+    def measure(self, released: Dataset) -> dict[str, Measurement]:
+        """Loss and risk of what was read back, by label."""
+        plan, requests, original = self.ready.plan, self.pipeline.measures, self.ready.original
+        with self.clock("measure"), compilation_reported(self.reporter):
+            names = released_variables(original, released, plan.masked, plan.recoded)
+            about = unmasked_variable_notices(names, plan.masked)
+            if requests:
+                self.tell(about[:1])
+            found = compute_measures(
+                requests, original, released, self.ready.edits, plan.to_json(), self.seed, self.reporter, names,
+                about=about,
+            )  # fmt: skip
+        self.tell(
+            f"{each.label} has no contributions of single records: none are written"
+            for each in requests
+            if each.per_record and found[each.label].per_record is None
+        )
+        return found
+
+    def _write_rules(self, result: MaskingResult) -> None:
+        """Write the rules that hold in the published data, where they are not those of the original."""
+        target = self.pipeline.output.edits
+        if target is None:
+            return
+        text, notices = rule_file(target, result.edits, result.masked)
+        self.tell(notices)
+        with writing(self.release.temporary("edits")):
+            self.release.temporary("edits").write_text(text, encoding="utf-8")
+
+
+def _observer() -> Observer | None:
+    """Tell plugins that observe steps; a plugin that fails there is not let off."""
+    hooks = plugins().hooks
+    if not hooks.before_step.get_hookimpls() and not hooks.after_step.get_hookimpls():
+        return None
+
+    def observe(step: int, method: str, block: Block, masked: Masked | None) -> None:
+        if masked is None:
+            hooks.before_step(step=step, method=method, block=block)
+        else:
+            hooks.after_step(step=step, method=method, block=block, masked=masked)
+
+    return observe
