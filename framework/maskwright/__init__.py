@@ -37,8 +37,8 @@ if TYPE_CHECKING:
     from maskwright.edits.languages.conversion.convert import convert_edits as convert_edits
     from maskwright.edits.localisation.localize import Localisation as Localisation
     from maskwright.edits.suggestions.model import Suggestions as Suggestions
-    from maskwright.experiments.compare import Compared as Compared
     from maskwright.experiments.compare import compare as compare
+    from maskwright.experiments.results import Compared as Compared
     from maskwright.experiments.tune import Tuned as Tuned
     from maskwright.experiments.tune import tune as tune
     from maskwright.foundation.errors import DataError as DataError
@@ -81,7 +81,7 @@ _HOME = {
     "Column": "maskwright.data.dataset",
     "RecordChunk": "maskwright.data.record_chunk",
     "compare": "maskwright.experiments.compare",
-    "Compared": "maskwright.experiments.compare",
+    "Compared": "maskwright.experiments.results",
     "Comparison": "maskwright.plugins.measure",
     "DataError": "maskwright.foundation.errors",
     "Dataset": "maskwright.data.dataset",

@@ -9,10 +9,11 @@ from typing import TYPE_CHECKING, TypeVar
 from maskwright.commands.requests import MeasureNames, measure_requests, step_request
 from maskwright.data.dataset import Dataset
 from maskwright.data.declaration import VariableDeclaration
-from maskwright.data.frames import dataset_from_frame, frame_from_dataset
+from maskwright.data.frames import dataset_from_frame
 from maskwright.data.households import with_household_role, with_households
 from maskwright.data.inference import read_dataset
 from maskwright.data.pairing import paired
+from maskwright.data.restored_frames import frame_from_dataset
 from maskwright.edits.edit import EditSet
 from maskwright.edits.evaluation.check_data import check_dataset
 from maskwright.edits.evaluation.domain import Domain, domain_tuples

@@ -9,18 +9,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from maskwright.experiments.cache import Cache
-from maskwright.experiments.compare import (
-    CACHE,
-    Compared,
-    axes_of,
-    request_of,
-    results_of,
-    run_cells,
-    sign_of,
-    workers_of,
-)
+from maskwright.experiments.compare import CACHE, axes_of, results_of, run_cells, workers_of
 from maskwright.experiments.experiment import Cell, Experiment, read_experiment
 from maskwright.experiments.file_model import Span
+from maskwright.experiments.results import Compared, request_of, sign_of
 from maskwright.experiments.table import cells_table, runs_table
 from maskwright.experiments.worker_pool import WorkerPool
 from maskwright.foundation.errors import InputError, Problem, ThresholdMissed
