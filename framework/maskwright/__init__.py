@@ -26,12 +26,12 @@ if TYPE_CHECKING:
     from maskwright.data.record_chunk import RecordChunk as RecordChunk
     from maskwright.data.variable import Variable as Variable
     from maskwright.edits.edit import Edit as Edit
-    from maskwright.edits.edit import EditSet as EditSet
     from maskwright.edits.edit import GoverningPart as GoverningPart
     from maskwright.edits.edit import LinearPart as LinearPart
     from maskwright.edits.edit import Part as Part
     from maskwright.edits.edit import ProductPart as ProductPart
     from maskwright.edits.edit import RangePart as RangePart
+    from maskwright.edits.edit_set import EditSet as EditSet
     from maskwright.edits.evaluation.check import Outcome as Outcome
     from maskwright.edits.evaluation.check import evaluate as evaluate
     from maskwright.edits.languages.conversion.convert import convert_edits as convert_edits
@@ -88,7 +88,7 @@ _HOME = {
     "Edit": "maskwright.edits.edit",
     "EditError": "maskwright.foundation.errors",
     "EditReader": "maskwright.plugins.edit_reader",
-    "EditSet": "maskwright.edits.edit",
+    "EditSet": "maskwright.edits.edit_set",
     "RangePart": "maskwright.edits.edit",
     "ProductPart": "maskwright.edits.edit",
     "Part": "maskwright.edits.edit",

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from maskwright.data.dataset import Dataset
-    from maskwright.edits.edit import EditSet
+    from maskwright.edits.edit_set import EditSet
     from maskwright.experiments.advice.advise import Advice
     from maskwright.foundation.progress import Reporter
 
@@ -71,7 +71,7 @@ def _advise(chosen: argparse.Namespace) -> int:
 
 def _of_data(chosen: argparse.Namespace) -> tuple[Dataset, EditSet, None]:
     from maskwright.commands.api import read, read_edits
-    from maskwright.edits.edit import EditSet
+    from maskwright.edits.edit_set import EditSet
 
     data = read(chosen.data, **({} if chosen.record is None else {"record": chosen.record}))
     edits = EditSet()

@@ -14,12 +14,12 @@ from maskwright.data.households import with_household_role, with_households
 from maskwright.data.inference import read_dataset
 from maskwright.data.pairing import paired
 from maskwright.data.restored_frames import frame_from_dataset
-from maskwright.edits.edit import EditSet
+from maskwright.edits.edit_set import EditSet
 from maskwright.edits.evaluation.check_data import check_dataset
 from maskwright.edits.evaluation.domain import Domain, domain_tuples
-from maskwright.edits.languages.yaml.variable_ranges import written_out
 from maskwright.edits.localisation import localize as localisation
 from maskwright.edits.suggestions.suggest import suggest as suggest_rules
+from maskwright.edits.variable_ranges import written_out
 from maskwright.foundation.errors import EditViolation, InputError, Problem
 from maskwright.foundation.progress import Quiet, Reporter, silent
 from maskwright.foundation.randomness import fresh_seed

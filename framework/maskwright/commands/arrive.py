@@ -14,7 +14,7 @@ from maskwright.data.inference import read_dataset
 from maskwright.data.variable import Variable
 from maskwright.edits.evaluation.check_data import check_dataset
 from maskwright.edits.evaluation.domain import Domain, domain_tuples
-from maskwright.edits.languages.yaml.variable_ranges import refuse_ranges, written_out
+from maskwright.edits.variable_ranges import refuse_ranges, written_out
 from maskwright.foundation.errors import EditViolation, InputError, Problem
 from maskwright.foundation.progress import Progress, Quiet, Reporter, silent, stage
 from maskwright.masking.field_adjustment import with_errors_located
@@ -46,7 +46,8 @@ if TYPE_CHECKING:
 
     from maskwright.data.dataset import Dataset
     from maskwright.data.declaration import VariableDeclaration
-    from maskwright.edits.edit import Edit, EditSet
+    from maskwright.edits.edit import Edit
+    from maskwright.edits.edit_set import EditSet
     from maskwright.edits.evaluation.check import Outcome
     from maskwright.pipeline.resolved import Pipeline
     from maskwright.plugins.source import Source

@@ -10,12 +10,11 @@ from maskwright.commands.options import check_options, params_of
 from maskwright.data.declaration import VariableDeclaration
 from maskwright.data.households import with_households
 from maskwright.data.inference import read_dataset
-from maskwright.edits.edit import EditSet
+from maskwright.edits.edit_set import EditSet, WrongRulesError
 from maskwright.edits.evaluation.check import unknown_variables
 from maskwright.edits.evaluation.check_data import check_dataset
 from maskwright.edits.evaluation.domain import Domain, domain_tuples
-from maskwright.edits.languages.yaml.rules import WrongRulesError
-from maskwright.edits.languages.yaml.variable_ranges import written_out
+from maskwright.edits.variable_ranges import written_out
 from maskwright.foundation.errors import InputError, Problem, unknown_name
 from maskwright.foundation.progress import Reporter, stage
 from maskwright.plugins.registry import find_edit_reader, find_measure, find_source

@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from maskwright.commands.file_commands import load_file, read_rule_files
-from maskwright.edits.languages.yaml.variable_ranges import written_out
 from maskwright.edits.localisation.localize import Localisation, localize
 from maskwright.edits.suggestions.suggest import suggest
+from maskwright.edits.variable_ranges import written_out
 from maskwright.foundation.errors import InputError
 from maskwright.foundation.progress import Reporter, stage
 

@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 
     from maskwright.data.dataset import Dataset
     from maskwright.data.variable import Variable
-    from maskwright.edits.edit import EditSet
+    from maskwright.edits.edit_set import EditSet
     from maskwright.edits.evaluation.check import Outcome
     from maskwright.pipeline.resolved import MeasureRequest, Pipeline
     from maskwright.plugins.block import Block

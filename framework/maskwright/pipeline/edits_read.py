@@ -5,8 +5,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from maskwright.edits.edit import EditSet
-from maskwright.edits.languages.yaml.rules import WrongRulesError, parse_rules
+from maskwright.edits.edit_set import EditSet, WrongRulesError
 from maskwright.foundation.errors import InputError, Problem
 from maskwright.pipeline.resolved import RuleFile, RuleText
 
@@ -32,7 +31,7 @@ def read_edits_of(rules: Sequence[RuleText | RuleFile]) -> tuple[EditSet, list[P
     places = [each.place for each in texts.values()]
     named = EditSet()
     try:
-        named = parse_rules([each.rule for each in texts.values()], lambda number: places[number])
+        named = EditSet.parse([each.rule for each in texts.values()], lambda number: places[number])
         read = {position: EditSet((edit,)) for position, edit in zip(texts, named, strict=True)}
     except InputError as error:
         problems.extend(error.problems)

@@ -5,7 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from maskwright.edits.languages.yaml.file_model import RuleEntry
+from maskwright.edits.edit_set import EditSet
+from maskwright.edits.rule_language.rule_entry import RuleEntry
 from maskwright.foundation.errors import (
     EditError,
     PipelineError,
@@ -342,10 +343,8 @@ class _Reading:
 
     def checked_rule(self, rule: RuleText, node: Node) -> RuleText | None:
         """Parse the rule now, so that its mistakes are told with those of the rest of the file."""
-        from maskwright.edits.languages.yaml.rules import parse_rules
-
         try:
-            parse_rules([rule.rule], lambda _: node.place)
+            EditSet.parse([rule.rule], lambda _: node.place)
         except EditError as error:
             self.problems.extend(error.problems)
             return None

@@ -9,12 +9,13 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from maskwright.edits.edit import DomainPart, Edit, EditSet, GoverningPart, LinearPart, Part, ProductPart
+from maskwright.edits.edit import DomainPart, Edit, GoverningPart, LinearPart, Part, ProductPart
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
     from maskwright.data.variable import Variable
+    from maskwright.edits.edit_set import EditSet
     from maskwright.planning.params import PlanningParams
 
 

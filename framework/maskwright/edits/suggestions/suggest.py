@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import yaml
 
 from maskwright.data.record_chunk import RecordChunk
-from maskwright.edits.edit import EditSet
+from maskwright.edits.edit_set import EditSet
 from maskwright.edits.evaluation.check import Checker
 from maskwright.edits.reasoning.answers import Refutation, Space
 from maskwright.edits.reasoning.clauses import clauses_of, negation_of

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 
 from maskwright.edits.expression import variable_names
 from maskwright.edits.languages.xpath.parser import OriginalNodes, parse_value
-from maskwright.edits.languages.xpath.tokens import NCNAME
 from maskwright.foundation.errors import EditError, Problem
+from maskwright.foundation.xml_names import NCNAME
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -17,8 +17,8 @@ from maskwright.edits.languages.schematron.messages import message_of
 from maskwright.edits.languages.schematron.state import Undecided, refusal
 from maskwright.edits.languages.xpath.conversions import as_condition
 from maskwright.edits.languages.xpath.parser import parse_xpath
-from maskwright.edits.languages.xpath.tokens import NCNAME
 from maskwright.foundation.errors import EditError, Problem, unknown_name
+from maskwright.foundation.xml_names import NCNAME
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
