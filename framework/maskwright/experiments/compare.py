@@ -114,7 +114,7 @@ def results_of(
     *,
     workers: int | None = None,
     fresh: bool = False,
-    crew: WorkerPool | None = None,
+    pool: WorkerPool | None = None,
 ) -> tuple[list[list[dict[str, Any]]], int]:
     """Results of every run of the cells, and how many were computed now; each is kept as soon as it is there."""
     base = described.settings.seed if described.settings.seed is not None else cache.seed()
@@ -138,19 +138,19 @@ def results_of(
             tasks.append(task_of(cell.family_index, cell.edits, dict(cell.values), seed, missing))
     results = [dict(each) for each in known]
     open_tasks = [position for position, task in enumerate(tasks) if task["measures"]]
-    hands = WorkerPool(described, workers_of(described, workers, len(open_tasks))) if crew is None else crew
+    working = WorkerPool(described, workers_of(described, workers, len(open_tasks))) if pool is None else pool
     names = list(masked)
     try:
         with stage(reporter, f"Comparing {len(cells)} cells") as progress:
-            for count, (position, result) in enumerate(hands.results([tasks[p] for p in open_tasks]), 1):
+            for count, (position, result) in enumerate(working.results([tasks[p] for p in open_tasks]), 1):
                 at = open_tasks[position]
                 results[at] = _joined(known[at], result, labels[at])
                 if result["status"] != FAILED:
                     cache.save(names[at], results[at])
                 progress(count / (len(open_tasks) + 1))
     finally:
-        if crew is None:
-            hands.end()
+        if pool is None:
+            working.end()
     found: list[list[dict[str, Any]]] = [[{} for _ in range(cell.repeats)] for cell in cells]
     for position, places in enumerate(masked.values()):
         shown = _labelled(results[position], labels[position])

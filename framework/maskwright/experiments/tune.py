@@ -194,7 +194,7 @@ class _Search:
         asked = 0
         with (
             stage(reporter, f"Tuning, at most {budget.trials} settings") as progress,
-            WorkerPool(self._described, workers_of(self._described, workers, BATCH)) as crew,
+            WorkerPool(self._described, workers_of(self._described, workers, BATCH)) as pool,
         ):
             # A small space is soon known: asking again and again for settings that were tried must end.
             while len(found) < budget.trials and asked < 20 * budget.trials:
@@ -203,7 +203,7 @@ class _Search:
                 trials = [self._study.ask() for _ in range(min(BATCH, budget.trials - len(found)))]
                 asked += len(trials)
                 cells = [self._cell(trial) for trial in trials]
-                results, _ = results_of(self._described, cells, cache, Quiet(), crew=crew)
+                results, _ = results_of(self._described, cells, cache, Quiet(), pool=pool)
                 points = cells_table(runs_table(cells, results, [each.label for each in self._described.measures]))
                 for trial, cell in zip(trials, cells, strict=True):
                     self._tell(trial, cell, points)
