@@ -22,7 +22,7 @@ MOST_EXACT_ROWS = 60
 MOST_CONFIRMED_ROWS = 300
 MOST_FILTERED = 30
 MOST_CLAUSES = 150
-# Alternatives tried for one question about rules.
+# Alternatives tried for whether some rules can hold together.
 MOST_TRIED = 60
 
 

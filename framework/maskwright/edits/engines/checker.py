@@ -174,7 +174,7 @@ class EngineChecker:
 
         Parameters
         ----------
-        columns : Columns
+        columns : RecordChunk
         in_pieces : bool
         before : int
             Records of the file before this chunk, for messages.

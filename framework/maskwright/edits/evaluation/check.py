@@ -149,7 +149,7 @@ def evaluate(edit: Edit, columns: RecordChunk, domain: Domain | None = None) -> 
     Parameters
     ----------
     edit : Edit
-    columns : Columns
+    columns : RecordChunk
         A chunk of n records.
     domain : Domain, optional
         Combinations occurring in the original file; needed for domain edits only.

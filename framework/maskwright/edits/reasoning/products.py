@@ -26,14 +26,14 @@ class ProductSearch:
     ----------
     numbers : Numbers
         Solves the rows.
-    whole : mapping of name to clauses
+    integral : mapping of name to clauses
         Variables that have to be whole numbers.
     point : mapping of name to Fraction
         Numbers that satisfy the rows without the products.
     """
 
-    def __init__(self, numbers: Numbers, whole: Mapping[str, frozenset[int]], point: Point) -> None:
-        self._numbers, self._whole, self._point = numbers, whole, point
+    def __init__(self, numbers: Numbers, integral: Mapping[str, frozenset[int]], point: Point) -> None:
+        self._numbers, self._integral, self._point = numbers, integral, point
         self._fixed = {name: value for name, value in numbers.fixed.items() if isinstance(value, Fraction)}
 
     def answer(
@@ -49,7 +49,7 @@ class ProductSearch:
                 solved.append(Chosen(each.tag, demand, each.clauses, self._basis(each)))
             elif demand is not None:
                 unsolved.append((each, demand))
-        found = self._numbers.on_grid(solved, self._whole)
+        found = self._numbers.on_grid(solved, self._integral)
         if isinstance(found, Refutation) or not unsolved:
             return found
         unsolved.sort(key=lambda pair: (Roots, Factors, Unsolved).index(type(pair[1])))

@@ -95,7 +95,8 @@ def parse_xpath(
     Returns
     -------
     Expression
-        `Variable` is the node-set of child elements with that name; `Arithmetic` ``/`` is ``div``; ``=`` is ``==``.
+        `VariableReference` is the node-set of child elements with that name; `Arithmetic` ``/`` is ``div``; ``=`` is
+        ``==``.
 
     Raises
     ------
