@@ -73,6 +73,15 @@ class RecordForm:
 def document_of(columns: RecordChunk, form: RecordForm, start: int = 0, stop: int | None = None) -> str:
     """XML text of the records start..stop of a chunk.
 
+    Parameters
+    ----------
+    columns : RecordChunk
+        Of n records.
+    form : RecordForm
+        How the records are written around their cells.
+    start, stop : int
+        0-based, the last excluded; to the end when `stop` is None.
+
     Raises
     ------
     EditError

@@ -39,7 +39,15 @@ class ProductSearch:
     def answer(
         self, rows: Sequence[Chosen], products: Sequence[Chosen], known: Known | None = None
     ) -> Point | Refutation:
-        """Numbers for all of them; `known` are values chosen so far."""
+        """Numbers for all rows and products.
+
+        Parameters
+        ----------
+        rows, products : sequence of Chosen
+            Atoms that are rows, and those that are products.
+        known : mapping of name to Fraction, optional
+            Values chosen so far.
+        """
         values = {**self._fixed, **(known or {})}
         solved, unsolved = list(rows), []
         for each in products:

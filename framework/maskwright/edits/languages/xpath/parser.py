@@ -121,7 +121,13 @@ def parse_value(
     variables: Mapping[str, Expression | OriginalNodes] | None = None,
     limits: SchematronOptions | None = None,
 ) -> Expression | OriginalNodes:
-    """Parse the value of a ``let``: as `parse_xpath`, or the original file as a whole."""
+    """Parse the value of a ``let``: as `parse_xpath`, or the original file as a whole.
+
+    Parameters
+    ----------
+    text, place, variables, limits
+        As of `parse_xpath`.
+    """
     return _Parser(text, place, variables or {}, limits or SchematronOptions()).parse()
 
 
