@@ -26,19 +26,19 @@ if TYPE_CHECKING:
     from maskwright.data.record_chunk import RecordChunk as RecordChunk
     from maskwright.data.variable import Variable as Variable
     from maskwright.edits.edit import Edit as Edit
-    from maskwright.edits.edit import EditSet as EditSet
     from maskwright.edits.edit import GoverningPart as GoverningPart
     from maskwright.edits.edit import LinearPart as LinearPart
     from maskwright.edits.edit import Part as Part
     from maskwright.edits.edit import ProductPart as ProductPart
     from maskwright.edits.edit import RangePart as RangePart
+    from maskwright.edits.edit_set import EditSet as EditSet
     from maskwright.edits.evaluation.check import Outcome as Outcome
     from maskwright.edits.evaluation.check import evaluate as evaluate
     from maskwright.edits.languages.conversion.convert import convert_edits as convert_edits
     from maskwright.edits.localisation.localize import Localisation as Localisation
     from maskwright.edits.suggestions.model import Suggestions as Suggestions
-    from maskwright.experiments.compare import Compared as Compared
     from maskwright.experiments.compare import compare as compare
+    from maskwright.experiments.results import Compared as Compared
     from maskwright.experiments.tune import Tuned as Tuned
     from maskwright.experiments.tune import tune as tune
     from maskwright.foundation.errors import DataError as DataError
@@ -82,14 +82,14 @@ _HOME = {
     "Column": "maskwright.data.dataset",
     "RecordChunk": "maskwright.data.record_chunk",
     "compare": "maskwright.experiments.compare",
-    "Compared": "maskwright.experiments.compare",
+    "Compared": "maskwright.experiments.results",
     "Comparison": "maskwright.plugins.measure",
     "DataError": "maskwright.foundation.errors",
     "Dataset": "maskwright.data.dataset",
     "Edit": "maskwright.edits.edit",
     "EditError": "maskwright.foundation.errors",
     "EditReader": "maskwright.plugins.edit_reader",
-    "EditSet": "maskwright.edits.edit",
+    "EditSet": "maskwright.edits.edit_set",
     "RangePart": "maskwright.edits.edit",
     "ProductPart": "maskwright.edits.edit",
     "Part": "maskwright.edits.edit",

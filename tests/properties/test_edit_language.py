@@ -12,7 +12,8 @@ import pytest
 from lxml import etree, isoschematron
 
 from maskwright.edits.algebra.classify import classify
-from maskwright.edits.edit import Edit, EditSet
+from maskwright.edits.edit import Edit
+from maskwright.edits.edit_set import EditSet
 from maskwright.edits.evaluation.check import evaluate
 from maskwright.edits.evaluation.exact import evaluate_exact
 from maskwright.edits.languages.conversion.convert import convert_edits
@@ -20,7 +21,7 @@ from maskwright.edits.languages.conversion.inexpressible import Inexpressible
 from maskwright.edits.languages.conversion.yaml_text import rule_text
 from maskwright.edits.languages.schematron.reader import read_schematron
 from maskwright.edits.languages.yaml.files import read_edits_yaml
-from maskwright.edits.languages.yaml.grammar import parse_expression
+from maskwright.edits.rule_language.grammar import parse_expression
 from maskwright.foundation.errors import EditError
 
 sys.path.insert(0, str(Path(__file__).parent))

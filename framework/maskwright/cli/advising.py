@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from maskwright.data.dataset import Dataset
-    from maskwright.edits.edit import EditSet
+    from maskwright.edits.edit_set import EditSet
     from maskwright.experiments.advice.advise import Advice
     from maskwright.foundation.progress import Reporter
 

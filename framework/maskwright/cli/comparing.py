@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     import argparse
     from collections.abc import Callable, Iterable
 
-    from maskwright.experiments.compare import Compared
+    from maskwright.experiments.results import Compared
     from maskwright.foundation.progress import Reporter
 
     Command = Callable[[argparse.Namespace], int]

@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING, Any
 
 from maskwright.commands.reading import load
 from maskwright.data.variable import Variable
-from maskwright.edits.edit import EditSet
+from maskwright.edits.edit_set import EditSet
 from maskwright.edits.evaluation.check_data import check_dataset
 from maskwright.edits.evaluation.domain import Domain, domain_tuples
-from maskwright.edits.languages.yaml.variable_ranges import written_out
+from maskwright.edits.variable_ranges import written_out
 from maskwright.foundation.errors import EditViolation, InputError, Problem
 from maskwright.foundation.progress import Reporter, stage
 from maskwright.masking.field_adjustment import with_errors_located

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from maskwright.commands.options import NO_OPTIONS, ReadingOptions, data_files, read_rule_files
 from maskwright.commands.reading import load
-from maskwright.edits.languages.yaml.variable_ranges import written_out
+from maskwright.edits.variable_ranges import written_out
 from maskwright.foundation.progress import Reporter, stage
 
 if TYPE_CHECKING:

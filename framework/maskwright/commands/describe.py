@@ -8,7 +8,7 @@ from maskwright.commands.options import NO_OPTIONS, ReadingOptions, data_files, 
 from maskwright.commands.reading import load
 from maskwright.edits.evaluation.check_data import check_dataset
 from maskwright.edits.evaluation.domain import Domain, domain_tuples
-from maskwright.edits.languages.yaml.variable_ranges import written_out
+from maskwright.edits.variable_ranges import written_out
 from maskwright.foundation.progress import Reporter, stage
 
 if TYPE_CHECKING:

@@ -8,8 +8,8 @@ from maskwright.commands.options import NO_OPTIONS, ReadingOptions, data_files, 
 from maskwright.commands.reading import dataset_of, load
 from maskwright.commands.requests import DeclaredVariables, Rules, edits_of
 from maskwright.edits.evaluation.domain import Domain, domain_tuples
-from maskwright.edits.languages.yaml.variable_ranges import written_out
 from maskwright.edits.localisation import localize as localisation
+from maskwright.edits.variable_ranges import written_out
 from maskwright.foundation.errors import InputError
 from maskwright.foundation.progress import Reporter, stage
 

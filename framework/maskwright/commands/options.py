@@ -6,8 +6,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from maskwright.edits.edit import EditSet
-from maskwright.edits.languages.yaml.rules import WrongRulesError
+from maskwright.edits.edit_set import EditSet, WrongRulesError
 from maskwright.foundation.errors import InputError, Place, Problem, unknown_name
 from maskwright.foundation.yaml_document import Node, load_yaml
 from maskwright.foundation.yaml_models import read_model

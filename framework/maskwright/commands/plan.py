@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from maskwright.commands.arrive import CheckedInput, Clock, arrive, read_rules
 from maskwright.data.dataset import Dataset
 from maskwright.data.variable import Variable
-from maskwright.edits.languages.yaml.variable_ranges import refuse_ranges
+from maskwright.edits.variable_ranges import refuse_ranges
 from maskwright.foundation.errors import InputError, Problem
 from maskwright.foundation.progress import Quiet, Reporter, stage
 from maskwright.pipeline.reading import read_pipeline
@@ -25,7 +25,8 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from maskwright.data.declaration import VariableDeclaration
-    from maskwright.edits.edit import Edit, EditSet
+    from maskwright.edits.edit import Edit
+    from maskwright.edits.edit_set import EditSet
     from maskwright.edits.evaluation.check import Outcome
     from maskwright.pipeline.resolved import MaskingRequest
 

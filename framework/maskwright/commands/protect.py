@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, TypeVar
 from maskwright.commands.plan import prepare
 from maskwright.commands.requests import DeclaredVariables, Rules, masking_request
 from maskwright.data.dataset import Dataset
-from maskwright.data.frames import frame_from_dataset
+from maskwright.data.restored_frames import frame_from_dataset
 from maskwright.edits.evaluation.check_data import check_dataset
 from maskwright.edits.evaluation.domain import Domain, domain_tuples
 from maskwright.foundation.errors import EditViolation, Problem

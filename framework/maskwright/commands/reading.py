@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
     from maskwright.data.declaration import VariableDeclaration
-    from maskwright.edits.edit import EditSet
+    from maskwright.edits.edit_set import EditSet
 
 
 def read(

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from maskwright.data.declaration import VariableDeclaration
-from maskwright.edits.edit import EditSet
+from maskwright.edits.edit_set import EditSet
 from maskwright.foundation.errors import InputError, PipelineError, Place, Problem
 from maskwright.foundation.yaml_document import Node, from_python
 from maskwright.foundation.yaml_models import read_model

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 from maskwright.commands.options import NO_OPTIONS, ReadingOptions, data_files, read_rule_files
 from maskwright.commands.reading import dataset_of, load
 from maskwright.commands.requests import DeclaredVariables, Rules, edits_of
-from maskwright.edits.languages.yaml.variable_ranges import written_out
 from maskwright.edits.suggestions.suggest import suggest as suggest_rules
+from maskwright.edits.variable_ranges import written_out
 from maskwright.foundation.progress import Reporter, stage
 
 if TYPE_CHECKING:

@@ -9,10 +9,10 @@ from maskwright.commands.options import NO_OPTIONS, ReadingOptions, data_files, 
 from maskwright.commands.reading import dataset_of, load
 from maskwright.commands.requests import DeclaredVariables, Rules, edits_of
 from maskwright.data.variable import Variable
+from maskwright.edits.edit_set import WrongRulesError
 from maskwright.edits.evaluation.check import unknown_variables
 from maskwright.edits.evaluation.check_data import check_dataset
 from maskwright.edits.evaluation.domain import Domain, domain_tuples
-from maskwright.edits.languages.yaml.rules import WrongRulesError
 from maskwright.foundation.errors import InputError, Problem
 from maskwright.foundation.progress import Reporter, stage
 from maskwright.plugins.source import column_names
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
     from maskwright.data.dataset import Dataset
     from maskwright.data.declaration import VariableDeclaration
-    from maskwright.edits.edit import EditSet
+    from maskwright.edits.edit_set import EditSet
     from maskwright.edits.evaluation.check import Outcome
     from maskwright.edits.evaluation.check_data import Fired
     from maskwright.pipeline.resolved import DataSource

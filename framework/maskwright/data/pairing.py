@@ -21,6 +21,13 @@ def paired(original: Dataset, masked: Dataset, key: str) -> tuple[Dataset, Datas
 
     Numbers pair by value and texts by text, also when one file holds numbers and the other texts that say them.
 
+    Parameters
+    ----------
+    original, masked : Dataset
+        Both with the variable `key`.
+    key : str
+        Its values name each record once.
+
     Raises
     ------
     InputError

@@ -95,7 +95,14 @@ class RecordChunk:
 
     @classmethod
     def from_dataset(cls, data: Dataset, start: int = 0, stop: int | None = None) -> RecordChunk:
-        """Chunk of the records start..stop of a dataset."""
+        """Chunk of the records start..stop of a dataset.
+
+        Parameters
+        ----------
+        data : Dataset
+        start, stop : int
+            0-based, the last excluded; to the end when `stop` is None.
+        """
         end = len(data) if stop is None else min(stop, len(data))
         return cls(end - start, {column.name: column_cells(column, start, end) for column in data})
 
@@ -132,7 +139,15 @@ def _flat(texts: Any) -> Any:
 
 
 def column_cells(column: Column, start: int = 0, stop: int | None = None) -> Cells:
-    """Cells of a dataset's column, records start..stop."""
+    """Cells of a dataset's column, records start..stop.
+
+    Parameters
+    ----------
+    column : Column
+        Of n records.
+    start, stop : int
+        0-based, the last excluded; to the end when `stop` is None.
+    """
     values, missing = column.values[start:stop], column.missing[start:stop]
     if column.variable.is_numeric:
         return number_cells(values, missing, column.variable.decimals)
@@ -144,7 +159,15 @@ def column_cells(column: Column, start: int = 0, stop: int | None = None) -> Cel
 
 
 def number_cells(values: NDArray[np.float64], missing: NDArray[np.bool_], decimals: int | None) -> Cells:
-    """Cells that hold plain numbers; `missing` ones are absent too."""
+    """Cells that hold plain numbers; `missing` ones are absent too.
+
+    Parameters
+    ----------
+    values : ndarray of shape (n,), float64
+    missing : ndarray of shape (n,), bool
+    decimals : int or None
+        Of the grid the values are on; None for plain binary64.
+    """
     numbers = np.where(missing, np.nan, values)
     return Cells(numbers, missing, missing, decimals, lambda: write_numbers(numbers, missing, decimals))
 

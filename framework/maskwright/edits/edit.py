@@ -1,18 +1,15 @@
-"""Edits: rules that every record must obey, in one model for both languages."""
+"""An edit: a rule that every record must obey, in one model for all languages, and the parts algebra finds in it."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass
 from fractions import Fraction
 from typing import TYPE_CHECKING, Literal
 
-from maskwright.foundation.errors import InputError, Place, unknown_name
-
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-
     from maskwright.edits.engines.processor_test import EngineTest
     from maskwright.edits.expression import Expression
+    from maskwright.foundation.errors import Place
 
 EditKind = Literal["linear", "product", "range", "governing", "domain", "checked"]
 Relation = Literal["==", "<=", "<", ">=", ">"]
@@ -248,77 +245,3 @@ class Edit:
             if any(isinstance(part, part_type) for part in self.parts):
                 return kind
         return "checked"
-
-
-@dataclass(frozen=True)
-class EditSet:
-    """Edits in file order, names unique.
-
-    Attributes
-    ----------
-    edits : tuple of Edit
-    notes : tuple of str
-        What reading the rules did that a person should know.
-    """
-
-    edits: tuple[Edit, ...] = ()
-    notes: tuple[str, ...] = field(default=())
-
-    def __post_init__(self) -> None:
-        names = [edit.name for edit in self.edits]
-        twice = sorted({name for name in names if names.count(name) > 1}) if len(set(names)) < len(names) else []
-        if twice:
-            raise InputError(f"edit names must be unique; twice: {', '.join(twice)}")
-
-    def __iter__(self) -> Iterator[Edit]:
-        return iter(self.edits)
-
-    def __len__(self) -> int:
-        return len(self.edits)
-
-    def __getitem__(self, name: str) -> Edit:
-        for edit in self.edits:
-            if edit.name == name:
-                return edit
-        raise InputError(unknown_name("edit", name, (edit.name for edit in self.edits)))
-
-    def __add__(self, other: EditSet) -> EditSet:
-        return EditSet(self.edits + other.edits, self.notes + other.notes)
-
-    def joined(self, other: EditSet) -> EditSet:
-        """Both sets; an edit of `other` whose name is taken gets ``.2``, ``.3``, ..."""
-        taken = {edit.name for edit in self.edits}
-        renamed = []
-        for edit in other:
-            name, number = edit.name, 1
-            while name in taken:
-                number += 1
-                name = f"{edit.name}.{number}"
-            taken.add(name)
-            renamed.append(edit if name == edit.name else replace(edit, name=name))
-        return EditSet((*self.edits, *renamed), (*self.notes, *other.notes))
-
-    @property
-    def variables(self) -> tuple[str, ...]:
-        """Variables used by any edit, in order of first use."""
-        return tuple(dict.fromkeys(name for edit in self.edits for name in edit.variables))
-
-    def on(self, names: Sequence[str]) -> EditSet:
-        """The edits that use at least one of the named variables."""
-        chosen = set(names)
-        return EditSet(tuple(edit for edit in self.edits if chosen.intersection(edit.variables)))
-
-    @staticmethod
-    def parse(rules: Sequence[object]) -> EditSet:
-        """Read edits from YAML-language texts, or mappings ``{rule, name, message, ...}``.
-
-        `maskwright.edits.languages.yaml.file_model.RuleEntry` lists the keys.
-
-        Raises
-        ------
-        EditError
-            With every mistake: rule, column, what was expected.
-        """
-        from maskwright.edits.languages.yaml.rules import parse_rules
-
-        return parse_rules(rules)

@@ -56,7 +56,7 @@ class VariableReference:
 class VariableRange:
     """``V3..V7``: the variables from the first to the last in the order of the data file, as arguments of a function.
 
-    `maskwright.edits.languages.yaml.variable_ranges` writes them out as soon as the data's names are known.
+    `maskwright.edits.variable_ranges` writes them out as soon as the data's names are known.
     """
 
     first: str
@@ -242,6 +242,17 @@ def variable_names(expression: Expression) -> tuple[str, ...]:
             found.update(dict.fromkeys((node.first, node.last)))
         stack.extend(reversed(children(node)))
     return tuple(found)
+
+
+def has_ranges(expression: Expression) -> bool:
+    """Whether a range of variables is still to be written out."""
+    stack = [expression]
+    while stack:
+        node = stack.pop()
+        if isinstance(node, VariableRange):
+            return True
+        stack.extend(children(node))
+    return False
 
 
 def rewritten(  # noqa: C901 - one case for each kind of node

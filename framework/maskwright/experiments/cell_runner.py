@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from maskwright.data.dataset import Dataset
-    from maskwright.edits.edit import EditSet
+    from maskwright.edits.edit_set import EditSet
     from maskwright.experiments.experiment import Cell
     from maskwright.pipeline.resolved import MeasureRequest
     from maskwright.plugins.measure import Measurement

@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import time
-from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from maskwright.experiments.cache import Cache
 from maskwright.experiments.experiment import Cell, Experiment, read_experiment
-from maskwright.experiments.export import write_pipeline
 from maskwright.experiments.keys import Keys
+from maskwright.experiments.results import Compared, request_of, sign_of
+from maskwright.experiments.summary import summary_text
 from maskwright.experiments.table import FAILED, cells_table, pareto_front, runs_table, write_tables
 from maskwright.experiments.worker import task_of
 from maskwright.experiments.worker_pool import WorkerPool
@@ -20,7 +20,6 @@ from maskwright.foundation.processors import processors
 from maskwright.foundation.progress import Quiet, Reporter, stage
 from maskwright.foundation.randomness import generator
 from maskwright.foundation.whole_files import write_text
-from maskwright.release.wording import plural
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -28,142 +27,8 @@ if TYPE_CHECKING:
 
     import pandas as pd
 
-    from maskwright.pipeline.resolved import MeasureRequest
 
 CACHE = ".cache"
-
-
-@dataclass(frozen=True, eq=False)
-class Compared:
-    """An experiment that has been run.
-
-    Attributes
-    ----------
-    experiment : Experiment
-    cells : tuple of Cell
-    runs : pandas.DataFrame
-        One row for each run; what ``table.csv`` holds.
-    points : pandas.DataFrame
-        One row for each cell, means over its runs; indexed by cell.
-    score, risk, loss : str or None
-        Columns by which cells are judged; None when nothing of the kind is measured.
-    best : str or None
-        Cell with the best score among those that keep every edit; k = 1 is never the best.
-    front : tuple of str
-        Cells that no other beats in both risk and loss, by risk.
-    computed, cached : int
-        Runs.
-    seconds : float
-    files : mapping of str to Path
-        What was written.
-    """
-
-    experiment: Experiment
-    cells: tuple[Cell, ...]
-    runs: pd.DataFrame
-    points: pd.DataFrame
-    score: str | None
-    risk: str | None
-    loss: str | None
-    best: str | None
-    front: tuple[str, ...]
-    computed: int
-    cached: int
-    seconds: float
-    files: dict[str, Path] = field(default_factory=dict)
-
-    @property
-    def table(self) -> pd.DataFrame:
-        """The same as `runs`."""
-        return self.runs
-
-    @property
-    def folder(self) -> Path:
-        """Where the results are."""
-        return self.experiment.folder
-
-    def cell(self, name: str) -> Cell:
-        """Cell by its name.
-
-        Raises
-        ------
-        InputError
-            With the nearest name.
-        """
-        for each in self.cells:
-            if each.name == name:
-                return each
-        raise InputError(unknown_name("cell", name, [each.name for each in self.cells]))
-
-    def value(self, name: str, column: str) -> float:
-        """Figure of a cell in `points`; NaN where there is none."""
-        return float(self.points[column].to_numpy(np.float64, na_value=np.nan)[self.points.index.get_loc(name)])
-
-    def write_pipeline(self, name: str, folder: Path | None = None) -> Path:
-        """Write the pipeline of a cell, ready for ``maskwright run``.
-
-        Parameters
-        ----------
-        name : str
-            Of the cell.
-        folder : Path, optional
-            By default ``pipelines`` in the folder of the results.
-
-        Raises
-        ------
-        InputError
-            Unknown name, k = 1, or a cell of which a run failed or does not keep every edit.
-        """
-        hint = "Choose a cell that masks without failing and keeps every edit."
-        if name in self.failed:
-            raise InputError(Problem(f"{name} cannot be chosen: it failed: {self.failed[name]}", hint=hint))
-        if name in self.violating:
-            times = plural(self.violating[name], "violation")
-            raise InputError(Problem(f"{name} cannot be chosen: it does not keep every edit ({times})", hint=hint))
-        return write_pipeline(self.cell(name), folder or self.experiment.folder / "pipelines")
-
-    @property
-    def failed(self) -> Mapping[str, str]:
-        """Cells of which a run failed, and why, in order."""
-        points = self.points[self.points["failed"] > 0]
-        return {str(name): str(row["problem"]) for name, row in points.iterrows()}
-
-    @property
-    def violating(self) -> Mapping[str, int]:
-        """Cells that do not keep every edit, and how often edits of severity error are violated, in order."""
-        points = self.points[(self.points["violations"] > 0).fillna(False)]
-        return {str(name): int(number) for name, number in points["violations"].items()}
-
-    @property
-    def usable(self) -> tuple[str, ...]:
-        """Cells that mask and keep every edit in every run, none of which failed."""
-        masking = [cell.name for cell in self.cells if cell.active.steps]
-        return tuple(name for name in masking if name not in self.failed and name not in self.violating)
-
-    def to_json(self) -> dict[str, Any]:
-        """Return what ``maskwright compare --json`` prints."""
-        return {
-            "cells": len(self.cells),
-            "runs": len(self.runs),
-            "computed": self.computed,
-            "cached": self.cached,
-            "failed": [{"cell": name, "problem": problem} for name, problem in self.failed.items()],
-            "violating": [{"cell": name, "violations": number} for name, number in self.violating.items()],
-            "score": self.score,
-            "risk": self.risk,
-            "loss": self.loss,
-            "best": None if self.best is None else self._point(self.best),
-            "front": [self._point(name) for name in self.front],
-            "files": {key: str(path) for key, path in self.files.items()},
-            "seconds": round(self.seconds, 2),
-        }
-
-    def _point(self, name: str) -> dict[str, Any]:
-        cell = self.cell(name)
-        judged = {
-            column: self.value(name, column) for column in (self.score, self.risk, self.loss) if column is not None
-        }
-        return {"cell": name, "family": cell.family, "edits": cell.edits, "settings": dict(cell.values), **judged}
 
 
 def compare(
@@ -249,7 +114,7 @@ def results_of(
     *,
     workers: int | None = None,
     fresh: bool = False,
-    crew: WorkerPool | None = None,
+    pool: WorkerPool | None = None,
 ) -> tuple[list[list[dict[str, Any]]], int]:
     """Results of every run of the cells, and how many were computed now; each is kept as soon as it is there."""
     base = described.settings.seed if described.settings.seed is not None else cache.seed()
@@ -273,19 +138,19 @@ def results_of(
             tasks.append(task_of(cell.family_index, cell.edits, dict(cell.values), seed, missing))
     results = [dict(each) for each in known]
     open_tasks = [position for position, task in enumerate(tasks) if task["measures"]]
-    hands = WorkerPool(described, workers_of(described, workers, len(open_tasks))) if crew is None else crew
+    working = WorkerPool(described, workers_of(described, workers, len(open_tasks))) if pool is None else pool
     names = list(masked)
     try:
         with stage(reporter, f"Comparing {len(cells)} cells") as progress:
-            for count, (position, result) in enumerate(hands.results([tasks[p] for p in open_tasks]), 1):
+            for count, (position, result) in enumerate(working.results([tasks[p] for p in open_tasks]), 1):
                 at = open_tasks[position]
                 results[at] = _joined(known[at], result, labels[at])
                 if result["status"] != FAILED:
                     cache.save(names[at], results[at])
                 progress(count / (len(open_tasks) + 1))
     finally:
-        if crew is None:
-            hands.end()
+        if pool is None:
+            working.end()
     found: list[list[dict[str, Any]]] = [[{} for _ in range(cell.repeats)] for cell in cells]
     for position, places in enumerate(masked.values()):
         shown = _labelled(results[position], labels[position])
@@ -327,17 +192,6 @@ def axes_of(described: Experiment) -> tuple[str | None, str | None, str | None]:
     return described.settings.score or first("score"), axes.risk or first("risk"), axes.loss or first("loss")
 
 
-def request_of(described: Experiment, column: str) -> MeasureRequest:
-    """Measure of a column ``label`` or ``label.part``."""
-    by_label = {request.label: request for request in described.measures}
-    return by_label[column] if column in by_label else by_label[column.split(".", maxsplit=1)[0]]
-
-
-def sign_of(described: Experiment, column: str) -> float:
-    """1 when smaller is better, -1 when larger is. Parts go the way of their measure."""
-    return 1.0 if request_of(described, column).measure.direction == "lower" else -1.0
-
-
 def _check_parts(points: pd.DataFrame, described: Experiment, columns: Sequence[str | None]) -> None:
     for column in columns:
         if column is not None and column not in points:
@@ -370,8 +224,6 @@ def write_results(compared: Compared, reporter: Reporter, *, draw: bool = True) 
     InputError
         What the disk refuses.
     """
-    from maskwright.experiments.summary import summary_text
-
     folder = compared.experiment.folder
     compared.files.update(write_tables(compared.runs, folder))
     if draw and compared.risk is not None and compared.loss is not None:

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from maskwright.experiments.compare import Compared, request_of, sign_of
 from maskwright.experiments.labels import name_points
+from maskwright.experiments.results import Compared, request_of, sign_of
 from maskwright.foundation.whole_files import write_whole
 
 if TYPE_CHECKING:

@@ -5,10 +5,12 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING
 
+from maskwright.experiments.results import sign_of
+
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from maskwright.experiments.compare import Compared
+    from maskwright.experiments.results import Compared
 
 MOST_SHOWN = 10
 
@@ -51,8 +53,6 @@ def _some(lines: Sequence[str]) -> Iterator[str]:
 
 def _families(compared: Compared, score: str) -> Iterator[str]:
     """Best cell of each family, when there are several."""
-    from maskwright.experiments.compare import sign_of
-
     sign = sign_of(compared.experiment, score)
     masking = {cell.name for cell in compared.cells if cell.active.steps}
     points = compared.points

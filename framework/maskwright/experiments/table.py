@@ -29,7 +29,7 @@ def runs_table(cells: Sequence[Cell], found: Sequence[Sequence[dict[str, Any]]],
     ----------
     cells : sequence of Cell
     found : sequence of sequences of dict
-        For each cell the results of its runs, as `Laboratory.run` gives them.
+        For each cell the results of its runs, as `CellRunner.run` gives them.
     labels : sequence of str
         Of the measures, in order.
 

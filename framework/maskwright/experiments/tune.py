@@ -9,18 +9,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from maskwright.experiments.cache import Cache
-from maskwright.experiments.compare import (
-    CACHE,
-    Compared,
-    axes_of,
-    request_of,
-    results_of,
-    run_cells,
-    sign_of,
-    workers_of,
-)
+from maskwright.experiments.compare import CACHE, axes_of, results_of, run_cells, workers_of
 from maskwright.experiments.experiment import Cell, Experiment, read_experiment
 from maskwright.experiments.file_model import Span
+from maskwright.experiments.results import Compared, request_of, sign_of
 from maskwright.experiments.table import cells_table, runs_table
 from maskwright.experiments.worker_pool import WorkerPool
 from maskwright.foundation.errors import InputError, Problem, ThresholdMissed
@@ -202,7 +194,7 @@ class _Search:
         asked = 0
         with (
             stage(reporter, f"Tuning, at most {budget.trials} settings") as progress,
-            WorkerPool(self._described, workers_of(self._described, workers, BATCH)) as crew,
+            WorkerPool(self._described, workers_of(self._described, workers, BATCH)) as pool,
         ):
             # A small space is soon known: asking again and again for settings that were tried must end.
             while len(found) < budget.trials and asked < 20 * budget.trials:
@@ -211,7 +203,7 @@ class _Search:
                 trials = [self._study.ask() for _ in range(min(BATCH, budget.trials - len(found)))]
                 asked += len(trials)
                 cells = [self._cell(trial) for trial in trials]
-                results, _ = results_of(self._described, cells, cache, Quiet(), crew=crew)
+                results, _ = results_of(self._described, cells, cache, Quiet(), pool=pool)
                 points = cells_table(runs_table(cells, results, [each.label for each in self._described.measures]))
                 for trial, cell in zip(trials, cells, strict=True):
                     self._tell(trial, cell, points)

@@ -1,8 +1,7 @@
 """A process that runs cells, one line of JSON for each: ``python -m maskwright.experiments.worker``.
 
-The first line is ``{"experiment": file, "text": its text}``, answered by ``{"ready": true}`` or ``{"error": message}``.
-Each further line is a task, answered by the result of `Laboratory.run`. The process ends when its input does, also when
-the process that asks was killed.
+The first line is ``{"experiment": file, "text": its text}`` and is not answered. Each further line is a task, answered
+by the result of `CellRunner.run`. The process ends when its input does, also when the process that asks was killed.
 """
 
 from __future__ import annotations
@@ -20,27 +19,48 @@ from maskwright.foundation.yaml_document import from_python
 
 
 def task_of(index: int, edits: str, values: dict[str, Any], seed: int, labels: list[str]) -> dict[str, Any]:
-    """One run of a cell, as plain data."""
+    """One run of a cell, as plain data.
+
+    Parameters
+    ----------
+    index : int
+        Of the cell's family, 0-based.
+    edits : str
+        Name of the edit set.
+    values : dict of name to object
+        Settings of the cell.
+    seed : int
+    labels : list of str
+        Measures to compute.
+    """
     return {"family": index, "edits": edits, "values": values, "seed": seed, "measures": labels}
 
 
-def perform(laboratory: CellRunner, experiment: Experiment, task: dict[str, Any]) -> dict[str, Any]:
-    """Do one task."""
+def perform(runner: CellRunner, experiment: Experiment, task: dict[str, Any]) -> dict[str, Any]:
+    """Do one task.
+
+    Parameters
+    ----------
+    runner : CellRunner
+    experiment : Experiment
+    task : dict
+        From `task_of`.
+    """
     place = experiment.family_node(task["family"]).place
     values = {name: from_python(value, place) for name, value in task["values"].items()}
     cell = experiment.cell(task["family"], task["edits"], values)
     measures = [request for request in experiment.measures if request.label in task["measures"]]
-    return laboratory.run(cell, task["seed"], measures)
+    return runner.run(cell, task["seed"], measures)
 
 
 def serve(requests: IO[str], answers: IO[str]) -> None:
     """Answer each line of `requests` with one line, until they end."""
-    laboratory = CellRunner()
+    runner = CellRunner()
     first = json.loads(requests.readline())
     experiment = experiment_of(Path(first["experiment"]), first["text"])
     for line in requests:
         try:
-            found = perform(laboratory, experiment, json.loads(line))
+            found = perform(runner, experiment, json.loads(line))
         except MaskwrightError as error:
             found = {"status": "failed", "problem": one_line(error), "seconds": 0.0}
         answers.write(json.dumps(found) + "\n")

@@ -97,7 +97,15 @@ class ReadAgain(InputError):  # noqa: N818 - it is no mistake of anybody
 
 
 class UnpairedRecords(InputError):  # noqa: N818 - the state by its name
-    """It is not known which original each masked record comes from, and something cannot do without."""
+    """It is not known which original each masked record comes from, and something cannot do without.
+
+    Parameters
+    ----------
+    needed : str
+        What cannot do without, as the beginning of a sentence.
+    original, masked : int
+        Records of the two files.
+    """
 
     def __init__(self, needed: str, original: int, masked: int) -> None:
         super().__init__(
@@ -153,7 +161,17 @@ def nearest_name(name: str, valid: Iterable[str]) -> str | None:
 
 
 def unknown_name(kind: str, name: str, valid: Iterable[str]) -> str:
-    """Sentence for an unknown name, with the nearest valid one: ``no method called 'noize'; did you mean 'noise'?``."""
+    """Sentence for an unknown name, with the nearest valid one: ``no method called 'noize'; did you mean 'noise'?``.
+
+    Parameters
+    ----------
+    kind : str
+        What the name is of, in the singular.
+    name : str
+        As it was written.
+    valid : iterable of str
+        Names that exist.
+    """
     names = sorted(valid)
     nearest = nearest_name(name, names)
     if nearest is not None:
@@ -165,7 +183,16 @@ def unknown_name(kind: str, name: str, valid: Iterable[str]) -> str:
 
 
 def line_of(path: str | Path, text: str, line: int, column: int) -> Place:
-    """Place of a 1-based line and column in `text`, with the line itself for the caret."""
+    """Place of a 1-based line and column in `text`, with the line itself for the caret.
+
+    Parameters
+    ----------
+    path : str or Path
+        Of the file, as the message shows it.
+    text : str
+        The whole file.
+    line, column : int
+    """
     lines = text.splitlines()
     shown = lines[line - 1] if 0 < line <= len(lines) else None
     return Place(str(path), line, column, shown)

@@ -48,7 +48,15 @@ def write_whole(path: Path, write: Callable[[Path], None], mode: int = PUBLIC) -
 
 
 def write_text(path: Path, text: str, mode: int = PUBLIC) -> None:
-    """Write a text file, UTF-8, as `write_whole` does."""
+    """Write a text file, UTF-8, as `write_whole` does.
+
+    Parameters
+    ----------
+    path : Path
+    text : str
+    mode : int
+        Of the file, before the user's mask.
+    """
     write_whole(path, lambda temporary: _put(temporary, text), mode)
 
 

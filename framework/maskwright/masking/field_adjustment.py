@@ -10,7 +10,7 @@ import numpy as np
 
 from maskwright.data.dataset import Column, Dataset
 from maskwright.data.record_chunk import RecordChunk, column_cells
-from maskwright.edits.edit import EditSet
+from maskwright.edits.edit_set import EditSet
 from maskwright.edits.evaluation.check import evaluate
 from maskwright.edits.localisation.localize import Localisation, localize
 from maskwright.foundation.errors import EditError

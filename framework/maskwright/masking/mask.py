@@ -9,7 +9,7 @@ import numpy as np
 
 from maskwright.data.dataset import Column, Dataset
 from maskwright.data.record_chunk import Cells, column_cells
-from maskwright.edits.edit import EditSet
+from maskwright.edits.edit_set import EditSet
 from maskwright.edits.evaluation.domain import Domain, domain_tuples
 from maskwright.foundation.progress import Reporter, part, stage
 from maskwright.foundation.randomness import generator

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from maskwright.data.dataset import Column, Dataset
-    from maskwright.edits.edit import EditSet
+    from maskwright.edits.edit_set import EditSet
 
 
 def range_notices(original: Dataset, masked: Dataset, names: Sequence[str], edits: EditSet) -> Iterator[str]:

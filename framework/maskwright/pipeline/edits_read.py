@@ -5,8 +5,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from maskwright.edits.edit import EditSet
-from maskwright.edits.languages.yaml.rules import WrongRulesError
+from maskwright.edits.edit_set import EditSet, WrongRulesError
 from maskwright.foundation.errors import InputError, Problem
 from maskwright.pipeline.resolved import RuleFile, RuleText
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from maskwright.edits.languages.yaml.file_model import RuleEntry
+from maskwright.edits.rule_language.rule_entry import RuleEntry
 from maskwright.foundation.errors import EditError, Problem, nearest_name, unknown_name
 from maskwright.foundation.yaml_models import read_model
 from maskwright.foundation.yaml_subtrees import without
@@ -63,10 +63,10 @@ def _rule(node: Node, position: int, problems: list[Problem]) -> RuleText | None
 
 
 def _parsed(rule: str | dict[str, str], text: Node, position: int, problems: list[Problem]) -> RuleText | None:
-    from maskwright.edits.languages.yaml.rules import parse_rule  # the parser takes time to start
+    from maskwright.edits.rule_language.rules import RuleItem, edit_of  # the parser takes time to start
 
     try:
-        return RuleText(rule, text.place, parse_rule(rule, text.place, position))
+        return RuleText(rule, text.place, edit_of(RuleItem(rule, text.place), position))
     except EditError as error:
         problems.extend(error.problems)
         return None

@@ -12,7 +12,7 @@ from typing import Annotated, Literal
 from pydantic import BaseModel, Field, model_validator
 
 from maskwright.data.declaration import VariableDeclaration
-from maskwright.edits.languages.yaml.file_model import RuleEntry
+from maskwright.edits.rule_language.rule_entry import RuleEntry
 
 FORMAT = 1
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from maskwright.edits.languages.yaml.file_model import RuleEntry
+from maskwright.edits.rule_language.rule_entry import RuleEntry
 from maskwright.pipeline.file_model import DataSection, OutputSection, PipelineFile, StepEntry
 from maskwright.pipeline.steps import LABEL, PER_RECORD
 from maskwright.planning.params import PlanningParams

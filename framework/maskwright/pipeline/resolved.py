@@ -16,7 +16,8 @@ if TYPE_CHECKING:
 
     from maskwright.data.dataset import Dataset
     from maskwright.data.declaration import VariableDeclaration
-    from maskwright.edits.edit import Edit, EditSet
+    from maskwright.edits.edit import Edit
+    from maskwright.edits.edit_set import EditSet
     from maskwright.pipeline.file_model import ExecutionSection
     from maskwright.planning.model import StepRequest
     from maskwright.plugins.edit_reader import EditReader

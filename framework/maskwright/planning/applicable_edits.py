@@ -11,7 +11,7 @@ import numpy as np
 from maskwright.data.dataset import Column, Dataset
 from maskwright.data.number_text import plain_text
 from maskwright.edits.analysis.analyse import analyse
-from maskwright.edits.edit import EditSet
+from maskwright.edits.edit_set import EditSet
 from maskwright.edits.evaluation.check import Outcome, condition_of, evaluate
 from maskwright.edits.evaluation.check_data import chunks_of
 from maskwright.edits.evaluation.domain import Domain, domain_tuples

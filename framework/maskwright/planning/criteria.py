@@ -9,7 +9,7 @@ import numpy as np
 
 from maskwright.data.record_chunk import RecordChunk
 from maskwright.edits.algebra.negation import negate
-from maskwright.edits.edit import DomainPart, Edit, EditSet, GoverningPart
+from maskwright.edits.edit import DomainPart, Edit, GoverningPart
 from maskwright.edits.evaluation.binary64 import evaluate_xpath
 from maskwright.edits.evaluation.domain import Domain, domain_tuples
 from maskwright.edits.evaluation.exact import evaluate_exact
@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from maskwright.data.dataset import Column, Dataset
+    from maskwright.edits.edit_set import EditSet
     from maskwright.edits.expression import Expression
 
 LONGEST_CONDITION = 60

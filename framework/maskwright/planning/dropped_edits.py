@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from maskwright.edits.edit import EditSet
+from maskwright.edits.edit_set import EditSet
 from maskwright.foundation.errors import InputError, Problem, unknown_name
 from maskwright.planning.step_variables import variables_of_steps
 

@@ -1,7 +1,8 @@
 """Variable groups: which variables are masked together, so that edits hold by construction.
 
 A rule is only safe when all its variables are in one group and clusters are formed jointly; rules that share a variable
-therefore share a group (Torra, Constrained microaggregation, 2008, and design of the source papers' section 3).
+therefore share a group (V. Torra, "Constrained microaggregation: adding constraints for data editing", Transactions on
+Data Privacy 1(2), 2008).
 """
 
 from __future__ import annotations
@@ -9,12 +10,13 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from maskwright.edits.edit import DomainPart, Edit, EditSet, GoverningPart, LinearPart, Part, ProductPart
+from maskwright.edits.edit import DomainPart, Edit, GoverningPart, LinearPart, Part, ProductPart
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
     from maskwright.data.variable import Variable
+    from maskwright.edits.edit_set import EditSet
     from maskwright.planning.params import PlanningParams
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
-from maskwright.edits.edit import EditSet
+from maskwright.edits.edit_set import EditSet
 from maskwright.planning.criteria import Criterion, criteria
 from maskwright.planning.grouping import Components, choose_operators, group_variables
 from maskwright.planning.keepers import keeper_of

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from maskwright.edits.algebra.elimination import eliminate
-from maskwright.edits.edit import DomainPart, EditSet, LinearPart, ProductPart
+from maskwright.edits.edit import DomainPart, LinearPart, ProductPart
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from maskwright.data.dataset import Dataset
     from maskwright.data.variable import Variable
     from maskwright.edits.edit import Part
+    from maskwright.edits.edit_set import EditSet
     from maskwright.planning.model import Group, StepRequest
 
 MOST_STRATA = 4

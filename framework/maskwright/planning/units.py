@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from maskwright.edits.edit import CheckedPart, Edit, EditSet, GoverningPart, LinearPart, ProductPart, RangePart
+from maskwright.edits.edit import CheckedPart, Edit, GoverningPart, LinearPart, ProductPart, RangePart
+from maskwright.edits.edit_set import EditSet
 from maskwright.edits.expression import variable_names
 from maskwright.foundation.errors import InputError, Problem
 from maskwright.planning.grouping import Components, product_names

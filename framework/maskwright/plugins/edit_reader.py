@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 
     from pydantic import BaseModel
 
-    from maskwright.edits.edit import EditSet
+    from maskwright.edits.edit_set import EditSet
 
 
 @dataclass(frozen=True)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal
 
-from maskwright.edits.edit import EditSet
+from maskwright.edits.edit_set import EditSet
 from maskwright.foundation.errors import InputError, UnpairedRecords, unknown_name
 from maskwright.foundation.progress import Progress, silent
 from maskwright.plugins.partition import NoParams

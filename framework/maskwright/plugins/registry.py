@@ -26,7 +26,7 @@ from maskwright.plugins.source import Source
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
-    from maskwright.edits.edit import EditSet
+    from maskwright.edits.edit_set import EditSet
     from maskwright.plugins.measure import Measure
     from maskwright.plugins.method import Method
     from maskwright.plugins.partition import Partition

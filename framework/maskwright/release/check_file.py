@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from pydantic import BaseModel
 
     from maskwright.data.variable import Variable
-    from maskwright.edits.edit import EditSet
+    from maskwright.edits.edit_set import EditSet
     from maskwright.edits.evaluation.check import Outcome
     from maskwright.edits.evaluation.check_data import Fired
     from maskwright.edits.evaluation.domain import Domain

@@ -8,7 +8,7 @@ import numpy as np
 
 from maskwright.data.dataset import Column, Dataset
 from maskwright.data.variable import Variable, VariableType
-from maskwright.edits.edit import EditSet
+from maskwright.edits.edit_set import EditSet
 from maskwright.plugins.block import Block
 
 if TYPE_CHECKING:

@@ -63,7 +63,7 @@ def protect(block: Block, params: LossyCompressionParams, rng: np.random.Generat
     ----------
     Domingo-Ferrer, J. and Torra, V. (2001): Disclosure control methods and information loss for microdata.
     Confidentiality, Disclosure and Data Access, Elsevier, 91-110; method JPEG of Mateo-Sanz's thesis, which gives
-    neither scaling nor encoder (specification, section 2.8).
+    neither scaling nor encoder.
     """
     if block.p > STRIP:
         raise InputError(f"lossy_compression masks at most {STRIP} variables together; there are {block.p}")

@@ -11,7 +11,7 @@ import pytest
 import maskwright as mw
 from maskwright.data.declaration import VariableDeclaration
 from maskwright.data.frames import dataset_from_frame
-from maskwright.edits.edit import EditSet
+from maskwright.edits.edit_set import EditSet
 from maskwright.edits.evaluation.check_data import check_dataset
 from maskwright.edits.evaluation.domain import Domain, domain_tuples
 from maskwright.edits.localisation.localize import localize

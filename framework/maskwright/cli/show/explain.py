@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, Any
 
 from pydantic_core import PydanticUndefined
 
-from maskwright.edits.languages.yaml.file_model import EditsFile, RuleEntry
+from maskwright.edits.languages.yaml.file_model import EditsFile
+from maskwright.edits.rule_language.rule_entry import RuleEntry
 from maskwright.foundation.errors import PluginError
 from maskwright.planning.missing_patterns import splits_by_pattern
 from maskwright.planning.params import PlanningParams

@@ -7,7 +7,7 @@ from fractions import Fraction
 from typing import TYPE_CHECKING
 
 from maskwright.edits.analysis.branches import dead_branches
-from maskwright.edits.analysis.contradictions import MOST_CLAUSES, contradiction, question
+from maskwright.edits.analysis.contradictions import MOST_CLAUSES, contradiction, satisfiability_of
 from maskwright.edits.analysis.finding import Analysis, Finding, listed
 from maskwright.edits.analysis.implications import equalities, redundant
 from maskwright.edits.analysis.statements import Statement, components, smallest, statements
@@ -125,5 +125,5 @@ def _on_grid(
 
 
 def _excluded(component: Sequence[Statement], space: Space) -> bool:
-    answer = question(component, space).answer()
+    answer = satisfiability_of(component, space).answer()
     return isinstance(answer, Refutation) and not answer.is_open

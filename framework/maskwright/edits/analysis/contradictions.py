@@ -22,7 +22,7 @@ MOST_EXACT_ROWS = 60
 MOST_CONFIRMED_ROWS = 300
 MOST_FILTERED = 30
 MOST_CLAUSES = 150
-# Alternatives tried for one question about rules.
+# Alternatives tried for whether some rules can hold together.
 MOST_TRIED = 60
 
 
@@ -69,20 +69,20 @@ def contradiction(component: Sequence[Statement]) -> tuple[tuple[str, ...] | Non
 
 
 def _branching_conflict(component: Sequence[Statement]) -> tuple[tuple[str, ...] | None, str]:
-    answer = question(component).answer()
+    answer = satisfiability_of(component).answer()
     if not isinstance(answer, Refutation):
         return None, ""
     if answer.is_open:
         return None, "products or many branches: not decided"
 
     def contradict(some: Sequence[str]) -> bool:
-        reply = question([each for each in component if each.name in some]).answer()
+        reply = satisfiability_of([each for each in component if each.name in some]).answer()
         return isinstance(reply, Refutation) and not reply.is_open
 
     return smallest(_sources(component, answer), contradict), ""
 
 
-def question(component: Sequence[Statement], space: Space | None = None) -> Satisfiability:
+def satisfiability_of(component: Sequence[Statement], space: Space | None = None) -> Satisfiability:
     """Whether statements can hold together, nothing fixed."""
     return Satisfiability(
         [clause for each in component for clause in each.clauses], space or Space(), {}, most_choices=MOST_TRIED

@@ -14,7 +14,7 @@ from maskwright.edits.reasoning.simplex import Conflict, Row, solve
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
-    from maskwright.edits.edit import EditSet
+    from maskwright.edits.edit_set import EditSet
 
 MOST_ROWS = 60
 """Linear rules of variables that hang together, up to which it is worked out what follows from them."""

@@ -8,12 +8,8 @@ from __future__ import annotations
 
 import atexit
 import importlib.util
-import json
 import os
-import queue
-import subprocess
 import sys
-import threading
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Self
 
@@ -21,6 +17,7 @@ import numpy as np
 
 from maskwright.edits.engines.processor_test import stylesheet_of
 from maskwright.edits.engines.record_document import RecordForm, document_of
+from maskwright.foundation.child_process import ChildProcess, ProcessEndedError
 from maskwright.foundation.errors import EditError, InputError, Problem, unknown_name
 
 if TYPE_CHECKING:
@@ -44,6 +41,10 @@ SAXON_HINT = "install the extra: pip install 'maskwright[xpath3]'"
 class EngineProcess:
     """One engine at work.
 
+    Parameters
+    ----------
+    engine : {"lxml", "saxon"}
+
     Raises
     ------
     EditError
@@ -56,39 +57,16 @@ class EngineProcess:
         environment = {"PYTHONPATH": os.pathsep.join(path for path in sys.path if path)}
         environment |= {name: os.environ[name] for name in ("SYSTEMROOT",) if name in os.environ}
         self._engine = engine
-        # Our own interpreter and module, no shell.
-        self._process = subprocess.Popen(  # noqa: S603
-            [sys.executable, "-m", "maskwright.edits.engines.worker", engine],
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.DEVNULL,
-            env=environment,
-            encoding="utf-8",
-        )
-        self._answers: queue.Queue[str] = queue.Queue()
-        self._listener = threading.Thread(target=self._listen, daemon=True)
-        self._listener.start()
-
-    def _listen(self) -> None:
-        assert self._process.stdout is not None
-        for line in self._process.stdout:
-            self._answers.put(line)
-        self._answers.put("")
+        self._process = ChildProcess("maskwright.edits.engines.worker", engine, environment=environment)
 
     def ask(self, request: Mapping[str, object], seconds: float) -> dict[str, Any]:
         """Answer to a request; see `maskwright.edits.engines.worker`."""
-        assert self._process.stdin is not None
         try:
-            self._process.stdin.write(json.dumps(request) + "\n")
-            self._process.stdin.flush()
-            answer = self._answers.get(timeout=seconds)
-        except queue.Empty:
+            found: dict[str, Any] = self._process.ask(request, seconds)
+        except TimeoutError:
             raise EditError(f"the rules took more than {seconds:.0f} seconds in the engine {self._engine}") from None
-        except OSError:
-            answer = ""
-        if not answer:
-            raise EditError(f"the engine {self._engine} broke down on these rules")
-        found: dict[str, Any] = json.loads(answer)
+        except ProcessEndedError:
+            raise EditError(f"the engine {self._engine} broke down on these rules") from None
         return found
 
     def reasons(self, stylesheets: Sequence[str]) -> list[str | None]:
@@ -96,18 +74,17 @@ class EngineProcess:
         found: list[str | None] = self.ask({"compile": list(stylesheets)}, SECONDS_TO_START)["errors"]
         return found
 
+    def end(self) -> None:
+        """End the process."""
+        self._process.end()
+
     def __enter__(self) -> Self:
         return self
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        self._process.kill()
-        self._process.wait()
-        self._listener.join()
-        for pipe in (self._process.stdin, self._process.stdout):
-            if pipe is not None:
-                pipe.close()
+        self.end()
 
 
 _COMPILERS: dict[Engine, EngineProcess] = {}
@@ -135,7 +112,7 @@ def stop_compiler(engine: Engine) -> None:
     """End the process that `reasons_of` keeps."""
     process = _COMPILERS.pop(engine, None)
     if process is not None:
-        process.__exit__(None, None, None)
+        process.end()
 
 
 @dataclass(frozen=True, eq=False)
@@ -182,7 +159,7 @@ class EngineChecker:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         for process in self._running.values():
-            process.__exit__(kind, error, trace)
+            process.end()
         self._running.clear()
 
     def stays_in_record(self, edit: Edit, columns: Sequence[str]) -> bool:
@@ -197,7 +174,7 @@ class EngineChecker:
 
         Parameters
         ----------
-        columns : Columns
+        columns : RecordChunk
         in_pieces : bool
         before : int
             Records of the file before this chunk, for messages.

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from maskwright.edits.languages.xpath.tokens import NCNAME
 from maskwright.foundation.errors import EditError
+from maskwright.foundation.xml_names import NCNAME
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -72,6 +72,15 @@ class RecordForm:
 
 def document_of(columns: RecordChunk, form: RecordForm, start: int = 0, stop: int | None = None) -> str:
     """XML text of the records start..stop of a chunk.
+
+    Parameters
+    ----------
+    columns : RecordChunk
+        Of n records.
+    form : RecordForm
+        How the records are written around their cells.
+    start, stop : int
+        0-based, the last excluded; to the end when `stop` is None.
 
     Raises
     ------

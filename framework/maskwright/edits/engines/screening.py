@@ -10,7 +10,7 @@ import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
-from maskwright.edits.languages.xpath.tokens import NCNAME
+from maskwright.foundation.xml_names import NCNAME
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

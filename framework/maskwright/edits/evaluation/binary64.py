@@ -90,9 +90,9 @@ def evaluate_xpath(expression: Expression, columns: RecordChunk, domain: Origina
     Parameters
     ----------
     expression : Expression
-        The tree of a test. `Variable` is the node-set of child elements with that name: at most one in a record, none
-        where the cell is absent or the chunk has no such variable.
-    columns : Columns
+        The tree of a test. `VariableReference` is the node-set of child elements with that name: at most one in a
+        record, none where the cell is absent or the chunk has no such variable.
+    columns : RecordChunk
         A chunk of n records.
     domain : OriginalDomain, optional
         Needed only for trees with `InOriginal`.
@@ -125,7 +125,7 @@ def evaluate_binary64(expression: Expression, columns: RecordChunk, domain: Orig
     ----------
     expression : Expression
         Any tree, from either language.
-    columns : Columns
+    columns : RecordChunk
         A chunk of n records.
     domain : OriginalDomain, optional
         Needed only for trees with `InOriginal`.

@@ -8,14 +8,14 @@ from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 
-from maskwright.edits.edit import EditSet
+from maskwright.edits.edit_set import EditSet
 from maskwright.edits.engines.checker import Answer, EngineChecker
 from maskwright.edits.engines.record_document import RecordForm
 from maskwright.edits.evaluation.binary64 import evaluate_xpath
 from maskwright.edits.evaluation.exact import evaluate_exact
 from maskwright.edits.evaluation.verdict import Verdict
 from maskwright.edits.expression import IfThen
-from maskwright.edits.languages.yaml.variable_ranges import written_out
+from maskwright.edits.variable_ranges import written_out
 from maskwright.foundation.errors import EditError, Place, Problem, nearest_name, unknown_name
 
 if TYPE_CHECKING:
@@ -149,7 +149,7 @@ def evaluate(edit: Edit, columns: RecordChunk, domain: Domain | None = None) -> 
     Parameters
     ----------
     edit : Edit
-    columns : Columns
+    columns : RecordChunk
         A chunk of n records.
     domain : Domain, optional
         Combinations occurring in the original file; needed for domain edits only.

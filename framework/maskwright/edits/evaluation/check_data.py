@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
     from maskwright.data.dataset import Dataset, Layout
-    from maskwright.edits.edit import EditSet
+    from maskwright.edits.edit_set import EditSet
     from maskwright.edits.evaluation.domain import Domain
 
 CHUNK = 65536
@@ -35,7 +35,15 @@ def chunks_of(data: Dataset) -> Iterator[RecordChunk]:
 
 
 def check_dataset(data: Dataset, edits: EditSet, domain: Domain | None = None) -> Outcome:
-    """Verdict of every edit on every record of a dataset in memory."""
+    """Verdict of every edit on every record of a dataset in memory.
+
+    Parameters
+    ----------
+    data : Dataset
+    edits : EditSet
+    domain : Domain, optional
+        Values of the original file, for domain edits.
+    """
     form = RecordForm.of_layout(data.layout.details)
     return check(chunks_of(data), edits, record_path(data.layout), domain, form=form)
 

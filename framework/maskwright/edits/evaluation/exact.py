@@ -79,7 +79,7 @@ def evaluate_exact(expression: Expression, columns: RecordChunk, domain: Domain 
     ----------
     expression : Expression
         A condition.
-    columns : Columns
+    columns : RecordChunk
         A chunk of n records with all variables of the condition.
     domain : Domain, optional
         The original file's combinations; needed for ``in original`` only.

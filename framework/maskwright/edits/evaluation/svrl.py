@@ -126,7 +126,7 @@ class SvrlWriter:
 
         Parameters
         ----------
-        columns : Columns
+        columns : RecordChunk
             A chunk of n records, following the records of the chunk before.
         verdicts : sequence of Verdict
             One for each edit, in the order given to the constructor, each of shape (n,).

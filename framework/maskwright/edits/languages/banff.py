@@ -12,14 +12,15 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from maskwright.edits.edit_set import read_items
 from maskwright.edits.languages.conversion.inexpressible import Inexpressible
 from maskwright.edits.languages.conversion.yaml_text import name_text
 from maskwright.edits.languages.yaml.documents import rule_text_of
-from maskwright.edits.languages.yaml.rules import RuleItem, read_items
+from maskwright.edits.rule_language.rules import RuleItem
 from maskwright.foundation.errors import EditError, Place, Problem, unknown_name
 
 if TYPE_CHECKING:
-    from maskwright.edits.edit import EditSet
+    from maskwright.edits.edit_set import EditSet
 
 COLUMNS = ("editid", "edit", "leftside", "operator", "rightside", "modifier", "name", "label", "message", "severity")
 MOST_EDITS = 100_000

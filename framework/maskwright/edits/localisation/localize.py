@@ -14,10 +14,10 @@ from maskwright.data.dataset import Column, Dataset
 from maskwright.data.record_chunk import RecordChunk
 from maskwright.edits.evaluation.check import evaluate, fires
 from maskwright.edits.evaluation.domain import Domain, domain_tuples
-from maskwright.edits.languages.yaml.variable_ranges import written_out
 from maskwright.edits.localisation.records import Records
 from maskwright.edits.localisation.search import Located, Search
 from maskwright.edits.reasoning.clauses import clauses_of
+from maskwright.edits.variable_ranges import written_out
 from maskwright.foundation.errors import EditError, InputError, Problem, unknown_name
 from maskwright.foundation.progress import Progress, part, silent
 
@@ -27,7 +27,8 @@ if TYPE_CHECKING:
     import pandas as pd
     from numpy.typing import NDArray
 
-    from maskwright.edits.edit import Edit, EditSet
+    from maskwright.edits.edit import Edit
+    from maskwright.edits.edit_set import EditSet
 
 CHUNK = 65_536
 FIRST_RECORDS = 10

@@ -135,7 +135,7 @@ class Search:
         def judge(atom: Opaque, values: Mapping[str, Value]) -> bool:
             return self._records.judge(atom, values)
 
-        question = Satisfiability(
+        satisfiability = Satisfiability(
             self._clauses,
             self._records.space,
             fixed,
@@ -143,7 +143,7 @@ class Search:
             slack if self._records.approximate else None,
             judge,
         )
-        return question.answer(asked), asked
+        return satisfiability.answer(asked), asked
 
     def _learnt(self, record: int, answer: Refutation, missing: int) -> set[int]:
         """Sets that the record has to be changed in; implied edits are remembered for all records."""

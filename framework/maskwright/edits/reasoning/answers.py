@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 Value = Fraction | str
 
-# Branch-and-bound nodes, values of sets and choices tried before a question is left open.
+# Branch-and-bound nodes, values of sets and choices tried before an answer is left open.
 MOST_NODES = 200
 MOST_CHOICES = 20_000
 

@@ -240,7 +240,16 @@ def conjunction_choice(source: str, parts: Sequence[Part]) -> Choice | None:
 
 
 def condition_choice(source: str, condition: Expression, wanted: bool) -> Choice | None:  # noqa: PLR0911 - one return for each kind of node
-    """Alternatives under which a condition holds, or does not; None where algebra cannot say."""
+    """Alternatives under which a condition holds, or does not; None where algebra cannot say.
+
+    Parameters
+    ----------
+    source : str
+        Name of the edit.
+    condition : Expression
+    wanted : bool
+        Whether it is to hold.
+    """
     match condition:
         case Not(operand):
             return condition_choice(source, operand, not wanted)

@@ -50,22 +50,22 @@ class Numbers:
         """Numbers for all atoms that are about numbers, or why there are none."""
         rows = [each for each in chosen if isinstance(each.atom, Row)]
         sets = [each for each in chosen if isinstance(each.atom, Member)]
-        whole = {each.atom.variable: each.clauses for each in chosen if isinstance(each.atom, Integral)}
+        integral = {each.atom.variable: each.clauses for each in chosen if isinstance(each.atom, Integral)}
         products = [each for each in chosen if isinstance(each.atom, ProductPart)]
-        return self._with_sets(rows, sets, products, whole)
+        return self._with_sets(rows, sets, products, integral)
 
     def _with_sets(
         self,
         rows: list[Chosen],
         sets: Sequence[Chosen],
         products: Sequence[Chosen],
-        whole: Mapping[str, frozenset[int]],
+        integral: Mapping[str, frozenset[int]],
     ) -> Point | Refutation:
         if not sets:
-            found = self.on_grid(rows, whole)
+            found = self.on_grid(rows, integral)
             if isinstance(found, Refutation) or not products:
                 return found
-            return ProductSearch(self, whole, found).answer(rows, products)
+            return ProductSearch(self, integral, found).answer(rows, products)
         first, *rest = sorted(sets, key=lambda each: len(each.atom.numbers) if isinstance(each.atom, Member) else 0)
         assert isinstance(first.atom, Member)
         name = first.atom.variable
@@ -77,7 +77,7 @@ class Numbers:
                 return Refutation((), frozenset(used), True)
             self._tried += 1
             row = Chosen(tag, Row("", {name: Fraction(1)}, "==", number), first.clauses | {tag})
-            found = self._with_sets([*rows, row], rest, products, whole)
+            found = self._with_sets([*rows, row], rest, products, integral)
             if not isinstance(found, Refutation) or tag not in found.clauses:
                 return found
             reasons.update(dict.fromkeys(found.reasons))
@@ -91,7 +91,7 @@ class Numbers:
             return list(numbers)
         return sorted(numbers, key=lambda number: (abs(number - present), number))
 
-    def on_grid(self, rows: Sequence[Chosen], whole: Mapping[str, frozenset[int]]) -> Point | Refutation:
+    def on_grid(self, rows: Sequence[Chosen], integral: Mapping[str, frozenset[int]]) -> Point | Refutation:
         """Rational values by the simplex, then branch and bound for variables on a grid."""
         reduced: list[Row] = []
         origin: list[tuple[int, int]] = []
@@ -105,13 +105,13 @@ class Numbers:
             multipliers = [(rows[origin[at][0]], value * origin[at][1]) for at, value in found.multipliers.items()]
             return self._explained(multipliers)
         steps = {name: step for name in found if (step := self.space.steps.get(name)) is not None}
-        steps.update(dict.fromkeys(whole, Fraction(1)))
-        for name in whole:
+        steps.update(dict.fromkeys(integral, Fraction(1)))
+        for name in integral:
             found.setdefault(name, Fraction(0))
         on_grid = _branch(reduced, found, steps)
         if isinstance(on_grid, dict):
             return on_grid
-        clauses = frozenset().union(*(each.clauses for each in rows), *whole.values())
+        clauses = frozenset().union(*(each.clauses for each in rows), *integral.values())
         return Refutation((Reason(self.basis(rows)),), clauses, on_grid)
 
     def listed(self, name: str, rows: Sequence[Chosen]) -> tuple[list[Fraction], list[Chosen]] | None:

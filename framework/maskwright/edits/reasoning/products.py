@@ -26,20 +26,28 @@ class ProductSearch:
     ----------
     numbers : Numbers
         Solves the rows.
-    whole : mapping of name to clauses
+    integral : mapping of name to clauses
         Variables that have to be whole numbers.
     point : mapping of name to Fraction
         Numbers that satisfy the rows without the products.
     """
 
-    def __init__(self, numbers: Numbers, whole: Mapping[str, frozenset[int]], point: Point) -> None:
-        self._numbers, self._whole, self._point = numbers, whole, point
+    def __init__(self, numbers: Numbers, integral: Mapping[str, frozenset[int]], point: Point) -> None:
+        self._numbers, self._integral, self._point = numbers, integral, point
         self._fixed = {name: value for name, value in numbers.fixed.items() if isinstance(value, Fraction)}
 
     def answer(
         self, rows: Sequence[Chosen], products: Sequence[Chosen], known: Known | None = None
     ) -> Point | Refutation:
-        """Numbers for all of them; `known` are values chosen so far."""
+        """Numbers for all rows and products.
+
+        Parameters
+        ----------
+        rows, products : sequence of Chosen
+            Atoms that are rows, and those that are products.
+        known : mapping of name to Fraction, optional
+            Values chosen so far.
+        """
         values = {**self._fixed, **(known or {})}
         solved, unsolved = list(rows), []
         for each in products:
@@ -49,7 +57,7 @@ class ProductSearch:
                 solved.append(Chosen(each.tag, demand, each.clauses, self._basis(each)))
             elif demand is not None:
                 unsolved.append((each, demand))
-        found = self._numbers.on_grid(solved, self._whole)
+        found = self._numbers.on_grid(solved, self._integral)
         if isinstance(found, Refutation) or not unsolved:
             return found
         unsolved.sort(key=lambda pair: (Roots, Factors, Unsolved).index(type(pair[1])))

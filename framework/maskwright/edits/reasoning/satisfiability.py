@@ -37,7 +37,7 @@ class Satisfiability:
     judge : callable, optional
         Whether an opaque condition holds for given values; without it such conditions are left open.
     most_choices : int
-        Alternatives tried before the question is left open.
+        Alternatives tried before the answer is left open.
     """
 
     def __init__(
@@ -131,23 +131,23 @@ class Satisfiability:
 
     def _together(self, chosen: Sequence[Chosen]) -> dict[str, Value] | Refutation:
         """Values for a conjunction of atoms."""
-        words = self._words(chosen)
-        if isinstance(words, Refutation):
-            return words
+        texts = self._texts(chosen)
+        if isinstance(texts, Refutation):
+            return texts
         numbers = Numbers(self._space, self._fixed, self._hints, self._slack).answer(chosen)
         if isinstance(numbers, Refutation):
             return numbers
-        values: dict[str, Value] = {**words, **numbers}
-        blind = [each for each in chosen if isinstance(each.atom, Opaque)]
+        values: dict[str, Value] = {**texts, **numbers}
+        opaque = [each for each in chosen if isinstance(each.atom, Opaque)]
         everything = {**self._hints, **self._fixed, **values}
-        for each in blind:
+        for each in opaque:
             assert isinstance(each.atom, Opaque)
             if self._judge is None or not self._judge(each.atom, everything):
                 return Refutation((), each.clauses, True)
         return values
 
-    def _words(self, chosen: Sequence[Chosen]) -> dict[str, Value] | Refutation:
-        """Categories allowed by all atoms on them."""
+    def _texts(self, chosen: Sequence[Chosen]) -> dict[str, Value] | Refutation:
+        """Texts that all atoms on them allow."""
         by_name: dict[str, list[Chosen]] = {}
         for each in chosen:
             if isinstance(each.atom, TextSet):
@@ -157,7 +157,7 @@ class Satisfiability:
             allowed = self._space.texts.get(name)
             conditions = [each.atom for each in atoms if isinstance(each.atom, TextSet)]
             if allowed is None:
-                # Unknown categories: those the rules name, and one that they do not.
+                # Unknown texts: those the rules name, and one that they do not.
                 allowed = (*dict.fromkeys(text for atom in conditions for text in atom.texts), "")
             left = [text for text in allowed if all((text in atom.texts) == atom.inside for atom in conditions)]
             if not left:

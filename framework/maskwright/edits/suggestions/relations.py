@@ -53,6 +53,16 @@ def equalities(data: Dataset, names: Sequence[str], share: float, rng: np.random
 
     The null space of a few records is computed exactly; a vector that some record breaks brings that record in. With
     `share` below 1, null spaces of random draws of records are tried as well.
+
+    Parameters
+    ----------
+    data : Dataset
+    names : sequence of str
+        Numeric variables.
+    share : float
+        Of the complete records, 0 to 1, in which a rule has to hold.
+    rng : numpy.random.Generator
+        Draws the records.
     """
     table = units(data, names)
     width = len(names)

@@ -7,14 +7,14 @@ from typing import TYPE_CHECKING
 import yaml
 
 from maskwright.data.record_chunk import RecordChunk
-from maskwright.edits.edit import EditSet
+from maskwright.edits.edit_set import EditSet
 from maskwright.edits.evaluation.check import Checker
 from maskwright.edits.reasoning.answers import Refutation, Space
 from maskwright.edits.reasoning.clauses import clauses_of, negation_of
 from maskwright.edits.reasoning.satisfiability import Satisfiability
 from maskwright.edits.suggestions.model import WARNING, Candidate, Suggestion, Suggestions, numeric_names
+from maskwright.edits.suggestions.orderings_and_ranges import orderings, ranges
 from maskwright.edits.suggestions.relations import MOST_VARIABLES, equalities, exact_names, products, proportions
-from maskwright.edits.suggestions.single import orderings, ranges
 from maskwright.foundation.errors import InputError
 from maskwright.foundation.progress import Progress, silent
 from maskwright.foundation.randomness import generator

@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from scipy.spatial import cKDTree
 
-from maskwright.edits.edit import EditSet, LinearPart, ProductPart
+from maskwright.edits.edit import LinearPart, ProductPart
 from maskwright.foundation.progress import Progress, silent
 from maskwright.masking.adjusting.conflicts import conflicts
 from maskwright.masking.adjusting.constraint_system import ConstraintSystem, system_of, violated
@@ -33,6 +33,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from maskwright.edits.edit_set import EditSet
     from maskwright.masking.adjusting.constraints import Membership
     from maskwright.masking.adjusting.targets import Targets
 

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from maskwright.edits.edit import EditSet
+    from maskwright.edits.edit_set import EditSet
     from maskwright.edits.reasoning.clauses import Clause
     from maskwright.masking.adjusting.targets import Targets
 

@@ -22,7 +22,7 @@ from maskwright.masking.adjusting.constraints import (
 )
 
 if TYPE_CHECKING:
-    from maskwright.edits.edit import EditSet
+    from maskwright.edits.edit_set import EditSet
     from maskwright.masking.adjusting.targets import Targets
 
 

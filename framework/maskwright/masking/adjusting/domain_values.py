@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from maskwright.edits.edit import DomainPart, EditSet, GoverningPart, Part
+from maskwright.edits.edit import DomainPart, GoverningPart, Part
 from maskwright.foundation.errors import EditError
 from maskwright.masking.adjusting.constraints import Membership
 
@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from maskwright.data.dataset import Dataset
+    from maskwright.edits.edit_set import EditSet
     from maskwright.planning.model import AdjustmentUnit
     from maskwright.planning.plan import Plan
 

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from maskwright.edits.edit import EditSet
+    from maskwright.edits.edit_set import EditSet
     from maskwright.masking.adjusting.rounding import Grid
 
 _NEIGHBOURS = 600

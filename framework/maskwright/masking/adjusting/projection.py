@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from maskwright.data.record_chunk import number_cells
-from maskwright.edits.edit import EditSet
+from maskwright.edits.edit_set import EditSet
 from maskwright.foundation.errors import InputError
 from maskwright.masking.adjusting.chunks import by_chunks
 from maskwright.masking.adjusting.constraint_system import RELATIVE, ConstraintSystem, fetcher, system_of, violated

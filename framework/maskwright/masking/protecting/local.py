@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from maskwright.edits.edit import EditSet
+from maskwright.edits.edit_set import EditSet
 from maskwright.foundation.errors import MaskwrightError, PluginError
 from maskwright.foundation.progress import Progress, silent
 from maskwright.foundation.randomness import generator

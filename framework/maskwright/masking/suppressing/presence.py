@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from maskwright.edits.algebra.classify import classify
-from maskwright.edits.edit import Edit, EditSet
+from maskwright.edits.edit_set import EditSet
 from maskwright.edits.expression import And, Comparison, Function, IfThen, IsMissing, Not, Or, Text, VariableReference
 from maskwright.edits.languages.conversion.inexpressible import Inexpressible
 from maskwright.edits.languages.conversion.xpath_text import xpath_text
@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from maskwright.edits.edit import Edit
     from maskwright.edits.expression import Expression
 
 

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from maskwright.data.dataset import Dataset
-    from maskwright.edits.edit import EditSet
+    from maskwright.edits.edit_set import EditSet
     from maskwright.edits.evaluation.domain import Domain
     from maskwright.planning.model import Group, StepRequest
     from maskwright.planning.plan import Plan

@@ -85,7 +85,7 @@ def protect(block: Block, params: FuzzyCRegressionParams, rng: np.random.Generat
     References
     ----------
     Cano, I. and Torra, V. (2009): Generation of synthetic data by means of fuzzy c-regression. FUZZ-IEEE 2009,
-    1145-1150; what was run is worked out in section 4.2 of the definitions.
+    1145-1150; their figures are those of models for each dependent variable by itself.
     """
     # The compiler takes half a second to import: not before it is needed.
     from maskwright_builtin.methods.synthetic.c_regression import fuzzy_c_regression

@@ -77,7 +77,7 @@ def protect(block: Block, params: IpsoParams, rng: np.random.Generator) -> Maske
 
 
 def _limit(found: Regression, params: IpsoParams) -> tuple[int, str]:
-    """Fewest records, and why; definitions in section 4.1 (degrees of freedom)."""
+    """Fewest records that leave new residuals room beside what they are orthogonal to, and why."""
     design, residual = int(found.design_rank[0]), int(found.residual_rank[0])
     if params.variant != "C":
         return design + 2, "more than the regression has coefficients"

@@ -73,8 +73,8 @@ def protect(block: Block, params: MicroHybridParams, rng: np.random.Generator) -
     References
     ----------
     Domingo-Ferrer, J. and Gonzalez-Nicolas, U. (2010): Hybrid microdata using microaggregation. Information Sciences
-    180(15), 2834-2844, procedure R-microhybrid and lemma 2; degrees of freedom and the bound as corrected in section
-    5.2 of the definitions.
+    180(15), 2834-2844, procedure R-microhybrid and lemma 2. The paper's smallest k exchanges its two sets of variables,
+    and its bound depends on the unit of measurement; both are corrected here.
     """
     independents = independent_columns(block, params.independent)
     whole = regress(block.values[None], independents[None])

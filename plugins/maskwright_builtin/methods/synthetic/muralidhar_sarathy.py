@@ -84,7 +84,7 @@ def protect(block: Block, params: MuralidharSarathyParams, rng: np.random.Genera
     References
     ----------
     Muralidhar, K. and Sarathy, R. (2008): Generating sufficiency-based non-synthetic perturbed data. Transactions on
-    Data Privacy 1(1), 17-33; the noise orthogonal to the original as in section 5.3 of the definitions.
+    Data Privacy 1(1), 17-33.
     """
     alpha = _alpha_matrix(block, params)
     found = regress(block.values[None], independent_columns(block, params.independent)[None])

@@ -74,7 +74,7 @@ def cluster(
     References
     ----------
     Mateo-Sanz's thesis, univariate microaggregation (MicZ, MicPCP, single variable). The text says that MicPCP sorts by
-    the first principal component; the published figures come from the rotated factor (specification, section 2.5).
+    the first principal component; its published figures are those of the rotated factor.
     """
     points = standardised_records(block, k)
     if params.onto == "variable":

@@ -11,17 +11,10 @@ from hypothesis import strategies as st
 
 from maskwright.data.record_chunk import RecordChunk
 from maskwright.edits.algebra.classify import classify
-from maskwright.edits.algebra.negation import negate
-from maskwright.edits.algebra.parts import parts_hold
-from maskwright.edits.edit import (
-    CheckedPart,
-    DomainPart,
-    EditSet,
-    GoverningPart,
-    LinearPart,
-    ProductPart,
-    RangePart,
-)
+from maskwright.edits.algebra.negation import all_of, negate
+from maskwright.edits.algebra.parts import expression_of
+from maskwright.edits.edit import CheckedPart, DomainPart, GoverningPart, LinearPart, ProductPart, RangePart
+from maskwright.edits.edit_set import EditSet
 from maskwright.edits.evaluation.exact import evaluate_exact
 from maskwright.edits.expression import (
     And,
@@ -36,7 +29,7 @@ from maskwright.edits.expression import (
     VariableReference,
     children,
 )
-from maskwright.edits.languages.yaml.grammar import parse_expression
+from maskwright.edits.rule_language.grammar import parse_expression
 from maskwright.foundation.errors import EditError
 
 
@@ -298,6 +291,12 @@ def test_parts_hold_where_the_edit_holds(rule, records):
     for part in found:
         if isinstance(part, GoverningPart):
             check_condition(part, arrays)
+
+
+def parts_hold(found, arrays, decimals):
+    """Whether each record obeys a conjunction of parts, or a missing cell leaves it open."""
+    tree = all_of([expression_of(part) for part in found])
+    return evaluate_exact(tree, RecordChunk.from_arrays(arrays, decimals)).holds
 
 
 def anything_unknown(tree, data):

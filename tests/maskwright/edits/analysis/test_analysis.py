@@ -16,7 +16,7 @@ from maskwright.data.variable import Variable
 from maskwright.edits.analysis.analyse import analyse
 from maskwright.edits.analysis.contradictions import contradictions
 from maskwright.edits.analysis.implications import redundancies
-from maskwright.edits.edit import EditSet
+from maskwright.edits.edit_set import EditSet
 from maskwright.edits.evaluation.check_data import check_dataset
 from maskwright.edits.reasoning.grids import reachable_on_grid
 from maskwright.edits.reasoning.simplex import Row, conflict

@@ -14,7 +14,8 @@ import pytest
 from lxml import etree, isoschematron
 
 from maskwright.data.record_chunk import RecordChunk
-from maskwright.edits.edit import Edit, EditSet
+from maskwright.edits.edit import Edit
+from maskwright.edits.edit_set import EditSet
 from maskwright.edits.evaluation.binary64 import evaluate_xpath
 from maskwright.edits.evaluation.svrl import SvrlTotals, SvrlWriter
 from maskwright.edits.evaluation.verdict import Verdict

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 import maskwright as mw
 from maskwright.cli.main import main
-from maskwright.edits.edit import EditSet
+from maskwright.edits.edit_set import EditSet
 from maskwright.experiments.advice.advise import advise_variables
 from maskwright.experiments.advice.indicators import between_blocks, coded, within_block
 from maskwright.experiments.advice.variable_partitions import (

@@ -107,6 +107,15 @@ def compared(left: Expression, operator: ComparisonOperator, right: Expression, 
 def whole(operand: Expression, grids: Grids, *, holds: bool) -> Expression:
     """XPath for "the number is whole", or for "it is not": both false where there is no number.
 
+    Parameters
+    ----------
+    operand : Expression
+        The number.
+    grids : Grids
+        Decimals of the variables.
+    holds : bool
+        Which of the two.
+
     Raises
     ------
     Inexpressible

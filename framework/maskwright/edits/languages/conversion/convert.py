@@ -12,7 +12,7 @@ from maskwright.foundation.errors import EditError, unknown_name
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from maskwright.edits.edit import EditSet
+    from maskwright.edits.edit_set import EditSet
     from maskwright.edits.languages.conversion.converted import Converted
 
 Target = Literal["yaml", "schematron"]

@@ -47,7 +47,16 @@ def tree_of(edit: Edit, *, ranges: bool = False) -> Expression:
 
 
 def refusal(edit: Edit, language: str, reason: Inexpressible) -> Problem:
-    """Problem of an edit that a language cannot say."""
+    """Problem of an edit that a language cannot say.
+
+    Parameters
+    ----------
+    edit : Edit
+    language : str
+        Its name, for the message.
+    reason : Inexpressible
+        What the language lacks.
+    """
     return Problem(f"edit {edit.name} cannot be written in {language}: {reason}", edit.place)
 
 

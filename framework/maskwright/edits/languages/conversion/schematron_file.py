@@ -12,11 +12,12 @@ from maskwright.edits.languages.conversion.exact_as_xpath import xpath_test
 from maskwright.edits.languages.conversion.inexpressible import Inexpressible
 from maskwright.edits.languages.conversion.xpath_as_exact import calculates
 from maskwright.edits.languages.conversion.xpath_text import ORIGINAL_FILE, xpath_text
-from maskwright.edits.languages.xpath.tokens import NCNAME
 from maskwright.foundation.errors import EditError, Problem
+from maskwright.foundation.xml_names import NCNAME
 
 if TYPE_CHECKING:
-    from maskwright.edits.edit import Edit, EditSet
+    from maskwright.edits.edit import Edit
+    from maskwright.edits.edit_set import EditSet
     from maskwright.edits.languages.conversion.binary_comparison import Grids
 
 _PLACEHOLDER = re.compile(rf"\{{({NCNAME})\}}")

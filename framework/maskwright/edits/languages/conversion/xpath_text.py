@@ -21,7 +21,7 @@ from maskwright.edits.expression import (
 )
 from maskwright.edits.languages.conversion.inexpressible import Inexpressible
 from maskwright.edits.languages.conversion.yaml_text import decimal_text
-from maskwright.edits.languages.xpath.tokens import NCNAME
+from maskwright.foundation.xml_names import NCNAME
 
 LONGEST_TEST = 10_000
 ORIGINAL_FILE = "original.xml"

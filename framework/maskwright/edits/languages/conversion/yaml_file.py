@@ -14,7 +14,8 @@ from maskwright.edits.languages.conversion.yaml_text import rule_text
 from maskwright.foundation.errors import EditError, Problem
 
 if TYPE_CHECKING:
-    from maskwright.edits.edit import Edit, EditSet
+    from maskwright.edits.edit import Edit
+    from maskwright.edits.edit_set import EditSet
 
 LINE = 10_000
 

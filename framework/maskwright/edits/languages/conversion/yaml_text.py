@@ -28,7 +28,7 @@ from maskwright.edits.expression import (
     VariableReference,
 )
 from maskwright.edits.languages.conversion.inexpressible import Inexpressible
-from maskwright.edits.languages.yaml.typed_tree import FUNCTIONS, KEYWORDS
+from maskwright.edits.rule_language.typed_tree import FUNCTIONS, KEYWORDS
 
 if TYPE_CHECKING:
     from fractions import Fraction

@@ -12,6 +12,7 @@ from lark import Tree
 
 from maskwright.edits.algebra.polynomial import polynomial_of
 from maskwright.edits.algebra.tolerance import with_tolerance
+from maskwright.edits.edit_set import read_items
 from maskwright.edits.expression import Comparison
 from maskwright.edits.languages.conversion.inexpressible import Inexpressible
 from maskwright.edits.languages.conversion.yaml_text import rule_text
@@ -26,14 +27,14 @@ from maskwright.edits.languages.r_validate.r_rules import (
 from maskwright.edits.languages.r_validate.r_text import header_and_statements
 from maskwright.edits.languages.yaml.documents import listed_nodes, load_rule_file, rule_text_of
 from maskwright.edits.languages.yaml.included_files import Inclusion
-from maskwright.edits.languages.yaml.rules import RuleItem, read_items
+from maskwright.edits.rule_language.rules import RuleItem
 from maskwright.foundation.errors import EditError, Place, Problem
 from maskwright.foundation.yaml_document import Node, load_yaml
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
-    from maskwright.edits.edit import EditSet
+    from maskwright.edits.edit_set import EditSet
     from maskwright.edits.expression import Expression
     from maskwright.edits.languages.r_validate import r_rules
 

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 
 from maskwright.edits.expression import variable_names
 from maskwright.edits.languages.xpath.parser import OriginalNodes, parse_value
-from maskwright.edits.languages.xpath.tokens import NCNAME
 from maskwright.foundation.errors import EditError, Problem
+from maskwright.foundation.xml_names import NCNAME
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -50,7 +50,19 @@ Scope = dict[str, Let]
 
 
 def lets_of(reading: Reading, element: Element, outer: Mapping[str, Let], *, in_rule: bool) -> Scope:
-    """Variables visible inside an element: its own ones hide those of the elements around it."""
+    """Variables visible inside an element: its own ones hide those of the elements around it.
+
+    Parameters
+    ----------
+    reading : Reading
+        Takes mistakes and notes.
+    element : Element
+        Schema, pattern or rule.
+    outer : mapping of name to Let
+        Variables of the elements around it.
+    in_rule : bool
+        Whether the element is a rule: its variables are computed at the record.
+    """
     scope = dict(outer)
     own: set[str] = set()
     for let in element:

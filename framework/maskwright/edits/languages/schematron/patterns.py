@@ -17,8 +17,8 @@ from maskwright.edits.languages.schematron.messages import message_of
 from maskwright.edits.languages.schematron.state import Undecided, refusal
 from maskwright.edits.languages.xpath.conversions import as_condition
 from maskwright.edits.languages.xpath.parser import parse_xpath
-from maskwright.edits.languages.xpath.tokens import NCNAME
 from maskwright.foundation.errors import EditError, Problem, unknown_name
+from maskwright.foundation.xml_names import NCNAME
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -42,6 +42,11 @@ class _Test:
     tree: Expression | None
     problem: Problem | None
     place: int = 0
+
+    @property
+    def is_report(self) -> bool:
+        """Whether it complains where the test holds."""
+        return self.element.name == "report"
 
 
 @dataclass
@@ -216,7 +221,7 @@ class PatternReader:
                         stays = stays and self._screened(let.value).is_constant
                         lets.setdefault(name, let.value)
             tests = tuple(test.element.attributes["test"] for test in left)
-            reports = tuple(test.element.name == "report" for test in left)
+            reports = tuple(test.is_report for test in left)
             ordered = tuple((name, own[name]) for name in rule.scope if name in own)
             made.append(EngineRule(rule.context, ordered, tests, reports))
         names = tuple(dict.fromkeys(name for each in contexts for name in each.names))
@@ -260,21 +265,31 @@ class PatternReader:
         return re.search(binding, text) is not None
 
     def _add(self, rule: _Rule, test: _Test, pattern: EnginePattern | None) -> None:
+        """Take up the edit of a test, or the reason why there is none."""
+        stated = self._stated(rule, test)
+        if test.tree is not None:
+            self._add_understood(stated, test, test.tree)
+        else:
+            assert pattern is not None
+            assert test.problem is not None
+            self._add_for_engine(stated, rule, test, pattern, test.problem)
+
+    def _stated(self, rule: _Rule, test: _Test) -> Edit:
+        """Edit as the file states it, before anyone is asked what it means."""
         reading = self._reading
         element = test.element
-        text = " ".join(element.attributes["test"].split())
+        attributes = element.attributes
+        text = " ".join(attributes["test"].split())
         place = reading.place(element, text)
         message, problems, notes = message_of(element, rule.context, place, lambda part: with_lets(part, rule.scope))
         reading.problems += problems
         reading.notes += notes
-        is_report = element.name == "report"
-        attributes = element.attributes
-        edit = Edit(
+        return Edit(
             name=test.name,
             expression=EngineCondition(text),
             parts=(),
             variables=(),
-            text=f"not({text})" if is_report else text,
+            text=f"not({text})" if test.is_report else text,
             binding="xpath1",
             message=message,
             severity=_severity(element),
@@ -283,7 +298,7 @@ class PatternReader:
             shadowed=rule.shadowed,
             assertion=Assertion(
                 test=text,
-                report=is_report,
+                report=test.is_report,
                 pattern=self.id,
                 pattern_number=self._number,
                 rule_number=rule.number,
@@ -294,34 +309,37 @@ class PatternReader:
                 properties=self._referred(element, "properties", rule),
             ),
         )
-        if test.tree is not None:
-            try:
-                expression = Not(test.tree) if is_report else test.tree
-                parts = classify(as_condition(expression), place)
-            except EditError as error:
-                reading.problems += error.problems
-                return
-            reading.edits.append(
-                replace(edit, expression=expression, parts=parts, variables=variable_names(expression))
-            )
+
+    def _add_understood(self, stated: Edit, test: _Test, tree: Expression) -> None:
+        """Take up an edit whose test is in the understood subset."""
+        expression = Not(tree) if test.is_report else tree
+        try:
+            parts = classify(as_condition(expression), stated.place)
+        except EditError as error:
+            self._reading.problems += error.problems
             return
-        assert pattern is not None
-        assert test.problem is not None
+        self._reading.edits.append(
+            replace(stated, expression=expression, parts=parts, variables=variable_names(expression))
+        )
+
+    def _add_for_engine(self, stated: Edit, rule: _Rule, test: _Test, pattern: EnginePattern, problem: Problem) -> None:
+        """Take up an edit that an engine is to check; whether the engine takes it is asked at the end of the file."""
+        reading = self._reading
         reason = self._reason(test, rule)
         if reason is not None:
-            reading.problems.append(refusal(test.problem, reason))
+            reading.problems.append(refusal(problem, reason))
             return
         engine_rule = pattern.rules[test.rule]
-        single = replace(engine_rule, tests=(engine_rule.tests[test.place],), reports=(is_report,))
-        names = self._screened(attributes["test"]).names
-        names += tuple(
-            name
-            for let in self._needed(self._screened(attributes["test"]), rule.scope).values()
-            for name in self._screened(let.value).names
-        )
-        engine = EngineTest(pattern, test.rule, test.place, tuple(dict.fromkeys(names)))
-        reading.undecided.append(Undecided(replace(pattern, rules=(single,)), test.problem))
-        reading.edits.append(replace(edit, checked_by=ENGINE_OF[pattern.version], engine=engine))
+        single = replace(engine_rule, tests=(engine_rule.tests[test.place],), reports=(test.is_report,))
+        engine = EngineTest(pattern, test.rule, test.place, self._names_in(test, rule))
+        reading.undecided.append(Undecided(replace(pattern, rules=(single,)), problem))
+        reading.edits.append(replace(stated, checked_by=ENGINE_OF[pattern.version], engine=engine))
+
+    def _names_in(self, test: _Test, rule: _Rule) -> tuple[str, ...]:
+        """Elements that a test and the variables it rests on mention."""
+        screened = self._screened(test.element.attributes["test"])
+        lets = [self._screened(let.value) for let in self._needed(screened, rule.scope).values()]
+        return tuple(dict.fromkeys(name for each in (screened, *lets) for name in each.names))
 
     def _referred(self, element: Element, kind: str, rule: _Rule) -> tuple[tuple[str, str], ...]:
         """Diagnostics or properties that an assert names, with their texts."""

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from maskwright.edits.edit import EditSet
+from maskwright.edits.edit_set import EditSet
 from maskwright.edits.languages.schematron.binding import LATER_BINDINGS, XPATH_1_BINDINGS
 from maskwright.edits.languages.schematron.document import Element, read_document
 from maskwright.edits.languages.schematron.expansion import expand

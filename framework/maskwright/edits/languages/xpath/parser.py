@@ -95,7 +95,8 @@ def parse_xpath(
     Returns
     -------
     Expression
-        `Variable` is the node-set of child elements with that name; `Arithmetic` ``/`` is ``div``; ``=`` is ``==``.
+        `VariableReference` is the node-set of child elements with that name; `Arithmetic` ``/`` is ``div``; ``=`` is
+        ``==``.
 
     Raises
     ------
@@ -120,7 +121,13 @@ def parse_value(
     variables: Mapping[str, Expression | OriginalNodes] | None = None,
     limits: SchematronOptions | None = None,
 ) -> Expression | OriginalNodes:
-    """Parse the value of a ``let``: as `parse_xpath`, or the original file as a whole."""
+    """Parse the value of a ``let``: as `parse_xpath`, or the original file as a whole.
+
+    Parameters
+    ----------
+    text, place, variables, limits
+        As of `parse_xpath`.
+    """
     return _Parser(text, place, variables or {}, limits or SchematronOptions()).parse()
 
 

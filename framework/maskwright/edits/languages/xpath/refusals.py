@@ -88,7 +88,17 @@ class Refusals:
         self.fail(f"XPath 1.0 has no function {name}(){_at(token)}", hint)
 
     def unsupported(self, construct: str, token: Token, hint: str = _UNDERSTOOD) -> NoReturn:
-        """Refuse what XPath has and this subset has not."""
+        """Refuse what XPath has and this subset has not.
+
+        Parameters
+        ----------
+        construct : str
+            What it is, in words.
+        token : Token
+            Where it stands.
+        hint : str
+            What to write instead; by default what is understood.
+        """
         self.fail(f"{construct} is outside the understood subset of XPath 1.0{_at(token)}", hint)
 
     def too_deep(self) -> NoReturn:

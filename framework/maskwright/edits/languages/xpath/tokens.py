@@ -5,14 +5,11 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Literal, NamedTuple, NoReturn, cast
 
+from maskwright.foundation.xml_names import NCNAME
+
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-_NAME_START = (
-    r"A-Z_a-z\u00C0-\u00D6\u00D8-\u00F6\u00F8-\u02FF\u0370-\u037D\u037F-\u1FFF\u200C\u200D\u2070-\u218F"
-    r"\u2C00-\u2FEF\u3001-\uD7FF\uF900-\uFDCF\uFDF0-\uFFFD\U00010000-\U000EFFFF"
-)
-NCNAME = rf"[{_NAME_START}][{_NAME_START}\-.0-9\u00B7\u0300-\u036F\u203F\u2040]*"
 # Compiled on first use by `re`, which keeps it: the classes of characters take a while.
 _TOKEN = (
     rf"(?P<space>[ \t\r\n]+)"

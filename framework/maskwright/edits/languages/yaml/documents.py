@@ -14,7 +14,15 @@ MOST_BYTES = 4_000_000
 
 
 def load_rule_file(path: Path, place: Place | None = None, problems: list[Problem] | None = None) -> Node:
-    """Root of a YAML file of rules; `problems` gets mistakes after which the rest can be understood.
+    """Root of a YAML file of rules.
+
+    Parameters
+    ----------
+    path : Path
+    place : Place, optional
+        Who asks for the file; the file itself by default.
+    problems : list of Problem, optional
+        Gets mistakes after which the rest can be understood.
 
     Raises
     ------

@@ -1,4 +1,4 @@
-"""The file of edits as models: what a rule and a file of rules may hold.
+"""The file of edits as models: what a file of rules may hold.
 
 These models are the one source of truth: their fields are the keys that are read, and their descriptions feed the JSON
 Schema and ``maskwright explain edits``.
@@ -6,32 +6,13 @@ Schema and ``maskwright explain edits``.
 
 from __future__ import annotations
 
-from typing import Annotated, Any, Literal, get_args
+from typing import Any
 
 from pydantic import BaseModel, ConfigDict, Field
 
-Name = Annotated[str, Field(min_length=1)]
+from maskwright.edits.rule_language.rule_entry import Name, RuleEntry
+
 DIALECT = "https://json-schema.org/draft/2020-12/schema"
-
-
-class RuleEntry(BaseModel, extra="forbid", frozen=True):
-    """One rule that every released record must obey."""
-
-    rule: Name = Field(description="The rule as text, for instance: if V8 < 1115 then V13 <= V12")
-    name: Name | None = Field(default=None, description="Name in reports; left out, edit-N.")
-    label: str | None = Field(default=None, description="A few words for lists and reports: what the rule is about.")
-    message: str | None = Field(default=None, description="What to tell a person about a record that breaks it.")
-    severity: Literal["error", "warning"] = Field(default="error", description="Only errors stop a release.")
-    tolerance: float | None = Field(
-        default=None,
-        ge=0,
-        allow_inf_nan=False,
-        description="By how much the numbers that the rule compares may miss: = is abs(a - b) <= tolerance, a <= b is "
-        "a <= b + tolerance; conditions after 'if' and 'when' are taken as written.",
-    )
-    when: Name | None = Field(
-        default=None, description="Condition: the rule is for records that obey it; it fires on no others."
-    )
 
 
 class IncludeEntry(BaseModel, extra="forbid", frozen=True):
@@ -56,9 +37,7 @@ class EditsFile(BaseModel, extra="forbid", frozen=True):
     model_config = ConfigDict(title="Edits")
 
 
-RULE_KEYS = tuple(RuleEntry.model_fields)
 FILE_KEYS = tuple(EditsFile.model_fields)
-SEVERITIES: tuple[str, ...] = get_args(RuleEntry.model_fields["severity"].annotation)
 
 
 def edits_schema() -> dict[str, Any]:

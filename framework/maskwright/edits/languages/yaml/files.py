@@ -5,19 +5,20 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from maskwright.edits.edit_set import WrongRulesError, read_items
 from maskwright.edits.languages.r_validate.reader import is_validate, read_validate
-from maskwright.edits.languages.yaml.aliases import without_aliases
 from maskwright.edits.languages.yaml.documents import listed_nodes, load_rule_file
 from maskwright.edits.languages.yaml.file_model import FILE_KEYS
-from maskwright.edits.languages.yaml.grammar import parse_value
 from maskwright.edits.languages.yaml.included_files import Inclusion
-from maskwright.edits.languages.yaml.rules import RuleItem, WrongRulesError, read_items
+from maskwright.edits.rule_language.aliases import without_aliases
+from maskwright.edits.rule_language.grammar import parse_value
+from maskwright.edits.rule_language.rules import RuleItem
 from maskwright.foundation.errors import EditError, Place, Problem, unknown_name
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from maskwright.edits.edit import EditSet
+    from maskwright.edits.edit_set import EditSet
     from maskwright.edits.expression import Expression
     from maskwright.foundation.yaml_document import Node
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 import random
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pyarrow as pa
 import pytest
@@ -13,12 +14,15 @@ from hypothesis import strategies as st
 from lxml import etree, isoschematron
 
 from maskwright.data.record_chunk import RecordChunk
-from maskwright.edits.edit import EditSet, LinearPart
+from maskwright.edits.edit import LinearPart
 from maskwright.edits.engines.checker import stop_compiler
 from maskwright.edits.evaluation.binary64 import evaluate_xpath
 from maskwright.edits.expression import Not
 from maskwright.edits.languages.schematron.reader import read_schematron
 from maskwright.foundation.errors import EditError
+
+if TYPE_CHECKING:
+    from maskwright.edits.edit_set import EditSet
 
 ISO = "http://purl.oclc.org/dsdl/schematron"
 ASCC = "http://www.ascc.net/xml/schematron"

@@ -14,7 +14,7 @@ from maskwright.edits.expression import (
     children,
     rewritten,
 )
-from maskwright.edits.languages.yaml.typed_tree import DEEPEST_NESTING
+from maskwright.edits.rule_language.typed_tree import DEEPEST_NESTING
 from maskwright.foundation.errors import EditError, Place, Problem
 
 if TYPE_CHECKING:

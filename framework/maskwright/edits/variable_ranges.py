@@ -6,7 +6,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from maskwright.edits.algebra.classify import classify
-from maskwright.edits.edit import Edit, EditSet
+from maskwright.edits.edit_set import EditSet
 from maskwright.edits.expression import (
     Arithmetic,
     Expression,
@@ -22,18 +22,9 @@ from maskwright.foundation.errors import EditError, Problem, unknown_name
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Mapping, Sequence
 
+    from maskwright.edits.edit import Edit
+
 LONGEST_LEFT_SUM = 16
-
-
-def has_ranges(expression: Expression) -> bool:
-    """Whether a range of variables is still to be written out."""
-    stack = [expression]
-    while stack:
-        node = stack.pop()
-        if isinstance(node, VariableRange):
-            return True
-        stack.extend(children(node))
-    return False
 
 
 def written_out(edits: EditSet, names: Sequence[str], hidden: Collection[str] = ()) -> EditSet:
@@ -95,11 +86,11 @@ def refuse_ranges(edits: Iterable[Edit]) -> None:
         raise EditError(problems)
 
 
-def balanced_sum(terms: Sequence[Expression]) -> Expression:
+def _balanced_sum(terms: Sequence[Expression]) -> Expression:
     """Sum from the left while short, balanced when long, so that its depth stays small."""
     if len(terms) > LONGEST_LEFT_SUM:
         middle = len(terms) // 2
-        return Arithmetic("+", balanced_sum(terms[:middle]), balanced_sum(terms[middle:]))
+        return Arithmetic("+", _balanced_sum(terms[:middle]), _balanced_sum(terms[middle:]))
     result = terms[0]
     for term in terms[1:]:
         result = Arithmetic("+", result, term)
@@ -151,7 +142,7 @@ def _written_out(edit: Edit, names: Sequence[str], positions: Mapping[str, int])
             else:
                 arguments.append(argument)
         if node.name == "sum":
-            return balanced_sum(arguments)
+            return _balanced_sum(arguments)
         return arguments[0] if len(arguments) == 1 else Function(node.name, tuple(arguments))
 
     expression = rewritten(edit.expression, change)

@@ -9,14 +9,14 @@ from typing import TYPE_CHECKING, cast
 from lark import Lark, Token
 from lark.exceptions import UnexpectedCharacters, UnexpectedInput, UnexpectedToken
 
-from maskwright.edits.languages.yaml.typed_tree import KEYWORDS, Mistake, TreeBuilder, checked_condition, checked_value
+from maskwright.edits.rule_language.typed_tree import KEYWORDS, Mistake, TreeBuilder, checked_condition, checked_value
 from maskwright.foundation.errors import EditError, Place, Problem, line_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from maskwright.edits.expression import Expression
-    from maskwright.edits.languages.yaml.typed_tree import Typed
+    from maskwright.edits.rule_language.typed_tree import Typed
 
 LONGEST_RULE = 10_000
 
@@ -65,7 +65,7 @@ _FOREIGN: dict[str, str] = {
 
 @functools.cache
 def _parser() -> Lark:
-    grammar = files("maskwright.edits.languages.yaml").joinpath("grammar.lark").read_text(encoding="utf-8")
+    grammar = files("maskwright.edits.rule_language").joinpath("grammar.lark").read_text(encoding="utf-8")
     # The tree is built while parsing, bottom up, so that no input can exhaust the stack.
     return Lark(grammar, start=["rule", "sum"], parser="lalr", transformer=TreeBuilder(), maybe_placeholders=True)
 

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import pytest
 
-from maskwright.edits.edit import EditSet
+from maskwright.edits.edit_set import EditSet
 from maskwright.edits.languages.yaml.files import read_edits_yaml
-from maskwright.edits.languages.yaml.rules import parse_rules
 from maskwright.foundation.errors import EditError
 
 
 def test_texts_and_mappings():
-    edits = parse_rules(
+    edits = EditSet.parse(
         [
             "V9 +\n V10 == V14",
             {"rule": "V3 in [0, 7500]", "name": "contribution", "message": "out of bounds", "severity": "warning"},
@@ -53,7 +52,7 @@ def test_every_mistake_is_reported():
 @pytest.mark.parametrize("rules", ["a == 1", {"rule": "a == 1"}])
 def test_a_single_rule_is_no_list(rules):
     with pytest.raises(EditError, match="list of rules"):
-        parse_rules(rules)
+        EditSet.parse(rules)
 
 
 @pytest.mark.parametrize("head", ["", "edits:\n"])

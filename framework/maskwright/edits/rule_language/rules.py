@@ -1,24 +1,21 @@
-"""Rules as YAML lists them: one-line texts, or mappings with a name, a message, a tolerance and so on."""
+"""One rule as YAML lists it: a one-line text, or a mapping with a name, a message, a tolerance and so on."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import Any, cast
 
 from maskwright.edits.algebra.classify import classify
 from maskwright.edits.algebra.tolerance import with_tolerance
-from maskwright.edits.edit import CheckedPart, Edit, EditSet, Part, Severity
-from maskwright.edits.expression import Expression, IfThen, variable_names
-from maskwright.edits.languages.yaml.aliases import without_aliases
-from maskwright.edits.languages.yaml.file_model import RULE_KEYS, SEVERITIES
-from maskwright.edits.languages.yaml.grammar import parse_expression
-from maskwright.edits.languages.yaml.variable_ranges import has_ranges
+from maskwright.edits.edit import CheckedPart, Edit, Part, Severity
+from maskwright.edits.expression import Expression, IfThen, has_ranges, variable_names
+from maskwright.edits.rule_language.aliases import without_aliases
+from maskwright.edits.rule_language.grammar import parse_expression
+from maskwright.edits.rule_language.rule_entry import RULE_KEYS, SEVERITIES
 from maskwright.foundation.errors import EditError, Place, Problem, unknown_name
-
-PlaceOf = Callable[[int], Place]
 
 _TEXT_KEYS = ("rule", "name", "label", "message", "severity", "when")
 
@@ -30,7 +27,7 @@ class RuleItem:
     Attributes
     ----------
     item : object
-        Text, or a mapping with the keys of `maskwright.edits.languages.yaml.file_model.RuleEntry`.
+        Text, or a mapping with the keys of `maskwright.edits.rule_language.rule_entry.RuleEntry`.
     place : Place
         Of the rule's text.
     places : mapping of key to Place
@@ -45,86 +42,14 @@ class RuleItem:
     aliases: Mapping[str, Expression] = field(default_factory=dict)
 
 
-class WrongRulesError(EditError):
-    """Rules are wrong; `edits` are those that were understood, in which more mistakes can be looked for."""
-
-    def __init__(self, problems: Sequence[Problem], edits: EditSet) -> None:
-        super().__init__(problems)
-        self.edits = edits
-
-
-def parse_rules(rules: Sequence[object], place_of: PlaceOf | None = None) -> EditSet:
-    """Read rules of the YAML language.
-
-    Parameters
-    ----------
-    rules : sequence
-        Texts, or mappings with the key ``rule`` and, optionally, ``name``, ``label``, ``message``, ``severity``
-        (``error``, the default, or ``warning``), ``tolerance`` and ``when``. A rule without a name is called
-        ``edit-N``, N its 1-based position.
-    place_of : callable, optional
-        Place of the rule at a 0-based position, for error messages.
-
-    Returns
-    -------
-    EditSet
+def edit_of(item: RuleItem, position: int) -> Edit:
+    """Edit that one rule states; without a name it is called ``edit-N``, N its 1-based position.
 
     Raises
     ------
     EditError
-        With every mistake in every rule: place, what was expected, the nearest valid name.
+        With every mistake in the rule: place, what was expected, the nearest valid name.
     """
-    if isinstance(rules, (str, Mapping)):
-        raise EditError(Problem("expected a list of rules, found a single one", None, "Put it in a list: [rule]."))
-    # Without a file, the rule's number stands for the line.
-    return read_items(
-        RuleItem(item, place_of(position) if place_of is not None else Place(f"rule {position + 1}"))
-        for position, item in enumerate(rules)
-    )
-
-
-def read_items(items: Iterable[RuleItem], notes: tuple[str, ...] = ()) -> EditSet:
-    """Edits of rules, in order.
-
-    Raises
-    ------
-    WrongRulesError
-        With every mistake in every rule, and the rules that were understood.
-    """
-    problems: list[Problem] = []
-    edits: list[Edit] = []
-    places: dict[str, Place] = {}
-    for position, item in enumerate(items):
-        try:
-            edit = _edit(item, position)
-        except EditError as error:
-            problems.extend(error.problems)
-            continue
-        if edit.name in places:
-            first = places[edit.name]
-            message = f"the name {edit.name!r} is taken by another rule ({first})"
-            problems.append(Problem(message, item.place, "Rename one."))
-            continue
-        places[edit.name] = item.place
-        edits.append(edit)
-    understood = EditSet(tuple(edits), notes)
-    if problems:
-        raise WrongRulesError(problems, understood)
-    return understood
-
-
-def parse_rule(rule: object, place: Place, position: int) -> Edit:
-    """One rule, as `parse_rules` takes it; without a name of its own it is called after its position, 0-based.
-
-    Raises
-    ------
-    EditError
-        With every mistake in it.
-    """
-    return _edit(RuleItem(rule, place), position)
-
-
-def _edit(item: RuleItem, position: int) -> Edit:
     fields = _fields(item.item, item.place)
     text = cast("str", fields["rule"])
     expression = _condition(text, item.place, item.aliases)

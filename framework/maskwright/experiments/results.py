@@ -1,0 +1,165 @@
+"""What an experiment found: its cells, their figures, and how they are judged."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from maskwright.experiments.export import write_pipeline
+from maskwright.foundation.errors import InputError, Problem, unknown_name
+from maskwright.release.wording import plural
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from pathlib import Path
+
+    import pandas as pd
+
+    from maskwright.experiments.experiment import Cell, Experiment
+    from maskwright.pipeline.resolved import MeasureRequest
+
+
+@dataclass(frozen=True, eq=False)
+class Compared:
+    """An experiment that has been run.
+
+    Attributes
+    ----------
+    experiment : Experiment
+    cells : tuple of Cell
+    runs : pandas.DataFrame
+        One row for each run; what ``table.csv`` holds.
+    points : pandas.DataFrame
+        One row for each cell, means over its runs; indexed by cell.
+    score, risk, loss : str or None
+        Columns by which cells are judged; None when nothing of the kind is measured.
+    best : str or None
+        Cell with the best score among those that keep every edit; k = 1 is never the best.
+    front : tuple of str
+        Cells that no other beats in both risk and loss, by risk.
+    computed, cached : int
+        Runs.
+    seconds : float
+    files : mapping of str to Path
+        What was written.
+    """
+
+    experiment: Experiment
+    cells: tuple[Cell, ...]
+    runs: pd.DataFrame
+    points: pd.DataFrame
+    score: str | None
+    risk: str | None
+    loss: str | None
+    best: str | None
+    front: tuple[str, ...]
+    computed: int
+    cached: int
+    seconds: float
+    files: dict[str, Path] = field(default_factory=dict)
+
+    @property
+    def table(self) -> pd.DataFrame:
+        """The same as `runs`."""
+        return self.runs
+
+    @property
+    def folder(self) -> Path:
+        """Where the results are."""
+        return self.experiment.folder
+
+    def cell(self, name: str) -> Cell:
+        """Cell by its name.
+
+        Raises
+        ------
+        InputError
+            With the nearest name.
+        """
+        for each in self.cells:
+            if each.name == name:
+                return each
+        raise InputError(unknown_name("cell", name, [each.name for each in self.cells]))
+
+    def value(self, name: str, column: str) -> float:
+        """Figure of a cell in `points`; NaN where there is none."""
+        return float(self.points[column].to_numpy(np.float64, na_value=np.nan)[self.points.index.get_loc(name)])
+
+    def write_pipeline(self, name: str, folder: Path | None = None) -> Path:
+        """Write the pipeline of a cell, ready for ``maskwright run``.
+
+        Parameters
+        ----------
+        name : str
+            Of the cell.
+        folder : Path, optional
+            By default ``pipelines`` in the folder of the results.
+
+        Raises
+        ------
+        InputError
+            Unknown name, k = 1, or a cell of which a run failed or does not keep every edit.
+        """
+        hint = "Choose a cell that masks without failing and keeps every edit."
+        if name in self.failed:
+            raise InputError(Problem(f"{name} cannot be chosen: it failed: {self.failed[name]}", hint=hint))
+        if name in self.violating:
+            times = plural(self.violating[name], "violation")
+            raise InputError(Problem(f"{name} cannot be chosen: it does not keep every edit ({times})", hint=hint))
+        return write_pipeline(self.cell(name), folder or self.experiment.folder / "pipelines")
+
+    @property
+    def failed(self) -> Mapping[str, str]:
+        """Cells of which a run failed, and why, in order."""
+        points = self.points[self.points["failed"] > 0]
+        return {str(name): str(row["problem"]) for name, row in points.iterrows()}
+
+    @property
+    def violating(self) -> Mapping[str, int]:
+        """Cells that do not keep every edit, and how often edits of severity error are violated, in order."""
+        points = self.points[(self.points["violations"] > 0).fillna(False)]
+        return {str(name): int(number) for name, number in points["violations"].items()}
+
+    @property
+    def usable(self) -> tuple[str, ...]:
+        """Cells that mask and keep every edit in every run, none of which failed."""
+        masking = [cell.name for cell in self.cells if cell.active.steps]
+        return tuple(name for name in masking if name not in self.failed and name not in self.violating)
+
+    def to_json(self) -> dict[str, Any]:
+        """Return what ``maskwright compare --json`` prints."""
+        return {
+            "cells": len(self.cells),
+            "runs": len(self.runs),
+            "computed": self.computed,
+            "cached": self.cached,
+            "failed": [{"cell": name, "problem": problem} for name, problem in self.failed.items()],
+            "violating": [{"cell": name, "violations": number} for name, number in self.violating.items()],
+            "score": self.score,
+            "risk": self.risk,
+            "loss": self.loss,
+            "best": None if self.best is None else self._point(self.best),
+            "front": [self._point(name) for name in self.front],
+            "files": {key: str(path) for key, path in self.files.items()},
+            "seconds": round(self.seconds, 2),
+        }
+
+    def _point(self, name: str) -> dict[str, Any]:
+        cell = self.cell(name)
+        judged = {
+            column: self.value(name, column) for column in (self.score, self.risk, self.loss) if column is not None
+        }
+        return {"cell": name, "family": cell.family, "edits": cell.edits, "settings": dict(cell.values), **judged}
+
+
+def request_of(described: Experiment, column: str) -> MeasureRequest:
+    """Measure of a column ``label`` or ``label.part``."""
+    by_label = {request.label: request for request in described.measures}
+    return by_label[column] if column in by_label else by_label[column.split(".", maxsplit=1)[0]]
+
+
+def sign_of(described: Experiment, column: str) -> float:
+    """1 when smaller is better, -1 when larger is. Parts go the way of their measure."""
+    return 1.0 if request_of(described, column).measure.direction == "lower" else -1.0
