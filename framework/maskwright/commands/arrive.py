@@ -306,9 +306,7 @@ def _refuse_methods_that_count_records(described: Pipeline) -> None:
             "use a method that counts households, or remove 'cluster', knowing that k then counts single records",
         )
         for step in described.steps
-        if step.method.k_parameter is not None
-        and getattr(step.params, step.method.k_parameter) is not None
-        and not step.method.counts_households
+        if step.method.promised_k(step.params) is not None and not step.method.counts_households
     ]
     if problems:
         raise InputError(problems)

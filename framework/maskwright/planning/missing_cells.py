@@ -8,6 +8,7 @@ import numpy as np
 
 from maskwright.foundation.errors import InputError, Problem
 from maskwright.planning.missing_patterns import splits_by_pattern, without_holes
+from maskwright.plugins.parameter_markers import IndependentVariables
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -44,7 +45,8 @@ def refuse_missing(number: int, step: StepRequest, group: Sequence[str], strata:
     if holes:
         raise InputError(
             f"step {number}: {method.name} reads {_counted(holes, data)} and takes no missing cells there: leave "
-            f"{'it' if len(holes) == 1 else 'them'} out of '{method.independent_parameter}', or impute the cells first"
+            f"{'it' if len(holes) == 1 else 'them'} out of '{method.parameter(IndependentVariables)}', or impute the "
+            "cells first"
         )
     holes = [name for name in group if data[name].missing.any()]
     if not holes:

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from pydantic import ValidationError
 
-from maskwright.foundation.errors import InputError, Problem, unknown_name
+from maskwright.foundation.errors import InputError, Problem
+from maskwright.foundation.renamed_fields import unknown_field
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -30,8 +32,8 @@ def checked_params(
         for each in error.errors(include_input=False, include_url=False):
             name = ".".join(str(part) for part in each["loc"])
             if each["type"] == "extra_forbidden":
-                names = [*model.model_fields, *(also or {})]
-                problems.append(Problem(f"{what}: {unknown_name('parameter', name, names)}"))
+                problem = unknown_field("parameter", name, model, also=also or ())
+                problems.append(replace(problem, message=f"{what}: {problem.message}"))
             else:
                 problems.append(Problem(f"{what}: {name}: {each['msg'][:1].lower()}{each['msg'][1:]}"))
         raise InputError(problems) from None

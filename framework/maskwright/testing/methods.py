@@ -9,6 +9,7 @@ import numpy as np
 
 from maskwright.foundation.errors import MaskwrightError
 from maskwright.plugins.method import Masked, Method
+from maskwright.plugins.parameter_markers import PromisesK
 from maskwright.testing.blocks import TYPES, block_of, numbers, with_holes
 from maskwright.testing.checks import (
     Check,
@@ -61,7 +62,7 @@ def method_checks(
 
 
 def _checks(method: Method, given: Params) -> Iterator[tuple[str, Check]]:
-    usual_numbers = _repeated_numbers if method.keys_parameter is not None else partial(numbers, 60)
+    usual_numbers = _repeated_numbers if method.has_keys else partial(numbers, 60)
     yield "parameters", partial(params_of, method, given)
     yield "documented", partial(check_documented, method)
     yield "example", partial(_example, method)
@@ -92,7 +93,7 @@ def _checks(method: Method, given: Params) -> Iterator[tuple[str, Check]]:
     yield "clusters_and_representatives", partial(_clusters, method, given, usual)
     if method.deterministic:
         yield "deterministic", partial(_deterministic, method, given, usual)
-    if method.k_parameter is not None and getattr(params_of(method, given), method.k_parameter) is not None:
+    if method.parameter(PromisesK) is not None and method.promised_k(params_of(method, given)) is not None:
         yield "k_respected", partial(_k_respected, method, given, usual)
     for claim in sorted(method.preserves & set(CLAIMS)):
         yield f"preserves_{claim}", partial(CLAIMS[claim], method, params_of, given)
@@ -192,7 +193,7 @@ def _clusters(method: Method, given: Params, block: Block) -> None:
 
 
 def _k_respected(method: Method, given: Params, block: Block) -> None:
-    k = int(getattr(params_of(method, given), str(method.k_parameter)))
+    k = method.promised_k(params_of(method, given)) or 1
     masked = _protected(method, given, block)
     if masked.labels is not None:
         require(np.bincount(masked.labels).min() >= k, f"a cluster has fewer than k = {k} records")

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from typing import Annotated
+
 import numpy as np
 from pydantic import BaseModel, Field, model_validator
 
-from maskwright import Block, InputError, Masked, Method
+from maskwright import Block, Formerly, InputError, Masked, Method
 
 
 class SamplingParams(BaseModel, extra="forbid", frozen=True):
@@ -17,7 +19,7 @@ class SamplingParams(BaseModel, extra="forbid", frozen=True):
     size: int | None = Field(
         default=None, ge=1, strict=True, description="Number of records that are published, instead of a share."
     )
-    whole_households: bool = Field(
+    whole_households: Annotated[bool, Formerly("whole_clusters")] = Field(
         default=True,
         description="Where households are declared: draw households and publish all their "
         "records; 'fraction' and 'size' then count households. false draws single records.",

@@ -3,19 +3,20 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import Annotated
 
 import numpy as np
 import pytest
 from pydantic import BaseModel, Field
 
-from maskwright import InputError, Masked, Measure, Measurement, Method, NoParams, Partition
+from maskwright import InputError, Masked, Measure, Measurement, Method, NoParams, Partition, PromisesK
 from maskwright.testing import measure_checks, method_checks, partition_checks
 
 
 class SizeParams(BaseModel, extra="forbid", frozen=True):
     """Parameters."""
 
-    k: int = Field(default=3, ge=2, description="Smallest cluster.")
+    k: Annotated[int, PromisesK()] = Field(default=3, ge=2, description="Smallest cluster.")
 
 
 def cluster_by_order(block, k, params, rng):
@@ -47,7 +48,6 @@ MEANS = Method(
     accepts=frozenset({"continuous"}),
     preserves=frozenset({"linear", "inequality", "range", "mean", "k"}),
     deterministic=True,
-    k_parameter="k",
     reference="none",
     summary="Means of records in file order.",
     example="method: means\nparams: {k: 4}\n",

@@ -16,6 +16,7 @@ from maskwright.planning.missing_patterns import splits_by_pattern
 from maskwright.planning.params import PlanningParams
 from maskwright.plugins.measure import Measure
 from maskwright.plugins.method import Method
+from maskwright.plugins.parameter_markers import IndependentVariables
 from maskwright.plugins.registry import Registry, plugins
 
 if TYPE_CHECKING:
@@ -154,9 +155,8 @@ def _missing_cells(method: Method) -> str:
     if not splits_by_pattern(method):
         return "not taken: a step on variables with missing cells is refused"
     apart = "records with the same cells missing are masked apart, on the cells they have (own_pattern)"
-    if method.independent_parameter is None:
-        return apart
-    return f"{apart}; none in variables listed under '{method.independent_parameter}'"
+    independent = method.parameter(IndependentVariables)
+    return apart if independent is None else f"{apart}; none in variables listed under '{independent}'"
 
 
 def _shown(value: object) -> str:

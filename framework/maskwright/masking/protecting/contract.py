@@ -15,13 +15,6 @@ if TYPE_CHECKING:
     from maskwright.plugins.block import Block
 
 
-def promised(method: Method, params: BaseModel) -> int | None:
-    """Smallest cluster that the method promises with these parameters; None where it makes no clusters."""
-    name = None if method.keys_parameter is not None else method.k_parameter
-    value = None if name is None else getattr(params, name)
-    return None if value is None else int(value)
-
-
 def check_masked(method: Method, params: BaseModel, block: Block, masked: Masked) -> None:
     """Hold a method to its contract; a plugin's mistake must not become a wrong release.
 
@@ -43,14 +36,13 @@ def check_masked(method: Method, params: BaseModel, block: Block, masked: Masked
         raise PluginError(f"method {name!r} left cells empty, and does not say that it removes cells")
     _check_detail(method, block, masked)
     if masked.labels is None or masked.representatives is None:
-        grouped = method.k_parameter is not None and method.keys_parameter is None
-        if grouped or method.mean_cluster_size is not None:
+        if method.makes_clusters:
             raise PluginError(f"method {name!r} promises groups but returned no labels and representatives")
         return
     clusters = len(masked.representatives)
     if masked.labels.shape != shape[:1] or masked.labels.min() < 0 or masked.labels.max() >= clusters:
         raise PluginError(f"method {name!r}: labels must be one number 0..{clusters - 1} for each of {block.n} records")
-    k = promised(method, params)
+    k = method.smallest_cluster(params)
     if k is not None:
         owners = block.households if block.households is not None and method.counts_households else np.arange(block.n)
         owners = owners if masked.origin is None else owners[masked.origin]
