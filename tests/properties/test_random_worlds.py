@@ -402,7 +402,7 @@ def request(method: Method) -> tuple[dict[str, Any], list[str] | None]:
         params[keys] = ["x8", "g", "h"]
     if "detail" in method.removes:
         params["release_edits"] = {"drop": [f"x{number}" for number in range(NUMBERS)]}
-    return params, None if {"continuous", "integer"} <= method.accepts else ["g", "h"]
+    return params, None if {"continuous", "integer"} <= method.variable_types else ["g", "h"]
 
 
 def judge(seed: int, methods: list[Method], tally: Tally, folder: Path) -> None:

@@ -59,7 +59,7 @@ def splits_by_pattern(method: Method) -> bool:
     Not where it promises groups of records, or leaves records out: both speak of all records at once.
     """
     grouped = method.parameter(PromisesK) is not None or method.mean_cluster_size is not None
-    return "missing" not in method.accepts and not grouped and not method.removes
+    return not method.handles_missing and not grouped and not method.removes
 
 
 def without_holes(

@@ -131,8 +131,8 @@ def _step_variables(
             continue
         if variable.role == "identifier":
             problems.append(Problem(f"step {number}: {name!r} is an identifier: it is dropped, so it cannot be masked"))
-        elif variable.type not in step.method.accepts:
-            able = ", ".join(sorted(step.method.accepts - {"missing"}))
+        elif variable.type not in step.method.variable_types:
+            able = ", ".join(sorted(step.method.variable_types))
             problems.append(
                 Problem(
                     f"step {number}: method {step.method.name!r} cannot mask {name!r}: it is {variable.type}, "

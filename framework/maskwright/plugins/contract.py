@@ -8,9 +8,10 @@ from typing import TYPE_CHECKING, get_args
 
 from pydantic import BaseModel
 
+from maskwright.data.variable import VariableType
 from maskwright.plugins.edit_reader import EditReader
 from maskwright.plugins.measure import Measure
-from maskwright.plugins.method import Accepts, Method, Preserves, Removes, Scope
+from maskwright.plugins.method import Method, Preserves, Removes, Scope
 from maskwright.plugins.parameter_markers import PromisesK, marking_error
 from maskwright.plugins.partition import Partition
 from maskwright.plugins.report import Report
@@ -103,7 +104,7 @@ def _signature_error(attribute: str, function: object, arguments: tuple[str, ...
 def _method_error(method: Method) -> str | None:
     for field, found, known in (
         ("scope", {method.scope}, set(get_args(Scope))),
-        ("accepts", set(method.accepts), set(get_args(Accepts))),
+        ("variable_types", set(method.variable_types), set(get_args(VariableType))),
         ("preserves", set(method.preserves), set(get_args(Preserves))),
         ("removes", set(method.removes), set(get_args(Removes))),
     ):

@@ -102,8 +102,8 @@ class Comparison:
             self.require_pairs("the weights of masked records are those of their originals")
         return self.weights if self.weights is None or self.origin is None else self.weights[self.origin]
 
-    def masked_clusters(self) -> NDArray[np.int64] | None:
-        """Clusters of the originals of the masked records; shape (m,).
+    def masked_households(self) -> NDArray[np.int64] | None:
+        """Households of the originals of the masked records; shape (m,).
 
         Raises
         ------

@@ -25,13 +25,12 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
     from pydantic import BaseModel
 
-    from maskwright.data.variable import Variable
+    from maskwright.data.variable import Variable, VariableType
     from maskwright.plugins.block import Block
     from maskwright.plugins.parameter_markers import ParameterMarker
 
 Scope = Literal["variable", "group", "all"]
 Preserves = Literal["linear", "product", "inequality", "range", "domain", "mean", "covariance", "k"]
-Accepts = Literal["continuous", "integer", "ordinal", "nominal", "missing"]
 Removes = Literal["records", "cells", "detail"]
 
 
@@ -90,10 +89,12 @@ class Method:
         What a block holds: one variable at a time, one variable group of the plan, or all variables of the step.
     may_be_split : bool
         Whether records may be cut into blocks (``execution: {block_size: N}``) and strata.
-    accepts : frozenset of str
-        Variable types it can mask, and ``missing`` if it takes missing cells. Of a method that does not, promises no
-        groups and removes nothing, records with the same cells missing are masked apart: its blocks then hold the
-        variables that these records have, and no other.
+    variable_types : frozenset of str
+        Types of variables that it can mask: ``continuous``, ``integer``, ``ordinal``, ``nominal``.
+    handles_missing : bool
+        Whether it takes missing cells. Of a method that does not, promises no groups and removes nothing, records with
+        the same cells missing are masked apart: its blocks then hold the variables that these records have, and no
+        other.
     preserves : frozenset of str
         Claims, tested by the kit and by every run: kinds of edit that hold in its output when they hold in each
         record of its input and all their variables are in one block.
@@ -125,8 +126,9 @@ class Method:
     params: type[BaseModel] = NoParams
     scope: Scope = "group"
     may_be_split: bool = True
-    accepts: frozenset[str] = frozenset({"continuous", "integer"})
-    preserves: frozenset[str] = frozenset()
+    variable_types: frozenset[VariableType] = frozenset({"continuous", "integer"})
+    handles_missing: bool = False
+    preserves: frozenset[Preserves] = frozenset()
     removes: frozenset[Removes] = frozenset()
     deterministic: bool = False
     mean_cluster_size: Callable[[Any, int], int] | None = None

@@ -68,10 +68,10 @@ def _checks(method: Method, given: Params) -> Iterator[tuple[str, Check]]:
     yield "example", partial(_example, method)
     yield "picklable", partial(check_picklable, method, method.protect)
     p = 1 if method.scope == "variable" else 3
-    accepted: list[VariableType] = [each for each in TYPES if method.accepts.issuperset({each})]
+    accepted: list[VariableType] = [each for each in TYPES if each in method.variable_types]
     for name in accepted:
         yield f"shapes_{name}", partial(_shapes, method, given, block_of(usual_numbers(p, name), name))
-        if "missing" in method.accepts:
+        if method.handles_missing:
             block = block_of(with_holes(usual_numbers(p, name)), name)
             yield f"missing_cells_{name}", partial(_shapes, method, given, block)
         yield f"one_record_{name}", partial(_answers_or_says_why, method, given, block_of(numbers(1, p, name), name))

@@ -130,7 +130,7 @@ WRONG = [
     ("register_methods", [Method("m", protect, NotAModel)], "params must be a class derived from pydantic.BaseModel"),
     ("register_methods", [Method("m", protect, scope="block")], "scope: 'block' unknown"),
     ("register_methods", [Method("m", protect, preserves=frozenset({"truth"}))], "preserves: 'truth' unknown"),
-    ("register_methods", [Method("m", protect, accepts=frozenset({"text"}))], "accepts: 'text' unknown"),
+    ("register_methods", [Method("m", protect, variable_types=frozenset({"text"}))], "variable_types: 'text' unknown"),
     ("register_methods", [Method("m", protect, preserves=frozenset({"k"}))], "PromisesK must mark the parameter"),
     ("register_methods", 5, "TypeError"),
     ("register_methods", None, "TypeError"),

@@ -120,7 +120,7 @@ def _parameters(model: type[BaseModel]) -> list[str]:
 def _facts(plugin: Any) -> list[tuple[str, str]]:
     facts: list[tuple[str, str]] = []
     if isinstance(plugin, Method):
-        facts.append(("Masks", ", ".join(sorted(plugin.accepts - {"missing"}))))
+        facts.append(("Masks", ", ".join(sorted(plugin.variable_types))))
         facts.append(
             ("Keeps by construction", ", ".join(sorted(plugin.preserves)) or "nothing; edits are kept by adjustment")
         )
@@ -150,7 +150,7 @@ def _facts(plugin: Any) -> list[tuple[str, str]]:
 
 
 def _missing_cells(method: Method) -> str:
-    if "missing" in method.accepts:
+    if method.handles_missing:
         return "taken; they stay missing"
     if not splits_by_pattern(method):
         return "not taken: a step on variables with missing cells is refused"

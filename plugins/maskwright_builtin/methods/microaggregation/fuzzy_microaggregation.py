@@ -323,7 +323,8 @@ FUZZY_MICROAGGREGATION = Method(
     params=FuzzyMicroaggregationParams,
     scope="group",
     may_be_split=True,
-    accepts=frozenset({"continuous", "integer", "missing"}),
+    variable_types=frozenset({"continuous", "integer"}),
+    handles_missing=True,
     # Centroids are averages with weights above 0, whichever record takes which.
     preserves=frozenset({"linear", "inequality", "range"}),
     mean_cluster_size=mean_cluster_size,

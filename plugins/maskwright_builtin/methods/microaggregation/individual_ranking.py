@@ -97,7 +97,8 @@ INDIVIDUAL_RANKING = Method(
     params=IndividualRankingParams,
     scope="variable",
     may_be_split=True,
-    accepts=frozenset({"continuous", "integer", "ordinal", "missing"}),
+    variable_types=frozenset({"continuous", "integer", "ordinal"}),
+    handles_missing=True,
     # Under the operator that the plan chooses: domain under the lower median, means under "mean".
     preserves=frozenset({"range", "domain", "mean", "k"}),
     deterministic=True,

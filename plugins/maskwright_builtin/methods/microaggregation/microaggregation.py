@@ -106,7 +106,8 @@ MICROAGGREGATION = Method(
     params=MicroaggregationParams,
     scope="group",
     may_be_split=True,
-    accepts=frozenset({"continuous", "integer", "ordinal", "nominal", "missing"}),
+    variable_types=frozenset({"continuous", "integer", "ordinal", "nominal"}),
+    handles_missing=True,
     # Each under the operator that the plan chooses for it; means under "mean".
     preserves=frozenset({"linear", "product", "inequality", "range", "domain", "mean", "k"}),
     deterministic=True,
