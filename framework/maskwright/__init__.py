@@ -78,6 +78,7 @@ if TYPE_CHECKING:
     from maskwright.plugins.registry import find_partition as find_partition
     from maskwright.plugins.report import Report as Report
     from maskwright.plugins.source import Source as Source
+    from maskwright.release import wording as wording
 
 __version__ = "0.1.0"
 
@@ -151,6 +152,7 @@ _HOME = {
     "UsesWeights": "maskwright.plugins.parameter_markers",
     "validate": "maskwright.commands.api",
     "Variable": "maskwright.data.variable",
+    "wording": "maskwright.release",
     "write_numbers": "maskwright.data.number_text",
 }
 

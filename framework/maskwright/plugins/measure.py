@@ -32,8 +32,8 @@ class Comparison:
         The numeric variables to compare, in file order; all are in both files.
     edits : EditSet
     origin : ndarray of shape (m,), int64, or None
-        Original record of each masked record; None when they are paired one to one in order, or not at all (see
-        `paired`).
+        Original record of each masked record, in any order and more than once, unlike `Masked.kept_rows`; None when
+        they are paired one to one in order, or not at all (see `paired`).
     weights : ndarray of shape (n,), float64, or None
         Sampling weights of the original records: the one variable of role weight. None when there is none, or several.
     households : ndarray of shape (n,), int64, or None

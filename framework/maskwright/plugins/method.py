@@ -50,8 +50,9 @@ class Masked:
         adjustment and rounding act on the representatives, so that k holds.
     representatives : ndarray of shape (c, p), float64, or None
         One row per cluster; NaN where the whole cluster is missing.
-    origin : ndarray of shape (m,), int64, or None
-        Rows kept, ascending, when the method drops records: the other arrays have one row for each of them.
+    kept_rows : ndarray of shape (m,), int64, or None
+        Rows of the block that are kept, ascending, when the method drops records: the other arrays have one row for
+        each of them.
     weights : ndarray of shape (m,), float64, or None
         Sampling weights of the rows kept, when the method dropped records and the block has weights; None leaves them.
     notes : mapping of str to str, int or float
@@ -64,7 +65,7 @@ class Masked:
     variables: tuple[Variable, ...] | None = None
     labels: NDArray[np.int64] | None = None
     representatives: NDArray[np.float64] | None = None
-    origin: NDArray[np.int64] | None = None
+    kept_rows: NDArray[np.int64] | None = None
     weights: NDArray[np.float64] | None = None
     notes: Mapping[str, Any] = field(default_factory=dict)
 

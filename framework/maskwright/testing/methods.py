@@ -120,7 +120,7 @@ def _shapes(method: Method, given: Params, block: Block) -> None:
 
 def _check_shapes(block: Block, masked: Masked) -> None:
     require(isinstance(masked, Masked), "protect must return a maskwright.Masked")
-    m = block.n if masked.origin is None else len(masked.origin)
+    m = block.n if masked.kept_rows is None else len(masked.kept_rows)
     p = block.p if masked.variables is None else len(masked.variables)
     require(masked.values.shape == (m, p), f"values must have shape {(m, p)}, not {masked.values.shape}")
     require(masked.values.dtype == np.float64, f"values must be float64, not {masked.values.dtype}")
@@ -128,9 +128,10 @@ def _check_shapes(block: Block, masked: Masked) -> None:
     require(masked.missing.dtype == np.bool_, f"missing must be bool, not {masked.missing.dtype}")
     require(np.array_equal(np.isnan(masked.values), masked.missing), "values must be NaN exactly where missing")
     require(not np.isinf(masked.values).any(), "values must be finite")
-    if masked.origin is not None:
-        rows = masked.origin
-        require(len(np.unique(rows)) == m and rows.min() >= 0 and rows.max() < block.n, "origin must hold rows, once")
+    if masked.kept_rows is not None:
+        rows = masked.kept_rows
+        once = len(np.unique(rows)) == m and rows.min() >= 0 and rows.max() < block.n
+        require(once, "kept_rows must hold rows, once")
     for position, variable in enumerate(masked.variables or block.variables):
         if variable.categories:
             codes = masked.values[~masked.missing[:, position], position]

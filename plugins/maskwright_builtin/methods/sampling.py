@@ -52,7 +52,7 @@ def protect(block: Block, params: SamplingParams, rng: np.random.Generator) -> M
     Returns
     -------
     Masked
-        With `origin` and, where the block has weights and they are to be adjusted, `weights`.
+        With `kept_rows` and, where the block has weights and they are to be adjusted, `weights`.
 
     Raises
     ------
@@ -78,7 +78,7 @@ def protect(block: Block, params: SamplingParams, rng: np.random.Generator) -> M
     return Masked(
         values=block.values[kept],
         missing=block.missing[kept],
-        origin=kept,
+        kept_rows=kept,
         weights=weights,
         notes={f"{what}_drawn": drawn, f"{what}_in_all": total, "weights_divided_by_share": weights is not None},
     )

@@ -7,8 +7,7 @@ from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from maskwright import Report
-from maskwright.release import wording
+from maskwright import Report, wording
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

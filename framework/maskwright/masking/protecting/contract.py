@@ -25,13 +25,13 @@ def check_masked(method: Method, params: BaseModel, block: Block, masked: Masked
     name = method.name
     if not isinstance(masked, Masked):
         raise PluginError(f"method {name!r} returned a {type(masked).__name__}; it has to return maskwright.Masked")
-    _check_origin(method, block, masked)
-    shape = block.values.shape if masked.origin is None else (len(masked.origin), block.p)
+    _check_kept_rows(method, block, masked)
+    shape = block.values.shape if masked.kept_rows is None else (len(masked.kept_rows), block.p)
     if masked.values.shape != shape or masked.missing.shape != shape:
         raise PluginError(f"method {name!r} returned values of shape {masked.values.shape}; expected {shape}")
     if not np.all(np.isfinite(masked.values[~masked.missing])):
         raise PluginError(f"method {name!r} returned NaN or infinite values in cells that are not missing")
-    had = block.missing if masked.origin is None else block.missing[masked.origin]
+    had = block.missing if masked.kept_rows is None else block.missing[masked.kept_rows]
     if "cells" not in method.removes and (masked.missing & ~had).any():
         raise PluginError(f"method {name!r} left cells empty, and does not say that it removes cells")
     _check_detail(method, block, masked)
@@ -45,7 +45,7 @@ def check_masked(method: Method, params: BaseModel, block: Block, masked: Masked
     k = method.smallest_cluster(params)
     if k is not None:
         owners = block.households if block.households is not None and method.counts_households else np.arange(block.n)
-        owners = owners if masked.origin is None else owners[masked.origin]
+        owners = owners if masked.kept_rows is None else owners[masked.kept_rows]
         pairs = np.unique(np.stack([masked.labels, owners], axis=1), axis=0)
         smallest = int(np.bincount(pairs[:, 0], minlength=clusters).min())
         if smallest < min(k, len(np.unique(owners))):
@@ -53,9 +53,9 @@ def check_masked(method: Method, params: BaseModel, block: Block, masked: Masked
             raise PluginError(f"method {name!r} promised clusters of at least {k} {what}; the smallest has {smallest}")
 
 
-def _check_origin(method: Method, block: Block, masked: Masked) -> None:
+def _check_kept_rows(method: Method, block: Block, masked: Masked) -> None:
     """Records that a method drops: it has said that it drops some, and keeps at least one, in order."""
-    rows = masked.origin
+    rows = masked.kept_rows
     if rows is None:
         if masked.weights is not None:
             raise PluginError(f"method {method.name!r} changes weights, and drops no records")
@@ -64,7 +64,7 @@ def _check_origin(method: Method, block: Block, masked: Masked) -> None:
         raise PluginError(f"method {method.name!r} drops records, and does not say that it removes records")
     rising = rows.ndim == 1 and rows.dtype == np.int64 and bool(np.all(np.diff(rows) > 0))
     if not rising or (len(rows) and (rows[0] < 0 or rows[-1] >= block.n)):
-        raise PluginError(f"method {method.name!r}: origin must hold rows 0..{block.n - 1}, ascending, each once")
+        raise PluginError(f"method {method.name!r}: kept_rows must hold rows 0..{block.n - 1}, ascending, each once")
     if masked.weights is not None and (
         block.weights is None or masked.weights.shape != rows.shape or not np.all(np.isfinite(masked.weights))
     ):

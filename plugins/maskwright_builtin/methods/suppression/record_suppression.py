@@ -46,7 +46,7 @@ def protect(block: Block, params: RecordSuppressionParams, rng: np.random.Genera
     Returns
     -------
     Masked
-        With `origin`.
+        With `kept_rows`.
 
     Raises
     ------
@@ -66,7 +66,7 @@ def protect(block: Block, params: RecordSuppressionParams, rng: np.random.Genera
     return Masked(
         values=block.values[kept],
         missing=block.missing[kept],
-        origin=kept,
+        kept_rows=kept,
         notes={"records_left_out": block.n - len(kept), "records_kept": len(kept)},
     )
 
