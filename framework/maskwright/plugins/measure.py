@@ -37,7 +37,7 @@ class Comparison:
     weights : ndarray of shape (n,), float64, or None
         Sampling weights of the original records: the one variable of role weight. None when there is none, or several.
     households : ndarray of shape (n,), int64, or None
-        Cluster of records (household) of each original record, 0..c-1; None when none are declared.
+        Household of each original record, 0..c-1; None when none are declared.
     plan : mapping
         A plain record of the plan; empty when two files are compared without one.
     progress : callable

@@ -19,11 +19,22 @@ if TYPE_CHECKING:
 def checked_params(
     model: type[BaseModel], values: Mapping[str, object], what: str, also: Mapping[str, object] | None = None
 ) -> BaseModel:
-    """Parameters of a plugin from plain values; `what` they are of, for messages.
+    """Parameters of a plugin from plain values.
+
+    Parameters
+    ----------
+    model : type of pydantic.BaseModel
+    values : mapping of str to object
+        As a call states them.
+    what : str
+        What they are, for messages: ``parameters of noise``.
+    also : mapping of str to object, optional
+        Further names that would have been right, such as those of the planner.
 
     Raises
     ------
     InputError
+        With every mistake: an unknown name with the nearest one, or the new one where it was renamed.
     """
     try:
         return model.model_validate(dict(values))

@@ -23,7 +23,7 @@ class LocalSuppressionParams(BaseModel, extra="forbid", frozen=True):
         default=3,
         ge=2,
         strict=True,
-        description="Smallest number of published records (households, where households are declared) that "
+        description="Smallest number of published records (households, where they are declared) that "
         "are equal on the keys, an empty cell being a value of its own. Usual: 3 to 10.",
     )
     keys: Annotated[tuple[str, ...], KeyVariables()] = Field(

@@ -18,7 +18,7 @@ class RecordSuppressionParams(BaseModel, extra="forbid", frozen=True):
         default=3,
         ge=2,
         strict=True,
-        description="Smallest number of published records (households, where households are declared) that "
+        description="Smallest number of published records (households, where they are declared) that "
         "are equal on the keys. Usual: 3 to 10.",
     )
     keys: Annotated[tuple[str, ...], KeyVariables()] = Field(
