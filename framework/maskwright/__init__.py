@@ -55,6 +55,7 @@ if TYPE_CHECKING:
     from maskwright.foundation.errors import ThresholdMissed as ThresholdMissed
     from maskwright.foundation.errors import UnpairedRecords as UnpairedRecords
     from maskwright.foundation.progress import Progress as Progress
+    from maskwright.foundation.renamed_fields import Formerly as Formerly
     from maskwright.masking.adjusting.projection import project as project
     from maskwright.masking.aggregation import aggregate as aggregate
     from maskwright.plugins.block import Block as Block
@@ -65,12 +66,19 @@ if TYPE_CHECKING:
     from maskwright.plugins.measure import Measurement as Measurement
     from maskwright.plugins.method import Masked as Masked
     from maskwright.plugins.method import Method as Method
+    from maskwright.plugins.parameter_markers import DependentVariables as DependentVariables
+    from maskwright.plugins.parameter_markers import IndependentVariables as IndependentVariables
+    from maskwright.plugins.parameter_markers import KeyVariables as KeyVariables
+    from maskwright.plugins.parameter_markers import NamesPartition as NamesPartition
+    from maskwright.plugins.parameter_markers import PromisesK as PromisesK
+    from maskwright.plugins.parameter_markers import UsesWeights as UsesWeights
     from maskwright.plugins.partition import NoParams as NoParams
     from maskwright.plugins.partition import Partition as Partition
     from maskwright.plugins.registry import find_measure as find_measure
     from maskwright.plugins.registry import find_partition as find_partition
     from maskwright.plugins.report import Report as Report
     from maskwright.plugins.source import Source as Source
+    from maskwright.release import wording as wording
     from maskwright.release.run_record import RunRecord as RunRecord
 
 __version__ = "0.1.0"
@@ -86,6 +94,7 @@ _HOME = {
     "Comparison": "maskwright.plugins.measure",
     "DataError": "maskwright.foundation.errors",
     "Dataset": "maskwright.data.dataset",
+    "DependentVariables": "maskwright.plugins.parameter_markers",
     "Edit": "maskwright.edits.edit",
     "EditError": "maskwright.foundation.errors",
     "EditReader": "maskwright.plugins.edit_reader",
@@ -100,8 +109,11 @@ _HOME = {
     "evaluate": "maskwright.edits.evaluation.check",
     "find_measure": "maskwright.plugins.registry",
     "find_partition": "maskwright.plugins.registry",
+    "Formerly": "maskwright.foundation.renamed_fields",
     "hookimpl": "maskwright.plugins.hooks",
+    "IndependentVariables": "maskwright.plugins.parameter_markers",
     "InputError": "maskwright.foundation.errors",
+    "KeyVariables": "maskwright.plugins.parameter_markers",
     "Layout": "maskwright.data.dataset",
     "Localisation": "maskwright.edits.localisation.localize",
     "localize": "maskwright.commands.localize",
@@ -111,6 +123,7 @@ _HOME = {
     "measure": "maskwright.commands.measure",
     "Measurement": "maskwright.plugins.measure",
     "Method": "maskwright.plugins.method",
+    "NamesPartition": "maskwright.plugins.parameter_markers",
     "NoParams": "maskwright.plugins.partition",
     "Outcome": "maskwright.edits.evaluation.check",
     "Partition": "maskwright.plugins.partition",
@@ -119,6 +132,7 @@ _HOME = {
     "PluginError": "maskwright.foundation.errors",
     "Problem": "maskwright.foundation.errors",
     "Progress": "maskwright.foundation.progress",
+    "PromisesK": "maskwright.plugins.parameter_markers",
     "project": "maskwright.masking.adjusting.projection",
     "protect": "maskwright.commands.protect",
     "read": "maskwright.commands.reading",
@@ -138,7 +152,9 @@ _HOME = {
     "Tuned": "maskwright.experiments.tune",
     "UnpairedRecords": "maskwright.foundation.errors",
     "validate": "maskwright.commands.validate",
+    "UsesWeights": "maskwright.plugins.parameter_markers",
     "Variable": "maskwright.data.variable",
+    "wording": "maskwright.release",
     "write_numbers": "maskwright.data.number_text",
 }
 

@@ -394,15 +394,16 @@ def request(method: Method) -> tuple[dict[str, Any], list[str] | None]:
     A promised k is 3, or all records for a method that models them (it names dependent variables).
     """
     params = example_params(method) or {}
-    if method.k_parameter is not None:
-        params[method.k_parameter] = 3 if method.dependent_parameter is None else RECORDS
+    promising, keys = method.parameter(mw.PromisesK), method.parameter(mw.KeyVariables)
+    if promising is not None:
+        params[promising] = 3 if method.parameter(mw.DependentVariables) is None else RECORDS
         params["k_guarantee"] = "report" if method.scope == "variable" else "require"
-    if method.keys_parameter is not None:
+    if keys is not None:
         # Few values, so that classes of three can be made of twelve records.
-        params[method.keys_parameter] = ["x8", "g", "h"]
+        params[keys] = ["x8", "g", "h"]
     if "detail" in method.removes:
         params["release_edits"] = {"drop": [f"x{number}" for number in range(NUMBERS)]}
-    return params, None if {"continuous", "integer"} <= method.accepts else ["g", "h"]
+    return params, None if {"continuous", "integer"} <= method.variable_types else ["g", "h"]
 
 
 def judge(seed: int, methods: list[Method], tally: Tally, folder: Path) -> None:

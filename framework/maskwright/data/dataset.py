@@ -85,9 +85,9 @@ class Dataset:
         How the file was written.
     origin : ndarray of shape (n,), int64, or None
         For every record the 0-based position of the original record it comes from, when records were dropped
-        (sampling); None when record i comes from original record i.
+        (sampling) or are paired by a key, in any order; None when record i comes from original record i.
     households : ndarray of shape (n,), int64, or None
-        Cluster of records (household) of each record, 0..c-1, when the pipeline declares ``data: cluster``.
+        Household of each record, 0..c-1, when the pipeline declares ``data: cluster``.
     notes : tuple of str
         What reading did that a person should know: cells coerced, missing cells counted, identifiers dropped.
     """

@@ -11,6 +11,7 @@ import numpy as np
 from maskwright.experiments.labels import name_points
 from maskwright.experiments.results import Compared, request_of, sign_of
 from maskwright.foundation.whole_files import write_whole
+from maskwright.plugins.parameter_markers import PromisesK
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -181,7 +182,7 @@ def _numbers(compared: Compared) -> dict[str, Scale]:
             column = name if name in cells else f"params.{name}"
             if cells[column].map(lambda value: isinstance(value, (int, float)) and not isinstance(value, bool)).all():
                 methods = [step.method for step in first.pipeline.steps]
-                sizes = all(method.k_parameter == name for method in methods)
+                sizes = all(method.parameter(PromisesK) == name for method in methods)
                 found[family] = (column,) if sizes else (column, ", ".join(method.name for method in methods))
     return found
 

@@ -18,6 +18,7 @@ from maskwright.pipeline.names import in_order
 from maskwright.pipeline.overrides import path_steps, set_at
 from maskwright.pipeline.resolve import resolve_pipeline, text_of
 from maskwright.pipeline.steps import resolve_measures
+from maskwright.plugins.parameter_markers import PromisesK
 from maskwright.plugins.registry import plugins
 
 if TYPE_CHECKING:
@@ -350,9 +351,10 @@ def _without_k_of_one(steps: Node) -> tuple[Node, frozenset[int]]:
     for position, step in enumerate(steps):
         named = step.get("method")
         method = None if named is None else plugins().methods.get(named.raw)
-        k = None if method is None or method.k_parameter is None else step.at(("params", method.k_parameter))
-        if method is not None and k is not None and k.value == 1 and not isinstance(k.value, bool):
-            path = [str(position), "params", str(method.k_parameter)]
+        promising = None if method is None else method.parameter(PromisesK)
+        k = None if promising is None else step.at(("params", promising))
+        if promising is not None and k is not None and k.value == 1 and not isinstance(k.value, bool):
+            path = [str(position), "params", promising]
             steps = set_at(steps, path, from_python(2, k.place), k.place)
             identity.add(position + 1)
     return steps, frozenset(identity)

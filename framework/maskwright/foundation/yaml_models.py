@@ -12,7 +12,8 @@ from typing import Annotated, Any, TypeVar, Union, get_args, get_origin
 
 from pydantic import BaseModel, ValidationError
 
-from maskwright.foundation.errors import Problem, nearest_name, unknown_name
+from maskwright.foundation.errors import Problem, nearest_name
+from maskwright.foundation.renamed_fields import unknown_field
 from maskwright.foundation.yaml_document import Node
 
 Model = TypeVar("Model", bound=BaseModel)
@@ -139,10 +140,7 @@ def _unknown(model: type[BaseModel], node: Node, path: Path, location: Sequence[
     name = str(path[-1])
     holder = model_at(model, location[:-1])
     key = owner.key(name)
-    return Problem(
-        unknown_name(kind, name, holder.model_fields if holder is not None else ()),
-        key.place if key is not None else owner.place,
-    )
+    return unknown_field(kind, name, holder, key.place if key is not None else owner.place)
 
 
 def _mismatch(node: Node, path: Path, details: Sequence[Mapping[str, Any]]) -> Problem:

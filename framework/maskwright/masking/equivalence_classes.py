@@ -33,7 +33,7 @@ def k_report(masked: Dataset, plan: Plan) -> dict[str, Any]:
             )  # fmt: skip
     for number, step in enumerate(plan.steps, 1):
         promised = step.promised
-        if step.method.keys_parameter is None or promised is None:
+        if not step.method.has_keys or promised is None:
             continue
         names = [name for group in plan.groups if group.step == number for name in group.variables]
         keys = key_names(step, [plan.variables[name] for name in names])

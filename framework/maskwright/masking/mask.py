@@ -154,8 +154,8 @@ def mask(
                 work = _work(group, plan, edits)
                 with step.placed(f"step {number} ({step.method.name}): "):
                     result = protect_group(source, work, standard, seed, execution, observe, share)
-                if result.origin is not None:
-                    results = [each.taken(result.origin) for each in results]
+                if result.kept_rows is not None:
+                    results = [each.taken(result.kept_rows) for each in results]
                 results.append(result)
                 current = with_group(current, result)
         if "detail" in step.method.removes:

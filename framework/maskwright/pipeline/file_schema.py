@@ -8,6 +8,7 @@ from maskwright.edits.rule_language.rule_entry import RuleEntry
 from maskwright.pipeline.file_model import DataSection, OutputSection, PipelineFile, StepEntry
 from maskwright.pipeline.steps import LABEL, PER_RECORD
 from maskwright.planning.params import PlanningParams
+from maskwright.plugins.parameter_markers import NamesPartition
 from maskwright.plugins.registry import BUILT_IN, Registry, plugins
 
 if TYPE_CHECKING:
@@ -133,10 +134,11 @@ class _Builder:
         }
         if own.get("required"):
             params["required"] = own["required"]
-        if method.partition_parameter is not None:
-            choice = params["properties"][method.partition_parameter]
+        naming = method.parameter(NamesPartition)
+        if naming is not None:
+            choice = params["properties"][naming]
             kept = {key: choice[key] for key in ("description", "default") if key in choice}
-            params["properties"][method.partition_parameter] = kept | self.partition()
+            params["properties"][naming] = kept | self.partition()
         self.definitions[name] = params
         consequence: Schema = {"properties": {"params": {"$ref": f"#/$defs/{name}"}}}
         if own.get("required"):

@@ -10,6 +10,7 @@ from maskwright.foundation.errors import Place, Problem, unknown_name
 from maskwright.foundation.yaml_document import Node
 from maskwright.pipeline.edits_read import read_edits_of
 from maskwright.pipeline.resolved import DataInMemory, DataSource, RuleFile, RuleText, VariableUse
+from maskwright.plugins.parameter_markers import DependentVariables, IndependentVariables, KeyVariables
 from maskwright.plugins.source import column_names
 
 if TYPE_CHECKING:
@@ -17,7 +18,7 @@ if TYPE_CHECKING:
 
     from maskwright.plugins.registry import Registry
 
-_ROLES = ("dependent_parameter", "independent_parameter", "keys_parameter")
+_NAMING = (DependentVariables, IndependentVariables, KeyVariables)
 
 
 def variable_uses(root: Node, registry: Registry) -> tuple[VariableUse, ...]:
@@ -40,7 +41,7 @@ def variable_uses(root: Node, registry: Registry) -> tuple[VariableUse, ...]:
 
 def _in_params(params: Node, method: Node | None, registry: Registry) -> Iterator[Node]:
     known = None if method is None else registry.methods.get(method.raw)
-    lists = [name for role in _ROLES if (name := getattr(known, role, None)) is not None]
+    lists = () if known is None else [name for marker in _NAMING if (name := known.parameter(marker)) is not None]
     for key in (*lists, "structural_zeros"):
         yield from _texts(params.get(key))
     weights = params.get("adjustment_weights")

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from pydantic import BaseModel
 
 from maskwright.foundation.errors import Problem, unknown_name
+from maskwright.foundation.renamed_fields import unknown_field
 from maskwright.foundation.yaml_document import Node, from_python
 from maskwright.foundation.yaml_models import read_model
 from maskwright.foundation.yaml_subtrees import only, texts, without
@@ -15,6 +16,7 @@ from maskwright.pipeline.file_model import StepEntry
 from maskwright.pipeline.resolved import MeasureRequest
 from maskwright.planning.model import PartitionChoice, StepRequest
 from maskwright.planning.params import PlanningParams
+from maskwright.plugins.parameter_markers import NamesPartition
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -70,8 +72,9 @@ def split_params(
     own, planning = method.params.model_fields, PlanningParams.model_fields
     for key, _ in params.entries:
         if key.raw not in own and key.raw not in planning and method.params.model_config.get("extra") != "allow":
-            message = unknown_name(f"parameter of {method.name}", key.raw, {*own, *planning})
-            problems.append(Problem(message, key.place, f"`maskwright explain {method.name}` lists them."))
+            hint = f"`maskwright explain {method.name}` lists them."
+            kind = f"parameter of {method.name}"
+            problems.append(unknown_field(kind, key.raw, method.params, key.place, also=planning, hint=hint))
     theirs = [key for key in params.keys if key in own or key not in planning]
     if method.params.model_config.get("extra") != "allow":
         theirs = [key for key in theirs if key in own]
@@ -85,11 +88,11 @@ def _partition(
     params: Node, method: Method, own: BaseModel | None, registry: Registry, problems: list[Problem]
 ) -> PartitionChoice | None:
     """Partition a step names, as ``mdav`` or ``{mdav: {parameters}}``."""
-    name = method.partition_parameter
+    name = method.parameter(NamesPartition)
     if name is None or own is None:
         return None
     written = params.get(name)
-    node = written if written is not None else from_python(_plain(getattr(own, name)), params.place)
+    node = written if written is not None else from_python(_plain(method.partition(own)), params.place)
     if node.is_scalar and node.value is None:
         return None
     if node.is_mapping and len(node.entries) == 1:

@@ -8,6 +8,7 @@ import numpy as np
 
 from maskwright.foundation.errors import InputError, Problem
 from maskwright.planning.missing_patterns import splits_by_pattern, without_holes
+from maskwright.plugins.parameter_markers import IndependentVariables
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -39,12 +40,12 @@ def refuse_missing(number: int, step: StepRequest, group: Sequence[str], strata:
         With counts, and what to do.
     """
     method, policy = step.method, step.planning.missing
-    takes = "missing" in method.accepts
-    holes = [] if takes else [name for name in step.independents if data[name].missing.any()]
+    holes = [] if method.handles_missing else [name for name in step.independents if data[name].missing.any()]
     if holes:
         raise InputError(
             f"step {number}: {method.name} reads {_counted(holes, data)} and takes no missing cells there: leave "
-            f"{'it' if len(holes) == 1 else 'them'} out of '{method.independent_parameter}', or impute the cells first"
+            f"{'it' if len(holes) == 1 else 'them'} out of '{method.parameter(IndependentVariables)}', or impute the "
+            "cells first"
         )
     holes = [name for name in group if data[name].missing.any()]
     if not holes:
@@ -52,7 +53,7 @@ def refuse_missing(number: int, step: StepRequest, group: Sequence[str], strata:
     if policy == "refuse":
         raise InputError(f"step {number}: cells are missing and 'missing: refuse' is set ({_counted(holes, data)})")
     _refuse_scarce(number, step, holes, data)
-    if takes:
+    if method.handles_missing:
         return
     wanted = "" if policy == "own_pattern" else f", so 'missing: {policy}' cannot be done"
     if not splits_by_pattern(method):

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from maskwright.foundation.errors import InputError
+from maskwright.plugins.parameter_markers import PromisesK
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -57,8 +58,8 @@ def splits_by_pattern(method: Method) -> bool:
 
     Not where it promises groups of records, or leaves records out: both speak of all records at once.
     """
-    grouped = method.k_parameter is not None or method.mean_cluster_size is not None
-    return "missing" not in method.accepts and not grouped and not method.removes
+    grouped = method.parameter(PromisesK) is not None or method.mean_cluster_size is not None
+    return not method.handles_missing and not grouped and not method.removes
 
 
 def without_holes(

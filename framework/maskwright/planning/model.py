@@ -81,20 +81,17 @@ class StepRequest:
     @property
     def promised(self) -> int | None:
         """Smallest cluster, or smallest class of equal keys, that the step promises; None when it promises none."""
-        value = None if self.method.k_parameter is None else getattr(self.params, self.method.k_parameter)
-        return None if value is None else int(value)
+        return self.method.promised_k(self.params)
 
     @property
     def k(self) -> int | None:
         """Smallest cluster that the step promises; None when it makes no clusters or promises none."""
-        return None if self.method.keys_parameter is not None else self.promised
+        return self.method.smallest_cluster(self.params)
 
     @property
     def makes_groups(self) -> bool:
         """Whether it puts a representative in the place of each group of records."""
-        return self.method.mean_cluster_size is not None or (
-            self.method.k_parameter is not None and self.method.keys_parameter is None
-        )
+        return self.method.makes_clusters
 
     @property
     def only_removes(self) -> bool:
@@ -104,7 +101,7 @@ class StepRequest:
     @property
     def keys(self) -> tuple[str, ...]:
         """Key variables that the method's own parameter lists; empty when it lists none."""
-        return self._listed(self.method.keys_parameter)
+        return self.method.key_variables(self.params)
 
     def group_records(self, n: int) -> int | None:
         """Smallest size of its groups of n records or, without a promise, mean size; None when it makes no groups."""
@@ -120,12 +117,12 @@ class StepRequest:
     @property
     def dependents(self) -> tuple[str, ...]:
         """Variables to mask that the method's own parameter lists; empty when it lists none."""
-        return self._listed(self.method.dependent_parameter)
+        return self.method.dependent_variables(self.params)
 
     @property
     def independents(self) -> tuple[str, ...]:
         """Variables that the method reads and leaves as they are."""
-        return self._listed(self.method.independent_parameter)
+        return self.method.independent_variables(self.params)
 
     @property
     def named(self) -> tuple[str, ...]:
@@ -140,9 +137,6 @@ class StepRequest:
                 ]
             )
         )  # fmt: skip
-
-    def _listed(self, parameter: str | None) -> tuple[str, ...]:
-        return () if parameter is None else tuple(getattr(self.params, parameter) or ())
 
 
 def _led(problem: Problem, lead: str) -> str:
@@ -208,7 +202,7 @@ class Keeper:
 
 def key_names(step: StepRequest, variables: Sequence[Variable]) -> tuple[str, ...]:
     """Keys among the variables of a step: those it lists, else its quasi-identifiers, else all; none without keys."""
-    if step.method.keys_parameter is None:
+    if not step.method.has_keys:
         return ()
     quasi = tuple(variable.name for variable in variables if variable.role == "quasi_identifier")
     return step.keys or quasi or tuple(variable.name for variable in variables)

@@ -240,7 +240,7 @@ def _criteria(
     return criteria(
         group, () if whole else geometric, EditSet() if whole else touching, masked,
         by_missing=step.planning.missing == "own_pattern" and not step.only_removes
-        and "missing" in step.method.accepts,
+        and step.method.handles_missing,
         structural_zeros=step.planning.structural_zeros,
     )  # fmt: skip
 

@@ -6,6 +6,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from maskwright.foundation.errors import InputError, Problem, unknown_name
+from maskwright.plugins.parameter_markers import DependentVariables, IndependentVariables
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -65,7 +66,7 @@ def _wrong_order(steps: Sequence[StepRequest], found: Sequence[StepVariables]) -
     for number, (step, own) in enumerate(zip(steps, found, strict=True), 1):
         promise = None if step.planning.k_guarantee == "report" else step.promised
         for later, (other, theirs) in enumerate(zip(steps[number:], found[number:], strict=True), number + 1):
-            if not other.only_removes and ("cells" in step.method.removes or step.method.keys_parameter is not None):
+            if not other.only_removes and ("cells" in step.method.removes or step.method.has_keys):
                 yield Problem(
                     f"step {number} ({step.method.name}) works on the values that are published, and step {later} "
                     f"({other.method.name}) changes values after it",
@@ -96,7 +97,7 @@ def _default_variables(step: StepRequest, known: Mapping[str, Variable]) -> set[
         and variable.role in ("quasi_identifier", "confidential")
         and name not in step.independents
     }
-    if step.method.keys_parameter is not None:
+    if step.method.has_keys:
         usual |= {name for name, variable in known.items() if variable.role == "quasi_identifier"}
     if not usual and step.only_removes:
         usual = {name for name, variable in known.items() if variable.role == "other"}
@@ -130,8 +131,8 @@ def _step_variables(
             continue
         if variable.role == "identifier":
             problems.append(Problem(f"step {number}: {name!r} is an identifier: it is dropped, so it cannot be masked"))
-        elif variable.type not in step.method.accepts:
-            able = ", ".join(sorted(step.method.accepts - {"missing"}))
+        elif variable.type not in step.method.variable_types:
+            able = ", ".join(sorted(step.method.variable_types))
             problems.append(
                 Problem(
                     f"step {number}: method {step.method.name!r} cannot mask {name!r}: it is {variable.type}, "
@@ -162,19 +163,20 @@ def _independent_problems(
 ) -> Iterator[Problem]:
     """Mistakes in the variables that a method reads beside those it masks."""
     if step.dependents and step.variables is not None and set(step.dependents) != set(step.variables):
+        dependent = step.method.parameter(DependentVariables)
         yield Problem(
-            f"step {number}: 'variables' and '{step.method.dependent_parameter}' name different variables",
-            hint=f"leave 'variables' out: '{step.method.dependent_parameter}' says what is masked",
+            f"step {number}: 'variables' and '{dependent}' name different variables",
+            hint=f"leave 'variables' out: '{dependent}' says what is masked",
         )
+    independent = step.method.parameter(IndependentVariables)
     for name in step.independents:
         variable = known.get(name)
         if variable is None:
             yield Problem(f"step {number}: {unknown_name('variable', name, known)}")
         elif name in wanted:
-            yield Problem(f"step {number}: {name!r} is both masked and in '{step.method.independent_parameter}'")
+            yield Problem(f"step {number}: {name!r} is both masked and in '{independent}'")
         elif not variable.is_numeric or variable.role == "identifier":
             what = "an identifier" if variable.role == "identifier" else variable.type
             yield Problem(
-                f"step {number}: method {step.method.name!r} reads numbers in '{step.method.independent_parameter}'; "
-                f"{name!r} is {what}"
+                f"step {number}: method {step.method.name!r} reads numbers in '{independent}'; {name!r} is {what}"
             )

@@ -40,8 +40,8 @@ class Block:
     weights : ndarray of shape (n,), float64, or None
         Sampling weights, when declared.
     households : ndarray of shape (n,), int64, or None
-        Cluster of records (household) of each record, when ``data: cluster`` declares them; the same number is the same
-        cluster in every block.
+        Household of each record, when ``data: cluster`` declares them; the same number is the same household in every
+        block.
     center, scale : ndarray of shape (p,), float64
         Mean and standard deviation (ddof = 1) of each variable over the whole original file, also inside strata and
         blocks. A constant variable has scale 1, so that it contributes nothing to a distance.

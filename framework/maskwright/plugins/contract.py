@@ -8,9 +8,11 @@ from typing import TYPE_CHECKING, get_args
 
 from pydantic import BaseModel
 
+from maskwright.data.variable import VariableType
 from maskwright.plugins.edit_reader import EditReader
 from maskwright.plugins.measure import Measure
-from maskwright.plugins.method import Accepts, Method, Preserves, Removes, Scope
+from maskwright.plugins.method import Method, Preserves, Removes, Scope
+from maskwright.plugins.parameter_markers import PromisesK, marking_error
 from maskwright.plugins.partition import Partition
 from maskwright.plugins.report import Report
 from maskwright.plugins.source import Source
@@ -72,7 +74,7 @@ def _params_error(plugin: object) -> str | None:
     params: object = getattr(plugin, "params", None)
     if params is not None and not (isinstance(params, type) and issubclass(params, BaseModel)):
         return "params must be a class derived from pydantic.BaseModel"
-    return None
+    return None if params is None else marking_error(params, of_method=isinstance(plugin, Method))
 
 
 def _suffixes_error(plugin: object) -> str | None:
@@ -102,7 +104,7 @@ def _signature_error(attribute: str, function: object, arguments: tuple[str, ...
 def _method_error(method: Method) -> str | None:
     for field, found, known in (
         ("scope", {method.scope}, set(get_args(Scope))),
-        ("accepts", set(method.accepts), set(get_args(Accepts))),
+        ("variable_types", set(method.variable_types), set(get_args(VariableType))),
         ("preserves", set(method.preserves), set(get_args(Preserves))),
         ("removes", set(method.removes), set(get_args(Removes))),
     ):
@@ -110,13 +112,6 @@ def _method_error(method: Method) -> str | None:
             return (
                 f"{field}: {', '.join(sorted(map(repr, found - known)))} unknown; there are {', '.join(sorted(known))}"
             )
-    for field in (
-        "k_parameter", "keys_parameter", "partition_parameter", "dependent_parameter", "independent_parameter",
-        "weighted_parameter",
-    ):  # fmt: skip
-        name = getattr(method, field)
-        if name is not None and name not in method.params.model_fields:
-            return f"{field} is {name!r}, which is not a field of {method.params.__name__}"
     for attribute, arguments in (("fewest_records", ("params", "p")), ("mean_cluster_size", ("params", "n"))):
         function = getattr(method, attribute)
         problem = None if function is None else _signature_error(attribute, function, arguments)
@@ -128,8 +123,8 @@ def _method_error(method: Method) -> str | None:
 def _promise_error(method: Method) -> str | None:
     if method.removes & {"records", "cells"} and method.scope != "all":
         return "removes records or cells, so scope must be 'all': what is removed must be the same for all variables"
-    if "k" in method.preserves and method.k_parameter is None:
-        return "preserves 'k' is claimed, so k_parameter must name the parameter that promises it"
+    if "k" in method.preserves and method.parameter(PromisesK) is None:
+        return "preserves 'k' is claimed, so PromisesK must mark the parameter that promises it"
     return None
 
 

@@ -32,12 +32,12 @@ class Comparison:
         The numeric variables to compare, in file order; all are in both files.
     edits : EditSet
     origin : ndarray of shape (m,), int64, or None
-        Original record of each masked record; None when they are paired one to one in order, or not at all (see
-        `paired`).
+        Original record of each masked record, in any order and more than once, unlike `Masked.kept_rows`; None when
+        they are paired one to one in order, or not at all (see `paired`).
     weights : ndarray of shape (n,), float64, or None
         Sampling weights of the original records: the one variable of role weight. None when there is none, or several.
     households : ndarray of shape (n,), int64, or None
-        Cluster of records (household) of each original record, 0..c-1; None when none are declared.
+        Household of each original record, 0..c-1; None when none are declared.
     plan : mapping
         A plain record of the plan; empty when two files are compared without one.
     progress : callable
@@ -102,8 +102,8 @@ class Comparison:
             self.require_pairs("the weights of masked records are those of their originals")
         return self.weights if self.weights is None or self.origin is None else self.weights[self.origin]
 
-    def masked_clusters(self) -> NDArray[np.int64] | None:
-        """Clusters of the originals of the masked records; shape (m,).
+    def masked_households(self) -> NDArray[np.int64] | None:
+        """Households of the originals of the masked records; shape (m,).
 
         Raises
         ------

@@ -2,24 +2,35 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal
 
+from maskwright.plugins.parameter_markers import (
+    DependentVariables,
+    IndependentVariables,
+    KeyVariables,
+    NamesPartition,
+    PromisesK,
+    UsesWeights,
+    marked_field,
+    marked_value,
+)
 from maskwright.plugins.partition import NoParams
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable
 
     import numpy as np
     from numpy.typing import NDArray
     from pydantic import BaseModel
 
-    from maskwright.data.variable import Variable
+    from maskwright.data.variable import Variable, VariableType
     from maskwright.plugins.block import Block
+    from maskwright.plugins.parameter_markers import ParameterMarker
 
 Scope = Literal["variable", "group", "all"]
 Preserves = Literal["linear", "product", "inequality", "range", "domain", "mean", "covariance", "k"]
-Accepts = Literal["continuous", "integer", "ordinal", "nominal", "missing"]
 Removes = Literal["records", "cells", "detail"]
 
 
@@ -39,8 +50,9 @@ class Masked:
         adjustment and rounding act on the representatives, so that k holds.
     representatives : ndarray of shape (c, p), float64, or None
         One row per cluster; NaN where the whole cluster is missing.
-    origin : ndarray of shape (m,), int64, or None
-        Rows kept, ascending, when the method drops records: the other arrays have one row for each of them.
+    kept_rows : ndarray of shape (m,), int64, or None
+        Rows of the block that are kept, ascending, when the method drops records: the other arrays have one row for
+        each of them.
     weights : ndarray of shape (m,), float64, or None
         Sampling weights of the rows kept, when the method dropped records and the block has weights; None leaves them.
     notes : mapping of str to str, int or float
@@ -53,7 +65,7 @@ class Masked:
     variables: tuple[Variable, ...] | None = None
     labels: NDArray[np.int64] | None = None
     representatives: NDArray[np.float64] | None = None
-    origin: NDArray[np.int64] | None = None
+    kept_rows: NDArray[np.int64] | None = None
     weights: NDArray[np.float64] | None = None
     notes: Mapping[str, Any] = field(default_factory=dict)
 
@@ -71,14 +83,19 @@ class Method:
         from `rng`.
     params : type of pydantic.BaseModel
         The one source of truth of the parameters: validates the YAML, feeds ``explain``, the docs and the JSON Schema.
+        Markers on its fields say which of them promises k (`PromisesK`), names variables (`KeyVariables`,
+        `DependentVariables`, `IndependentVariables`) or a partition (`NamesPartition`), or asks for weights
+        (`UsesWeights`).
     scope : {"variable", "group", "all"}
         What a block holds: one variable at a time, one variable group of the plan, or all variables of the step.
     may_be_split : bool
         Whether records may be cut into blocks (``execution: {block_size: N}``) and strata.
-    accepts : frozenset of str
-        Variable types it can mask, and ``missing`` if it takes missing cells. Of a method that does not, promises no
-        groups and removes nothing, records with the same cells missing are masked apart: its blocks then hold the
-        variables that these records have, and no other.
+    variable_types : frozenset of str
+        Types of variables that it can mask: ``continuous``, ``integer``, ``ordinal``, ``nominal``.
+    handles_missing : bool
+        Whether it takes missing cells. Of a method that does not, promises no groups and removes nothing, records with
+        the same cells missing are masked apart: its blocks then hold the variables that these records have, and no
+        other.
     preserves : frozenset of str
         Claims, tested by the kit and by every run: kinds of edit that hold in its output when they hold in each
         record of its input and all their variables are in one block.
@@ -89,33 +106,16 @@ class Method:
         method that removes records needs ``scope="all"``.
     deterministic : bool
         Whether it leaves `rng` alone.
-    k_parameter : str or None
-        Name of the parameter that promises a smallest cluster size; where its value may be None, nothing is promised
-        then.
-    keys_parameter : str or None
-        Name of the parameter that lists key variables; where it is empty, they are the step's quasi-identifiers or,
-        if it has none, all its variables. They are masked too, whatever their type. What `k_parameter` promises is
-        then the smallest class of published records equal on the keys, and the method has no representatives.
     counts_households : bool
-        Whether that size is counted in households (``block.households``) where they are declared.
+        Whether a promised k is counted in households (``block.households``) where they are declared.
         A method that promises k and cannot do so is refused then.
     mean_cluster_size : callable or None
         ``(params, n) -> int``: how many of a file's n records its groups have in the mean, for methods that return
         labels and representatives but draw the groups. Smaller strata are merged, and reports compare group sizes
         with it; it is no promise. Defined at the top of a module.
-    weighted_parameter : str or None
-        Name of the parameter, true or false, that makes representatives with the weights of the block.
     fewest_records : callable or None
         ``(params, p) -> int``: how many records it needs to mask p variables together. Smaller strata are merged.
         Defined at the top of a module.
-    partition_parameter : str or None
-        Name of the parameter that names a partition plugin. The pipeline checks the name
-        and its parameters; `maskwright.find_partition` gives the plugin.
-    dependent_parameter : str or None
-        Name of the parameter that lists the variables to mask; where it is empty, the step's variables are masked.
-    independent_parameter : str or None
-        Name of the parameter that lists numeric variables the method reads and leaves as they are: it finds them in
-        `Block.companions`.
     reference : str
     summary : str
     example : str
@@ -127,19 +127,66 @@ class Method:
     params: type[BaseModel] = NoParams
     scope: Scope = "group"
     may_be_split: bool = True
-    accepts: frozenset[str] = frozenset({"continuous", "integer"})
-    preserves: frozenset[str] = frozenset()
+    variable_types: frozenset[VariableType] = frozenset({"continuous", "integer"})
+    handles_missing: bool = False
+    preserves: frozenset[Preserves] = frozenset()
     removes: frozenset[Removes] = frozenset()
     deterministic: bool = False
-    k_parameter: str | None = None
-    keys_parameter: str | None = None
     mean_cluster_size: Callable[[Any, int], int] | None = None
     counts_households: bool = False
-    weighted_parameter: str | None = None
     fewest_records: Callable[[Any, int], int] | None = None
-    partition_parameter: str | None = None
-    dependent_parameter: str | None = None
-    independent_parameter: str | None = None
     reference: str = ""
     summary: str = ""
     example: str = ""
+
+    def parameter(self, marker: type[ParameterMarker]) -> str | None:
+        """Name of the parameter that bears a marker; None where none does."""
+        return marked_field(self.params, marker)
+
+    @property
+    def has_keys(self) -> bool:
+        """Whether it looks at key variables, so that a promised k is of classes of equal keys and not of clusters."""
+        return self.parameter(KeyVariables) is not None
+
+    @property
+    def promises_clusters(self) -> bool:
+        """Whether one of its parameters promises a smallest cluster."""
+        return self.parameter(PromisesK) is not None and not self.has_keys
+
+    @property
+    def makes_clusters(self) -> bool:
+        """Whether it puts a representative in the place of each cluster of records."""
+        return self.promises_clusters or self.mean_cluster_size is not None
+
+    def promised_k(self, params: BaseModel) -> int | None:
+        """Smallest cluster, or smallest class of equal keys, promised with `params`; None when none is promised."""
+        k = marked_value(params, PromisesK)
+        return k if isinstance(k, int) else None
+
+    def smallest_cluster(self, params: BaseModel) -> int | None:
+        """Smallest cluster promised with `params`; None when it makes no clusters or promises none."""
+        return None if self.has_keys else self.promised_k(params)
+
+    def key_variables(self, params: BaseModel) -> tuple[str, ...]:
+        """Key variables that `params` list; empty when they list none."""
+        return _listed(marked_value(params, KeyVariables))
+
+    def dependent_variables(self, params: BaseModel) -> tuple[str, ...]:
+        """Variables to mask that `params` list; empty when they list none."""
+        return _listed(marked_value(params, DependentVariables))
+
+    def independent_variables(self, params: BaseModel) -> tuple[str, ...]:
+        """Variables that it reads with `params` and leaves as they are."""
+        return _listed(marked_value(params, IndependentVariables))
+
+    def uses_weights(self, params: BaseModel) -> bool:
+        """Whether representatives are made with sampling weights."""
+        return marked_value(params, UsesWeights) is True
+
+    def partition(self, params: BaseModel) -> object:
+        """Partition that `params` name, as they name it: ``mdav``, or ``{mdav: {its parameters}}``; None: none."""
+        return marked_value(params, NamesPartition)
+
+
+def _listed(names: object) -> tuple[str, ...]:
+    return tuple(names) if isinstance(names, (tuple, list, Mapping)) else ()

@@ -1,1 +1,3 @@
 """What is read back, checked, measured and published."""
+
+from maskwright.release import wording as wording

@@ -77,7 +77,19 @@ def _moments(
 
 
 def numbers(n: int, p: int, variable_type: VariableType = "continuous", seed: int = 1) -> NDArray[np.float64]:
-    """Skewed, correlated positive numbers (whole ones for integers), or category codes; shape (n, p)."""
+    """Skewed, correlated positive numbers (whole ones for integers), or category codes.
+
+    Parameters
+    ----------
+    n, p : int
+        Records and variables.
+    variable_type : str, default "continuous"
+    seed : int, default 1
+
+    Returns
+    -------
+    ndarray of shape (n, p), float64
+    """
     rng = np.random.default_rng(seed)
     if variable_type in ("ordinal", "nominal"):
         return rng.integers(0, len(CATEGORIES), size=(n, p)).astype(np.float64)
@@ -86,7 +98,20 @@ def numbers(n: int, p: int, variable_type: VariableType = "continuous", seed: in
 
 
 def with_holes(values: NDArray[np.float64], share: float = 0.15, seed: int = 2) -> NDArray[np.float64]:
-    """Copy with some cells missing, the first record whole and the last one all missing."""
+    """Copy with some cells missing, the first record whole and the last one all missing.
+
+    Parameters
+    ----------
+    values : ndarray of shape (n, p), float64
+    share : float, default 0.15
+        Of the cells that are missing, in the mean.
+    seed : int, default 2
+
+    Returns
+    -------
+    ndarray of shape (n, p), float64
+        NaN where missing.
+    """
     holes = np.random.default_rng(seed).random(values.shape) < share
     holes[0] = False
     holes[-1] = True

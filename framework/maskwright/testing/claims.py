@@ -79,9 +79,9 @@ def in_range(method: Method, params_of: ParamsOf, given: Any) -> None:
 
 def _domain_type(method: Method) -> VariableType:
     for variable_type in _DOMAIN_TYPES:
-        if variable_type in set(method.accepts):
+        if variable_type in method.variable_types:
             return variable_type
-    raise AssertionError("accepts names no type of variable")
+    raise AssertionError("variable_types names no type of variable")
 
 
 def domain(method: Method, params_of: ParamsOf, given: Any) -> None:

@@ -95,7 +95,7 @@ def _more_files(usual: _Files) -> Iterator[tuple[str, _Files]]:
     yield "integer_ties", _Files(np.round(usual.original / 200.0), np.round(usual.masked / 200.0))
     weights = np.random.default_rng(5).integers(0, 9, 60).astype(np.float64)
     yield (
-        "weights_and_clusters",
+        "weights_and_households",
         _Files(usual.original, usual.masked, weights=weights, households=np.arange(60, dtype=np.int64) // 3),
     )
 

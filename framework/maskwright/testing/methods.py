@@ -9,6 +9,7 @@ import numpy as np
 
 from maskwright.foundation.errors import MaskwrightError
 from maskwright.plugins.method import Masked, Method
+from maskwright.plugins.parameter_markers import PromisesK
 from maskwright.testing.blocks import TYPES, block_of, numbers, with_holes
 from maskwright.testing.checks import (
     Check,
@@ -61,16 +62,16 @@ def method_checks(
 
 
 def _checks(method: Method, given: Params) -> Iterator[tuple[str, Check]]:
-    usual_numbers = _repeated_numbers if method.keys_parameter is not None else partial(numbers, 60)
+    usual_numbers = _repeated_numbers if method.has_keys else partial(numbers, 60)
     yield "parameters", partial(params_of, method, given)
     yield "documented", partial(check_documented, method)
     yield "example", partial(_example, method)
     yield "picklable", partial(check_picklable, method, method.protect)
     p = 1 if method.scope == "variable" else 3
-    accepted: list[VariableType] = [each for each in TYPES if method.accepts.issuperset({each})]
+    accepted: list[VariableType] = [each for each in TYPES if each in method.variable_types]
     for name in accepted:
         yield f"shapes_{name}", partial(_shapes, method, given, block_of(usual_numbers(p, name), name))
-        if "missing" in method.accepts:
+        if method.handles_missing:
             block = block_of(with_holes(usual_numbers(p, name)), name)
             yield f"missing_cells_{name}", partial(_shapes, method, given, block)
         yield f"one_record_{name}", partial(_answers_or_says_why, method, given, block_of(numbers(1, p, name), name))
@@ -92,7 +93,7 @@ def _checks(method: Method, given: Params) -> Iterator[tuple[str, Check]]:
     yield "clusters_and_representatives", partial(_clusters, method, given, usual)
     if method.deterministic:
         yield "deterministic", partial(_deterministic, method, given, usual)
-    if method.k_parameter is not None and getattr(params_of(method, given), method.k_parameter) is not None:
+    if method.parameter(PromisesK) is not None and method.promised_k(params_of(method, given)) is not None:
         yield "k_respected", partial(_k_respected, method, given, usual)
     for claim in sorted(method.preserves & set(CLAIMS)):
         yield f"preserves_{claim}", partial(CLAIMS[claim], method, params_of, given)
@@ -119,7 +120,7 @@ def _shapes(method: Method, given: Params, block: Block) -> None:
 
 def _check_shapes(block: Block, masked: Masked) -> None:
     require(isinstance(masked, Masked), "protect must return a maskwright.Masked")
-    m = block.n if masked.origin is None else len(masked.origin)
+    m = block.n if masked.kept_rows is None else len(masked.kept_rows)
     p = block.p if masked.variables is None else len(masked.variables)
     require(masked.values.shape == (m, p), f"values must have shape {(m, p)}, not {masked.values.shape}")
     require(masked.values.dtype == np.float64, f"values must be float64, not {masked.values.dtype}")
@@ -127,9 +128,10 @@ def _check_shapes(block: Block, masked: Masked) -> None:
     require(masked.missing.dtype == np.bool_, f"missing must be bool, not {masked.missing.dtype}")
     require(np.array_equal(np.isnan(masked.values), masked.missing), "values must be NaN exactly where missing")
     require(not np.isinf(masked.values).any(), "values must be finite")
-    if masked.origin is not None:
-        rows = masked.origin
-        require(len(np.unique(rows)) == m and rows.min() >= 0 and rows.max() < block.n, "origin must hold rows, once")
+    if masked.kept_rows is not None:
+        rows = masked.kept_rows
+        once = len(np.unique(rows)) == m and rows.min() >= 0 and rows.max() < block.n
+        require(once, "kept_rows must hold rows, once")
     for position, variable in enumerate(masked.variables or block.variables):
         if variable.categories:
             codes = masked.values[~masked.missing[:, position], position]
@@ -192,7 +194,7 @@ def _clusters(method: Method, given: Params, block: Block) -> None:
 
 
 def _k_respected(method: Method, given: Params, block: Block) -> None:
-    k = int(getattr(params_of(method, given), str(method.k_parameter)))
+    k = method.promised_k(params_of(method, given)) or 1
     masked = _protected(method, given, block)
     if masked.labels is not None:
         require(np.bincount(masked.labels).min() >= k, f"a cluster has fewer than k = {k} records")

@@ -105,7 +105,8 @@ LOSSY_COMPRESSION = Method(
     scope="all",
     # The picture is of the whole file.
     may_be_split=False,
-    accepts=frozenset({"continuous", "integer", "missing"}),
+    variable_types=frozenset({"continuous", "integer"}),
+    handles_missing=True,
     preserves=frozenset({"range"}),
     deterministic=True,
     reference="Domingo-Ferrer and Torra (2001), Disclosure control methods and information loss for microdata, "

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 import numpy as np
 from pydantic import AfterValidator, BaseModel, Field
 
-from maskwright import Block, InputError, Masked, Method, Variable
+from maskwright import Block, DependentVariables, InputError, Masked, Method, Variable
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -43,7 +43,7 @@ Joined = Annotated[
 class RecodingParams(BaseModel, extra="forbid", frozen=True):
     """Parameters of global recoding."""
 
-    recode: dict[str, Bounds | Joined] = Field(
+    recode: Annotated[dict[str, Bounds | Joined], DependentVariables()] = Field(
         default_factory=dict,
         description="Variables and how: of numbers the bounds between bands, {age: [18, 30, 65]}; of categories the "
         "groups that are joined, {region: {north: [A, B], south: [C, D]}}, where those not listed stay. Left out: the "
@@ -161,10 +161,10 @@ RECODING = Method(
     params=RecodingParams,
     scope="variable",
     may_be_split=False,
-    accepts=frozenset({"continuous", "integer", "ordinal", "nominal", "missing"}),
+    variable_types=frozenset({"continuous", "integer", "ordinal", "nominal"}),
+    handles_missing=True,
     removes=frozenset({"detail"}),
     deterministic=True,
-    dependent_parameter="recode",
     reference="Hundepool et al. (2012), Statistical Disclosure Control, section 3.4.2; Willenborg and de Waal (2001), "
     "Elements of Statistical Disclosure Control, section 1.3",
     summary="Publishes bands instead of numbers and joins categories, in all records alike (global recoding).",

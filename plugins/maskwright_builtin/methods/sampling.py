@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from typing import Annotated
+
 import numpy as np
 from pydantic import BaseModel, Field, model_validator
 
-from maskwright import Block, InputError, Masked, Method
+from maskwright import Block, Formerly, InputError, Masked, Method
 
 
 class SamplingParams(BaseModel, extra="forbid", frozen=True):
@@ -17,7 +19,7 @@ class SamplingParams(BaseModel, extra="forbid", frozen=True):
     size: int | None = Field(
         default=None, ge=1, strict=True, description="Number of records that are published, instead of a share."
     )
-    whole_households: bool = Field(
+    whole_households: Annotated[bool, Formerly("whole_clusters")] = Field(
         default=True,
         description="Where households are declared: draw households and publish all their "
         "records; 'fraction' and 'size' then count households. false draws single records.",
@@ -50,7 +52,7 @@ def protect(block: Block, params: SamplingParams, rng: np.random.Generator) -> M
     Returns
     -------
     Masked
-        With `origin` and, where the block has weights and they are to be adjusted, `weights`.
+        With `kept_rows` and, where the block has weights and they are to be adjusted, `weights`.
 
     Raises
     ------
@@ -76,7 +78,7 @@ def protect(block: Block, params: SamplingParams, rng: np.random.Generator) -> M
     return Masked(
         values=block.values[kept],
         missing=block.missing[kept],
-        origin=kept,
+        kept_rows=kept,
         weights=weights,
         notes={f"{what}_drawn": drawn, f"{what}_in_all": total, "weights_divided_by_share": weights is not None},
     )
@@ -88,7 +90,8 @@ SAMPLING = Method(
     params=SamplingParams,
     scope="all",
     may_be_split=False,
-    accepts=frozenset({"continuous", "integer", "ordinal", "nominal", "missing"}),
+    variable_types=frozenset({"continuous", "integer", "ordinal", "nominal"}),
+    handles_missing=True,
     preserves=frozenset({"linear", "product", "inequality", "range", "domain"}),
     removes=frozenset({"records"}),
     reference="Cochran (1977), Sampling Techniques, chapters 2 and 9; Hundepool et al. (2012), Statistical Disclosure "

@@ -8,8 +8,7 @@ from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from maskwright import Report, RunRecord
-from maskwright.release import wording
+from maskwright import Report, RunRecord, wording
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -180,7 +180,7 @@ def test_measures_are_told_weights_clusters_and_keys() -> None:
     )
     (comparison,) = seen
     np.testing.assert_array_equal(comparison.households, np.arange(60) // 3)
-    np.testing.assert_array_equal(comparison.masked_clusters(), (np.arange(60) // 3)[::-1])
+    np.testing.assert_array_equal(comparison.masked_households(), (np.arange(60) // 3)[::-1])
     np.testing.assert_array_equal(comparison.masked_weights(), comparison.weights[::-1])
     original, masked = comparison.keys("house")
     np.testing.assert_array_equal(original, masked[::-1])

@@ -10,7 +10,18 @@ import numpy as np
 import pytest
 from pydantic import BaseModel, Field
 
-from maskwright import Masked, Measure, Measurement, Method, Partition, Report, Source, hookimpl
+from maskwright import (
+    Masked,
+    Measure,
+    Measurement,
+    Method,
+    NamesPartition,
+    Partition,
+    PromisesK,
+    Report,
+    Source,
+    hookimpl,
+)
 from maskwright.plugins import registry
 
 if TYPE_CHECKING:
@@ -40,8 +51,8 @@ class Tuning(BaseModel, extra="forbid", frozen=True):
 class MicroParams(BaseModel, extra="forbid", frozen=True):
     """Parameters."""
 
-    k: int = Field(ge=2, description="Smallest cluster.")
-    partition: str | dict[str, dict[str, object]] = "mdav"
+    k: Annotated[int, PromisesK()] = Field(ge=2, description="Smallest cluster.")
+    partition: Annotated[str | dict[str, dict[str, object]], NamesPartition()] = "mdav"
     distance: Literal["euclidean", "manhattan"] = "euclidean"
     spread: float | None = Field(default=None, gt=0)
     tuning: Tuning = Tuning()
@@ -92,7 +103,7 @@ WORLD.register_partitions = hookimpl(  # type: ignore[attr-defined]
 )
 WORLD.register_methods = hookimpl(  # type: ignore[attr-defined]
     lambda: [
-        Method("microaggregation", _protect, MicroParams, k_parameter="k", partition_parameter="partition"),
+        Method("microaggregation", _protect, MicroParams),
         Method("noise", _protect),
     ]
 )

@@ -75,9 +75,7 @@ def test_another_policy_than_own_pattern_is_refused() -> None:
 def test_groups_of_records_cannot_be_cut_by_pattern() -> None:
     """A method that promises k and takes no missing cells is refused by the plan."""
     method = plugins().methods["microaggregation"]
-    without = mw.Method(
-        "no_holes", method.protect, method.params, accepts=frozenset({"continuous"}), k_parameter="k"
-    )  # fmt: skip
+    without = mw.Method("no_holes", method.protect, method.params, variable_types=frozenset({"continuous"}))
     data = dataset_from_frame(_frame())
     with pytest.raises(mw.InputError, match="'no_holes' takes no missing cells; there are some in a: 1"):
         make_plan([StepRequest(without, method.params())], data.variables, mw.EditSet(), data)

@@ -3,19 +3,20 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import Annotated
 
 import numpy as np
 import pytest
 from pydantic import BaseModel, Field
 
-from maskwright import InputError, Masked, Measure, Measurement, Method, NoParams, Partition
+from maskwright import InputError, Masked, Measure, Measurement, Method, NoParams, Partition, PromisesK
 from maskwright.testing import measure_checks, method_checks, partition_checks
 
 
 class SizeParams(BaseModel, extra="forbid", frozen=True):
     """Parameters."""
 
-    k: int = Field(default=3, ge=2, description="Smallest cluster.")
+    k: Annotated[int, PromisesK()] = Field(default=3, ge=2, description="Smallest cluster.")
 
 
 def cluster_by_order(block, k, params, rng):
@@ -44,10 +45,9 @@ MEANS = Method(
     "means",
     protect_by_mean,
     SizeParams,
-    accepts=frozenset({"continuous"}),
+    variable_types=frozenset({"continuous"}),
     preserves=frozenset({"linear", "inequality", "range", "mean", "k"}),
     deterministic=True,
-    k_parameter="k",
     reference="none",
     summary="Means of records in file order.",
     example="method: means\nparams: {k: 4}\n",
@@ -243,7 +243,7 @@ def crashes_on_weights(comparison, params, rng):
         ({"compute": in_file_order}, {"paired_by_origin"}),
         ({"compute": in_place_of_origin}, {"paired_by_origin"}),
         ({"compute": crashes_without_values}, {"missing_variable"}),
-        ({"compute": crashes_on_weights}, {"weights_and_clusters"}),
+        ({"compute": crashes_on_weights}, {"weights_and_households"}),
         ({"range": (0.0, 1e6)}, {"far_away"}),
         ({"compute": noisy}, {"deterministic"}),
         ({"invariant_to": frozenset({"affine"})}, {"invariant_to_affine"}),

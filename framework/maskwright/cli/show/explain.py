@@ -17,6 +17,7 @@ from maskwright.planning.missing_patterns import splits_by_pattern
 from maskwright.planning.params import PlanningParams
 from maskwright.plugins.measure import Measure
 from maskwright.plugins.method import Method
+from maskwright.plugins.parameter_markers import IndependentVariables
 from maskwright.plugins.registry import Registry, plugins
 
 if TYPE_CHECKING:
@@ -120,7 +121,7 @@ def _parameters(model: type[BaseModel]) -> list[str]:
 def _facts(plugin: Any) -> list[tuple[str, str]]:
     facts: list[tuple[str, str]] = []
     if isinstance(plugin, Method):
-        facts.append(("Masks", ", ".join(sorted(plugin.accepts - {"missing"}))))
+        facts.append(("Masks", ", ".join(sorted(plugin.variable_types))))
         facts.append(
             ("Keeps by construction", ", ".join(sorted(plugin.preserves)) or "nothing; edits are kept by adjustment")
         )
@@ -150,14 +151,13 @@ def _facts(plugin: Any) -> list[tuple[str, str]]:
 
 
 def _missing_cells(method: Method) -> str:
-    if "missing" in method.accepts:
+    if method.handles_missing:
         return "taken; they stay missing"
     if not splits_by_pattern(method):
         return "not taken: a step on variables with missing cells is refused"
     apart = "records with the same cells missing are masked apart, on the cells they have (own_pattern)"
-    if method.independent_parameter is None:
-        return apart
-    return f"{apart}; none in variables listed under '{method.independent_parameter}'"
+    independent = method.parameter(IndependentVariables)
+    return apart if independent is None else f"{apart}; none in variables listed under '{independent}'"
 
 
 def _shown(value: object) -> str:

@@ -35,7 +35,7 @@ class GroupResult:
     representatives : ndarray of shape (c, g), or None
     notes : mapping
         Of the method: numbers summed over blocks, except smallest and largest ones.
-    origin : ndarray of shape (n,), int64, or None
+    kept_rows : ndarray of shape (n,), int64, or None
         Records of the dataset that the method kept, ascending, where it dropped some.
     weights : ndarray of shape (n,), or None
         Their sampling weights, where the method changed them.
@@ -47,7 +47,7 @@ class GroupResult:
     labels: NDArray[np.int64] | None
     representatives: NDArray[np.float64] | None
     notes: Mapping[str, Any] = field(default_factory=dict)
-    origin: NDArray[np.int64] | None = None
+    kept_rows: NDArray[np.int64] | None = None
     weights: NDArray[np.float64] | None = None
 
     def taken(self, rows: NDArray[np.int64]) -> GroupResult:
@@ -72,7 +72,7 @@ def assemble(
     InputError
         When no record is left.
     """
-    if any(result.origin is not None for result in results):
+    if any(result.kept_rows is not None for result in results):
         return _kept(pieces, results, variables)
     values = np.full(shape, np.nan)
     missing = np.ones(shape, dtype=np.bool_)
@@ -102,12 +102,12 @@ def _kept(
 ) -> GroupResult:
     """Records that are left, in the order of the file."""
     rows = [
-        records if result.origin is None else records[result.origin]
+        records if result.kept_rows is None else records[result.kept_rows]
         for records, result in zip(pieces, results, strict=True)
     ]
-    origin = np.concatenate(rows)
-    order = np.argsort(origin)
-    if not len(origin):
+    kept_rows = np.concatenate(rows)
+    order = np.argsort(kept_rows)
+    if not len(kept_rows):
         raise InputError("no record would be left: nothing can be released")
     notes: dict[str, Any] = {}
     for result in results:
@@ -116,15 +116,15 @@ def _kept(
     return GroupResult(
         np.concatenate([result.values for result in results])[order],
         np.concatenate([result.missing for result in results])[order],
-        variables, None, None, notes, origin[order],
+        variables, None, None, notes, kept_rows[order],
         np.concatenate(changed)[order] if len(changed) == len(results) else None,
     )  # fmt: skip
 
 
 def with_group(data: Dataset, result: GroupResult) -> Dataset:
     """Dataset with the columns of a masked group in place of its own, and without the records that are dropped."""
-    if result.origin is not None:
-        data = _with_weights(data.taken(result.origin), result)
+    if result.kept_rows is not None:
+        data = _with_weights(data.taken(result.kept_rows), result)
     changed: dict[str, Column] = {}
     for position, variable in enumerate(result.variables):
         missing = result.missing[:, position].copy()

@@ -15,13 +15,6 @@ if TYPE_CHECKING:
     from maskwright.plugins.block import Block
 
 
-def promised(method: Method, params: BaseModel) -> int | None:
-    """Smallest cluster that the method promises with these parameters; None where it makes no clusters."""
-    name = None if method.keys_parameter is not None else method.k_parameter
-    value = None if name is None else getattr(params, name)
-    return None if value is None else int(value)
-
-
 def check_masked(method: Method, params: BaseModel, block: Block, masked: Masked) -> None:
     """Hold a method to its contract; a plugin's mistake must not become a wrong release.
 
@@ -32,28 +25,27 @@ def check_masked(method: Method, params: BaseModel, block: Block, masked: Masked
     name = method.name
     if not isinstance(masked, Masked):
         raise PluginError(f"method {name!r} returned a {type(masked).__name__}; it has to return maskwright.Masked")
-    _check_origin(method, block, masked)
-    shape = block.values.shape if masked.origin is None else (len(masked.origin), block.p)
+    _check_kept_rows(method, block, masked)
+    shape = block.values.shape if masked.kept_rows is None else (len(masked.kept_rows), block.p)
     if masked.values.shape != shape or masked.missing.shape != shape:
         raise PluginError(f"method {name!r} returned values of shape {masked.values.shape}; expected {shape}")
     if not np.all(np.isfinite(masked.values[~masked.missing])):
         raise PluginError(f"method {name!r} returned NaN or infinite values in cells that are not missing")
-    had = block.missing if masked.origin is None else block.missing[masked.origin]
+    had = block.missing if masked.kept_rows is None else block.missing[masked.kept_rows]
     if "cells" not in method.removes and (masked.missing & ~had).any():
         raise PluginError(f"method {name!r} left cells empty, and does not say that it removes cells")
     _check_detail(method, block, masked)
     if masked.labels is None or masked.representatives is None:
-        grouped = method.k_parameter is not None and method.keys_parameter is None
-        if grouped or method.mean_cluster_size is not None:
+        if method.makes_clusters:
             raise PluginError(f"method {name!r} promises groups but returned no labels and representatives")
         return
     clusters = len(masked.representatives)
     if masked.labels.shape != shape[:1] or masked.labels.min() < 0 or masked.labels.max() >= clusters:
         raise PluginError(f"method {name!r}: labels must be one number 0..{clusters - 1} for each of {block.n} records")
-    k = promised(method, params)
+    k = method.smallest_cluster(params)
     if k is not None:
         owners = block.households if block.households is not None and method.counts_households else np.arange(block.n)
-        owners = owners if masked.origin is None else owners[masked.origin]
+        owners = owners if masked.kept_rows is None else owners[masked.kept_rows]
         pairs = np.unique(np.stack([masked.labels, owners], axis=1), axis=0)
         smallest = int(np.bincount(pairs[:, 0], minlength=clusters).min())
         if smallest < min(k, len(np.unique(owners))):
@@ -61,9 +53,9 @@ def check_masked(method: Method, params: BaseModel, block: Block, masked: Masked
             raise PluginError(f"method {name!r} promised clusters of at least {k} {what}; the smallest has {smallest}")
 
 
-def _check_origin(method: Method, block: Block, masked: Masked) -> None:
+def _check_kept_rows(method: Method, block: Block, masked: Masked) -> None:
     """Records that a method drops: it has said that it drops some, and keeps at least one, in order."""
-    rows = masked.origin
+    rows = masked.kept_rows
     if rows is None:
         if masked.weights is not None:
             raise PluginError(f"method {method.name!r} changes weights, and drops no records")
@@ -72,7 +64,7 @@ def _check_origin(method: Method, block: Block, masked: Masked) -> None:
         raise PluginError(f"method {method.name!r} drops records, and does not say that it removes records")
     rising = rows.ndim == 1 and rows.dtype == np.int64 and bool(np.all(np.diff(rows) > 0))
     if not rising or (len(rows) and (rows[0] < 0 or rows[-1] >= block.n)):
-        raise PluginError(f"method {method.name!r}: origin must hold rows 0..{block.n - 1}, ascending, each once")
+        raise PluginError(f"method {method.name!r}: kept_rows must hold rows 0..{block.n - 1}, ascending, each once")
     if masked.weights is not None and (
         block.weights is None or masked.weights.shape != rows.shape or not np.all(np.isfinite(masked.weights))
     ):

@@ -20,7 +20,7 @@ from maskwright.foundation.progress import Progress, silent
 from maskwright.foundation.randomness import generator
 from maskwright.masking.protecting.assembling import GroupResult, assemble
 from maskwright.masking.protecting.blocks import kd_blocks
-from maskwright.masking.protecting.contract import check_masked, promised
+from maskwright.masking.protecting.contract import check_masked
 from maskwright.masking.protecting.minimum_counts import GroupSource, with_enough_values
 from maskwright.planning.missing_patterns import MethodCall, splits_by_pattern, widened, without_holes
 from maskwright.plugins.block import Block
@@ -176,10 +176,10 @@ def protect_group(
         results = [task(number) for number in range(len(pieces))]
     progress(1.0)
     result = assemble([piece.records for piece in pieces], results, values.shape, variables)
-    k = promised(work.method, work.params)
+    k = work.method.smallest_cluster(work.params)
     if k is None or not missing.any():
         return result
-    weighted = work.method.weighted_parameter is not None and getattr(work.params, work.method.weighted_parameter)
+    weighted = work.method.uses_weights(work.params)
     source = GroupSource(
         values, missing, work.operators, center, scale, work.strata,
         households=data.households if work.method.counts_households else None, weights=weights if weighted else None,

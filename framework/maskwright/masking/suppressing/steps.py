@@ -105,10 +105,10 @@ def remove(
             )  # fmt: skip
             with step.placed(f"step {number} ({step.method.name}): "):
                 result = protect_group(state.data, work, standard, seed, execution, observe, part(progress, 0.0, 0.5))
-                if result.origin is None:
+                if result.kept_rows is None:
                     state, result = _suppressed(state, result, work, step, group, plan, edits, domain, standard,
                                                 seed, execution, part(progress, 0.5, 1.0))  # fmt: skip
-            if result.origin is not None:
+            if result.kept_rows is not None:
                 state = state.taken(result)
             results.append(result)
     counts = not_applicable(edits, state.hidden)
@@ -141,7 +141,7 @@ class _State:
     undecided: int
 
     def taken(self, result: GroupResult) -> _State:
-        rows = result.origin
+        rows = result.kept_rows
         assert rows is not None
         return replace(
             self, data=with_group(self.data, result), shown=self.shown.taken(rows), rows=self.rows[rows],

@@ -106,7 +106,7 @@ def edit_knowledge_disclosure(
             f"{int(bounds.contradicted.sum())} record(s) violate edits by their unmasked values alone; nothing is "
             "implied for them"
         )
-    households = comparison.masked_clusters()
+    households = comparison.masked_households()
     found = {name: _exposed(values[name], bounds.low[name], bounds.high[name], households) for name in hidden}
     usable = [one for one in found.values() if one.compared.any()]
     if not usable:

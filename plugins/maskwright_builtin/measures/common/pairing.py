@@ -94,7 +94,7 @@ def pair_records(comparison: Comparison, rule: str, *, required: bool = True) ->
 
 
 def households_of(comparison: Comparison, pairs: Pairs) -> NDArray[np.int64] | None:
-    """Cluster of records (household) of each masked record's original, where clusters are declared; shape (m,)."""
+    """Household of each masked record's original, where households are declared; shape (m,)."""
     if comparison.households is None or pairs.origin is None:
         return comparison.households
     return comparison.households[pairs.origin]

@@ -69,7 +69,7 @@ def key_classes(comparison: Comparison, params: KeysParams, measure: str) -> Key
     if not len(comparison.masked):
         raise InputError(f"{measure}: there is nothing to measure: the masked file has no records")
     of_record = classes_of([comparison.keys(name)[1] for name in keys])
-    households = comparison.masked_clusters()
+    households = comparison.masked_households()
     return KeyClasses(keys, of_record, class_sizes(of_record, households), households)
 
 

@@ -44,7 +44,7 @@ def distance_record_linkage(
     constant in the original file tells no records apart and is left out of the distances. Weights are not used: the
     risk is that of the records released.
 
-    Households: where households are declared a link is correct when it reaches any record of the same household,
+    Households: where they are declared a link is correct when it reaches any record of the same household,
     and the value is the percent of households of which at least one record is linked, or all are (`household`).
 
     Sampled masked files: from original to masked, the originals of the masked records are linked; from masked to

@@ -130,7 +130,8 @@ TOP_AND_BOTTOM_CODING = Method(
     scope="variable",
     # Shares are of the whole file.
     may_be_split=False,
-    accepts=frozenset({"continuous", "integer", "ordinal", "missing"}),
+    variable_types=frozenset({"continuous", "integer", "ordinal"}),
+    handles_missing=True,
     preserves=frozenset({"range"}),
     deterministic=True,
     reference="Hundepool et al. (2012), Statistical disclosure control, Wiley, section 3.3.3",

@@ -93,7 +93,8 @@ PROBABILITY_DISTRIBUTION = Method(
     scope="variable",
     # The distribution is that of the whole file.
     may_be_split=False,
-    accepts=frozenset({"continuous", "integer", "missing"}),
+    variable_types=frozenset({"continuous", "integer"}),
+    handles_missing=True,
     reference="Liew, Choi and Liew (1985), ACM Trans. Database Systems 10(3), 395-411",
     summary="Replaces each variable by a sample from the best-fitting distribution, matched by rank.",
     example="method: probability_distribution\nparams: {families: [lognormal, weibull, gamma, normal]}\n",

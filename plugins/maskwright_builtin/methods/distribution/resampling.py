@@ -70,7 +70,8 @@ RESAMPLING = Method(
     scope="variable",
     # Ranks are those of the whole file.
     may_be_split=False,
-    accepts=frozenset({"continuous", "integer", "missing"}),
+    variable_types=frozenset({"continuous", "integer"}),
+    handles_missing=True,
     preserves=frozenset({"range"}),
     reference="Heer (1993), Proc. Int. Seminar on Statistical Confidentiality, Eurostat, 261-271",
     summary="Replaces each variable by sorted averages of samples drawn from its own values.",

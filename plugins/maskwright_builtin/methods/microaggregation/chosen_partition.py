@@ -7,7 +7,7 @@ from typing import Annotated, Any
 from pydantic import AfterValidator, BaseModel
 from pydantic import ValidationError as InvalidParams
 
-from maskwright import InputError, Partition, find_partition
+from maskwright import InputError, NamesPartition, Partition, find_partition
 
 
 def _one_partition(partition: str | dict[str, dict[str, Any]]) -> str | dict[str, dict[str, Any]]:
@@ -16,7 +16,7 @@ def _one_partition(partition: str | dict[str, dict[str, Any]]) -> str | dict[str
     return partition
 
 
-PartitionName = Annotated[str | dict[str, dict[str, Any]], AfterValidator(_one_partition)]
+PartitionName = Annotated[str | dict[str, dict[str, Any]], AfterValidator(_one_partition), NamesPartition()]
 """Type of the parameter: the name of a partition, or {name: {its parameters}}."""
 
 

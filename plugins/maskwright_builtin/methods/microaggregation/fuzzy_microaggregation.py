@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import TYPE_CHECKING, Any, Literal, TypedDict
+from typing import TYPE_CHECKING, Annotated, Any, Literal, TypedDict
 
 import numpy as np
 from pydantic import BaseModel, Field, model_validator
 
-from maskwright import Block, EditSet, InputError, Masked, Method, Variable
+from maskwright import Block, EditSet, InputError, Masked, Method, PromisesK, Variable
 from maskwright_builtin.methods.microaggregation.fuzzy_clustering import (
     FuzzyClusters,
     draw_centroids,
@@ -94,7 +94,7 @@ class FuzzyMicroaggregationParams(BaseModel, extra="forbid", frozen=True):
     float32: bool = Field(
         default=False, description="Distances in single precision: faster, and the result differs a little."
     )
-    floor: int | None = Field(
+    floor: Annotated[int | None, PromisesK()] = Field(
         default=None,
         ge=2,
         strict=True,
@@ -323,10 +323,10 @@ FUZZY_MICROAGGREGATION = Method(
     params=FuzzyMicroaggregationParams,
     scope="group",
     may_be_split=True,
-    accepts=frozenset({"continuous", "integer", "missing"}),
+    variable_types=frozenset({"continuous", "integer"}),
+    handles_missing=True,
     # Centroids are averages with weights above 0, whichever record takes which.
     preserves=frozenset({"linear", "inequality", "range"}),
-    k_parameter="floor",
     mean_cluster_size=mean_cluster_size,
     reference="Torra (2020), Journal of Intelligent & Fuzzy Systems 39(5), 5999-6008, algorithm 1",
     summary="Replaces records by centroids of fuzzy clusters that satisfy the edits, drawn by membership.",

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import Annotated, Literal
 
 import numpy as np
 from pydantic import BaseModel, Field
 
-from maskwright import Block, InputError, Masked, Method, NoParams, aggregate, find_partition
+from maskwright import Block, InputError, Masked, Method, NoParams, PromisesK, aggregate, find_partition
 from maskwright_builtin.partitions.consecutive import consecutive_groups
 
 OPERATOR_OF_TYPE = {"continuous": "mean", "integer": "mean", "ordinal": "lower_median"}
@@ -16,7 +16,7 @@ OPERATOR_OF_TYPE = {"continuous": "mean", "integer": "mean", "ordinal": "lower_m
 class IndividualRankingParams(BaseModel, extra="forbid", frozen=True):
     """Parameters of individual ranking."""
 
-    k: int = Field(
+    k: Annotated[int, PromisesK()] = Field(
         default=3,
         ge=2,
         strict=True,
@@ -97,11 +97,11 @@ INDIVIDUAL_RANKING = Method(
     params=IndividualRankingParams,
     scope="variable",
     may_be_split=True,
-    accepts=frozenset({"continuous", "integer", "ordinal", "missing"}),
+    variable_types=frozenset({"continuous", "integer", "ordinal"}),
+    handles_missing=True,
     # Under the operator that the plan chooses: domain under the lower median, means under "mean".
     preserves=frozenset({"range", "domain", "mean", "k"}),
     deterministic=True,
-    k_parameter="k",
     reference="Defays and Nanopoulos (1993), Panels of enterprises and confidentiality: the small aggregates method, "
     "Statistics Canada, 195-204; Hansen and Mukherjee (2003), IEEE Trans. Knowl. Data Eng. 15(4), 1043-1044",
     summary="Replaces the values of each variable on its own by the means of clusters of at least k neighbours.",

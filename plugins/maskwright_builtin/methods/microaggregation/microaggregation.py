@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from typing import Annotated
+
 import numpy as np
 from pydantic import BaseModel, Field
 
-from maskwright import Block, InputError, Masked, Method, aggregate
+from maskwright import Block, InputError, Masked, Method, PromisesK, UsesWeights, aggregate
 from maskwright_builtin.methods.microaggregation.chosen_partition import PartitionName, chosen_partition
 from maskwright_builtin.methods.microaggregation.household_groups import with_enough_households
 
@@ -15,14 +17,14 @@ OPERATOR_OF_TYPE = {"continuous": "mean", "integer": "mean", "ordinal": "lower_m
 class MicroaggregationParams(BaseModel, extra="forbid", frozen=True):
     """Parameters of microaggregation."""
 
-    k: int = Field(
+    k: Annotated[int, PromisesK()] = Field(
         default=3,
         ge=2,
         strict=True,
         description="Smallest number of records of a cluster, or of different households whose records are in it where "
         "'data: cluster' declares households. More protects more and loses more; usual: 3 to 10.",
     )
-    weighted: bool = Field(
+    weighted: Annotated[bool, UsesWeights()] = Field(
         default=False,
         description="Means of clusters are weighted with the variable of role weight, so that weighted totals are kept "
         "instead of plain ones. A record whose weight outdoes the others of its cluster is close to the mean.",
@@ -104,14 +106,12 @@ MICROAGGREGATION = Method(
     params=MicroaggregationParams,
     scope="group",
     may_be_split=True,
-    accepts=frozenset({"continuous", "integer", "ordinal", "nominal", "missing"}),
+    variable_types=frozenset({"continuous", "integer", "ordinal", "nominal"}),
+    handles_missing=True,
     # Each under the operator that the plan chooses for it; means under "mean".
     preserves=frozenset({"linear", "product", "inequality", "range", "domain", "mean", "k"}),
     deterministic=True,
-    k_parameter="k",
     counts_households=True,
-    weighted_parameter="weighted",
-    partition_parameter="partition",
     reference="Domingo-Ferrer and Mateo-Sanz (2002), IEEE Trans. Knowl. Data Eng. 14(1), 189-201",
     summary="Replaces records by the mean, median or mode of clusters of at least k similar records.",
     example="method: microaggregation\nparams: {k: 5, partition: refine}\n",

@@ -75,7 +75,8 @@ ADDITIVE_NOISE = Method(
     scope="variable",
     # Standard deviations and corrected moments are those of the whole file.
     may_be_split=False,
-    accepts=frozenset({"continuous", "integer", "missing"}),
+    variable_types=frozenset({"continuous", "integer"}),
+    handles_missing=True,
     reference="Brand (2002), Inference Control in Statistical Databases, LNCS 2316, 97-116; Kim (1986), Proc. ASA "
     "Section on Survey Research Methods, 303-308",
     summary="Adds normal noise to each variable on its own, by default in proportion to its standard deviation.",

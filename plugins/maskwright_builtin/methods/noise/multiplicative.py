@@ -83,7 +83,8 @@ MULTIPLICATIVE_NOISE = Method(
     params=MultiplicativeNoiseParams,
     scope="variable",
     may_be_split=True,
-    accepts=frozenset({"continuous", "integer", "missing"}),
+    variable_types=frozenset({"continuous", "integer"}),
+    handles_missing=True,
     reference="Kim and Winkler (2003), Multiplicative noise for masking continuous data, US Bureau of the Census, "
     "Statistics 2003-01",
     summary="Multiplies each value by a random factor around 1; large values change more.",

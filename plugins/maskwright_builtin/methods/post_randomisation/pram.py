@@ -156,7 +156,8 @@ PRAM = Method(
     params=PramParams,
     scope="variable",
     may_be_split=True,
-    accepts=frozenset({"ordinal", "nominal", "missing"}),
+    variable_types=frozenset({"ordinal", "nominal"}),
+    handles_missing=True,
     preserves=frozenset({"domain"}),
     reference="Kooiman, Willenborg and Gouweleeuw (1997), PRAM: a method for disclosure limitation of microdata, "
     "Statistics Netherlands; Gouweleeuw et al. (1998), Journal of Official Statistics 14(4), 463-478",

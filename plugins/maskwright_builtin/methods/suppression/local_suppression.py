@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 import numpy as np
 from pydantic import BaseModel, Field
 
-from maskwright import Block, InputError, Masked, Method
+from maskwright import Block, InputError, KeyVariables, Masked, Method, PromisesK
 from maskwright_builtin.methods.suppression.keys import GONE, class_size, key_codes, key_positions
 
 if TYPE_CHECKING:
@@ -19,14 +19,14 @@ if TYPE_CHECKING:
 class LocalSuppressionParams(BaseModel, extra="forbid", frozen=True):
     """Parameters of local suppression."""
 
-    k: int = Field(
+    k: Annotated[int, PromisesK()] = Field(
         default=3,
         ge=2,
         strict=True,
-        description="Smallest number of published records (households, where households are declared) that "
+        description="Smallest number of published records (households, where they are declared) that "
         "are equal on the keys, an empty cell being a value of its own. Usual: 3 to 10.",
     )
-    keys: tuple[str, ...] = Field(
+    keys: Annotated[tuple[str, ...], KeyVariables()] = Field(
         default=(),
         description="Key variables, by which somebody could be recognised. Left out: the step's variables with role "
         "quasi_identifier or, if it has none, all its variables.",
@@ -219,12 +219,11 @@ LOCAL_SUPPRESSION = Method(
     params=LocalSuppressionParams,
     scope="all",
     may_be_split=False,
-    accepts=frozenset({"continuous", "integer", "ordinal", "nominal", "missing"}),
+    variable_types=frozenset({"continuous", "integer", "ordinal", "nominal"}),
+    handles_missing=True,
     preserves=frozenset({"k"}),
     removes=frozenset({"cells"}),
     deterministic=True,
-    k_parameter="k",
-    keys_parameter="keys",
     counts_households=True,
     reference="Hundepool et al. (2012), Statistical Disclosure Control, section 3.4; Templ, Kowarik and Meindl (2015), "
     "J. Stat. Softw. 67(4); Sweeney (2002), Int. J. Uncertain. Fuzz. 10(5), 571-588",

@@ -2,24 +2,26 @@
 
 from __future__ import annotations
 
+from typing import Annotated
+
 import numpy as np
 from pydantic import BaseModel, Field
 
-from maskwright import Block, InputError, Masked, Method
+from maskwright import Block, InputError, KeyVariables, Masked, Method, PromisesK
 from maskwright_builtin.methods.suppression.keys import class_size, key_codes, key_positions
 
 
 class RecordSuppressionParams(BaseModel, extra="forbid", frozen=True):
     """Parameters of whole-record suppression."""
 
-    k: int = Field(
+    k: Annotated[int, PromisesK()] = Field(
         default=3,
         ge=2,
         strict=True,
-        description="Smallest number of published records (households, where households are declared) that "
+        description="Smallest number of published records (households, where they are declared) that "
         "are equal on the keys. Usual: 3 to 10.",
     )
-    keys: tuple[str, ...] = Field(
+    keys: Annotated[tuple[str, ...], KeyVariables()] = Field(
         default=(),
         description="Key variables, by which somebody could be recognised. Left out: the step's variables with role "
         "quasi_identifier or, if it has none, all its variables.",
@@ -44,7 +46,7 @@ def protect(block: Block, params: RecordSuppressionParams, rng: np.random.Genera
     Returns
     -------
     Masked
-        With `origin`.
+        With `kept_rows`.
 
     Raises
     ------
@@ -64,7 +66,7 @@ def protect(block: Block, params: RecordSuppressionParams, rng: np.random.Genera
     return Masked(
         values=block.values[kept],
         missing=block.missing[kept],
-        origin=kept,
+        kept_rows=kept,
         notes={"records_left_out": block.n - len(kept), "records_kept": len(kept)},
     )
 
@@ -75,12 +77,11 @@ RECORD_SUPPRESSION = Method(
     params=RecordSuppressionParams,
     scope="all",
     may_be_split=False,
-    accepts=frozenset({"continuous", "integer", "ordinal", "nominal", "missing"}),
+    variable_types=frozenset({"continuous", "integer", "ordinal", "nominal"}),
+    handles_missing=True,
     preserves=frozenset({"k"}),
     removes=frozenset({"records"}),
     deterministic=True,
-    k_parameter="k",
-    keys_parameter="keys",
     counts_households=True,
     reference="Samarati (2001), IEEE Trans. Knowl. Data Eng. 13(6), 1010-1027; Hundepool et al. (2012), Statistical "
     "Disclosure Control, section 3.4",

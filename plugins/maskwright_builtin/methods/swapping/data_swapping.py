@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Annotated
 
 import numpy as np
 from pydantic import BaseModel, Field
 
-from maskwright import Block, InputError, Masked, Method
+from maskwright import Block, IndependentVariables, InputError, Masked, Method
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -23,7 +23,7 @@ class DataSwappingParams(BaseModel, extra="forbid", frozen=True):
         description="Share of the records that take part in a swap. More protects more and loses more; usual: 0.01 to "
         "0.3.",
     )
-    within: tuple[str, ...] = Field(
+    within: Annotated[tuple[str, ...], IndependentVariables()] = Field(
         default=(),
         description="Numeric variables, not masked by the step: records swap only with records that have the same "
         "values of all of them, so that statistics by these variables stay.",
@@ -110,9 +110,9 @@ DATA_SWAPPING = Method(
     params=DataSwappingParams,
     scope="group",
     may_be_split=True,
-    accepts=frozenset({"continuous", "integer", "ordinal", "nominal", "missing"}),
+    variable_types=frozenset({"continuous", "integer", "ordinal", "nominal"}),
+    handles_missing=True,
     preserves=frozenset({"linear", "product", "inequality", "range", "domain", "mean", "covariance"}),
-    independent_parameter="within",
     reference="Dalenius and Reiss (1982), Journal of Statistical Planning and Inference 6(1), 73-85",
     summary="Random pairs of records exchange the values of a group of variables; edits inside the group stay.",
     example="method: data_swapping\nparams: {rate: 0.2}\n",

@@ -95,7 +95,8 @@ RANK_SWAPPING = Method(
     scope="variable",
     # Ranks are those of the whole file.
     may_be_split=False,
-    accepts=frozenset({"continuous", "integer", "ordinal", "missing"}),
+    variable_types=frozenset({"continuous", "integer", "ordinal"}),
+    handles_missing=True,
     preserves=frozenset({"range", "domain", "mean"}),
     reference="Moore (1996), Controlled data-swapping techniques, US Bureau of the Census, RR96-04",
     summary="Swaps values of a variable between records whose ranks differ by at most p percent.",

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Annotated
 
 import numpy as np
 from pydantic import BaseModel, Field, model_validator
 
-from maskwright import InputError
+from maskwright import DependentVariables, IndependentVariables, InputError
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -21,12 +21,12 @@ if TYPE_CHECKING:
 class RegressionRoles(BaseModel, extra="forbid", frozen=True):
     """Which variables are dependent and which independent."""
 
-    dependent: tuple[str, ...] = Field(
+    dependent: Annotated[tuple[str, ...], DependentVariables()] = Field(
         default=(),
         description="Variables to replace. Default: those of the step, or all numeric confidential and "
         "quasi-identifying ones, less the independent ones.",
     )
-    independent: tuple[str, ...] = Field(
+    independent: Annotated[tuple[str, ...], IndependentVariables()] = Field(
         default=(),
         description="Numeric variables that explain the dependent ones. They are read and stay as they are.",
     )

@@ -65,8 +65,8 @@ def test_record_suppression_leaves_out_the_rare_and_nobody_else(values: np.ndarr
             masked("record_suppression", block(values), k=k)
         return
     done = masked("record_suppression", block(values), k=k)
-    assert done.origin is not None
-    assert done.origin.tolist() == common.tolist()
+    assert done.kept_rows is not None
+    assert done.kept_rows.tolist() == common.tolist()
     assert (done.values == values[common]).all()
 
 
@@ -117,10 +117,10 @@ def test_every_record_is_drawn_equally_often() -> None:
     """Inclusion probability n / N within four standard errors over 2 000 samples."""
     drawn = np.zeros(20)
     for seed in range(2000):
-        origin = masked("sampling", block(np.zeros((20, 1))), seed=seed, size=5).origin
-        assert origin is not None
-        assert len(origin) == 5
-        drawn[origin] += 1
+        kept = masked("sampling", block(np.zeros((20, 1))), seed=seed, size=5).kept_rows
+        assert kept is not None
+        assert len(kept) == 5
+        drawn[kept] += 1
     assert np.abs(drawn / 2000 - 0.25).max() < 4 * np.sqrt(0.25 * 0.75 / 2000)
 
 
@@ -128,9 +128,9 @@ def test_weights_are_those_of_horvitz_and_thompson() -> None:
     """W N / n; untouched when that is asked for; none without a weight."""
     weights = np.arange(1.0, 11.0)
     done = masked("sampling", block(np.zeros((10, 1)), weights=weights), fraction=0.4)
-    assert done.origin is not None
+    assert done.kept_rows is not None
     assert done.weights is not None
-    np.testing.assert_allclose(done.weights, weights[done.origin] * 2.5)
+    np.testing.assert_allclose(done.weights, weights[done.kept_rows] * 2.5)
     assert (
         masked("sampling", block(np.zeros((10, 1)), weights=weights), fraction=0.4, adjust_weights=False).weights
         is None

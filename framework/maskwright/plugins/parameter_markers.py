@@ -1,0 +1,157 @@
+"""Markers: what the planner and the engine have to know of a parameter stands on its field, in the parameter model.
+
+```python
+class MyParams(BaseModel, extra="forbid", frozen=True):
+    k: Annotated[int, PromisesK()] = Field(default=3, ge=2, description="Smallest cluster.")
+```
+
+Values of marked fields are read here and nowhere else; `Method` asks for them by what they mean.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from types import MappingProxyType, UnionType
+from typing import Annotated, Union, get_args, get_origin
+
+from pydantic import BaseModel
+
+from maskwright.foundation.renamed_fields import former_names
+
+
+@dataclass(frozen=True)
+class ParameterMarker:
+    """What the markers of parameters have in common: each stands on at most one field of a model."""
+
+
+class PromisesK(ParameterMarker):
+    """The smallest size of a cluster that the method promises; where the parameter is None, nothing is promised.
+
+    With `KeyVariables` it is the smallest class of published records that are equal on the keys.
+    """
+
+
+class KeyVariables(ParameterMarker):
+    """Names of key variables. They are masked too, whatever their type, and the method has no representatives.
+
+    Where the parameter is empty, they are the step's quasi-identifiers or, if it has none, all its variables.
+    """
+
+
+class DependentVariables(ParameterMarker):
+    """Names of the variables to mask, or a mapping by name; where it is empty, the step's variables are masked."""
+
+
+class IndependentVariables(ParameterMarker):
+    """Names of numeric variables that the method reads and leaves as they are: it finds them in `Block.companions`."""
+
+
+class UsesWeights(ParameterMarker):
+    """Whether representatives are made with the sampling weights of the block."""
+
+
+class NamesPartition(ParameterMarker):
+    """The name of a partition plugin, or ``{name: {its parameters}}``.
+
+    The pipeline checks the name and the parameters; `maskwright.find_partition` gives the plugin.
+    """
+
+
+def marked_field(model: type[BaseModel], marker: type[ParameterMarker]) -> str | None:
+    """Name of the field that bears a marker; None where none does."""
+    return _marked_fields(model).get(marker)
+
+
+def marked_value(params: BaseModel, marker: type[ParameterMarker]) -> object:
+    """Value of the field that bears a marker; None where none does."""
+    name = marked_field(type(params), marker)
+    return None if name is None else getattr(params, name)
+
+
+@functools.cache
+def _marked_fields(model: type[BaseModel]) -> Mapping[type[ParameterMarker], str]:
+    return MappingProxyType({type(mark): name for name, mark in _marks(model)})
+
+
+def _marks(model: type[BaseModel]) -> Iterator[tuple[str, ParameterMarker]]:
+    for name, field in model.model_fields.items():
+        yield from ((name, mark) for mark in field.metadata if isinstance(mark, ParameterMarker))
+
+
+def marking_error(model: type[BaseModel], *, of_method: bool) -> str | None:
+    """Say in one sentence what is wrong with the markers of a parameter model, or return None.
+
+    Parameters
+    ----------
+    model : type of pydantic.BaseModel
+    of_method : bool
+        Whether it is a method's: others have nothing to mark but `Formerly`.
+    """
+    for old, new in former_names(model).items():
+        if old in model.model_fields:
+            return f"parameter {new!r} cannot be Formerly({old!r}), which is a parameter too"
+    seen: dict[type[ParameterMarker], str] = {}
+    for name, mark in _marks(model):
+        kind = type(mark)
+        if not of_method:
+            return f"parameter {name!r} is marked {kind.__name__}, which means something in methods only"
+        if kind in seen:
+            return f"{kind.__name__} marks both {seen[kind]!r} and {name!r}; there can be one"
+        seen[kind] = name
+        fits, wanted = _TYPES[kind]
+        if not all(fits(each) for each in _alternatives(model.model_fields[name].annotation)):
+            return f"parameter {name!r} is marked {kind.__name__}, so its type must be {wanted}"
+    return _unseen_marker(model)
+
+
+def _unseen_marker(model: type[BaseModel]) -> str | None:
+    """A marker that is not that of a field: a class instead of an instance, or inside a type."""
+    for name, field in model.model_fields.items():
+        bare = [each for each in field.metadata if isinstance(each, type) and issubclass(each, ParameterMarker)]
+        if bare:
+            return f"parameter {name!r}: write {bare[0].__name__}(), not {bare[0].__name__}"
+        inner = next(_inner_markers(field.annotation), None)
+        if inner is not None:
+            return f"parameter {name!r}: put {type(inner).__name__}() around its whole type, not inside"
+    return None
+
+
+def _inner_markers(annotation: object) -> Iterator[ParameterMarker]:
+    for argument in get_args(annotation):
+        if isinstance(argument, ParameterMarker):
+            yield argument
+        yield from _inner_markers(argument)
+
+
+def _alternatives(annotation: object) -> tuple[object, ...]:
+    """Types of a union without None; metadata are left out."""
+    if get_origin(annotation) is Annotated:
+        return _alternatives(get_args(annotation)[0])
+    if get_origin(annotation) in (Union, UnionType):
+        return tuple(each for branch in get_args(annotation) for each in _alternatives(branch))
+    return () if annotation is type(None) else (annotation,)
+
+
+def _is_names(kind: object) -> bool:
+    return get_origin(kind) in (tuple, list, Sequence) and get_args(kind)[0] is str
+
+
+def _is_mapping(kind: object) -> bool:
+    return get_origin(kind) in (dict, Mapping) and get_args(kind)[0] is str
+
+
+_NAMES = "tuple[str, ...] or list[str]"
+_TYPES: Mapping[type[ParameterMarker], tuple[Callable[[object], bool], str]] = {
+    PromisesK: (lambda kind: kind is int, "int or int | None"),
+    KeyVariables: (_is_names, _NAMES),
+    DependentVariables: (lambda kind: _is_names(kind) or _is_mapping(kind), f"{_NAMES}, or a dict by name"),
+    IndependentVariables: (_is_names, _NAMES),
+    UsesWeights: (lambda kind: kind is bool, "bool"),
+    NamesPartition: (
+        lambda kind: kind is str or _is_mapping(kind) or (isinstance(kind, type) and issubclass(kind, BaseModel)),
+        "str, or str | dict[str, dict[str, Any]]",
+    ),
+}
+"""What the types in the union of a marked field may be, None aside, and how that is said."""
