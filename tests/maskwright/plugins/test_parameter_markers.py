@@ -7,10 +7,11 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import pandas as pd
 import pytest
-from maskwright.plugins.parameters import checked_params
 from pydantic import BaseModel, Field, create_model
 
 import maskwright as mw
+from maskwright.foundation.yaml_document import from_python
+from maskwright.foundation.yaml_models import read_model
 from maskwright.pipeline.resolve import resolve_file
 from maskwright.plugins.contract import contract_error
 
@@ -158,5 +159,8 @@ def test_an_old_name_in_a_call_is_told_the_new_one() -> None:
 
 def test_an_old_name_of_a_measures_parameter_is_told_too() -> None:
     model = create_model("Params", __config__={"extra": "forbid"}, known=(Annotated[int, mw.Formerly("seen")], 1))
-    with pytest.raises(mw.InputError, match=r"no parameter called 'seen'\n    It is now called 'known'\."):
-        checked_params(model, {"seen": 2}, "parameters of m")
+    problems: list[mw.Problem] = []
+    assert read_model(model, from_python({"seen": 2}, mw.Place()), problems, "parameter") is None
+    assert [(each.message, each.hint) for each in problems] == [
+        ("no parameter called 'seen'", "It is now called 'known'.")
+    ]
