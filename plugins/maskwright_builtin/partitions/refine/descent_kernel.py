@@ -217,7 +217,7 @@ def descend(
         Number of visits so far.
     """
     n = points.shape[0]
-    # Taken out of the record once: see `mdav_search.find_nearest`.
+    # Taken out of the record once: see `find_nearest` of MDAV.
     of, heads, offsets, counts = state.of, state.heads, state.offsets, state.counts
     last = visit + budget
     while counts[WAITING] > 0 and visit < last:
