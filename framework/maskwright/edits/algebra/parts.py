@@ -1,14 +1,12 @@
-"""Parts as conditions again: evaluating what masking and adjustment work on."""
+"""Parts as conditions again."""
 
 from __future__ import annotations
 
 from fractions import Fraction
 from typing import TYPE_CHECKING
 
-from maskwright.data.record_chunk import RecordChunk
 from maskwright.edits.algebra.negation import all_of
 from maskwright.edits.edit import DomainPart, GoverningPart, LinearPart, Part, ProductPart, RangePart
-from maskwright.edits.evaluation.exact import evaluate_exact
 from maskwright.edits.expression import (
     Arithmetic,
     Comparison,
@@ -26,41 +24,7 @@ from maskwright.edits.expression import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
-    import numpy as np
-    from numpy.typing import NDArray
-
-    from maskwright.edits.evaluation.domain import Domain
-
-
-def parts_hold(
-    parts: Sequence[Part],
-    arrays: Mapping[str, NDArray[np.float64]],
-    decimals: Mapping[str, int | None] | None = None,
-    domain: Domain | None = None,
-) -> NDArray[np.bool_]:
-    """Whether each record obeys a conjunction of parts.
-
-    Parameters
-    ----------
-    parts : sequence of Part
-    arrays : mapping of name to ndarray of shape (n,), float64
-        Values of all variables of the parts; NaN is a missing cell.
-    decimals : mapping of name to int or None, optional
-        Grids. Variables on a grid are compared exactly, others up to binary64 rounding
-        (`maskwright.edits.evaluation.exact`).
-    domain : Domain, optional
-        Needed for domain parts only.
-
-    Returns
-    -------
-    ndarray of shape (n,), bool
-        True where the parts hold, or a missing cell leaves it open.
-    """
-    return evaluate_exact(
-        all_of([expression_of(part) for part in parts]), RecordChunk.from_arrays(arrays, decimals), domain
-    ).holds
+    from collections.abc import Sequence
 
 
 def expression_of(part: Part) -> Expression:

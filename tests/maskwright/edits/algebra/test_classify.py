@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 
 from maskwright.data.record_chunk import RecordChunk
 from maskwright.edits.algebra.classify import classify
-from maskwright.edits.algebra.negation import negate
-from maskwright.edits.algebra.parts import parts_hold
+from maskwright.edits.algebra.negation import all_of, negate
+from maskwright.edits.algebra.parts import expression_of
 from maskwright.edits.edit import (
     CheckedPart,
     DomainPart,
@@ -38,6 +38,13 @@ from maskwright.edits.expression import (
 )
 from maskwright.edits.languages.yaml.grammar import parse_expression
 from maskwright.foundation.errors import EditError
+
+
+def parts_hold(parts, arrays, decimals):
+    """Whether each record obeys a conjunction of parts, or a missing cell leaves it open."""
+    return evaluate_exact(
+        all_of([expression_of(part) for part in parts]), RecordChunk.from_arrays(arrays, decimals), None
+    ).holds
 
 
 def parts(rule: str):
