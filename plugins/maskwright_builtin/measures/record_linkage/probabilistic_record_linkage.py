@@ -128,40 +128,19 @@ def probabilistic_record_linkage(
         Unknown variables, cuts of a variable that is not known, too many records for `within`.
     """
     pairs = pair_records(comparison, MISSING_RULE)
-    names = comparison.variables
-    chosen = (
-        tuple(range(min(params.known, len(names))))
-        if isinstance(params.known, int)
-        else positions(params.known, comparison, "probabilistic_record_linkage")
-    )
-    known = [names[j] for j in chosen]
-    positions(list(params.cuts), comparison, "probabilistic_record_linkage")
-    if not set(params.cuts) <= set(known):
-        unknown = [name for name in params.cuts if name not in known]
-        raise InputError(f"probabilistic_record_linkage: cuts are declared for {listed(unknown)}, not known variables")
-    origin = np.arange(len(pairs.masked)) if pairs.origin is None else pairs.origin
-    household = np.arange(len(pairs.original)) if comparison.households is None else comparison.households
-    original, masked, reach = _agreement_values(params, pairs, chosen)
-    if params.direction == "original_to_masked":
-        queries, targets, target_households = original[origin], masked, household[origin]
-    else:
-        queries, targets, target_households = masked, original, household
-    if params.agree == "within" and max(len(queries), len(targets)) > MOST_RECORDS_WITHIN:
-        raise InputError(
-            f"probabilistic_record_linkage: agree 'within' visits every pair of records and takes at most "
-            f"{MOST_RECORDS_WITHIN}; these files have {max(len(queries), len(targets))}. Use 'same_cell'"
-        )
-    linking = _Linking(queries, targets, household[origin], target_households, reach, comparison.progress)
+    chosen = _known_variables(params, comparison)
+    known = [comparison.variables[j] for j in chosen]
+    linking = _linking(params, comparison, pairs, chosen)
     counts = linking.pattern_counts()
     pairs_in_all = int(counts.sum())
     agreeing = [_agreeing(counts, j) for j in range(len(known))]
     # A single target is every record's partner, whatever agrees.
-    telling = [j for j, count in enumerate(agreeing) if 0 < count < pairs_in_all and len(targets) > 1]
+    telling = [j for j, count in enumerate(agreeing) if 0 < count < pairs_in_all and len(linking.targets) > 1]
     notes = list(pairs.notes)
     silent = [known[j] for j in range(len(known)) if j not in telling]
-    if silent and len(targets) > 1:
+    if silent and len(linking.targets) > 1:
         notes.append(f"not used, all pairs of records agree or none does: {listed(silent)}")
-    prior = 1.0 / len(targets) if params.prior in (None, "estimated") else float(params.prior or 0)
+    prior = 1.0 / len(linking.targets) if params.prior in (None, "estimated") else float(params.prior or 0)
     parts = {"prior": prior}
     per_variable: dict[str, float] = {}
     if telling:
@@ -185,6 +164,40 @@ def probabilistic_record_linkage(
         interval=interval_of_mean(linked),
         notes=tuple(notes),
     )
+
+
+def _known_variables(params: ProbabilisticRecordLinkageParams, comparison: Comparison) -> tuple[int, ...]:
+    """Positions of the variables the intruder knows, among `Comparison.variables`."""
+    names = comparison.variables
+    chosen = (
+        tuple(range(min(params.known, len(names))))
+        if isinstance(params.known, int)
+        else positions(params.known, comparison, "probabilistic_record_linkage")
+    )
+    positions(list(params.cuts), comparison, "probabilistic_record_linkage")
+    unknown = [name for name in params.cuts if name not in {names[j] for j in chosen}]
+    if unknown:
+        raise InputError(f"probabilistic_record_linkage: cuts are declared for {listed(unknown)}, not known variables")
+    return chosen
+
+
+def _linking(
+    params: ProbabilisticRecordLinkageParams, comparison: Comparison, pairs: Pairs, chosen: tuple[int, ...]
+) -> _Linking:
+    """Both files as they are linked; refused where visiting every pair would take too long."""
+    origin = np.arange(len(pairs.masked)) if pairs.origin is None else pairs.origin
+    household = np.arange(len(pairs.original)) if comparison.households is None else comparison.households
+    original, masked, reach = _agreement_values(params, pairs, chosen)
+    if params.direction == "original_to_masked":
+        queries, targets, target_households = original[origin], masked, household[origin]
+    else:
+        queries, targets, target_households = masked, original, household
+    if params.agree == "within" and max(len(queries), len(targets)) > MOST_RECORDS_WITHIN:
+        raise InputError(
+            f"probabilistic_record_linkage: agree 'within' visits every pair of records and takes at most "
+            f"{MOST_RECORDS_WITHIN}; these files have {max(len(queries), len(targets))}. Use 'same_cell'"
+        )
+    return _Linking(queries, targets, household[origin], target_households, reach, comparison.progress)
 
 
 class _Linking:

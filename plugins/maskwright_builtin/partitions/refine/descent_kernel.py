@@ -1,6 +1,6 @@
 """Descent by moves and swaps between neighbouring groups, compiled.
 
-After a change in `refine_groups` or `compilation` touch this file too: machine code is kept by its date.
+After a change in `groups` or `compilation` touch this file too: machine code is kept by its date.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""A k-d cut: records halved along the widest column until fewer than 2k are left. Near records get near places."""
+"""A k-d cut: records halved along the column that varies most, to fewer than 2k; near records get near places."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
 """Ruin and recreate: a few neighbouring groups are made anew, the descent goes on, and what is worse is taken back.
 
-After a change in `groups` or `descent_kernel` touch this file too: machine code is kept by its date.
+After a change in `groups`, `descent_kernel` or `distances` touch this file too: machine code is kept by its date.
 """
 
 from __future__ import annotations
