@@ -28,7 +28,6 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command line; returns the exit code: 0 fine, 1 refused, 2 bad input or usage, 3 a bug."""
     parser = build_parser()
     chosen = parser.parse_args(arguments)
-    chosen.own_process = arguments is None
     command: Callable[[argparse.Namespace], int] | None = getattr(chosen, "command", None)
     if command is None:
         parser.print_help()

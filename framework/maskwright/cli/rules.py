@@ -70,10 +70,6 @@ def _edit_arguments(edits: argparse.ArgumentParser) -> None:
 
 
 def _validate(chosen: argparse.Namespace) -> int:
-    if chosen.own_process and chosen.data.suffix.lower() == ".xml" and chosen.original is None:
-        from maskwright.data.arrow_startup import leave_pandas_out
-
-        leave_pandas_out()
     from maskwright.cli.show.edit_tables import print_outcome
     from maskwright.commands.validate import validate_file
 

@@ -3,13 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Literal, get_args
+from typing import Literal
 
 VariableType = Literal["continuous", "integer", "ordinal", "nominal"]
 Role = Literal["identifier", "quasi_identifier", "confidential", "weight", "other"]
-
-VARIABLE_TYPES: tuple[str, ...] = get_args(VariableType)
-ROLES: tuple[str, ...] = get_args(Role)
 
 
 @dataclass(frozen=True)

@@ -207,9 +207,6 @@ _OPERATORS: dict[str, _Operator] = {
     "mode": _mode,
 }
 
-OPERATORS: tuple[str, ...] = tuple(_OPERATORS)
-"""Names of the operators."""
-
 
 def _checked(
     values: NDArray[np.float64],

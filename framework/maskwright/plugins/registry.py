@@ -211,11 +211,6 @@ def find_measure(name: str) -> Measure:
     return _by_name("measure", name, plugins().measures)
 
 
-def find_report(name: str) -> Report:
-    """Report of that name; raises PluginError with the nearest one."""
-    return _by_name("report", name, plugins().reports)
-
-
 AnyPlugin = TypeVar("AnyPlugin", bound=Named)
 WithSuffixes = TypeVar("WithSuffixes", Source, EditReader)
 

@@ -108,12 +108,12 @@ def test_households_are_the_units_where_they_are_declared(name, compare, rng):
 def test_a_mean_over_variables_with_missing_cells(seed, households):
     """Its contributions have the mean of the means, however few records have a variable."""
     generator = np.random.default_rng(seed)
-    families = generator.integers(0, 5, 12) if households else None
-    contributions, means = MeanOverVariables(12, families), []
+    homes = generator.integers(0, 5, 12) if households else None
+    contributions, means = MeanOverVariables(12, homes), []
     for _ in range(3):
         there = generator.random(12) < 0.6
         there[generator.integers(12)] = True
-        units = there.sum() if families is None else len(np.unique(families[there]))
+        units = there.sum() if homes is None else len(np.unique(homes[there]))
         share = generator.random(units)
         contributions.add(share, there)
         means.append(share.mean())
@@ -127,16 +127,16 @@ def test_a_mean_over_variables_with_missing_cells(seed, households):
 def test_a_household_is_linked_with_any_or_all_of_its_records(name, direction, compare, rng):
     """Without ties a record is linked or not, so that a household can be looked at."""
     original, masked = files(n=60)
-    families = np.random.default_rng(7).integers(0, 20, 60)
+    homes = np.random.default_rng(7).integers(0, 20, 60)
     params = {"known": 3, "direction": direction}
-    each = RISKS[name].compute(compare(original, masked, households=families), RISKS[name].params(**params), rng)
+    each = RISKS[name].compute(compare(original, masked, households=homes), RISKS[name].params(**params), rng)
     linked = each.per_record == 100
     assert set(each.per_record) == {0.0, 100.0}
-    expected = {"any": [linked[families == one].any() for one in np.unique(families)]}
-    expected["all"] = [linked[families == one].all() for one in np.unique(families)]
+    expected = {"any": [linked[homes == one].any() for one in np.unique(homes)]}
+    expected["all"] = [linked[homes == one].all() for one in np.unique(homes)]
     for household, hits in expected.items():
         found = RISKS[name].compute(
-            compare(original, masked, households=families), RISKS[name].params(**params, household=household), rng
+            compare(original, masked, households=homes), RISKS[name].params(**params, household=household), rng
         )
         assert found.value == pytest.approx(100 * np.mean(hits))
         assert found.interval == pytest.approx(agresti_coull(np.sum(hits), len(hits)))
@@ -146,14 +146,12 @@ def test_a_household_is_linked_with_any_or_all_of_its_records(name, direction, c
 
 def test_probabilistic_links_of_all_records_of_a_household(compare, rng):
     original, masked = files(n=60)
-    families = np.random.default_rng(7).integers(0, 20, 60)
+    homes = np.random.default_rng(7).integers(0, 20, 60)
     measure = RISKS["probabilistic_record_linkage"]
     for household, combine in (("any", lambda chance: 1 - np.prod(1 - chance)), ("all", np.prod)):
-        found = measure.compute(
-            compare(original, masked, households=families), measure.params(household=household), rng
-        )
+        found = measure.compute(compare(original, masked, households=homes), measure.params(household=household), rng)
         chance = found.per_record / 100
-        expected = [combine(chance[families == one]) for one in np.unique(families)]
+        expected = [combine(chance[homes == one]) for one in np.unique(homes)]
         assert found.value == pytest.approx(100 * np.mean(expected))
         assert found.interval == pytest.approx(interval_of_mean(np.array(expected)))
 
@@ -176,8 +174,8 @@ def test_large_families_are_searched_with_the_same_result(name, params, directio
     masked = original + generator.integers(-1, 2, (150, 3))
     masked[generator.random((150, 3)) < 0.05] = np.nan
     origin = np.sort(generator.choice(150, 110, replace=False))
-    families = np.minimum(generator.integers(0, 40, 150), 20)  # the last has half of the records
-    comparison = compare(original, masked[origin], origin=origin, households=families)
+    homes = np.minimum(generator.integers(0, 40, 150), 20)  # the last has half of the records
+    comparison = compare(original, masked[origin], origin=origin, households=homes)
     chosen = RISKS[name].params(**params, direction=direction)
     expected = RISKS[name].compute(comparison, chosen, rng)
     for largest in (0, 3, 10):

@@ -328,8 +328,8 @@ def test_the_fast_reader_reads_nothing_that_the_parser_reads_otherwise(
     tmp_path_factory: pytest.TempPathFactory, data: st.DataObject
 ) -> None:
     """A plain file with pieces of XML put in, deleted or doubled anywhere."""
-    from maskwright_builtin.sources.xml import stream as xml_stream
     from maskwright_builtin.sources.xml.opening import find_opening
+    from maskwright_builtin.sources.xml.stream import examine, stream
 
     text = data.draw(st.sampled_from([PLAIN, SPARSE]))
     for _ in range(data.draw(st.integers(1, 3))):
@@ -343,8 +343,8 @@ def test_the_fast_reader_reads_nothing_that_the_parser_reads_otherwise(
     except DataError:
         return
     opening = find_opening(path, params)
-    found = xml_stream.examine(path, params, opening, lambda _: None)
-    slow = pa.Table.from_batches(list(xml_stream.stream(path, params, opening, found.columns, lambda _: None)))
+    found = examine(path, params, opening, lambda _: None)
+    slow = pa.Table.from_batches(list(stream(path, params, opening, found.columns, lambda _: None)))
     assert pa.Table.from_batches(list(reading.batches())).equals(slow)
     assert {name for name, kind in reading.layout.details["missing"].items() if kind == "absent"} == {
         column.local

@@ -6,16 +6,14 @@ from typing import TYPE_CHECKING
 
 from maskwright.edits.algebra.conjunctions import merge
 from maskwright.edits.analysis.linear_programs import suspects
-from maskwright.edits.analysis.statements import Statement, components, smallest, statements
+from maskwright.edits.analysis.statements import Statement, smallest
 from maskwright.edits.reasoning.answers import Refutation, Space
 from maskwright.edits.reasoning.satisfiability import Satisfiability
 from maskwright.edits.reasoning.simplex import Row, conflict
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Sequence
 
-    from maskwright.data.variable import Variable
-    from maskwright.edits.edit import Edit
 
 # Systems up to this size go straight to exact arithmetic; larger ones are first narrowed down in binary64.
 MOST_EXACT_ROWS = 60
@@ -26,34 +24,14 @@ MOST_CLAUSES = 150
 MOST_TRIED = 60
 
 
-def contradictions(edits: Iterable[Edit], variables: Sequence[Variable] = ()) -> tuple[str, ...] | None:
-    """Smallest set of rules, by name, that no record can satisfy together.
-
-    Looked at are linear, range, set and governing rules, products as far as they go, and declared bounds. Where there
-    are many rules they are narrowed down by linear programming in binary64; the answer is confirmed in exact
-    arithmetic.
-
-    Parameters
-    ----------
-    edits : EditSet or iterable of Edit
-    variables : sequence of Variable, optional
-        Gives declared bounds.
-
-    Returns
-    -------
-    tuple of str or None
-        Names of the rules (``bounds of V3`` for declared bounds), in file order; leaving out any one of them removes
-        this contradiction. None when there is none.
-    """
-    for component in components(statements(edits, variables)):
-        found, _ = contradiction(component)
-        if found is not None:
-            return found
-    return None
-
-
 def contradiction(component: Sequence[Statement]) -> tuple[tuple[str, ...] | None, str]:
-    """Contradiction in statements that share variables, and what was not looked at ('' if nothing)."""
+    """Contradiction in statements that share variables, and what was not looked at ('' if nothing).
+
+    It is a smallest set of rules, by name, in file order (``bounds of V3`` for declared bounds): leaving out any one of
+    them removes this contradiction. Looked at are linear, range, set and governing rules, products as far as they go,
+    and declared bounds. Where there are many rules they are narrowed down by linear programming in binary64; the
+    answer is confirmed in exact arithmetic.
+    """
     found = _empty_range(component)
     if found is not None:
         return found, ""

@@ -6,18 +6,16 @@ from fractions import Fraction
 from typing import TYPE_CHECKING
 
 from maskwright.data.number_text import plain_text
-from maskwright.edits.analysis.contradictions import MOST_EXACT_ROWS, MOST_TRIED, contradiction
+from maskwright.edits.analysis.contradictions import MOST_EXACT_ROWS, MOST_TRIED
 from maskwright.edits.analysis.finding import Finding, listed
-from maskwright.edits.analysis.statements import Statement, components, smallest, statements
+from maskwright.edits.analysis.statements import Statement, smallest
 from maskwright.edits.reasoning.answers import Refutation, Space
 from maskwright.edits.reasoning.satisfiability import Satisfiability
 from maskwright.edits.reasoning.simplex import Conflict, Row, solve
 
 if TYPE_CHECKING:
-    from collections.abc import Hashable, Iterable, Mapping, Sequence
+    from collections.abc import Hashable, Mapping, Sequence
 
-    from maskwright.data.variable import Variable
-    from maskwright.edits.edit import Edit
     from maskwright.edits.reasoning.clauses import Clause
     from maskwright.foundation.errors import Place
 
@@ -27,31 +25,12 @@ MOST_UNDECIDED = 3
 UNDECIDED = ("", "undecided")
 
 
-def redundancies(edits: Iterable[Edit], variables: Sequence[Variable] = ()) -> tuple[Finding, ...]:
-    """Rules that follow from others, so that leaving them out changes nothing.
-
-    Parameters
-    ----------
-    edits : EditSet or iterable of Edit
-    variables : sequence of Variable, optional
-        Gives declared bounds.
-
-    Returns
-    -------
-    tuple of Finding
-        For each such rule its name, then the names of a smallest set of rules that it follows from. Of rules that
-        follow from each other the last is reported; rules already reported are not used to show that another follows.
-        Nothing is reported of rules that contradict each other.
-    """
-    found: list[Finding] = []
-    for component in components(statements(edits, variables)):
-        if contradiction(component)[0] is None:
-            found.extend(redundant(component)[0])
-    return tuple(found)
-
-
 def redundant(component: Sequence[Statement]) -> tuple[list[Finding], int]:
-    """Superfluous rules, and how many were only compared with parallel ones, of rules that can hold together."""
+    """Superfluous rules, and how many were only compared with parallel ones, of rules that can hold together.
+
+    Of each its name, then the names of a smallest set of rules that it follows from. Of rules that follow from each
+    other the last is reported; rules already reported are not used to show that another follows.
+    """
     found = _weaker(component)
     gone = {finding.edits[0] for finding in found}
     left = [each for each in component if each.name not in gone]

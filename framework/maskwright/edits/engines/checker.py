@@ -148,7 +148,6 @@ class EngineChecker:
     def __init__(self, edits: Iterable[Edit], form: RecordForm | None) -> None:
         self._edits = [edit for edit in edits if edit.engine is not None]
         self._form = form
-        self._patterns = list(dict.fromkeys(edit.engine.pattern for edit in self._edits if edit.engine is not None))
         self._forms: dict[EnginePattern, RecordForm] = {}
         self._running: dict[tuple[Engine, RecordForm, bool], EngineProcess] = {}
 

@@ -79,7 +79,6 @@ class Search:
             for name in clause.variables:
                 self._touching[name].append(number)
         self._failed: list[set[int]] = [set() for _ in range(len(records))]
-        self.implied = 0
         for clause in self._clauses:
             self._add(clause)
 
@@ -150,7 +149,6 @@ class Search:
         own = self._mask(answer.variables) & ~missing
         if all(reason.atom is not None for reason in answer.reasons) and answer.reasons:
             atoms = [reason.atom for reason in answer.reasons if reason.atom is not None]
-            self.implied += 1
             self._add(clause_of("", tuple((atom,) for atom in atoms)))
         return {own} | {mask & ~missing for mask in self._failed[record]}
 

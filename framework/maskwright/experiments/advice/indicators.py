@@ -18,7 +18,6 @@ if TYPE_CHECKING:
 
     Vector = NDArray[np.float64]
 
-INDICATORS = ("min", "max", "max-min", "max+min", "mean", "median", "sd")
 INTRA = range(1, 13)
 INTER = range(13, 27)
 SINGLE = range(27, 30)
@@ -93,7 +92,7 @@ def between_blocks(correlation: Vector, blocks: Sequence[Sequence[int]]) -> Mapp
 
 
 def indicator(values: Vector, number: int) -> float:
-    """Indicator 1 to 7 of a list (`INDICATORS`); NaN of an empty one."""
+    """Indicator 1 to 7 of a list: min, max, max-min, max+min, mean, median, sd; NaN of an empty one."""
     if not len(values):
         return float("nan")
     if number == 5:

@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
 
+from maskwright_builtin.numerics.weibull import weibull_shape
+
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
@@ -203,16 +205,7 @@ def fit_law(values: NDArray[np.float64], copies: NDArray[np.int64], family: str)
     if family == "lognormal":
         return LogNormal(mean, sd), n * (np.log(2.0 * np.pi * sd**2) + 1.0 + 2.0 * mean) + 4.0
     weight = copies / n
-    shape = float(np.pi / (np.sqrt(6.0) * sd))
-    for _ in range(100):
-        # Powers of values relative to the largest: they underflow harmlessly instead of overflowing.
-        power = weight * np.exp(shape * (logarithms - logarithms[-1]))
-        ratio = float(power @ logarithms / power.sum())
-        slope = float(power @ logarithms**2 / power.sum()) - ratio**2 + 1.0 / shape**2
-        change = (ratio - 1.0 / shape - mean) / slope
-        shape = max(shape - change, shape / 10.0)
-        if abs(change) < 1e-12 * shape:
-            break
+    shape = weibull_shape(logarithms, mean, sd, weight)
     power = weight * np.exp(shape * (logarithms - logarithms[-1]))
     scale = float(np.exp(logarithms[-1] + np.log(power.sum()) / shape))
     likelihood = n * (np.log(shape) - shape * np.log(scale) + (shape - 1.0) * mean - 1.0)

@@ -17,8 +17,6 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 MISSING_RULE = "each model uses the records of its own file that have all its variables"
-Estimates = tuple["NDArray[np.float64]", "NDArray[np.float64]"]
-"""Coefficients of a model and their standard errors."""
 DEPENDENT = 1e-9
 """A predictor of which others leave a smaller share of its variance depends on them exactly."""
 _MODEL = re.compile(r"\s*(?P<outcome>[^~]+?)\s*~\s*(?P<predictors>[^~]+?)\s*")

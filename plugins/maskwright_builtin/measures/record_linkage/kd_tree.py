@@ -11,11 +11,13 @@ exceeds the distance to a point inside: pruning what is strictly farther cannot 
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+import math
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
 from maskwright_builtin.numerics.compilation import compiled
+from maskwright_builtin.numerics.kd import select, widest_column
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -24,8 +26,104 @@ WIDTH = 16
 """Points in a leaf, at most, and children of a node."""
 
 
+class Tree(NamedTuple):
+    """Distinct records in a k-d tree.
+
+    Attributes
+    ----------
+    leaves : ndarray of shape (leaves, d, WIDTH), float64
+        Coordinates of each leaf's records side by side; NaN, neither nearer nor tied, where it has fewer than WIDTH.
+    bounds : ndarray of shape (leaves + 1,), int64
+        Where each leaf's records begin and end, in the order of the leaves.
+    copies, lowest : ndarray of shape (c,), int64
+        How many records are equal to this one, and the lowest of their positions; in the order of the leaves.
+    low, high : ndarray of shape (groups, d, WIDTH), float64
+        Boxes of the children of every group: the groups of leaves, then the groups of those, up to the root.
+    levels : ndarray of shape (h + 1,), int64
+        Where each level's groups begin; the last entry is their number, the last group is the root.
+    """
+
+    leaves: NDArray[np.float64]
+    bounds: NDArray[np.int64]
+    copies: NDArray[np.int64]
+    lowest: NDArray[np.int64]
+    low: NDArray[np.float64]
+    high: NDArray[np.float64]
+    levels: NDArray[np.int64]
+
+
+def build_tree(targets: NDArray[np.float64], weight: NDArray[np.float64]) -> tuple[Tree, NDArray[np.int64]]:
+    """Cut records into a tree.
+
+    Parameters
+    ----------
+    targets : ndarray of shape (t, d), float64
+        Finite; t, d >= 1.
+    weight : ndarray of shape (d,), positive
+        Factor of each difference.
+
+    Returns
+    -------
+    tree : Tree
+    places : ndarray of shape (t,), int64
+        Place of each record in the order of the leaves.
+    """
+    rows, copies, lowest, row_of = _distinct_rows(targets)
+    depth = max(0, math.ceil(math.log2(len(rows) / WIDTH)))
+    order, bounds = _order_by_leaf(rows, weight, depth)
+    points = rows[order]
+    leaf = np.repeat(np.arange(len(bounds) - 1), np.diff(bounds))
+    leaves = np.full((len(bounds) - 1, rows.shape[1], WIDTH), np.nan)
+    leaves[leaf, :, np.arange(len(rows)) - bounds[leaf]] = points
+    low, high = np.minimum.reduceat(points, bounds[:-1]), np.maximum.reduceat(points, bounds[:-1])
+    lows, highs, levels = [], [], [0]
+    while len(low) > 1:
+        grouped_low, grouped_high = _grouped(low, np.inf), _grouped(high, -np.inf)
+        lows.append(grouped_low)
+        highs.append(grouped_high)
+        levels.append(levels[-1] + len(grouped_low))
+        low, high = grouped_low.min(axis=2), grouped_high.max(axis=2)
+    place = np.empty(len(rows), dtype=np.int64)
+    place[order] = np.arange(len(rows))
+    nothing = np.empty((0, rows.shape[1], WIDTH))
+    tree = Tree(
+        leaves,
+        bounds,
+        copies[order],
+        lowest[order],
+        np.concatenate([nothing, *lows]),
+        np.concatenate([nothing, *highs]),
+        np.array(levels, dtype=np.int64),
+    )
+    return tree, place[row_of]
+
+
+def _grouped(boxes: NDArray[np.float64], beyond: float) -> NDArray[np.float64]:
+    """Sides of boxes (b, d) by group of consecutive ones: shape (groups, d, WIDTH), `beyond` where there is no box."""
+    groups = -(-len(boxes) // WIDTH)
+    padded = np.full((groups * WIDTH, boxes.shape[1]), beyond)
+    padded[: len(boxes)] = boxes
+    return np.ascontiguousarray(padded.reshape(groups, WIDTH, -1).transpose(0, 2, 1))
+
+
+def _distinct_rows(
+    targets: NDArray[np.float64],
+) -> tuple[NDArray[np.float64], NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
+    """Distinct rows, how many records have each, the lowest of their positions, and the row of each record."""
+    order = np.lexsort(targets.T)
+    ordered = np.ascontiguousarray(targets[order])
+    begins = np.ones(len(ordered), dtype=np.bool_)
+    begins[1:] = (ordered[1:] != ordered[:-1]).any(axis=1)
+    starts = np.flatnonzero(begins)
+    copies = np.diff(np.append(starts, len(ordered)))
+    row_of = np.empty(len(ordered), dtype=np.int64)
+    row_of[order] = np.cumsum(begins) - 1
+    # lexsort is stable, so the first record of a run is the lowest.
+    return ordered[starts], copies, order[starts], row_of
+
+
 @compiled
-def order_by_leaf(
+def _order_by_leaf(
     points: NDArray[np.float64], weight: NDArray[np.float64], depth: int
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """Cut points into ``2 ** depth`` leaves of nearly equal size.
@@ -45,7 +143,7 @@ def order_by_leaf(
     bounds : ndarray of shape (2 ** depth + 1,), int64
         Leaf i holds ``order[bounds[i]:bounds[i + 1]]``.
     """
-    count, d = points.shape
+    count = points.shape[0]
     order = np.arange(count)
     keys = np.empty(count)
     bounds = np.zeros((1 << depth) + 1, np.int64)
@@ -54,48 +152,14 @@ def order_by_leaf(
     while step > 1:
         for node in range(0, 1 << depth, step):
             begin, end = bounds[node], bounds[node + step]
-            axis, widest = 0, -1.0
-            for j in range(d):
-                smallest = largest = points[order[begin], j]
-                for i in range(begin + 1, end):
-                    value = points[order[i], j]
-                    smallest, largest = min(smallest, value), max(largest, value)
-                side = (largest - smallest) * weight[j]
-                if side > widest:
-                    axis, widest = j, side
+            axis = widest_column(points, order, begin, end, weight)
             for i in range(begin, end):
                 keys[i] = points[order[i], axis]
             middle = (begin + end) // 2
-            _put_median(keys, order, begin, end - 1, middle)
+            select(keys, order, begin, end, middle)
             bounds[node + step // 2] = middle
         step //= 2
     return order, bounds
-
-
-@compiled
-def _put_median(keys: NDArray[np.float64], order: NDArray[np.int64], begin: int, last: int, middle: int) -> None:
-    """Reorder ``begin..last`` so that keys before `middle` are no larger and keys after it no smaller than its key."""
-    while begin < last:
-        # The median of three keeps ordered and tied columns, which microdata are full of, from taking quadratic time.
-        a, b, c = keys[begin], keys[(begin + last) // 2], keys[last]
-        pivot = max(min(a, b), min(max(a, b), c))
-        i, j = begin, last
-        while i <= j:
-            while keys[i] < pivot:
-                i += 1
-            while keys[j] > pivot:
-                j -= 1
-            if i <= j:
-                keys[i], keys[j] = keys[j], keys[i]
-                order[i], order[j] = order[j], order[i]
-                i += 1
-                j -= 1
-        if middle <= j:
-            last = j
-        elif middle >= i:
-            begin = i
-        else:
-            return
 
 
 @compiled
@@ -104,16 +168,8 @@ def search(  # noqa: C901, PLR0912, PLR0915 - calls and small arrays inside a ke
     limits: NDArray[np.float64],
     enough: int,
     weight: NDArray[np.float64],
-    leaves: NDArray[np.float64],
-    bounds: NDArray[np.int64],
-    copies: NDArray[np.int64],
-    lowest: NDArray[np.int64],
-    low: NDArray[np.float64],
-    high: NDArray[np.float64],
-    levels: NDArray[np.int64],
-    nearer: NDArray[np.int64],
-    ties: NDArray[np.int64],
-    first: NDArray[np.int64],
+    tree: Tree,
+    found: NDArray[np.int64],
 ) -> None:
     """Count for each query the records strictly nearer than its limit and those exactly at it.
 
@@ -126,19 +182,13 @@ def search(  # noqa: C901, PLR0912, PLR0915 - calls and small arrays inside a ke
     enough : int
         A query's search ends when this many records are nearer; 0: search for the nearest records themselves.
     weight : ndarray of shape (d,), positive
-    leaves : ndarray of shape (leaves, d, WIDTH)
-        Coordinates of each leaf's points side by side; NaN, neither nearer nor tied, where it has fewer than WIDTH.
-    bounds : ndarray of shape (leaves + 1,), int64
-    copies, lowest : ndarray of shape (c,), int64
-        How many records have this row, and the lowest of their positions; in the order of the leaves.
-    low, high : ndarray of shape (groups, d, WIDTH)
-        Boxes of the children of every group: the groups of leaves, then the groups of those, up to the root.
-    levels : ndarray of shape (h + 1,), int64
-        Where each level's groups begin; the last entry is their number, the last group is the root.
-    nearer, ties, first : ndarray of shape (q,), int64
-        Output: records nearer than the limit; records at the limit, and the lowest of their positions. The last two
+    tree : Tree
+    found : ndarray of shape (3, q), int64
+        Written: records nearer than the limit; records at the limit, and the lowest of their positions. The last two
         are 0 and -1 where `enough` records are nearer.
     """
+    # Taken out of the tuple once: the compiler cannot know that they stay the same.
+    leaves, bounds, copies, lowest, low, high, levels = tree
     d, leaf_count, height = queries.shape[1], len(bounds) - 1, len(levels) - 1
     distance = np.empty(WIDTH)
     waiting_level, waiting_node = np.empty(WIDTH * 20, np.int64), np.empty(WIDTH * 20, np.int64)
@@ -185,17 +235,18 @@ def search(  # noqa: C901, PLR0912, PLR0915 - calls and small arrays inside a ke
                     term = (gap if gap > 0.0 else 0.0) * factor
                     distance[k] += term * term
             children = (leaf_count if level == 1 else levels[level - 1] - levels[level - 2]) - node * WIDTH
-            found = 0
+            near = 0
             for k in range(min(WIDTH, children)):
                 if distance[k] <= limit:
-                    place = found
+                    place = near
                     while place > 0 and near_distance[place - 1] < distance[k]:
                         near_distance[place], near_node[place] = near_distance[place - 1], near_node[place - 1]
                         place -= 1
                     near_distance[place], near_node[place] = distance[k], node * WIDTH + k
-                    found += 1
+                    near += 1
             # Farthest first, so that the nearest is taken up next: one nearer point ends the search.
-            for k in range(found):
+            for k in range(near):
                 waiting_level[waiting], waiting_node[waiting] = level - 1, near_node[k]
                 waiting += 1
-        limits[i], nearer[i], ties[i], first[i] = limit, inside, total, best
+        limits[i] = limit
+        found[0, i], found[1, i], found[2, i] = inside, total, best

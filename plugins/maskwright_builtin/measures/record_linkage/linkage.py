@@ -14,7 +14,7 @@ from maskwright_builtin.measures.record_linkage.nearest_records import count_nea
 from maskwright_builtin.measures.record_linkage.relatives import (
     HOUSEHOLD_DESCRIPTION,
     Household,
-    large_families,
+    large_households,
     relatives,
 )
 
@@ -57,30 +57,30 @@ def chance_of_link(
     masked: NDArray[np.float64],
     weight: NDArray[np.float64],
     origin: NDArray[np.int64],
-    family: NDArray[np.int64],
+    household: NDArray[np.int64],
     params: LinkageParams,
     progress: Progress,
 ) -> NDArray[np.float64]:
     """Chance that each masked record and its original are linked; shape (m,).
 
-    A link is correct when it reaches a record of the same family: the same original record, or the same household.
+    A link is correct when it reaches a record of the same household.
 
     Parameters
     ----------
     original, masked : ndarray of shape (n, d) and (m, d), float64
     weight : ndarray of shape (d,)
     origin : ndarray of shape (m,), int64
-    family : ndarray of shape (n,), int64
-        Of each original record; ``arange(n)`` when each record stands for itself.
+    household : ndarray of shape (n,), int64
+        Of each original record; ``arange(n)`` when none are declared: each record is a household of its own.
     """
     if params.direction == "masked_to_original":
-        queries, targets, families, target_families = masked, original, family[origin], family
+        queries, targets, households, target_households = masked, original, household[origin], household
     else:
-        queries, targets, families, target_families = original[origin], masked, family[origin], family[origin]
-    own = _nearest_relatives(queries, targets, weight, families, target_families)
+        queries, targets, households, target_households = original[origin], masked, household[origin], household[origin]
+    own = _nearest_relatives(queries, targets, weight, households, target_households)
     found = count_nearer(queries, targets, weight, own.distance, own.position, params.nearest, progress)
     if params.ties == "lowest_index":
-        return np.where((found.ties > 0) & (target_families[found.first] == families), 1.0, 0.0)
+        return np.where((found.ties > 0) & (target_households[found.first] == households), 1.0, 0.0)
     # One minus the chance that none of the places left goes to a relative, drawn without replacement among the ties.
     missed = np.ones(len(queries))
     left, ties = params.nearest - found.nearer, found.ties
@@ -92,7 +92,7 @@ def chance_of_link(
 
 @dataclass(frozen=True, eq=False)
 class _Relatives:
-    """The targets of a query's own family that are nearest to it: their distance, one position, how many they are."""
+    """The targets of a query's household that are nearest to it: their distance, one position, how many they are."""
 
     distance: NDArray[np.float64]
     position: NDArray[np.int64]
@@ -103,18 +103,18 @@ def _nearest_relatives(
     queries: NDArray[np.float64],
     targets: NDArray[np.float64],
     weight: NDArray[np.float64],
-    families: NDArray[np.int64],
-    target_families: NDArray[np.int64],
+    households: NDArray[np.int64],
+    target_households: NDArray[np.int64],
 ) -> _Relatives:
     distance = np.full(len(queries), np.inf)
     position, count = np.zeros(len(queries), dtype=np.int64), np.zeros(len(queries), dtype=np.int64)
-    for chosen, relative in relatives(families, target_families):
+    for chosen, relative in relatives(households, target_households):
         found = squared_distances(queries[chosen], targets[relative], weight)
         nearer, tied = found < distance[chosen], found == distance[chosen]
         count[chosen] = np.where(nearer, 1, count[chosen] + tied)
         position[chosen[nearer]] = relative[nearer]
         distance[chosen] = np.minimum(distance[chosen], found)
-    for chosen, members in large_families(families, target_families):
+    for chosen, members in large_households(households, target_households):
         some, others = queries[chosen], targets[members]
         nearest = find_nearest(some, others, weight, np.zeros(len(chosen), dtype=np.int64), _untold)
         limit = squared_distances(some, others[nearest], weight)

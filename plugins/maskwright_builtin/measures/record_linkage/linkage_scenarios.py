@@ -64,7 +64,7 @@ def measure_linkage(
     del pairs  # both files once more, with variables that no scenario knows
     if values.constant:
         notes.append(f"constant in the original file and left out of the distances: {listed(values.constant)}")
-    family = np.arange(len(values.original)) if comparison.households is None else comparison.households
+    household = np.arange(len(values.original)) if comparison.households is None else comparison.households
     percents: list[float] = []
     per_record = np.zeros(len(origin))
     units = 0.0 * reached(per_record, households)
@@ -75,7 +75,7 @@ def measure_linkage(
 
         columns = [used.index(j) for j in scenario.columns]
         files = values.original[:, columns], values.masked[:, columns], values.weight[columns]
-        chance = chance_of_link(*(space or _as_they_are)(*files), origin, family, params, progress)
+        chance = chance_of_link(*(space or _as_they_are)(*files), origin, household, params, progress)
         linked = reached(chance, households, params.household)
         percents.append(100.0 * float(linked.mean()))
         units += linked / len(scenarios)

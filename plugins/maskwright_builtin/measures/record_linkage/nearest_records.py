@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -104,24 +103,21 @@ def _searched(
     enough: int,
     progress: Progress,
 ) -> Nearness:
-    from maskwright_builtin.measures.record_linkage.kd_tree import search
+    from maskwright_builtin.measures.record_linkage.kd_tree import build_tree, search
 
     used = weight != 0.0
     if not used.any():
         return _all_tied(len(queries), len(targets), progress)
     queries, weight = queries[:, used], weight[used]
-    tree, row_of = _build(targets[:, used], weight)
+    tree, places = build_tree(targets[:, used], weight)
     # Queries whose near targets are neighbours walk the same branches, which are then still in the cache.
-    work = np.argsort(tree.place[row_of[near]], kind="stable")
+    work = np.argsort(places[near], kind="stable")
     nearer, ties, first = (np.empty(len(queries), dtype=np.int64) for _ in range(3))
 
     def answer(chunk: slice) -> None:
         chosen = work[chunk]
         found = np.empty((3, len(chosen)), dtype=np.int64)
-        search(
-            np.ascontiguousarray(queries[chosen]), limits[chosen], enough, weight, tree.leaves, tree.bounds,
-            tree.copies, tree.lowest, tree.low, tree.high, tree.levels, found[0], found[1], found[2],
-        )  # fmt: skip
+        search(np.ascontiguousarray(queries[chosen]), limits[chosen], enough, weight, tree, found)
         nearer[chosen], ties[chosen], first[chosen] = found
 
     chunks = [slice(begin, begin + QUERIES_AT_ONCE) for begin in range(0, len(work), QUERIES_AT_ONCE)]
@@ -130,81 +126,8 @@ def _searched(
     return Nearness(nearer, ties, first)
 
 
-@dataclass(frozen=True, eq=False)
-class _Tree:
-    """Distinct rows in a k-d tree; fields as `kd_tree.search` takes them, `place` of each row in leaf order."""
-
-    leaves: NDArray[np.float64]
-    bounds: NDArray[np.int64]
-    copies: NDArray[np.int64]
-    lowest: NDArray[np.int64]
-    low: NDArray[np.float64]
-    high: NDArray[np.float64]
-    levels: NDArray[np.int64]
-    place: NDArray[np.int64]
-
-
-def _build(targets: NDArray[np.float64], weight: NDArray[np.float64]) -> tuple[_Tree, NDArray[np.int64]]:
-    """Tree of the distinct rows, and the row of each target."""
-    from maskwright_builtin.measures.record_linkage.kd_tree import WIDTH, order_by_leaf
-
-    rows, copies, lowest, row_of = _distinct_rows(targets)
-    depth = max(0, math.ceil(math.log2(len(rows) / WIDTH)))
-    order, bounds = order_by_leaf(rows, weight, depth)
-    points = rows[order]
-    leaf = np.repeat(np.arange(len(bounds) - 1), np.diff(bounds))
-    leaves = np.full((len(bounds) - 1, rows.shape[1], WIDTH), np.nan)
-    leaves[leaf, :, np.arange(len(rows)) - bounds[leaf]] = points
-    low, high = np.minimum.reduceat(points, bounds[:-1]), np.maximum.reduceat(points, bounds[:-1])
-    lows, highs, levels = [], [], [0]
-    while len(low) > 1:
-        grouped_low, grouped_high = _grouped(low, np.inf, WIDTH), _grouped(high, -np.inf, WIDTH)
-        lows.append(grouped_low)
-        highs.append(grouped_high)
-        levels.append(levels[-1] + len(grouped_low))
-        low, high = grouped_low.min(axis=2), grouped_high.max(axis=2)
-    place = np.empty(len(rows), dtype=np.int64)
-    place[order] = np.arange(len(rows))
-    nothing = np.empty((0, rows.shape[1], WIDTH))
-    tree = _Tree(
-        leaves,
-        bounds,
-        copies[order],
-        lowest[order],
-        np.concatenate([nothing, *lows]),
-        np.concatenate([nothing, *highs]),
-        np.array(levels, dtype=np.int64),
-        place,
-    )
-    return tree, row_of
-
-
-def _grouped(boxes: NDArray[np.float64], beyond: float, width: int) -> NDArray[np.float64]:
-    """Sides of boxes (b, d) by group of consecutive ones: shape (groups, d, width), `beyond` where there is no box."""
-    groups = -(-len(boxes) // width)
-    padded = np.full((groups * width, boxes.shape[1]), beyond)
-    padded[: len(boxes)] = boxes
-    return np.ascontiguousarray(padded.reshape(groups, width, -1).transpose(0, 2, 1))
-
-
 def _all_tied(queries: int, targets: int, progress: Progress) -> Nearness:
     """No variable tells records apart: every target is at distance 0."""
     progress(1.0)
     none = np.zeros(queries, dtype=np.int64)
     return Nearness(none, np.full(queries, targets, dtype=np.int64), none)
-
-
-def _distinct_rows(
-    targets: NDArray[np.float64],
-) -> tuple[NDArray[np.float64], NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
-    """Distinct rows, how many records have each, the lowest of their positions, and the row of each record."""
-    order = np.lexsort(targets.T)
-    ordered = np.ascontiguousarray(targets[order])
-    begins = np.ones(len(ordered), dtype=np.bool_)
-    begins[1:] = (ordered[1:] != ordered[:-1]).any(axis=1)
-    starts = np.flatnonzero(begins)
-    copies = np.diff(np.append(starts, len(ordered)))
-    row_of = np.empty(len(ordered), dtype=np.int64)
-    row_of[order] = np.cumsum(begins) - 1
-    # lexsort is stable, so the first record of a run is the lowest.
-    return ordered[starts], copies, order[starts], row_of

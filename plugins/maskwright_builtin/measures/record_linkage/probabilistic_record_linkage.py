@@ -22,7 +22,7 @@ from maskwright_builtin.measures.record_linkage.known_variables import FIRST_VAR
 from maskwright_builtin.measures.record_linkage.relatives import (
     HOUSEHOLD_DESCRIPTION,
     Household,
-    large_families,
+    large_households,
     reached,
     relatives,
 )
@@ -128,40 +128,19 @@ def probabilistic_record_linkage(
         Unknown variables, cuts of a variable that is not known, too many records for `within`.
     """
     pairs = pair_records(comparison, MISSING_RULE)
-    names = comparison.variables
-    chosen = (
-        tuple(range(min(params.known, len(names))))
-        if isinstance(params.known, int)
-        else positions(params.known, comparison, "probabilistic_record_linkage")
-    )
-    known = [names[j] for j in chosen]
-    positions(list(params.cuts), comparison, "probabilistic_record_linkage")
-    if not set(params.cuts) <= set(known):
-        unknown = [name for name in params.cuts if name not in known]
-        raise InputError(f"probabilistic_record_linkage: cuts are declared for {listed(unknown)}, not known variables")
-    origin = np.arange(len(pairs.masked)) if pairs.origin is None else pairs.origin
-    family = np.arange(len(pairs.original)) if comparison.households is None else comparison.households
-    original, masked, reach = _agreement_values(params, pairs, chosen)
-    if params.direction == "original_to_masked":
-        queries, targets, target_families = original[origin], masked, family[origin]
-    else:
-        queries, targets, target_families = masked, original, family
-    if params.agree == "within" and max(len(queries), len(targets)) > MOST_RECORDS_WITHIN:
-        raise InputError(
-            f"probabilistic_record_linkage: agree 'within' visits every pair of records and takes at most "
-            f"{MOST_RECORDS_WITHIN}; these files have {max(len(queries), len(targets))}. Use 'same_cell'"
-        )
-    linking = _Linking(queries, targets, family[origin], target_families, reach, comparison.progress)
+    chosen = _known_variables(params, comparison)
+    known = [comparison.variables[j] for j in chosen]
+    linking = _linking(params, comparison, pairs, chosen)
     counts = linking.pattern_counts()
     pairs_in_all = int(counts.sum())
     agreeing = [_agreeing(counts, j) for j in range(len(known))]
     # A single target is every record's partner, whatever agrees.
-    telling = [j for j, count in enumerate(agreeing) if 0 < count < pairs_in_all and len(targets) > 1]
+    telling = [j for j, count in enumerate(agreeing) if 0 < count < pairs_in_all and len(linking.targets) > 1]
     notes = list(pairs.notes)
     silent = [known[j] for j in range(len(known)) if j not in telling]
-    if silent and len(targets) > 1:
+    if silent and len(linking.targets) > 1:
         notes.append(f"not used, all pairs of records agree or none does: {listed(silent)}")
-    prior = 1.0 / len(targets) if params.prior in (None, "estimated") else float(params.prior or 0)
+    prior = 1.0 / len(linking.targets) if params.prior in (None, "estimated") else float(params.prior or 0)
     parts = {"prior": prior}
     per_variable: dict[str, float] = {}
     if telling:
@@ -187,6 +166,40 @@ def probabilistic_record_linkage(
     )
 
 
+def _known_variables(params: ProbabilisticRecordLinkageParams, comparison: Comparison) -> tuple[int, ...]:
+    """Positions of the variables the intruder knows, among `Comparison.variables`."""
+    names = comparison.variables
+    chosen = (
+        tuple(range(min(params.known, len(names))))
+        if isinstance(params.known, int)
+        else positions(params.known, comparison, "probabilistic_record_linkage")
+    )
+    positions(list(params.cuts), comparison, "probabilistic_record_linkage")
+    unknown = [name for name in params.cuts if name not in {names[j] for j in chosen}]
+    if unknown:
+        raise InputError(f"probabilistic_record_linkage: cuts are declared for {listed(unknown)}, not known variables")
+    return chosen
+
+
+def _linking(
+    params: ProbabilisticRecordLinkageParams, comparison: Comparison, pairs: Pairs, chosen: tuple[int, ...]
+) -> _Linking:
+    """Both files as they are linked; refused where visiting every pair would take too long."""
+    origin = np.arange(len(pairs.masked)) if pairs.origin is None else pairs.origin
+    household = np.arange(len(pairs.original)) if comparison.households is None else comparison.households
+    original, masked, reach = _agreement_values(params, pairs, chosen)
+    if params.direction == "original_to_masked":
+        queries, targets, target_households = original[origin], masked, household[origin]
+    else:
+        queries, targets, target_households = masked, original, household
+    if params.agree == "within" and max(len(queries), len(targets)) > MOST_RECORDS_WITHIN:
+        raise InputError(
+            f"probabilistic_record_linkage: agree 'within' visits every pair of records and takes at most "
+            f"{MOST_RECORDS_WITHIN}; these files have {max(len(queries), len(targets))}. Use 'same_cell'"
+        )
+    return _Linking(queries, targets, household[origin], target_households, reach, comparison.progress)
+
+
 class _Linking:
     """Two files ready to be compared: cells (whole numbers) with no `reach`, or values with one."""
 
@@ -194,13 +207,13 @@ class _Linking:
         self,
         queries: NDArray[np.float64],
         targets: NDArray[np.float64],
-        families: NDArray[np.int64],
-        target_families: NDArray[np.int64],
+        households: NDArray[np.int64],
+        target_households: NDArray[np.int64],
         reach: NDArray[np.float64] | None,
         progress: Progress,
     ) -> None:
         self.queries, self.targets, self.reach = queries, targets, reach
-        self.families, self.target_families, self.progress = families, target_families, progress
+        self.households, self.target_households, self.progress = households, target_households, progress
 
     def pattern_counts(self) -> NDArray[np.int64]:
         """Pairs of records with each pattern; shape (2**d,)."""
@@ -212,10 +225,10 @@ class _Linking:
             return same_cell_patterns(self.queries.astype(np.int64), self.targets.astype(np.int64), progress)
         return within_patterns(self.queries, self.targets, self.reach, progress)
 
-    def family(self, chosen: NDArray[np.int64], members: NDArray[np.int64]) -> _Linking:
+    def part(self, chosen: NDArray[np.int64], members: NDArray[np.int64]) -> _Linking:
         """Some queries and targets as files of their own."""
-        families = self.families[chosen], self.target_families[members]
-        return _Linking(self.queries[chosen], self.targets[members], *families, self.reach, lambda _: None)
+        households = self.households[chosen], self.target_households[members]
+        return _Linking(self.queries[chosen], self.targets[members], *households, self.reach, lambda _: None)
 
     def patterns(self, chosen: NDArray[np.int64], relative: NDArray[np.int64]) -> NDArray[np.int64]:
         """Patterns of some pairs."""
@@ -227,27 +240,27 @@ class _Linking:
         return result
 
     def own_agreement(self) -> NDArray[np.float64]:
-        """Share of the pairs within a family that agree on each variable; shape (d,)."""
+        """Share of the pairs within a household that agree on each variable; shape (d,)."""
         agreeing, pairs = np.zeros(self.queries.shape[1]), 0
-        for chosen, relative in relatives(self.families, self.target_families):
+        for chosen, relative in relatives(self.households, self.target_households):
             pattern = self.patterns(chosen, relative)
             agreeing += [(pattern >> j & 1).sum() for j in range(len(agreeing))]
             pairs += len(chosen)
-        for chosen, members in large_families(self.families, self.target_families):
-            counts = self.family(chosen, members).pattern_counts()
+        for chosen, members in large_households(self.households, self.target_households):
+            counts = self.part(chosen, members).pattern_counts()
             agreeing += [_agreeing(counts, j) for j in range(len(agreeing))]
             pairs += len(chosen) * len(members)
         return np.asarray(agreeing / pairs)
 
     def chance(self, ranks: NDArray[np.int64]) -> NDArray[np.float64]:
-        """Chance that each query is linked within its family, by the ranks of the patterns; shape (q,)."""
+        """Chance that each query is linked within its household, by the ranks of the patterns; shape (q,)."""
         own, count = np.full(len(self.queries), -1, dtype=np.int64), np.zeros(len(self.queries), dtype=np.int64)
-        for chosen, relative in relatives(self.families, self.target_families):
+        for chosen, relative in relatives(self.households, self.target_households):
             rank = ranks[self.patterns(chosen, relative)]
             count[chosen] = np.where(rank > own[chosen], 1, count[chosen] + (rank == own[chosen]))
             own[chosen] = np.maximum(own[chosen], rank)
-        for chosen, members in large_families(self.families, self.target_families):
-            own[chosen], count[chosen] = self.family(chosen, members).best(ranks)
+        for chosen, members in large_households(self.households, self.target_households):
+            own[chosen], count[chosen] = self.part(chosen, members).best(ranks)
         best, ties = self.best(ranks)
         return np.where(own == best, count / ties, 0.0)
 

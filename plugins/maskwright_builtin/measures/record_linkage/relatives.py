@@ -1,4 +1,4 @@
-"""Families: the records of one original record or, where households are declared, of one household."""
+"""Relatives: the records of one household; undeclared, each original record is a household of its own."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 LARGEST_VISITED = 300
-"""Families with more targets are searched like files; in smaller ones visiting every pair is faster."""
+"""Households with more targets are searched like files; in smaller ones visiting every pair is faster."""
 
 Household = Literal["any", "all"]
 
@@ -23,13 +23,13 @@ HOUSEHOLD_DESCRIPTION = (
 
 
 def relatives(
-    families: NDArray[np.int64], target_families: NDArray[np.int64]
+    households: NDArray[np.int64], target_households: NDArray[np.int64]
 ) -> Iterator[tuple[NDArray[np.int64], NDArray[np.int64]]]:
-    """Pairs of queries and targets of one family: each time some queries and one target for each of them.
+    """Pairs of queries and targets of one household: each time some queries and one target for each of them.
 
-    As many times as the largest family has targets, so that memory stays O(n). Those of `large_families` are left out.
+    As many times as the largest household has targets, so that memory stays O(n); not those of `large_households`.
     """
-    order, begin, end = _members(families, target_families)
+    order, begin, end = _members(households, target_households)
     size = end - begin
     size[size > LARGEST_VISITED] = 0
     for step in range(int(size.max(initial=0))):
@@ -37,11 +37,11 @@ def relatives(
         yield chosen, order[begin[chosen] + step]
 
 
-def large_families(
-    families: NDArray[np.int64], target_families: NDArray[np.int64]
+def large_households(
+    households: NDArray[np.int64], target_households: NDArray[np.int64]
 ) -> Iterator[tuple[NDArray[np.int64], NDArray[np.int64]]]:
-    """Families of more than `LARGEST_VISITED` targets: positions of the queries, and of the targets, of each."""
-    order, begin, end = _members(families, target_families)
+    """Households of more than `LARGEST_VISITED` targets: positions of the queries, and of the targets, of each."""
+    order, begin, end = _members(households, target_households)
     large = np.flatnonzero(end - begin > LARGEST_VISITED)
     large = large[np.argsort(begin[large], kind="stable")]
     for chosen in np.split(large, np.flatnonzero(np.diff(begin[large])) + 1) if large.size else ():
@@ -49,31 +49,32 @@ def large_families(
 
 
 def _members(
-    families: NDArray[np.int64], target_families: NDArray[np.int64]
+    households: NDArray[np.int64], target_households: NDArray[np.int64]
 ) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
-    """Targets in the order of their families, and where those of each query begin and end."""
-    order = np.argsort(target_families, kind="stable")
-    members = target_families[order]
-    begin, end = (np.searchsorted(members, families, side=side) for side in ("left", "right"))
+    """Targets in the order of their households, and where those of each query begin and end."""
+    order = np.argsort(target_households, kind="stable")
+    members = target_households[order]
+    begin, end = (np.searchsorted(members, households, side=side) for side in ("left", "right"))
     return order, begin, end
 
 
 def reached(
-    chance: NDArray[np.float64], families: NDArray[np.int64] | None, household: Household = "any"
+    chance: NDArray[np.float64], households: NDArray[np.int64] | None, household: Household = "any"
 ) -> NDArray[np.float64]:
-    """Chance that each record is reached, or each of the households that `families` declares; shape (u,).
+    """Chance that each record, or each household, is reached; shape (u,).
 
     Parameters
     ----------
     chance : ndarray of shape (m,), float64
         Of each masked record.
-    families : ndarray of shape (m,), int64, or None
+    households : ndarray of shape (m,), int64, or None
+        Household of each masked record; None when none are declared.
     household : {"any", "all"}
         Whether any of its records must be reached, or all; their chances are taken as independent.
     """
-    if families is None:
+    if households is None:
         return chance
-    present, unit = np.unique(families, return_inverse=True)
+    present, unit = np.unique(households, return_inverse=True)
     product = np.ones(present.size)
     np.multiply.at(product, unit, chance if household == "all" else 1.0 - chance)
     return product if household == "all" else 1.0 - product

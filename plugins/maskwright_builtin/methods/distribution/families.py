@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from scipy import special, stats
 
+from maskwright_builtin.numerics.weibull import weibull_shape
+
 if TYPE_CHECKING:
     from collections.abc import Callable
 
@@ -162,16 +164,7 @@ def _weibull(values: NDArray[np.float64]) -> Any:
         return None
     # Relative to the largest, powers underflow harmlessly instead of overflowing.
     logarithms = np.log(values / values.max())
-    mean = float(logarithms.mean())
-    shape = float(np.pi / (np.sqrt(6.0) * logarithms.std()))
-    for _ in range(_STEPS):
-        power = np.exp(shape * logarithms)
-        ratio = float(power @ logarithms / power.sum())
-        slope = float(power @ logarithms**2 / power.sum()) - ratio**2 + 1.0 / shape**2
-        change = (ratio - 1.0 / shape - mean) / slope
-        shape = max(shape - change, shape / 10.0)
-        if abs(change) <= 1e-12 * shape:
-            break
+    shape = weibull_shape(logarithms, float(logarithms.mean()), float(logarithms.std()), 1.0)
     scale = float(values.max() * np.mean(np.exp(shape * logarithms)) ** (1.0 / shape))
     return stats.weibull_min(shape, scale=scale)
 

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from maskwright_builtin.numerics.compilation import compiled, inlined
+from maskwright_builtin.numerics.distances import squared_distance
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -16,22 +17,13 @@ SLACK = 1.0 + 1e-9
 
 
 @inlined
-def squared_distance(points: NDArray[np.float64], one: int, other: int) -> float:
-    """Squared Euclidean distance, summed in column order."""
-    total = 0.0
-    for j in range(points.shape[1]):
-        difference = points[one, j] - points[other, j]
-        total += difference * difference
-    return total
-
-
-@inlined
 def farthest_from(points: NDArray[np.float64], record: int, alive: NDArray[np.int64]) -> tuple[int, float]:
     """Record of `alive`, which ascends, farthest from a record; the first of several."""
     best, distance = -1, -1.0
+    point = points[record]
     for other in alive:
         if other != record:
-            squared = squared_distance(points, record, other)
+            squared = squared_distance(points, other, point)
             if squared > distance:
                 best, distance = other, squared
     return best, distance
@@ -100,8 +92,9 @@ def take_nearest(
     `alive` ascends and has at least k records. Of equally near ones the first count.
     """
     m = alive.shape[0]
+    point = points[record]
     for i in range(m):
-        distances[i] = squared_distance(points, record, alive[i]) if alive[i] != record else -1.0
+        distances[i] = squared_distance(points, alive[i], point) if alive[i] != record else -1.0
     threshold = np.partition(distances[:m], k - 1)[k - 1]
     taken = 0
     for i in range(m):

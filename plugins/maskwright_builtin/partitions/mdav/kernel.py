@@ -1,7 +1,7 @@
 """The loop of exact MDAV over the remaining records, compiled.
 
-The compiler keeps machine code by the date of the file that a function is in: after a change in `mdav_search` or
-`mdav_leaves`, touch this file too, or its old copy of the queries goes on being used.
+The compiler keeps machine code by the date of the file that a function is in: after a change in `search`,
+`leaves` or `distances`, touch this file too, or its old copy of the queries goes on being used.
 """
 
 from __future__ import annotations

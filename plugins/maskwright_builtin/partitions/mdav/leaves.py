@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from maskwright_builtin.numerics.compilation import compiled
+from maskwright_builtin.numerics.kd import select, widest_column
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -109,6 +110,7 @@ def _leaf_order(scaled: NDArray[np.float32], radii: NDArray[np.float32], shells:
     """
     order = np.arange(scaled.shape[0])
     keys = radii.copy()
+    even = np.ones(scaled.shape[1], dtype=np.float32)
     # Each entry of the stack is a run of records and the number of shells it is still to be cut into.
     stack = np.empty((128, 3), dtype=np.int64)
     stack[0, 0], stack[0, 1], stack[0, 2] = 0, scaled.shape[0], shells
@@ -124,63 +126,15 @@ def _leaf_order(scaled: NDArray[np.float32], radii: NDArray[np.float32], shells:
             for i in range(start, stop):
                 keys[i] = radii[order[i]]
         else:
-            column = _widest(scaled, order, start, stop)
+            column = widest_column(scaled, order, start, stop, even)
             for i in range(start, stop):
                 keys[i] = scaled[order[i], column]
         middle = start + (leaves // 2) * LEAF
-        _select(keys, order, start, stop, middle)
+        select(keys, order, start, stop, middle)
         stack[depth, 0], stack[depth, 1], stack[depth, 2] = start, middle, rings // 2
         stack[depth + 1, 0], stack[depth + 1, 1], stack[depth + 1, 2] = middle, stop, rings // 2
         depth += 2
     return order
-
-
-@compiled
-def _widest(scaled: NDArray[np.float32], order: NDArray[np.int64], start: int, stop: int) -> int:
-    """Return the coordinate with the largest range over the records in [start, stop)."""
-    p = scaled.shape[1]
-    low = scaled[order[start]].copy()
-    high = low.copy()
-    for i in range(start + 1, stop):
-        row = order[i]
-        for j in range(p):
-            value = scaled[row, j]
-            low[j] = min(value, low[j])
-            high[j] = max(value, high[j])
-    best = 0
-    for j in range(1, p):
-        if high[j] - low[j] > high[best] - low[best]:
-            best = j
-    return best
-
-
-@compiled
-def _select(keys: NDArray[np.float32], order: NDArray[np.int64], start: int, stop: int, middle: int) -> None:
-    """Rearrange `keys` and `order` in [start, stop) so that the smallest ones come before `middle`; ties by `order`."""
-    low = start
-    high = stop - 1
-    while low < high:
-        center = (low + high) // 2
-        pivot = keys[center]
-        pivot_order = order[center]
-        i = low
-        j = high
-        while i <= j:
-            while keys[i] < pivot or (keys[i] == pivot and order[i] < pivot_order):
-                i += 1
-            while keys[j] > pivot or (keys[j] == pivot and order[j] > pivot_order):
-                j -= 1
-            if i <= j:
-                keys[i], keys[j] = keys[j], keys[i]
-                order[i], order[j] = order[j], order[i]
-                i += 1
-                j -= 1
-        if middle <= j:
-            high = j
-        elif middle >= i:
-            low = i
-        else:
-            return
 
 
 @compiled

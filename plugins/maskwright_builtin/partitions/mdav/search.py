@@ -24,6 +24,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from maskwright_builtin.numerics.compilation import NONE, ZERO, compiled, inlined
+from maskwright_builtin.numerics.distances import squared_distance
 from maskwright_builtin.partitions.mdav.leaves import LEAF, Leaves, Single
 from maskwright_builtin.partitions.mdav.nearest import comes_before, keep_nearest
 
@@ -76,16 +77,6 @@ def workspace(leaves: Leaves, k: int) -> Workspace:
         heap=np.empty(k - 1, dtype=np.float64),
         heap_rows=np.empty(k - 1, dtype=np.int64),
     )
-
-
-@inlined
-def squared_distance(standardised: NDArray[np.float64], row: int, point: NDArray[np.float64]) -> float:
-    """Squared Euclidean distance in binary64, summed in column order: the distance that decides."""
-    total = 0.0
-    for j in range(point.shape[0]):
-        difference = standardised[row, j] - point[j]
-        total += difference * difference
-    return total
 
 
 @inlined

@@ -1,6 +1,6 @@
 """Descent by moves and swaps between neighbouring groups, compiled.
 
-After a change in `refine_groups` or `compilation` touch this file too: machine code is kept by its date.
+After a change in `groups` or `compilation` touch this file too: machine code is kept by its date.
 """
 
 from __future__ import annotations
@@ -217,7 +217,7 @@ def descend(
         Number of visits so far.
     """
     n = points.shape[0]
-    # Taken out of the record once: see `mdav_search.find_nearest`.
+    # Taken out of the record once: see `find_nearest` of MDAV.
     of, heads, offsets, counts = state.of, state.heads, state.offsets, state.counts
     last = visit + budget
     while counts[WAITING] > 0 and visit < last:

@@ -1,6 +1,6 @@
 """Ruin and recreate: a few neighbouring groups are made anew, the descent goes on, and what is worse is taken back.
 
-After a change in `refine_groups` or `refine_kernel` touch this file too: machine code is kept by its date.
+After a change in `groups`, `descent_kernel` or `distances` touch this file too: machine code is kept by its date.
 """
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from maskwright_builtin.numerics.compilation import NONE, ZERO, compiled, inlined
+from maskwright_builtin.numerics.distances import squared_distance
 from maskwright_builtin.partitions.refine.descent_kernel import descend
 from maskwright_builtin.partitions.refine.groups import (
     FREE,
@@ -110,16 +111,6 @@ def new_count(m: int, count: int, k: int, numbers: NDArray[np.float64]) -> int:
 
 
 @inlined
-def squared_distance(points: NDArray[np.float64], row: Index, center: NDArray[np.float64]) -> float:
-    """Squared distance of a record from a point."""
-    total = 0.0
-    for j in range(points.shape[1]):
-        difference = points[row, j] - center[j]
-        total += difference * difference
-    return total
-
-
-@inlined
 def recreate(
     points: NDArray[np.float64],
     m: int,
@@ -172,10 +163,7 @@ def recreate(
         for other in range(i):
             group = np.int64(state.of[records[other]])
             if state.sizes[group] < room:
-                distance = 0.0
-                for j in range(p):
-                    difference = points[row, j] - points[records[other], j]
-                    distance += difference * difference
+                distance = squared_distance(points, row, points[records[other]])
                 if distance < nearest or home < 0:
                     nearest, home = distance, group
         put_in(row, home, state.of, state.slots, state.members, state.sizes)

@@ -153,7 +153,7 @@ def _start(
     block: Block, points: NDArray[np.float64], k: int, start: str, rng: np.random.Generator
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """Order in which records are numbered, and labels of the first partition, all clusters smaller than 2k."""
-    from maskwright_builtin.numerics.kd_cut_kernel import kd_cut
+    from maskwright_builtin.partitions.refine.kd_cut_kernel import kd_cut
 
     n = len(points)
     order, cut = np.arange(n), None

@@ -8,19 +8,10 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from maskwright_builtin.numerics.compilation import compiled, inlined
+from maskwright_builtin.numerics.distances import squared_distance
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
-
-
-@inlined
-def squared_distance(points: NDArray[np.float64], row: int, point: NDArray[np.float64]) -> float:
-    """Squared Euclidean distance, summed in column order."""
-    total = 0.0
-    for j in range(points.shape[1]):
-        difference = points[row, j] - point[j]
-        total += difference * difference
-    return total
 
 
 @inlined

@@ -52,7 +52,7 @@ class CsvParams(BaseModel, extra="forbid", frozen=True):
 
 
 @dataclass(frozen=True)
-class Dialect:
+class CsvDialect:
     r"""How a CSV file is written.
 
     Attributes
@@ -92,7 +92,7 @@ def _reader(text: io.TextIOBase, delimiter: str, quote: str | None) -> csv_reade
     return csv.reader(text, delimiter=delimiter, quotechar=quote, quoting=csv.QUOTE_MINIMAL, strict=True)
 
 
-def find_dialect(path: Path, params: CsvParams) -> tuple[Dialect, tuple[str, ...]]:
+def find_dialect(path: Path, params: CsvParams) -> tuple[CsvDialect, tuple[str, ...]]:
     """Dialect of a file, and the names of its columns.
 
     Raises
@@ -110,7 +110,7 @@ def find_dialect(path: Path, params: CsvParams) -> tuple[Dialect, tuple[str, ...
     sample = _decoded(raw[len(bom) :], encoding, path, complete=complete)
     delimiter = params.delimiter or _sniffed(sample, params, complete=complete)
     line_end = "\r\n" if "\r\n" in sample else "\n"
-    dialect = Dialect(delimiter, params.quote, params.decimal, encoding, bom, line_end, params.header)
+    dialect = CsvDialect(delimiter, params.quote, params.decimal, encoding, bom, line_end, params.header)
     if params.decimal == delimiter:
         raise DataError(Problem(f"the decimal mark and the delimiter are both {delimiter!r}", Place(str(path))))
     return dialect, _names(path, sample, dialect)
@@ -165,7 +165,7 @@ def _lengths(sample: str, delimiter: str, quote: str | None, *, complete: bool) 
     return lengths if complete or len(lengths) > SAMPLE_ROWS or len(lengths) < 2 else lengths[:-1]
 
 
-def _names(path: Path, sample: str, dialect: Dialect) -> tuple[str, ...]:
+def _names(path: Path, sample: str, dialect: CsvDialect) -> tuple[str, ...]:
     place = Place(str(path), 1)
     try:
         first = next((row for row in dialect.rows(io.StringIO(sample, newline="")) if row), None)

@@ -11,7 +11,7 @@ import pyarrow.compute as pc
 import pyarrow.csv as arrow_csv
 
 from maskwright import DataError, Layout, Place, Problem, Progress, Source, Variable
-from maskwright_builtin.sources.csv.dialect import CsvParams, Dialect, find_dialect
+from maskwright_builtin.sources.csv.dialect import CsvDialect, CsvParams, find_dialect
 from maskwright_builtin.sources.csv.text import Utf8Text, wrong_row
 from maskwright_builtin.sources.files import BLOCK, readable_size, reading, writing
 
@@ -25,7 +25,7 @@ POINT_NUMBER = r"^[ \t\r\n]*-?([0-9]+\.[0-9]*|\.[0-9]+)[ \t\r\n]*$"
 _last_opened: list[pa.PythonFile] = []
 """At most one, held so that it is never Arrow's thread that lets go of it last, perhaps while Python ends."""
 
-DEFAULT = Dialect(
+DEFAULT = CsvDialect(
     delimiter=",", quote='"', decimal=".", encoding="utf-8", bom=b"", line_end="\n", header=True
 )  # fmt: skip
 
@@ -116,7 +116,7 @@ class CsvReading:
     def layout(self) -> Layout:
         """The dialect."""
         dialect = self._dialect
-        details = {name: getattr(dialect, name) for name in Dialect.__dataclass_fields__}
+        details = {name: getattr(dialect, name) for name in CsvDialect.__dataclass_fields__}
         return Layout("csv", details)
 
 
@@ -157,7 +157,7 @@ def write_csv(path: Path, batches: Iterable[Any], variables: tuple[Variable, ...
                 file.write(_rows(path, batch, dialect, numeric))
 
 
-def _rows(path: Path, batch: Any, dialect: Dialect, numeric: list[bool]) -> bytes:
+def _rows(path: Path, batch: Any, dialect: CsvDialect, numeric: list[bool]) -> bytes:
     cells = [
         _cells(path, name, column, dialect, is_number)
         for name, column, is_number in zip(batch.schema.names, batch.columns, numeric, strict=True)
@@ -179,7 +179,7 @@ def _rows(path: Path, batch: Any, dialect: Dialect, numeric: list[bool]) -> byte
         raise DataError(Problem(message, Place(str(path)), "Declare `encoding: utf-8`.")) from None
 
 
-def _cells(path: Path, name: str, column: Any, dialect: Dialect, is_number: bool) -> Any:
+def _cells(path: Path, name: str, column: Any, dialect: CsvDialect, is_number: bool) -> Any:
     column = pc.fill_null(column, "")
     if is_number:
         return column if dialect.decimal == "." else pc.replace_substring(column, ".", dialect.decimal)

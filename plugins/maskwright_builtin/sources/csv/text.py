@@ -9,7 +9,7 @@ import threading
 from typing import TYPE_CHECKING, BinaryIO
 
 from maskwright import DataError, Place, Problem
-from maskwright_builtin.sources.csv.dialect import Dialect, undecodable
+from maskwright_builtin.sources.csv.dialect import CsvDialect, undecodable
 from maskwright_builtin.sources.files import reading
 
 if TYPE_CHECKING:
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 class Utf8Text(io.RawIOBase):
     """A file in any encoding, read as UTF-8 without byte order mark; `problem` holds what is wrong with it."""
 
-    def __init__(self, file: BinaryIO, path: Path, dialect: Dialect, progress: ByteProgress) -> None:
+    def __init__(self, file: BinaryIO, path: Path, dialect: CsvDialect, progress: ByteProgress) -> None:
         super().__init__()
         self.problem: DataError | None = None
         self.quotes = 0
@@ -81,7 +81,7 @@ class Utf8Text(io.RawIOBase):
                 return text.encode()
 
 
-def wrong_row(path: Path, dialect: Dialect, width: int) -> DataError | None:
+def wrong_row(path: Path, dialect: CsvDialect, width: int) -> DataError | None:
     """Find the first row that does not fit, with its line; None when the standard library's reader finds none."""
     row_number = line = 0
     with reading(path) as file:

@@ -13,7 +13,7 @@ from maskwright_builtin.sources.xml.opening import Opening, find_opening
 from maskwright_builtin.sources.xml.parser import ByteProgress, XmlParams
 from maskwright_builtin.sources.xml.sparse import Deviation, NewVariable
 from maskwright_builtin.sources.xml.stream import Found, examine, stream
-from maskwright_builtin.sources.xml.template import Template
+from maskwright_builtin.sources.xml.template import RecordTemplate
 from maskwright_builtin.sources.xml.writing import write_xml
 
 if TYPE_CHECKING:
@@ -39,7 +39,7 @@ class XmlReading:
         # Both readers look at the whole file before a single record is handed on: a form that changes in the last
         # record must not leave records behind that were read under another assumption.
         try:
-            self._template: Template | None = Template(self._opening, params.max_text)
+            self._template: RecordTemplate | None = RecordTemplate(self._opening, params.max_text)
             self._found = _plain(path, self._template, examining)
         except Deviation:
             self._template = None
@@ -87,7 +87,7 @@ class XmlReadingOnce:
         self._reading: ByteProgress = lambda done: progress(min(1.0, done / size))
         self._opening = find_opening(path, params)
         try:
-            self._template = Template(self._opening, params.max_text)
+            self._template = RecordTemplate(self._opening, params.max_text)
         except Deviation:
             raise ReadAgain("the file is not written plainly") from None
 
@@ -140,7 +140,7 @@ def _missing_form(found: Found, name: str) -> str:
     return "absent" if found.records - found.present[name] > found.empty[name] else "empty"
 
 
-def _plain(path: Path, template: Template, progress: ByteProgress) -> Found:
+def _plain(path: Path, template: RecordTemplate, progress: ByteProgress) -> Found:
     """Cut a whole file, and say what it holds; the template learns the variables that its first record lacks."""
     while True:
         p = len(template.columns)

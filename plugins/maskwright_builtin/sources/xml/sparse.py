@@ -1,6 +1,6 @@
 """Cutting of a block of XML records that do not all have the same cells.
 
-As in `xml_template`, every byte of the block is accounted for. What may differ between records is which of the known
+As in `template`, every byte of the block is accounted for. What may differ between records is which of the known
 variables are there; their order may not.
 """
 

@@ -70,7 +70,6 @@ class _Records:
         self.declares_namespace = False
         self.names: dict[str, str] = {}
         self.seen: dict[str, int] = {}
-        self.record_names: dict[str, Name] = {}
         guarded.expat.StartElementHandler = self.start
         guarded.expat.EndElementHandler = self.end
         guarded.expat.CharacterDataHandler = self.text

@@ -88,7 +88,7 @@ def _indices(positions: NDArray[np.int64]) -> Any:
     return pa.Array.from_buffers(pa.int64(), len(positions), [pa.py_buffer(there), pa.py_buffer(positions)])
 
 
-class Template:
+class RecordTemplate:
     """The form of a file's records: `columns`, learnt from its opening and extended where records have more."""
 
     def __init__(self, opening: Opening, max_text: int) -> None:

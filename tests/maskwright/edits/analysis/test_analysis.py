@@ -14,12 +14,25 @@ from hypothesis import strategies as st
 from maskwright.data.frames import dataset_from_frame
 from maskwright.data.variable import Variable
 from maskwright.edits.analysis.analyse import analyse
-from maskwright.edits.analysis.contradictions import contradictions
-from maskwright.edits.analysis.implications import redundancies
+from maskwright.edits.analysis.contradictions import contradiction
+from maskwright.edits.analysis.implications import redundant
+from maskwright.edits.analysis.statements import components, statements
 from maskwright.edits.edit_set import EditSet
 from maskwright.edits.evaluation.check_data import check_dataset
 from maskwright.edits.reasoning.grids import reachable_on_grid
 from maskwright.edits.reasoning.simplex import Row, conflict
+
+
+def contradictions(edits, variables=()):
+    """Names of the first smallest set of rules that no record can satisfy together."""
+    found = (contradiction(component)[0] for component in components(statements(edits, variables)))
+    return next((names for names in found if names is not None), None)
+
+
+def redundancies(edits):
+    """What follows from other rules, where no rules contradict each other."""
+    apart = [component for component in components(statements(edits, ())) if contradiction(component)[0] is None]
+    return [finding for component in apart for finding in redundant(component)[0]]
 
 
 @pytest.mark.parametrize(

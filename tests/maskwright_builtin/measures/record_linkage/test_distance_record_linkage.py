@@ -77,15 +77,15 @@ def brute_force(original, masked, origin, direction, standardise, ties, places=1
 
     if pairing == "nearest":
         origin = np.array([int(np.argmin(squared(row, old))) for row in new])
-    family = np.arange(len(old)) if households is None else households
+    household = np.arange(len(old)) if households is None else households
     chances = []
     for i, source in enumerate(origin):
         query, candidates = (new[i], old) if direction == "masked_to_original" else (old[source], new)
-        owner = family if direction == "masked_to_original" else family[origin]
+        owner = household if direction == "masked_to_original" else household[origin]
         distances = squared(query, candidates)
-        own = distances[owner == family[source]].min()
+        own = distances[owner == household[source]].min()
         before, tied = int((distances < own).sum()), np.flatnonzero(distances == own)
-        right = owner[tied] == family[source]
+        right = owner[tied] == household[source]
         drawn = min(max(places - before, 0), len(tied))
         if ties == "share":
             chances.append(1 - comb(int((~right).sum()), drawn) / comb(len(tied), drawn))

@@ -44,7 +44,7 @@ def em(patterns, counts, prior):
     return m, u
 
 
-def oracle(agree, origin, family, direction):
+def oracle(agree, origin, household, direction):
     """Percent linked, from a table of agreements of shape (n, m, d), and m and u."""
     if direction == "original_to_masked":
         agree = agree[origin]
@@ -65,9 +65,9 @@ def oracle(agree, origin, family, direction):
     chances = []
     for i, source in enumerate(origin):
         mine = weight[i] if direction == "original_to_masked" else weight[:, i]
-        owner = family[origin] if direction == "original_to_masked" else family
+        owner = household[origin] if direction == "original_to_masked" else household
         best = mine > mine.max() - 1e-7
-        chances.append((best & (owner == family[source])).sum() / best.sum())
+        chances.append((best & (owner == household[source])).sum() / best.sum())
     return np.array(chances), classes, kept
 
 
@@ -107,8 +107,8 @@ def test_equals_an_oracle_that_visits_every_pair(
     params = {"agree": agree, "known": d, "direction": direction}
     params |= {"cuts": {f"v{j + 1}": cuts.tolist() for j in range(d)}} if agree == "same_cell" else {"tau": 0.5}
     found = linkage(original, masked, origin=origin if sampled else None, households=households, **params)
-    family = np.arange(n) if households is None else households
-    chances, classes, kept = oracle(table, origin, family, direction)
+    household = np.arange(n) if households is None else households
+    chances, classes, kept = oracle(table, origin, household, direction)
     if classes is not None:
         np.testing.assert_allclose([found.parts[f"m_v{j + 1}"] for j in kept], classes[0], atol=1e-5)
         np.testing.assert_allclose([found.parts[f"u_v{j + 1}"] for j in kept], classes[1], atol=1e-5)

@@ -8,6 +8,7 @@ import numpy as np
 
 from maskwright_builtin.methods.microaggregation.fuzzy_clustering.memberships_kernel import BLOCK, LANES, share, squares
 from maskwright_builtin.numerics.compilation import compiled
+from maskwright_builtin.numerics.distances import squared_distance
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -85,7 +86,7 @@ def dissolve(
     labels : ndarray of shape (n,), int64
         Written.
     """
-    n, p = records.shape
+    n = records.shape[0]
     c = centroids.shape[0]
     # Members of a group as a chain: the first one, and of each the next one.
     heads, following = np.full(c, -1), np.full(n, -1)
@@ -110,9 +111,7 @@ def dissolve(
             for group in range(c):
                 if sizes[group] == 0:
                     continue
-                distance = 0.0
-                for j in range(p):
-                    distance += (records[row, j] - centroids[group, j]) ** 2
+                distance = squared_distance(records, row, centroids[group])
                 if nearest < 0 or distance < best:
                     nearest, best = group, distance
             labels[row] = nearest

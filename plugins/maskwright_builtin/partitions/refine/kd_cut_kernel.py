@@ -1,4 +1,4 @@
-"""A k-d cut: records halved along the widest column until fewer than 2k are left. Near records get near places."""
+"""A k-d cut: records halved along the column that varies most, to fewer than 2k; near records get near places."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from maskwright_builtin.numerics.compilation import compiled, inlined
+from maskwright_builtin.numerics.kd import select
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -16,46 +17,7 @@ DEEPEST = 256
 
 
 @inlined
-def comes_first(values: NDArray[np.float64], column: int, one: int, other: int) -> bool:
-    """Order along a column; of equal values the lower record comes first, so that no two are equal."""
-    a, b = values[one, column], values[other, column]
-    return a < b or (a == b and one < other)
-
-
-@inlined
-def select(values: NDArray[np.float64], order: NDArray[np.int64], low: int, high: int, column: int, place: int) -> None:
-    """Bring the record of rank `place` along a column to its place in ``order[low:high]``, smaller ones before it."""
-    high -= 1
-    while low < high:
-        middle = (low + high) // 2
-        # The median of three as pivot; it ends in the middle.
-        if comes_first(values, column, order[middle], order[low]):
-            order[low], order[middle] = order[middle], order[low]
-        if comes_first(values, column, order[high], order[low]):
-            order[low], order[high] = order[high], order[low]
-        if comes_first(values, column, order[high], order[middle]):
-            order[middle], order[high] = order[high], order[middle]
-        pivot = order[middle]
-        i, j = low, high
-        while i <= j:
-            while comes_first(values, column, order[i], pivot):
-                i += 1
-            while comes_first(values, column, pivot, order[j]):
-                j -= 1
-            if i <= j:
-                order[i], order[j] = order[j], order[i]
-                i += 1
-                j -= 1
-        if place <= j:
-            high = j
-        elif place >= i:
-            low = i
-        else:
-            return
-
-
-@inlined
-def widest_column(values: NDArray[np.float64], order: NDArray[np.int64], low: int, high: int) -> int:
+def most_varied_column(values: NDArray[np.float64], order: NDArray[np.int64], low: int, high: int) -> int:
     """Column with the largest variance among the records of ``order[low:high]``; the first of several."""
     best, widest = -1.0, 0
     for column in range(values.shape[1]):
@@ -91,6 +53,7 @@ def kd_cut(values: NDArray[np.float64], k: int) -> tuple[NDArray[np.int64], NDAr
     """
     n = values.shape[0]
     order = np.arange(n)
+    keys = np.empty(n)
     labels = np.empty(n, dtype=np.int64)
     lows = np.empty(DEEPEST, dtype=np.int64)
     highs = np.empty(DEEPEST, dtype=np.int64)
@@ -107,7 +70,10 @@ def kd_cut(values: NDArray[np.float64], k: int) -> tuple[NDArray[np.int64], NDAr
             continue
         # 2k <= size: the multiple of k leaves at least k on both sides.
         cut = low + min(max((size // 2 + k // 2) // k, 1), size // k - 1) * k
-        select(values, order, low, high, widest_column(values, order, low, high), cut)
+        column = most_varied_column(values, order, low, high)
+        for at in range(low, high):
+            keys[at] = values[order[at], column]
+        select(keys, order, low, high, cut)
         lows[waiting], highs[waiting] = cut, high
         lows[waiting + 1], highs[waiting + 1] = low, cut
         waiting += 2

@@ -1,0 +1,28 @@
+"""Squared Euclidean distance, compiled into the kernels that compare records."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from maskwright_builtin.numerics.compilation import inlined
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+
+@inlined
+def squared_distance(points: NDArray[np.float64], record: int, point: NDArray[np.float64]) -> float:
+    """Squared distance of a record from a point, summed in column order, without fused multiply-add.
+
+    Parameters
+    ----------
+    points : ndarray of shape (n, p), float64
+    record : int
+    point : ndarray of shape (p,), float64
+    """
+    total = 0.0
+    for j in range(points.shape[1]):
+        difference = points[record, j] - point[j]
+        total += difference * difference
+    return total
