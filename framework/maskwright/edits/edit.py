@@ -6,6 +6,7 @@ from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from typing import TYPE_CHECKING, Literal
 
+from maskwright.edits.expression import variable_names
 from maskwright.foundation.errors import InputError, Place, unknown_name
 
 if TYPE_CHECKING:
@@ -42,6 +43,11 @@ class LinearPart:
     tolerance: Fraction = Fraction(0)
     total: str | None = None
 
+    @property
+    def variables(self) -> tuple[str, ...]:
+        """Variables used, each once, in order of first use."""
+        return tuple(name for name, _ in self.coefficients)
+
 
 @dataclass(frozen=True)
 class ProductPart:
@@ -69,6 +75,11 @@ class ProductPart:
     right: tuple[tuple[str, int], ...]
     constant: Fraction
     total: str | None = None
+
+    @property
+    def variables(self) -> tuple[str, ...]:
+        """Variables used, each once, in order of first use."""
+        return tuple(dict.fromkeys(name for name, _ in (*self.left, *self.right)))
 
 
 @dataclass(frozen=True)
@@ -98,6 +109,11 @@ class RangePart:
     texts: tuple[str, ...] | None = None
     integer: bool = False
 
+    @property
+    def variables(self) -> tuple[str, ...]:
+        """Variables used: one."""
+        return (self.variable,)
+
 
 @dataclass(frozen=True)
 class GoverningPart:
@@ -120,6 +136,12 @@ class GoverningPart:
     otherwise: tuple[Part, ...] = ()
     refusal_parts: tuple[tuple[Part, ...], ...] | None = None
 
+    @property
+    def variables(self) -> tuple[str, ...]:
+        """Variables used, each once, in order of first use."""
+        inner = (name for part in (*self.consequent, *self.otherwise) for name in part.variables)
+        return tuple(dict.fromkeys((*variable_names(self.condition), *inner)))
+
 
 @dataclass(frozen=True)
 class DomainPart:
@@ -133,6 +155,11 @@ class CheckedPart:
     """Any other condition: evaluated, never analysed."""
 
     expression: Expression
+
+    @property
+    def variables(self) -> tuple[str, ...]:
+        """Variables used, each once, in order of first use."""
+        return variable_names(self.expression)
 
 
 Part = LinearPart | ProductPart | RangePart | GoverningPart | DomainPart | CheckedPart
