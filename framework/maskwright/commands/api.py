@@ -22,8 +22,8 @@ from maskwright.edits.suggestions.suggest import suggest as suggest_rules
 from maskwright.foundation.errors import EditViolation, InputError, Problem
 from maskwright.foundation.progress import Quiet, Reporter, silent
 from maskwright.foundation.randomness import fresh_seed
+from maskwright.masking.context import Execution
 from maskwright.masking.mask import mask
-from maskwright.masking.protecting.local import Execution
 from maskwright.planning.applicable_edits import applicable, declared_bounds, refuse_contradictions, refuse_identifiers
 from maskwright.planning.dropped_edits import dropped_edit_notices, without_dropped
 from maskwright.planning.plan import make_plan
@@ -43,7 +43,7 @@ if TYPE_CHECKING:
     from maskwright.edits.evaluation.check import Outcome
     from maskwright.edits.localisation.localize import Localisation
     from maskwright.edits.suggestions.model import Suggestions
-    from maskwright.masking.mask import MaskingResult
+    from maskwright.masking.masking_result import MaskingResult
     from maskwright.plugins.measure import Measurement
 
     Data = Dataset | pd.DataFrame

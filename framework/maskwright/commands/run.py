@@ -15,9 +15,9 @@ from maskwright.edits.evaluation.domain import Domain, domain_tuples
 from maskwright.foundation.errors import EditViolation, Problem, ThresholdMissed
 from maskwright.foundation.progress import Progress, Quiet, Reporter, stage
 from maskwright.foundation.randomness import fresh_seed
-from maskwright.masking.mask import MaskingResult, mask
-from maskwright.masking.protecting.compiling import compilation_reported
-from maskwright.masking.protecting.local import Execution, Observer
+from maskwright.masking.context import Execution
+from maskwright.masking.mask import mask
+from maskwright.masking.protecting.compiling import report_compilation
 from maskwright.masking.suppressing.rule_file import rule_file
 from maskwright.pipeline.reading import read_pipeline
 from maskwright.plugins.registry import plugins
@@ -39,6 +39,8 @@ if TYPE_CHECKING:
     from maskwright.data.variable import Variable
     from maskwright.edits.edit import EditSet
     from maskwright.edits.evaluation.check import Outcome
+    from maskwright.masking.context import Observer
+    from maskwright.masking.masking_result import MaskingResult
     from maskwright.pipeline.resolved import MeasureRequest, Pipeline
     from maskwright.plugins.block import Block
     from maskwright.plugins.measure import Measurement
@@ -106,7 +108,7 @@ def run(
     execution = Execution(described.execution.workers, described.execution.block_size)
     private = frozenset({"svrl", "record"})
     with Release(described.output.paths, private) as release:
-        with clock("protect"), compilation_reported(reporter):
+        with clock("protect"), report_compilation(reporter):
             result = mask(original, edits, plan, seed, execution, reporter, _observer())
         for notice in result.notices:
             reporter.notice(notice)
@@ -121,7 +123,7 @@ def run(
         with clock("validate"), stage(reporter, "Validating") as progress:
             outcome = _validate(release, prepared, result.edits, progress)
         requests = [Request(each.label, each.measure, each.params) for each in described.measures]
-        with clock("measure"), compilation_reported(reporter):
+        with clock("measure"), report_compilation(reporter):
             names = released_variables(original, released, plan.masked, plan.recoded)
             about = unmasked_variable_notices(names, plan.masked)
             if requests and about:

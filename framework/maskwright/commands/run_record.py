@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
     from maskwright.commands.arrive import ReadyRun
     from maskwright.edits.evaluation.check import Outcome
-    from maskwright.masking.mask import MaskingResult
+    from maskwright.masking.masking_result import MaskingResult
 
 
 def run_record(
