@@ -36,7 +36,7 @@ from maskwright.testing.checks import example_params
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from maskwright.masking.mask import MaskingResult
+    from maskwright.masking.masking_result import MaskingResult
     from maskwright.plugins.method import Method
 
 Row = dict[str, Any]

@@ -13,15 +13,15 @@ from maskwright.edits.evaluation.domain import Domain, domain_tuples
 from maskwright.foundation.errors import EditViolation, Problem
 from maskwright.foundation.progress import Quiet, Reporter
 from maskwright.foundation.randomness import fresh_seed
+from maskwright.masking.context import Execution
 from maskwright.masking.mask import mask
-from maskwright.masking.protecting.local import Execution
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     import pandas as pd
 
-    from maskwright.masking.mask import MaskingResult
+    from maskwright.masking.masking_result import MaskingResult
     from maskwright.pipeline.resolved import MaskingRequest
 
     AnyData = TypeVar("AnyData", Dataset, pd.DataFrame)

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
     from maskwright.commands.stages import PipelineRun
     from maskwright.edits.evaluation.check import Outcome
-    from maskwright.masking.mask import MaskingResult
+    from maskwright.masking.masking_result import MaskingResult
     from maskwright.pipeline.resolved import MeasureRequest, Pipeline
     from maskwright.plugins.measure import Measurement
     from maskwright.release.files import Release

@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from maskwright.commands.plan import ReadyRun
     from maskwright.edits.edit import EditKind
     from maskwright.edits.evaluation.check import Outcome
-    from maskwright.masking.mask import MaskingResult
+    from maskwright.masking.masking_result import MaskingResult
     from maskwright.pipeline.resolved import Pipeline
     from maskwright.plugins.measure import Measurement
 

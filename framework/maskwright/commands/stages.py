@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING
 from maskwright.commands.reading import load
 from maskwright.edits.evaluation.domain import Domain, domain_tuples
 from maskwright.foundation.progress import Reporter, stage
-from maskwright.masking.mask import MaskingResult, mask
-from maskwright.masking.protecting.compiling import compilation_reported
-from maskwright.masking.protecting.local import Execution, Observer
+from maskwright.masking.context import Execution, Observer
+from maskwright.masking.mask import mask
+from maskwright.masking.protecting.compiling import report_compilation
 from maskwright.masking.suppressing.rule_file import rule_file
 from maskwright.plugins.registry import plugins
 from maskwright.release.check_file import check_file
@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from maskwright.commands.plan import ReadyRun
     from maskwright.data.dataset import Dataset
     from maskwright.edits.evaluation.check import Outcome
+    from maskwright.masking.masking_result import MaskingResult
     from maskwright.pipeline.resolved import Pipeline
     from maskwright.plugins.block import Block
     from maskwright.plugins.measure import Measurement
@@ -63,7 +64,7 @@ class PipelineRun:
     def mask(self) -> MaskingResult:
         """Mask the original in memory."""
         ready, execution = self.ready, self.pipeline.execution
-        with self.clock("protect"), compilation_reported(self.reporter):
+        with self.clock("protect"), report_compilation(self.reporter):
             result = mask(
                 ready.original, ready.edits, ready.plan, self.seed,
                 Execution(execution.workers, execution.block_size), self.reporter, _observer(),
@@ -106,7 +107,7 @@ class PipelineRun:
     def measure(self, released: Dataset) -> dict[str, Measurement]:
         """Loss and risk of what was read back, by label."""
         plan, requests, original = self.ready.plan, self.pipeline.measures, self.ready.original
-        with self.clock("measure"), compilation_reported(self.reporter):
+        with self.clock("measure"), report_compilation(self.reporter):
             names = released_variables(original, released, plan.masked, plan.recoded)
             about = unmasked_variable_notices(names, plan.masked)
             if requests:

@@ -6,6 +6,8 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import TYPE_CHECKING, Literal
 
+from maskwright.edits.expression import variable_names
+
 if TYPE_CHECKING:
     from maskwright.edits.engines.processor_test import EngineTest
     from maskwright.edits.expression import Expression
@@ -39,6 +41,11 @@ class LinearPart:
     tolerance: Fraction = Fraction(0)
     total: str | None = None
 
+    @property
+    def variables(self) -> tuple[str, ...]:
+        """Variables used, each once, in order of first use."""
+        return tuple(name for name, _ in self.coefficients)
+
 
 @dataclass(frozen=True)
 class ProductPart:
@@ -66,6 +73,11 @@ class ProductPart:
     right: tuple[tuple[str, int], ...]
     constant: Fraction
     total: str | None = None
+
+    @property
+    def variables(self) -> tuple[str, ...]:
+        """Variables used, each once, in order of first use."""
+        return tuple(dict.fromkeys(name for name, _ in (*self.left, *self.right)))
 
 
 @dataclass(frozen=True)
@@ -95,6 +107,11 @@ class RangePart:
     texts: tuple[str, ...] | None = None
     integer: bool = False
 
+    @property
+    def variables(self) -> tuple[str, ...]:
+        """Variables used: one."""
+        return (self.variable,)
+
 
 @dataclass(frozen=True)
 class GoverningPart:
@@ -117,6 +134,12 @@ class GoverningPart:
     otherwise: tuple[Part, ...] = ()
     refusal_parts: tuple[tuple[Part, ...], ...] | None = None
 
+    @property
+    def variables(self) -> tuple[str, ...]:
+        """Variables used, each once, in order of first use."""
+        inner = (name for part in (*self.consequent, *self.otherwise) for name in part.variables)
+        return tuple(dict.fromkeys((*variable_names(self.condition), *inner)))
+
 
 @dataclass(frozen=True)
 class DomainPart:
@@ -130,6 +153,11 @@ class CheckedPart:
     """Any other condition: evaluated, never analysed."""
 
     expression: Expression
+
+    @property
+    def variables(self) -> tuple[str, ...]:
+        """Variables used, each once, in order of first use."""
+        return variable_names(self.expression)
 
 
 Part = LinearPart | ProductPart | RangePart | GoverningPart | DomainPart | CheckedPart

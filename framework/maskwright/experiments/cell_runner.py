@@ -14,9 +14,9 @@ from maskwright.edits.evaluation.check_data import check_dataset
 from maskwright.edits.evaluation.domain import Domain, domain_tuples
 from maskwright.foundation.errors import MaskwrightError, Place
 from maskwright.foundation.progress import Quiet
+from maskwright.masking.context import Execution
 from maskwright.masking.equivalence_classes import class_sizes
 from maskwright.masking.mask import mask
-from maskwright.masking.protecting.local import Execution
 from maskwright.release.measuring import compute_measures, released_variables
 
 if TYPE_CHECKING:

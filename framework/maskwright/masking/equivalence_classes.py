@@ -16,8 +16,11 @@ if TYPE_CHECKING:
     from maskwright.planning.plan import Plan
 
 
-def k_report(masked: Dataset, plan: Plan) -> dict[str, Any]:
-    """Smallest classes of equal published values: per group, on quasi-identifiers, on whole records."""
+def smallest_classes(masked: Dataset, plan: Plan) -> dict[str, Any]:
+    """Smallest equivalence classes of a masked file: per group, on quasi-identifiers, on whole records.
+
+    As in `run.json`.
+    """
     groups: list[dict[str, Any]] = []
     requested = [step.k for step in plan.steps if step.k is not None]
     sizes = [step.group_records(len(masked)) for step in plan.steps]

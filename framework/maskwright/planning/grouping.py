@@ -132,31 +132,28 @@ def choose_operators(group: Sequence[str], variables: Mapping[str, Variable], ed
     variable under edits of several kinds takes the arithmetic mean, and the product's total is computed.
     """
     inside = [part for edit in edits for part in edit.parts]
-    linear = {name for part in inside if isinstance(part, LinearPart) for name, _ in part.coefficients}
+    linear = {name for part in inside if isinstance(part, LinearPart) for name in part.variables}
     equal = {
-        name
-        for part in inside
-        if isinstance(part, LinearPart) and part.relation == "=="
-        for name, _ in part.coefficients
+        name for part in inside if isinstance(part, LinearPart) and part.relation == "==" for name in part.variables
     }
     products = [
         part
         for part in inside
-        if isinstance(part, ProductPart) and part.relation == "==" and set(product_names(part)) <= set(group)
+        if isinstance(part, ProductPart) and part.relation == "==" and set(part.variables) <= set(group)
     ]
     in_products = Components(group)
     for part in products:
-        in_products.join(product_names(part))
+        in_products.join(part.variables)
     domain = {name for part in inside if isinstance(part, DomainPart) for name in part.variables if name in group}
     chosen: dict[str, str] = {}
     computed: list[str] = []
     for part in products:
         together = {
-            other for each in products for other in product_names(each)
-            if in_products.find(other) == in_products.find(product_names(part)[0])
+            other for each in products for other in each.variables
+            if in_products.find(other) == in_products.find(part.variables[0])
         }  # fmt: skip
         if not together & (equal | domain):
-            chosen.update(dict.fromkeys(product_names(part), "geometric_mean"))
+            chosen.update(dict.fromkeys(part.variables, "geometric_mean"))
         elif part.total is not None and part.total not in equal:
             computed.append(part.total)
     for name in group:
@@ -166,8 +163,3 @@ def choose_operators(group: Sequence[str], variables: Mapping[str, Variable], ed
         elif variable.type == "ordinal" or (name in domain and name not in linear and name not in chosen):
             chosen[name] = "lower_median"
     return Operators(tuple(chosen.get(name, "mean") for name in group), tuple(dict.fromkeys(computed)))
-
-
-def product_names(part: ProductPart) -> tuple[str, ...]:
-    """Variables of a product edit, in order."""
-    return tuple(dict.fromkeys(name for name, _ in (*part.left, *part.right)))

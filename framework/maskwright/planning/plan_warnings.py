@@ -87,7 +87,7 @@ def _singling_out(edits: EditSet, masked: frozenset[str], data: Dataset | None) 
     said: list[str] = []
     for edit in edits:
         for part in edit.parts:
-            names = _names_of_equality(part)
+            names = part.variables if _is_equality(part) else ()
             hidden = [name for name in names if name in masked]
             shown = [name for name in names if name not in masked]
             if len(hidden) < 2 or not shown or data is None or not set(shown) <= set(data.names):
@@ -103,14 +103,8 @@ def _singling_out(edits: EditSet, masked: frozenset[str], data: Dataset | None) 
     return said
 
 
-def _names_of_equality(part: Part) -> list[str]:
-    match part:
-        case LinearPart(relation="=="):
-            return [name for name, _ in part.coefficients]
-        case ProductPart(relation="=="):
-            return [name for name, _ in (*part.left, *part.right)]
-        case _:
-            return []
+def _is_equality(part: Part) -> bool:
+    return isinstance(part, LinearPart | ProductPart) and part.relation == "=="
 
 
 def _republished(

@@ -60,10 +60,8 @@ def _computed_with(parts: Iterable[Part], *, compared: bool) -> Iterator[str]:
     """Variables that have to be numbers; XPath has a verdict, false, when it compares text with a number."""
     for part in parts:
         match part:
-            case LinearPart(coefficients):
-                yield from (name for name, _ in coefficients)
-            case ProductPart():
-                yield from (name for name, _ in (*part.left, *part.right))
+            case LinearPart() | ProductPart():
+                yield from part.variables
             case RangePart() if compared and part.texts is None:
                 yield part.variable
             case GoverningPart():

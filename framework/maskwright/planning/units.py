@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from maskwright.edits.edit import CheckedPart, Edit, GoverningPart, LinearPart, ProductPart, RangePart
+from maskwright.edits.edit import CheckedPart, Edit, GoverningPart, LinearPart, ProductPart
 from maskwright.edits.edit_set import EditSet
-from maskwright.edits.expression import variable_names
 from maskwright.foundation.errors import InputError, Problem
-from maskwright.planning.grouping import Components, product_names
+from maskwright.planning.grouping import Components
 from maskwright.planning.model import AdjustmentUnit, Group, StepRequest
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from maskwright.data.variable import Variable
+    from maskwright.edits.edit import Part
 
 
 def adjustment_units(
@@ -53,14 +53,14 @@ def _reads_outside(edit: Edit, group: Group, masked: frozenset[str]) -> bool:
         return True
     return any(
         isinstance(part, LinearPart | ProductPart | CheckedPart)
-        and (set(_names(part)) & set(group.variables))
-        and (set(_names(part)) - set(group.variables))
+        and (set(part.variables) & set(group.variables))
+        and (set(part.variables) - set(group.variables))
         for part in _flat(edit.parts)
     )
 
 
-def _flat(parts: Sequence[Any]) -> list[Any]:
-    found: list[Any] = []
+def _flat(parts: Sequence[Part]) -> list[Part]:
+    found: list[Part] = []
     for part in parts:
         if isinstance(part, GoverningPart):
             found.extend(_flat(part.consequent))
@@ -68,20 +68,6 @@ def _flat(parts: Sequence[Any]) -> list[Any]:
         else:
             found.append(part)
     return found
-
-
-def _names(part: Any) -> tuple[str, ...]:
-    match part:
-        case LinearPart(coefficients):
-            return tuple(name for name, _ in coefficients)
-        case ProductPart():
-            return product_names(part)
-        case CheckedPart(expression):
-            return variable_names(expression)
-        case RangePart(variable):
-            return (variable,)
-        case _:
-            return ()
 
 
 def require_k(

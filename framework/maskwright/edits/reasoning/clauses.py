@@ -121,7 +121,7 @@ def atom_variables(atom: Atom) -> tuple[str, ...]:
         case Row():
             return tuple(atom.coefficients)
         case ProductPart():
-            return tuple(dict.fromkeys(name for name, _ in (*atom.left, *atom.right)))
+            return atom.variables
         case Opaque():
             return variable_names(atom.expression)
         case _:

@@ -131,7 +131,7 @@ def adjust(
     system = system_of(rows, edits, scale, sets or {})
     names = rows.names
     inside = frozenset(names)
-    own_equalities = tuple(equality for equality in equalities_of(edits) if set(_names(equality)) <= inside)
+    own_equalities = tuple(equality for equality in equalities_of(edits) if set(equality.part.variables) <= inside)
     plan = derivations(names, own_equalities, system.decimals, listed=_listed(system))
     grid = Grid(names, system.decimals, scale, plan)
     # Without a grid the dependents are computed too, in the order in which the rule is written.
@@ -216,13 +216,6 @@ def _with_rounding(
             found[edit.name] = found.get(edit.name, np.zeros(len(rounded), dtype=np.bool_)).copy()
             found[edit.name][off] = True
     return found
-
-
-def _names(equality: Equality) -> tuple[str, ...]:
-    part = equality.part
-    if isinstance(part, ProductPart):
-        return tuple(name for name, _ in (*part.left, *part.right))
-    return tuple(name for name, _ in part.coefficients)
 
 
 def _compute(

@@ -23,7 +23,6 @@ from maskwright.edits.edit import (
     ProductPart,
     RangePart,
 )
-from maskwright.edits.expression import variable_names
 from maskwright.foundation.errors import EditError, Problem
 from maskwright.masking.adjusting.polynomials import PolynomialConstraint, comparison_constraint, product_constraint
 
@@ -43,6 +42,11 @@ class LinearConstraint:
     relation: Literal["==", "<="]
     bound: Fraction
     strict: bool = False
+
+    @property
+    def variables(self) -> tuple[str, ...]:
+        """Variables used, each once, in order of first use."""
+        return tuple(name for name, _ in self.coefficients)
 
 
 @dataclass(frozen=True)
@@ -145,7 +149,7 @@ def _alternatives(  # noqa: PLR0911 - one return for each kind
             return (Alternative(requirements=(Requirement(edit.expression, True, edit.binding),)),)
         case CheckedPart(expression):
             curved = comparison_constraint(expression)
-            if curved is not None and set(variable_names(expression)) <= movable:
+            if curved is not None and set(part.variables) <= movable:
                 return (Alternative(polynomials=(curved,)),)
             return (Alternative(requirements=(Requirement(expression, True, edit.binding),)),)
         case GoverningPart():
@@ -178,7 +182,7 @@ def _refusals(part: GoverningPart, edit: Edit, movable: frozenset[str]) -> tuple
 def _numeric(parts: Sequence[Part] | None, movable: frozenset[str]) -> bool:
     return parts is not None and all(
         isinstance(part, LinearPart | RangePart)
-        and set(part_variables(part)) <= movable
+        and set(part.variables) <= movable
         and not (isinstance(part, RangePart) and part.texts is not None)
         for part in parts
     )
@@ -214,21 +218,6 @@ def linear_constraints(part: LinearPart) -> tuple[LinearConstraint, ...]:
     if part.relation in ("<=", "<"):
         return (LinearConstraint(part.coefficients, "<=", part.constant, strict),)
     return (LinearConstraint(negative, "<=", -part.constant, strict),)
-
-
-def part_variables(part: Part) -> tuple[str, ...]:
-    """Variables that a linear, product, range or domain part uses."""
-    match part:
-        case LinearPart(coefficients):
-            return tuple(name for name, _ in coefficients)
-        case ProductPart():
-            return tuple(name for name, _ in (*part.left, *part.right))
-        case RangePart(variable):
-            return (variable,)
-        case DomainPart(variables):
-            return variables
-        case GoverningPart() | CheckedPart():
-            return ()
 
 
 def closed_on_grid(constraint: LinearConstraint, decimals: Mapping[str, int | None]) -> LinearConstraint:

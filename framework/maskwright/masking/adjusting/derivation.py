@@ -129,15 +129,11 @@ def derivations(
         searched.extend(
             equality.name
             for equality in equalities
-            if isinstance(equality.part, ProductPart) and _about(equality.part, derivation.variable)
+            if isinstance(equality.part, ProductPart) and derivation.variable in equality.part.variables
         )
     known = {step.variable for step in steps}
     free = tuple(name for name in variables if name not in known and name not in fixed)
     return Derivations(free, tuple(steps), tuple(dict.fromkeys(searched)))
-
-
-def _about(part: ProductPart, variable: str) -> bool:
-    return variable in dict((*part.left, *part.right))
 
 
 def _row(part: LinearPart | LinearConstraint) -> tuple[dict[str, Fraction], Fraction]:

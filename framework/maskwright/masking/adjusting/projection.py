@@ -257,7 +257,7 @@ def _matrices(
         length = float(np.sqrt(np.sum(normal**2)))
         if length == 0:
             continue
-        if margin and linear.relation == "<=" and _lacks_grid(system, (name for name, _ in linear.coefficients)):
+        if margin and linear.relation == "<=" and _lacks_grid(system, linear.variables):
             terms = np.nan_to_num(np.abs(normal * values / system.scale)).max(axis=1)
             bound = bound - margin * _SLACK * (length + np.abs(bound) + terms + length * largest)
         normals[linear.relation].append(normal / length)

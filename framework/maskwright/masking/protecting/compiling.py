@@ -17,7 +17,7 @@ NOTICE = "Compiling numeric kernels that have not been used before, up to a minu
 
 
 @contextmanager
-def compilation_reported(reporter: Reporter) -> Iterator[None]:
+def report_compilation(reporter: Reporter) -> Iterator[None]:
     """Send one notice when Numba starts to compile inside; loading compiled code from the cache is not compiling."""
     from numba.core.event import Listener, install_listener
 

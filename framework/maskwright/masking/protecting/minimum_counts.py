@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -15,37 +15,10 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from maskwright.masking.protecting.assembling import GroupResult
+    from maskwright.masking.protecting.variable_group import GroupSource, GroupWork
 
 
-@dataclass(frozen=True, eq=False)
-class GroupSource:
-    """What a variable group was masked from.
-
-    Attributes
-    ----------
-    values : ndarray of shape (n, g)
-    missing : ndarray of shape (n, g), bool
-    operators : sequence of g str
-        That make representatives.
-    center, scale : ndarray of shape (g,)
-    strata : ndarray of shape (n,), int64
-    households : ndarray of shape (n,), int64, or None
-        Where k counts them instead of records.
-    weights : ndarray of shape (n,), or None
-        Of the records in means, where means are weighted.
-    """
-
-    values: NDArray[np.float64]
-    missing: NDArray[np.bool_]
-    operators: Sequence[str]
-    center: NDArray[np.float64]
-    scale: NDArray[np.float64]
-    strata: NDArray[np.int64]
-    households: NDArray[np.int64] | None = None
-    weights: NDArray[np.float64] | None = None
-
-
-def with_enough_values(result: GroupResult, source: GroupSource, k: int) -> GroupResult:
+def with_enough_values(result: GroupResult, work: GroupWork, source: GroupSource, k: int) -> GroupResult:
     """Representatives that rest on at least k values each, of different households where these are declared.
 
     A cluster in which fewer than k records have a value would publish an average of those few, in the end the true
@@ -56,7 +29,9 @@ def with_enough_values(result: GroupResult, source: GroupSource, k: int) -> Grou
     Parameters
     ----------
     result : GroupResult
-    source : Source
+    work : GroupWork
+    source : GroupSource
+        Its weights are used in means, and its households counted, where they are given.
     k : int
 
     Returns
@@ -69,7 +44,7 @@ def with_enough_values(result: GroupResult, source: GroupSource, k: int) -> Grou
     labels, representatives = result.labels, result.representatives.copy()
     points = np.nan_to_num((representatives - source.center) / source.scale)
     homes = np.zeros(len(points), dtype=np.int64)
-    homes[labels] = source.strata
+    homes[labels] = work.strata
     joined: dict[str, int] = {}
     scarce: list[str] = []
     for column, variable in enumerate(result.variables):
@@ -90,7 +65,7 @@ def with_enough_values(result: GroupResult, source: GroupSource, k: int) -> Grou
         there, places = np.unique(groups[labels[rows]], return_inverse=True)
         averages = aggregate(
             source.values[rows, column, None], np.zeros((len(rows), 1), dtype=np.bool_), places.astype(np.int64),
-            [source.operators[column]], None if source.weights is None else source.weights[rows],
+            [work.operators[column]], None if source.weights is None else source.weights[rows],
         )[:, 0]  # fmt: skip
         representatives[changed, column] = averages[np.searchsorted(there, groups[changed])]
     if not joined:

@@ -7,24 +7,24 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from maskwright.foundation.progress import Progress, Reporter, part, stage
+from maskwright.foundation.progress import Progress, part, stage
 from maskwright.masking.protecting.assembling import GroupResult, with_group
-from maskwright.masking.protecting.local import Execution, GroupWork, Observer, Standardisation, protect_group
+from maskwright.masking.protecting.local import protect_group
+from maskwright.masking.protecting.variable_group import GroupWork
 from maskwright.masking.suppressing.complementary import Complement, complement, without_cells
 from maskwright.masking.suppressing.presence import not_applicable, when_present
 from maskwright.planning.model import key_names
 from maskwright.planning.plan import with_fewer_records
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
 
     from numpy.typing import NDArray
 
     from maskwright.data.dataset import Dataset
     from maskwright.edits.edit_set import EditSet
-    from maskwright.edits.evaluation.domain import Domain
-    from maskwright.planning.model import Group, StepRequest
-    from maskwright.planning.plan import Plan
+    from maskwright.masking.context import MaskingContext
+    from maskwright.masking.standardisation import Standardisation
 
 _MOST_ROUNDS = 100
 
@@ -58,58 +58,42 @@ class Removal:
     notices: tuple[str, ...] = ()
 
 
-def remove(
-    data: Dataset,
-    original: Dataset,
-    plan: Plan,
-    edits: EditSet,
-    domain: Domain,
-    standard: Standardisation,
-    seed: int,
-    execution: Execution,
-    reporter: Reporter,
-    observe: Observer | None = None,
-) -> Removal:
+def remove(data: Dataset, standardisation: Standardisation, context: MaskingContext) -> Removal:
     """Run the last steps of a plan.
 
     Parameters
     ----------
     data : Dataset
         Masked, adjusted and rounded.
-    original : Dataset
-    plan : Plan
-    edits : EditSet
-    domain : Domain
-        Of the original, for domain edits.
-    standard : Standard
-    seed : int
-    execution : Execution
-    reporter : Reporter
-    observe : callable, optional
+    standardisation : Standardisation
+    context : MaskingContext
 
     Raises
     ------
     InputError
         When no record would be left, or a suppressed cell follows from a variable that cannot be suppressed.
+    PluginError
+        When a method breaks its contract.
     """
+    plan, edits = context.plan, context.edits
     state = _State(data, data, {}, {}, np.arange(len(data)), 0, 0)
     results: list[GroupResult] = []
     for number, step in enumerate(plan.steps[plan.shaping :], plan.shaping + 1):
         (group,) = [each for each in plan.groups if each.step == number]
-        with stage(reporter, f"Removing, step {number}: {step.method.name}") as progress:
+        with stage(context.reporter, f"Removing, step {number}: {step.method.name}") as progress:
             if state.data.origin is not None:
-                group = with_fewer_records(plan, group, original.taken(state.data.origin))
+                group = with_fewer_records(plan, group, context.original.taken(state.data.origin))
             work = GroupWork(
                 number, step.method, step.params, group.variables, group.operators, edits.on(group.variables),
                 group.strata.codes if group.strata is not None else np.zeros(len(state.data), dtype=np.int64),
             )  # fmt: skip
             with step.placed(f"step {number} ({step.method.name}): "):
-                result = protect_group(state.data, work, standard, seed, execution, observe, part(progress, 0.0, 0.5))
-                if result.kept_rows is None:
-                    state, result = _suppressed(state, result, work, step, group, plan, edits, domain, standard,
-                                                seed, execution, part(progress, 0.5, 1.0))  # fmt: skip
-            if result.kept_rows is not None:
-                state = state.taken(result)
+                result = protect_group(state.data, work, standardisation, context, part(progress, 0.0, 0.5))
+                if result.kept_rows is not None:
+                    state = state.taken(result)
+                else:
+                    keys = key_names(step, [plan.variables[name] for name in group.variables])
+                    state = _suppress(state, result, work, keys, standardisation, context, part(progress, 0.5, 1.0))
             results.append(result)
     counts = not_applicable(edits, state.hidden)
     return Removal(
@@ -192,32 +176,26 @@ class _State:
         return notices
 
 
-def _suppressed(
+def _suppress(
     state: _State,
     result: GroupResult,
     work: GroupWork,
-    step: StepRequest,
-    group: Group,
-    plan: Plan,
-    edits: EditSet,
-    domain: Domain,
-    standard: Standardisation,
-    seed: int,
-    execution: Execution,
+    keys: Sequence[str],
+    standardisation: Standardisation,
+    context: MaskingContext,
     progress: Progress,
-) -> tuple[_State, GroupResult]:
+) -> _State:
     """Complementary suppression after a step that suppresses cells; where it takes keys, the step is run again."""
-    certain = [edit for edit in edits if edit.severity == "error" and not edit.shadowed]
-    keys = key_names(step, [plan.variables[name] for name in group.variables])
-    weights = [name for name, variable in plan.variables.items() if variable.role == "weight"]
-    first = result
+    certain = [edit for edit in context.edits if edit.severity == "error" and not edit.shadowed]
+    weights = [name for name, variable in context.plan.variables.items() if variable.role == "weight"]
     for _ in range(_MOST_ROUNDS):
         state = state.with_cells(result)
         found = complement(
-            state.shown, state.hidden, certain, domain=domain, last=keys, never=weights, progress=progress
+            state.shown, state.hidden, certain, domain=context.domain, last=keys, never=weights, progress=progress
         )
         state = state.completed(found)
         if not any(name in keys for name in found.cells):
-            return state, first
-        result = protect_group(state.data, work, standard, seed, execution, None)
+            return state
+        # Whoever observes has been told of this step.
+        result = protect_group(state.data, work, standardisation, replace(context, observe=None))
     raise AssertionError("suppression only ever grows, so it ends")

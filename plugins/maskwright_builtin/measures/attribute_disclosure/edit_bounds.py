@@ -83,10 +83,8 @@ class EditBounds:
 
     def _is_usable(self, part: Part) -> bool:
         match part:
-            case LinearPart(coefficients=coefficients):
-                return all(name in self.low for name, _ in coefficients)
-            case ProductPart(left=left, right=right):
-                return all(name in self.low for name, _ in (*left, *right))
+            case LinearPart() | ProductPart():
+                return all(name in self.low for name in part.variables)
             case RangePart(variable=variable, texts=texts):
                 return variable in self.low and texts is None
             case GoverningPart(consequent=consequent, otherwise=otherwise, condition_parts=conditions):

@@ -18,7 +18,7 @@ from maskwright.release.wording import kept_as_planned, loss_by_step
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from maskwright.masking.mask import MaskingResult
+    from maskwright.masking.masking_result import MaskingResult
 
 
 @pytest.fixture

@@ -1,0 +1,83 @@
+"""What adjusting did, counted by edit and by unit, as `run.json` has it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from numpy.typing import NDArray
+
+    from maskwright.edits.edit_set import EditSet
+    from maskwright.masking.unit_adjustment import AdjustedUnit
+
+
+def adjusted_by_edit(units: Sequence[AdjustedUnit], edits: EditSet, kept: NDArray[np.int64]) -> dict[str, int]:
+    """Published records whose masked values were moved because of each edit.
+
+    Parameters
+    ----------
+    units : sequence of AdjustedUnit
+    edits : EditSet
+        All: those that moved nothing count 0.
+    kept : ndarray of shape (m,), int64
+        Positions of the records that are published.
+    """
+    counts = dict.fromkeys((edit.name for edit in edits), 0)
+    for each in units:
+        for name in each.unit.edits:
+            touched = each.adjustment.touched.get(name)
+            if touched is not None:
+                counts[name] += int(np.sum(each.by_record(touched)[kept]))
+    return counts
+
+
+def infeasible_by_edit(units: Sequence[AdjustedUnit], edits: EditSet) -> dict[str, int]:
+    """Rows that violate each edit after adjustment."""
+    counts = dict.fromkeys((edit.name for edit in edits), 0)
+    for each in units:
+        for name in each.unit.edits:
+            counts[name] += each.adjustment.failing.get(name, 0)
+    return counts
+
+
+def unit_json(adjusted: AdjustedUnit) -> dict[str, Any]:
+    """One adjustment unit."""
+    unit, adjustment, cost = adjusted.unit, adjusted.adjustment, adjusted.cost
+    return {
+        "variables": list(unit.variables),
+        "edits": list(unit.edits),
+        "acting_on": _acting_on(adjusted),
+        "rows": len(adjustment.values),
+        "moved": int(adjustment.moved.sum()),
+        "fallback": int(adjustment.fallback.sum()),
+        "infeasible": int(adjustment.infeasible.sum()),
+        "conflicts": [list(names) for names in adjustment.conflicts],
+        "dependents": list(adjustment.derivations.dependents),
+        "cost_sd": {name: float(cost) for name, cost in zip(unit.variables, adjustment.cost, strict=True)},
+        "loss": {"method": cost.method, "adjustment": cost.adjustment, "rounding": cost.rounding},
+    }
+
+
+def moved_json(units: Sequence[AdjustedUnit]) -> Iterator[dict[str, Any]]:
+    """Rows moved, over all units that act on the same rows: the representatives of one group, or the records."""
+    together: dict[int | None, list[AdjustedUnit]] = {}
+    for each in units:
+        if each.unit.edits:
+            together.setdefault(None if each.members is None else each.unit.group, []).append(each)
+    for group in sorted(together, key=lambda group: (group is None, group)):
+        found = together[group]
+        moved = np.logical_or.reduce([each.adjustment.moved for each in found])
+        yield {
+            "acting_on": _acting_on(found[0]),
+            "variables": [list(each.unit.variables) for each in found],
+            "rows": len(moved),
+            "moved": int(moved.sum()),
+        }
+
+
+def _acting_on(adjusted: AdjustedUnit) -> str:
+    return "records" if adjusted.members is None else "representatives"

@@ -1,0 +1,70 @@
+"""What stays the same during one masking: the original, the edits, the plan, the seed, and how to run."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+from maskwright.edits.evaluation.domain import Domain, domain_tuples
+from maskwright.plugins.block import Block
+from maskwright.plugins.method import Masked
+
+if TYPE_CHECKING:
+    from maskwright.data.dataset import Dataset
+    from maskwright.edits.edit_set import EditSet
+    from maskwright.foundation.progress import Reporter
+    from maskwright.planning.plan import Plan
+
+Observer = Callable[[int, str, Block, Masked | None], None]
+"""Told of the step, its method and a block: before masking with None, and after with what the method returned."""
+
+
+@dataclass(frozen=True)
+class Execution:
+    """How to run.
+
+    Attributes
+    ----------
+    workers : int
+        Threads.
+    block_size : int or None
+        Largest block of records; None: exact, the whole stratum at once.
+    """
+
+    workers: int = 1
+    block_size: int | None = None
+
+
+@dataclass(frozen=True, eq=False)
+class MaskingContext:
+    """What every step of one masking reads and none changes.
+
+    Attributes
+    ----------
+    original : Dataset
+    edits : EditSet
+        That the masked data have to satisfy.
+    plan : Plan
+    seed : int
+        Every random draw comes from a generator of this seed and a name of its own.
+    execution : Execution
+    reporter : Reporter
+        Told of stages.
+    observe : callable or None
+        Told of each block before and after a method masks it.
+    """
+
+    original: Dataset
+    edits: EditSet
+    plan: Plan
+    seed: int
+    execution: Execution
+    reporter: Reporter
+    observe: Observer | None = None
+
+    @cached_property
+    def domain(self) -> Domain:
+        """Combinations of values in the original, for domain edits."""
+        return Domain.from_dataset(self.original, domain_tuples(self.edits))

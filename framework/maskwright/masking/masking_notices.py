@@ -1,0 +1,70 @@
+"""What a person should know of a masking: warnings of methods, structural zeros, drift, edits without a way out."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from maskwright.planning.criteria import is_zero
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+
+    from maskwright.data.dataset import Dataset
+    from maskwright.masking.adjusting.drift import Drift
+    from maskwright.masking.protecting.assembling import GroupResult
+    from maskwright.masking.unit_adjustment import AdjustedUnit
+    from maskwright.planning.plan import Plan
+
+LARGE_DRIFT = 0.1
+"""Shift of a mean or covariance by adjustment from which on a notice tells of it, in standard deviations."""
+
+
+def method_warnings(plan: Plan, results: Sequence[GroupResult]) -> Iterator[str]:
+    """What methods warn of, group by group of the plan."""
+    for group, result in zip(plan.groups, results, strict=True):
+        shown = ", ".join(group.variables[:5]) + (", ..." if len(group.variables) > 5 else "")
+        method = plan.steps[group.step - 1].method.name
+        for warning in result.notes.get("warnings", ()):
+            yield f"step {group.step} ({method}) on {shown}: {warning}"
+
+
+def structural_zeros(original: Dataset, masked: Dataset, plan: Plan) -> Iterator[Mapping[str, Any]]:
+    """Share of the cells with a value that are 0, before and after, of variables that a step says have such zeros."""
+    for number, step in enumerate(plan.steps, 1):
+        for name in step.planning.structural_zeros:
+            before, after = (
+                float(np.sum(is_zero(data[name])) / max(int(np.sum(~data[name].missing)), 1))
+                for data in (original, masked)
+            )
+            yield {"step": number, "variable": name, "before": before, "after": after}
+
+
+def zero_notices(zeros: Sequence[Mapping[str, Any]]) -> Iterator[str]:
+    """Sentences on what `structural_zeros` found."""
+    for each in zeros:
+        yield (
+            f"structural zeros of {each['variable']}: {100 * each['before']:.2f} % of the values before, "
+            f"{100 * each['after']:.2f} % after"
+        )
+
+
+def conflict_notices(units: Sequence[AdjustedUnit]) -> Iterator[str]:
+    """Edits that records could not be brought onto together, whatever is masked."""
+    for each in units:
+        for names in each.adjustment.conflicts:
+            *others, last = names
+            several = f"{', '.join(others)} and {last} together" if others else last
+            yield f"in some records no masked values satisfy {several}: their unmasked values exclude it"
+
+
+def drift_notices(drift: Drift | None) -> Iterator[str]:
+    """A sentence when adjusting and rounding moved a mean or covariance far."""
+    if drift is not None and max(drift.mean, drift.covariance) > LARGE_DRIFT:
+        one, other = drift.covariance_of
+        second = f"variance of {one}" if one == other else f"covariance of {one} and {other}"
+        yield (
+            f"adjusting and rounding moved the mean of {drift.mean_of} by {drift.mean:.2g} standard deviations and the "
+            f"{second} by {drift.covariance:.2g} (in standard deviations)"
+        )

@@ -1,0 +1,74 @@
+"""What masking gives: the masked data, and what was done to make them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any
+
+from maskwright.data.dataset import Column, Dataset
+from maskwright.masking.adjusting.cost import Cost
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from maskwright.edits.edit_set import EditSet
+    from maskwright.masking.adjusting.drift import Drift
+    from maskwright.masking.suppressing.steps import Removal
+
+
+@dataclass(frozen=True, eq=False)
+class MaskingResult:
+    """A masked dataset and what was done to make it.
+
+    Attributes
+    ----------
+    masked : Dataset
+        Identifiers dropped; record order and missing cells as in the original.
+    adjusted : mapping of edit name to int
+        Records whose masked values were moved because of the edit.
+    infeasible : mapping of edit name to int
+        Records that violate the edit after adjustment.
+    adjustment : tuple of mappings
+        One for each unit with edits, as in `run.json`.
+    moved : tuple of mappings
+        Rows that adjusting moved, each counted once however many units it is in, as in `run.json`.
+    k : mapping
+        As in `run.json`.
+    notes : tuple of mappings
+        What methods said, by step and group.
+    zeros : tuple of mappings
+        Share of zeros before and after, for variables with structural zeros.
+    notices : tuple of str
+        What methods and adjustment did that a person should know.
+    cost : Cost
+        Of masking, adjusting and rounding.
+    removal : Removal
+        What the last steps took away.
+    drift : Drift or None
+        How far adjustment and rounding moved means and covariances of the masked numeric variables.
+    """
+
+    masked: Dataset
+    adjusted: Mapping[str, int]
+    infeasible: Mapping[str, int]
+    adjustment: tuple[Mapping[str, Any], ...]
+    moved: tuple[Mapping[str, Any], ...]
+    k: Mapping[str, Any]
+    notes: tuple[Mapping[str, Any], ...]
+    zeros: tuple[Mapping[str, Any], ...] = ()
+    notices: tuple[str, ...] = ()
+    cost: Cost = field(default_factory=Cost)
+    drift: Drift | None = None
+    removal: Removal | None = None
+
+    @property
+    def edits(self) -> EditSet:
+        """Edits that hold in `masked`: when everything they read is there, where cells were suppressed."""
+        assert self.removal is not None
+        return self.removal.edits
+
+    def without_data(self) -> MaskingResult:
+        """Copy whose `masked` has no records, once they are written: measuring needs the memory."""
+        empty = tuple(Column(each.variable, each.values[:0].copy(), each.missing[:0].copy()) for each in self.masked)
+        removal = None if self.removal is None else replace(self.removal, data=replace(self.masked, columns=empty))
+        return replace(self, masked=replace(self.masked, columns=empty), removal=removal)

@@ -1,0 +1,110 @@
+"""A variable group of one step: what is to be done with it, and what it is masked from."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from numpy.typing import NDArray
+    from pydantic import BaseModel
+
+    from maskwright.data.dataset import Dataset
+    from maskwright.data.variable import Variable
+    from maskwright.edits.edit_set import EditSet
+    from maskwright.masking.standardisation import Standardisation
+    from maskwright.plugins.method import Method
+
+
+@dataclass(frozen=True, eq=False)
+class GroupWork:
+    """One variable group to be masked.
+
+    Attributes
+    ----------
+    step : int
+        1-based.
+    method : Method
+    params : pydantic.BaseModel
+        Of the method.
+    variables, operators : tuple of g str
+        Names, and the operator that makes each variable's representatives.
+    edits : EditSet
+        That the method may look at.
+    strata : ndarray of shape (n,), int64
+        Codes 0..s-1.
+    companions : tuple of str
+        Variables that the method reads and leaves as they are.
+    """
+
+    step: int
+    method: Method
+    params: BaseModel
+    variables: tuple[str, ...]
+    operators: tuple[str, ...]
+    edits: EditSet
+    strata: NDArray[np.int64]
+    companions: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, eq=False)
+class GroupSource:
+    """What a variable group is masked from: n records of g variables.
+
+    Attributes
+    ----------
+    variables : tuple of Variable, length g
+    values : ndarray of shape (n, g), float64
+        NaN, or any number, where missing.
+    missing : ndarray of shape (n, g), bool
+    center, scale : ndarray of shape (g,), float64
+        Of the original file.
+    households : ndarray of shape (n,), int64, or None
+        Household of each record, where the data declare households.
+    weights : ndarray of shape (n,), float64, or None
+        Sampling weights, where one numeric variable without missing cells has them.
+    companions : mapping of name to ndarray of shape (n,), float64
+        Variables that the method reads and leaves as they are.
+    """
+
+    variables: tuple[Variable, ...]
+    values: NDArray[np.float64]
+    missing: NDArray[np.bool_]
+    center: NDArray[np.float64]
+    scale: NDArray[np.float64]
+    households: NDArray[np.int64] | None = None
+    weights: NDArray[np.float64] | None = None
+    companions: Mapping[str, NDArray[np.float64]] = field(default_factory=dict)
+
+    @classmethod
+    def of(cls, data: Dataset, work: GroupWork, standardisation: Standardisation) -> GroupSource:
+        """Columns of the group, and what goes with them.
+
+        Parameters
+        ----------
+        data : Dataset
+            What the steps before made.
+        work : GroupWork
+        standardisation : Standardisation
+        """
+        return cls(
+            variables=tuple(data[name].variable for name in work.variables),
+            values=data.matrix(work.variables),
+            missing=np.stack([data[name].missing for name in work.variables], axis=1),
+            center=np.array([standardisation.center[name] for name in work.variables]),
+            scale=np.array([standardisation.scale[name] for name in work.variables]),
+            households=data.households,
+            weights=_weights(data),
+            companions={name: data.matrix([name])[:, 0] for name in work.companions},
+        )
+
+
+def _weights(data: Dataset) -> NDArray[np.float64] | None:
+    columns = [column for column in data if column.variable.role == "weight" and column.variable.is_numeric]
+    if len(columns) != 1 or columns[0].missing.any():
+        return None
+    return np.asarray(columns[0].values, dtype=np.float64)
