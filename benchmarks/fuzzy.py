@@ -5,7 +5,7 @@ m, in binary64 and binary32, with pairs of record and centroid per second, the r
 process, same start) by wall time and by processor time (which other work on the machine disturbs less), and the
 difference of the centroids after the same steps; the draw; with ``--large`` 20 steps at 100 000 records, 10 000
 centroids and m = 1.1 in binary32, with the peak memory; and with ``--loss`` the loss of fuzzy microaggregation beside
-MDAV's at equal mean size, on the reference files of the folder ``shared`` beside the repository.
+MDAV's at equal mean size, on the reference files (and ``--tarragona FILE``, which is not part of the project).
 """
 
 from __future__ import annotations
@@ -24,6 +24,7 @@ import skfuzzy
 import maskwright
 from maskwright_builtin.methods.microaggregation.fuzzy_clustering import draw_centroids, fuzzy_c_means
 
+REFERENCE = Path(__file__).resolve().parents[1] / "tests" / "reference"
 SEED = 20261121
 COLUMNS = 10
 STEPS = 6
@@ -68,6 +69,7 @@ def main():
     parser.add_argument("--threads", type=int, default=None)
     parser.add_argument("--large", action="store_true")
     parser.add_argument("--loss", action="store_true")
+    parser.add_argument("--tarragona", type=Path, help="the Tarragona file of CASC, for --loss")
     chosen = parser.parse_args()
     load = ", ".join(f"{each:.1f}" for each in os.getloadavg())
     print(f"machine: {platform.machine()}, {os.cpu_count()} cores, load {load}; {platform.platform()}")
@@ -108,15 +110,11 @@ def main():
     drawing, _ = seconds_of(lambda: draw_centroids(x, start, rng.random(10_000), m=1.1, threads=chosen.threads), 3)
     print(f"draw, m = 1.1, binary64: {drawing[0]:.3f} s")
     if chosen.loss:
-        losses()
+        losses(chosen.tarragona)
 
 
-def losses():
+def losses(tarragona: Path | None):
     """100 times the mean squared deviation in standard deviations; one group of all variables, seed 1."""
-    folder = Path(__file__).resolve().parents[2] / "shared" / "data"
-    if not folder.is_dir():
-        print(f"no losses: there is no folder {folder.parent.name}/{folder.name} beside the repository")
-        return
     compared = {
         "MDAV": ("microaggregation", {"partition": "mdav"}),
         "fuzzy": ("fuzzy_microaggregation", {}),
@@ -124,8 +122,9 @@ def losses():
         "floor = k": ("fuzzy_microaggregation", {"floor": None}),
     }
     print(f"{'loss (sse, percent)':<20} {'k':>3} " + " ".join(f"{name:>10}" for name in compared))
-    for name, first in (("census", 0), ("tarragona", 0), ("eia", 5)):
-        data = maskwright.read(folder / f"{name}.csv")
+    files = [(REFERENCE / "census.csv", 0), (REFERENCE / "eia.csv", 5)]
+    for path, first in [*files, *([(tarragona, 0)] if tarragona else [])]:
+        data = maskwright.read(path)
         variables = list(data.names)[first:]
         for k in (3, 5, 10):
             row = []
@@ -133,7 +132,7 @@ def losses():
                 params = {"k": k, "group_size": "all", **{key: value or k for key, value in given.items()}}
                 masked = maskwright.protect(data, method, seed=1, params=params, variables=variables)
                 row.append(maskwright.measure(data, masked, ["sse"], variables=variables)["sse"].value)
-            print(f"{name:<20} {k:>3} " + " ".join(f"{value:>10.3f}" for value in row))
+            print(f"{path.stem:<20} {k:>3} " + " ".join(f"{value:>10.3f}" for value in row))
 
 
 def large(rng, threads):

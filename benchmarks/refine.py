@@ -1,6 +1,6 @@
 """How far below MDAV refinement comes, and how long it takes: ``python benchmarks/refine.py``.
 
-Options: ``--files DIR`` with census.csv and tarragona.csv, ``--seeds 3`` of the long runs on them, ``--large 100000``
+Options: ``--tarragona FILE`` (not part of the project), ``--seeds 3`` of the long runs on the files, ``--large 100000``
 records of a generated table (0: none), ``--without-mdav``.
 
 Prints the machine; then for each file or generated table and each k one line for each effort: the loss (100 times the
@@ -21,6 +21,7 @@ import numpy as np
 
 from maskwright import Block, NoParams, Variable, find_partition
 
+CENSUS = Path(__file__).resolve().parents[1] / "tests" / "reference" / "census.csv"
 SEED = 20261121
 COLUMNS = 10
 SIZES = (3, 5, 10)
@@ -77,7 +78,7 @@ def compare(title, block, k, efforts, mdav=True):
 
 def main():
     parser = argparse.ArgumentParser(description="Benchmark of refinement.")
-    parser.add_argument("--files", type=Path, help="folder with census.csv and tarragona.csv")
+    parser.add_argument("--tarragona", type=Path, help="the Tarragona file of CASC, which is not part of the project")
     parser.add_argument("--large", type=int, default=100_000, help="records of the generated table")
     parser.add_argument("--without-mdav", action="store_true", help="on the generated table, where MDAV takes minutes")
     parser.add_argument("--seeds", type=int, default=3, help="seeds of the long runs on the files")
@@ -89,19 +90,17 @@ def main():
         run("refine", gaussian(200), 3, {"start": begin, "kicks_per_group": 1})
     print(f"first call, compiling or reading the cache: {time.process_time() - start:.1f} s CPU")
     print(f"{'data':<22} {'k':>3} {'partition':<32} {'loss %':>9} {'CPU s':>9} {'loss':>8} {'CPU':>8} clusters (sizes)")
-    if chosen.files:
-        for path in sorted(chosen.files.glob("*.csv")):
-            if path.stem not in ("census", "tarragona"):
-                continue
-            block = block_of(np.loadtxt(path, delimiter=",", skiprows=1, ndmin=2))
-            for k in SIZES:
-                kicks = SECONDS_OF_KICKS[path.stem, k]
-                efforts = [(effort, {"effort": effort}) for effort in ("fast", "normal")]
-                efforts += [
-                    (f"{kicks} kicks per group, seed {seed}", {"kicks_per_group": kicks, "seed": seed})
-                    for seed in range(chosen.seeds)
-                ]
-                compare(path.stem, block, k, efforts)
+    files = {"census": CENSUS, **({"tarragona": chosen.tarragona} if chosen.tarragona else {})}
+    for name, path in files.items():
+        block = block_of(np.loadtxt(path, delimiter=",", skiprows=1, ndmin=2))
+        for k in SIZES:
+            kicks = SECONDS_OF_KICKS[name, k]
+            efforts = [(effort, {"effort": effort}) for effort in ("fast", "normal")]
+            efforts += [
+                (f"{kicks} kicks per group, seed {seed}", {"kicks_per_group": kicks, "seed": seed})
+                for seed in range(chosen.seeds)
+            ]
+            compare(name, block, k, efforts)
     if chosen.large:
         efforts = [(effort, {"effort": effort}) for effort in ("fast", "normal")]
         title = f"gauss {chosen.large} x {COLUMNS}"

@@ -1,20 +1,80 @@
-"""Fixtures for all tests."""
+"""Fixtures and settings for all tests, and kernels compiled once before the processes that run the tests start."""
 
 from __future__ import annotations
 
+import hashlib
+import os
+import subprocess
+import sys
+from importlib.metadata import version
+from importlib.util import find_spec
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
+from hypothesis import HealthCheck, settings
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
 # A package of its own: its tests run where it is installed, from test_example_plugin.py.
 collect_ignore = ["example_plugin"]
 
-SHARED = Path(__file__).resolve().parents[2] / "shared"
+REFERENCE = Path(__file__).parent / "reference"
+TARRAGONA = Path(__file__).resolve().parents[2] / "shared" / "data" / "tarragona.csv"
+
+# The same examples on every machine and in every run; other work on the machine is no failure.
+settings.register_profile(
+    "maskwright", deadline=None, derandomize=True, suppress_health_check=[HealthCheck.too_slow]
+)  # fmt: skip
+settings.load_profile("maskwright")
 
 
 @pytest.fixture(scope="session")
-def shared() -> Path:
-    """Folder with the reference files; they are not part of the project."""
-    if not SHARED.is_dir():
-        pytest.skip("the reference files (folder 'shared' beside the project) are not here")
-    return SHARED
+def reference() -> Path:
+    """Folder with the reference files; its README names their sources."""
+    return REFERENCE
+
+
+@pytest.fixture(scope="session")
+def reference_file() -> Callable[[str], Path]:
+    """Path of a reference file by name; Tarragona, whose licence is not known, may be absent."""
+
+    def find(name: str) -> Path:
+        if name != TARRAGONA.name:
+            return REFERENCE / name
+        if not TARRAGONA.is_file():
+            pytest.skip("the licence of the Tarragona file is not known: it is not part of the project")
+        return TARRAGONA
+
+    return find
+
+
+def pytest_sessionstart(session: pytest.Session) -> None:
+    """Compile the kernels before the processes start that run the whole suite side by side."""
+    config = session.config
+    side_by_side = len(getattr(config.option, "tx", None) or ()) > 1
+    files_named = any(Path(argument.partition("::")[0]).is_file() for argument in config.args)
+    if not side_by_side or files_named or config.option.collectonly or config.cache is None:
+        return
+    state = _state_of_kernels()
+    if config.cache.get("maskwright/kernels", None) == state:
+        return
+    print("compiling the numeric kernels, about a minute; their machine code is kept", flush=True)
+    program = str(Path(__file__).with_name("compile_kernels.py"))
+    compilers = [subprocess.Popen([sys.executable, program, which]) for which in ("partitions", "others")]
+    codes = [compiler.wait() for compiler in compilers]
+    if not any(codes):
+        config.cache.set("maskwright/kernels", state)
+
+
+def _state_of_kernels() -> str:
+    """What their machine code depends on: compiler, interpreter, where it is kept, and how old the code is."""
+    found = hashlib.sha256(f"{sys.version} {version('numba')} {os.environ.get('NUMBA_CACHE_DIR')}".encode())
+    for package in ("maskwright", "maskwright_builtin"):
+        spec = find_spec(package)
+        for folder in spec.submodule_search_locations or () if spec else ():
+            for path in sorted(Path(folder).rglob("*.py")):
+                if b"@compiled" in path.read_bytes():
+                    found.update(f"{path} {path.stat().st_mtime_ns}".encode())
+    return found.hexdigest()

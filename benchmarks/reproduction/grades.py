@@ -33,12 +33,8 @@ LOSS = {"PI1": "mg.PI1", "PI2": "mg.PI2", "PI3": "mg.PI4", "PI4": "mg.PI3", "PI5
 
 
 def published(tables: Path) -> pd.DataFrame:
-    """Tables A.1 to A.5 in one, indexed by family and parameter."""
-    whole = pd.read_csv(tables / "table_A1_summary.csv")
-    for name in ("A2_information_loss", "A3_record_linkage_ERD", "A4_rank_interval_ICN", "A5_sd_interval_ICD"):
-        more = pd.read_csv(tables / f"table_{name}.csv")
-        new = [column for column in more.columns if column not in whole.columns]
-        whole = whole.merge(more[["code", *new]], on="code", validate="1:1")
+    """Tables A.1 to A.5, which are one file, indexed by family and parameter."""
+    whole = pd.read_csv(tables, comment="#")
     whole["family"] = whole["family"].replace({"rank_swapping": "Rank"})
     return whole.set_index(["family", "parameter"]).sort_index()
 

@@ -1,8 +1,7 @@
 """All partitions of the Census variables into 1 + 12, 2 + 11 and 3 + 10, and what correlations tell of them.
 
-``python benchmarks/reproduction/partitions.py --files DIR --tables DIR``: tables 7.1 to 7.15 of the Mateo-Sanz thesis
-and its Appendix B beside computed figures, in both pairings. A block is masked once for each k, whatever partitions it
-is in.
+``python benchmarks/reproduction/partitions.py``: tables 7.1 to 7.15 of the Mateo-Sanz thesis and its Appendix B beside
+computed figures, in both pairings. A block is masked once for each k, whatever partitions it is in.
 
 The thesis keeps one copy of each distinct masked record and pairs it with the nearest original; the intervals of ICD
 have the standard deviation of the whole masked file. ICN under that protocol is not reproducible: its window is not
@@ -24,6 +23,7 @@ from maskwright import Block, Column, Comparison, Dataset, Variable, find_measur
 from maskwright.experiments.advice.indicators import coded
 from maskwright.experiments.advice.variable_partitions import partitions
 
+TESTS = Path(__file__).resolve().parents[2] / "tests"
 SHAPES = {"Mic1-12mul": (1, 12), "Mic2-11mul": (2, 11), "Mic3-10mul": (3, 10)}
 WEIGHTS = {"PI": 0.5, "ERD": 0.25, "ICN": 0.125, "ICD": 0.125}
 PROTOCOLS = ("thesis-protocol", "all-records")
@@ -110,13 +110,11 @@ def dataset(values: np.ndarray, names: tuple[str, ...]) -> Dataset:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--files", type=Path, required=True, help="folder with census.csv")
-    parser.add_argument("--tables", type=Path, required=True, help="folder with tables_7_1_to_7_15.csv and others")
     parser.add_argument("--k", type=int, nargs="+", default=[3, 10, 20])
     parser.add_argument("--shapes", nargs="+", default=list(SHAPES), choices=list(SHAPES))
     chosen = parser.parse_args()
     start = time.process_time()
-    census = pd.read_csv(chosen.files / "census.csv")
+    census = pd.read_csv(TESTS / "reference" / "census.csv")
     names = tuple(census.columns)
     original, masks = dataset(census.to_numpy(float), names), Masks(census)
     rows = []
@@ -131,18 +129,19 @@ def main() -> None:
     summary = long.groupby(["variant", "measure", "k", "protocol"])["value"].agg(["mean", "min", "max", "std"])
     wide = summary.unstack("protocol")
     wide.columns = [f"{figure} {protocol}" for figure, protocol in wide.columns]
-    printed = pd.read_csv(chosen.tables / "tables_7_1_to_7_15.csv").set_index(["variant", "measure", "k"])
+    printed = pd.read_csv(TESTS / "golden" / "thesis_tables_7_1_to_7_15.csv", comment="#")
+    printed = printed.set_index(["variant", "measure", "k"])
     shown = printed[["mean", "min", "max", "sd"]].join(wide, how="inner").round(2)
     pd.set_option("display.width", 240, "display.max_columns", 20, "display.max_rows", 100)
     print(shown.sort_index().to_string())
-    _appendix_b(found, census, chosen.tables)
+    _appendix_b(found, census)
     print(f"{len(masks)} blocks masked, {len(found) // 2} partitions, CPU {time.process_time() - start:.0f} s")
 
 
-def _appendix_b(found: pd.DataFrame, census: pd.DataFrame, tables: Path) -> None:
+def _appendix_b(found: pd.DataFrame, census: pd.DataFrame) -> None:
     """Correlations of indicators and measures, k = 10, beside the printed ones."""
     ten = found[found["k"] == 10]
-    reference = pd.read_csv(tables / "reproduction_B_k10.csv")
+    reference = pd.read_csv(TESTS / "golden" / "thesis_appendix_b_k10.csv", comment="#")
     correlation = np.corrcoef(census.to_numpy(float).T)
     rows = []
     for (variant, protocol), group in ten.groupby(["variant", "protocol"]):

@@ -1,8 +1,7 @@
-"""Synthetic data, published and computed: ``python benchmarks/reproduction/synthetic.py --files DIR``.
+"""Synthetic data, published and computed: ``python benchmarks/reproduction/synthetic.py``.
 
-DIR holds ``census.csv`` (1,080 records) and, for the published columns, ``fcrm_ipso_published_S1_S2.csv`` and
-``fcrm_S3_published.csv``. Every definition used is printed. A row is marked ``=`` when the published figure is within
-the tolerance printed with the table, and ``x`` otherwise, with the reason below the table.
+Every definition used is printed. A row is marked ``=`` when the published figure is within the tolerance printed with
+the table, and ``x`` otherwise, with the reason below the table.
 """
 
 from __future__ import annotations
@@ -15,6 +14,7 @@ import pandas as pd
 
 import maskwright as mw
 
+TESTS = Path(__file__).resolve().parents[2] / "tests"
 DEFINITIONS = """\
 File order (AFNLWGT, AGI, EMCONTRB, ...). S1: dependents 1 3 4 6 7 9 11 12 13, independents 2 8 10. S2: dependents
 4 7 12 13, independents the other nine (which hold an exact equality, so that the design is singular).
@@ -171,16 +171,13 @@ def hybrid_table(data):
 
 def main():
     parser = argparse.ArgumentParser(description="Published and computed figures of synthetic data.")
-    parser.add_argument("--files", type=Path, required=True, help="folder with census.csv")
-    parser.add_argument("--tables", type=Path, help="folder with the published tables; default: that of --files")
     parser.add_argument("--starts", type=int, default=3)
     given = parser.parse_args()
-    data = pd.read_csv(given.files / "census.csv").astype(float)
-    tables = given.tables or given.files
-    table = pd.read_csv(tables / "fcrm_ipso_published_S1_S2.csv")
+    data = pd.read_csv(TESTS / "reference" / "census.csv").astype(float)
+    table = pd.read_csv(TESTS / "golden" / "fcrm_and_ipso_published.csv", comment="#")
     regression = {(row.scenario, row.method, row.c): row.PIL for row in table.dropna(subset="c").itertuples()}
     ipso = {(row.scenario, row.method): row.PIL for row in table[table["c"].isna()].itertuples()}
-    third = pd.read_csv(tables / "fcrm_S3_published.csv")
+    third = pd.read_csv(TESTS / "golden" / "fcrm_s3_published.csv", comment="#")
     print(DEFINITIONS)
     ipso_table(data, ipso)
     regression_table(data, regression, given.starts)

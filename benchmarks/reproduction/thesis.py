@@ -1,7 +1,7 @@
-"""The thesis's comparison of 215 variants, run and graded: ``python benchmarks/reproduction/thesis.py --files DIR``.
+"""The thesis's comparison of 215 variants, run and graded: ``python benchmarks/reproduction/thesis.py``.
 
-``--files`` holds ``census.csv``; ``--tables`` the published tables A.1 to A.5 as CSV. The experiment runs in ``--out``
-and goes on where it was stopped. Printed figures stand beside computed ones with a grade:
+The experiment runs in ``--out`` and goes on where it was stopped. Printed figures stand beside computed ones with a
+grade:
 
 * exact: PI1, every ERD-i, ICN-i and ICD-i within 0.02;
 * within the stated difference: ties, and the last step of DMM, which the thesis leaves open;
@@ -28,22 +28,22 @@ from grades import grade, published
 from maskwright.cli.show.progress_bar import Terminal
 from maskwright.experiments.compare import compare
 
+TESTS = Path(__file__).resolve().parents[2] / "tests"
+
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--files", type=Path, required=True, help="folder with census.csv")
-    parser.add_argument("--tables", type=Path, required=True, help="folder with table_A1_summary.csv and the others")
     parser.add_argument("--out", type=Path, default=Path("thesis"), help="folder to run in")
     parser.add_argument("--workers", type=int)
     chosen = parser.parse_args()
     chosen.out.mkdir(exist_ok=True)
-    shutil.copy(chosen.files / "census.csv", chosen.out)
+    shutil.copy(TESTS / "reference" / "census.csv", chosen.out)
     shutil.copy(Path(__file__).with_name("thesis.yaml"), chosen.out)
     start = time.perf_counter()
     compared = compare(chosen.out / "thesis.yaml", workers=chosen.workers, reporter=Terminal())
     usage = [resource.getrusage(who) for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)]
     cpu = sum(each.ru_utime + each.ru_stime for each in usage)
-    graded = grade(compared.runs, published(chosen.tables))
+    graded = grade(compared.runs, published(TESTS / "golden" / "thesis_tables_a1_to_a5.csv"))
     pd.set_option("display.width", 200, "display.max_rows", 300, "display.max_columns", 20)
     print(graded.rows.drop(columns=["inside", "mg_inside", "exact"]).to_string(index=False))
     print(graded.by_family().to_string())

@@ -21,7 +21,7 @@ RULES = [line[4:].split("   ")[0].rstrip() for line in PAGE.splitlines() if re.m
 
 @pytest.mark.parametrize("rule", RULES)
 def test_every_rule_of_the_page_is_read(rule):
-    parse_expression(rule)
+    assert parse_expression(rule) == parse_expression(f"({rule})")
 
 
 def test_the_page_names_everything():

@@ -13,9 +13,9 @@ if TYPE_CHECKING:
 
 
 @pytest.fixture(scope="session")
-def census(shared: Path) -> mw.Dataset:
+def census(reference: Path) -> mw.Dataset:
     """The Census file: 1080 records, 13 variables in whole numbers."""
-    return mw.read(shared / "data" / "census.csv")
+    return mw.read(reference / "census.csv")
 
 
 @pytest.fixture(scope="session")

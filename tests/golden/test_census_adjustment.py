@@ -52,14 +52,14 @@ def third_party(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     ],
 )
 def test_census_keeps_its_edits_and_what_that_costs(
-    shared: Path, tmp_path: Path, method: str, params: dict[str, Any], most_sse: float, most_pil: float
+    reference: Path, tmp_path: Path, method: str, params: dict[str, Any], most_sse: float, most_pil: float
 ) -> None:
     """One equality, twelve inequalities, x >= 0: no violation, judged by lxml's XPath on the written file.
 
     Source of the edits: definitions and reference values, section 6.1. The bounds are on the loss added by adjusting
     and rounding; our own figures, in `benchmarks/census_adjustment.py`.
     """
-    data = mw.read(shared / "data" / "census.csv")
+    data = mw.read(reference / "census.csv")
     rules = RULES + [f"{name} >= 0" for name in data.names]
     done = mask_request(masking_request(data, method, edits=rules, seed=1, params=params))
     write_dataset(done.masked, tmp_path / "masked.xml", find_source("xml"))

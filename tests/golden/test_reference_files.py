@@ -11,13 +11,14 @@ from lxml import etree, isoschematron
 import maskwright as mw
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from pathlib import Path
 
 CENSUS16 = """\
 maskwright: 1
-data: {{source: {shared}/data/census16.xml, record: Record}}
+data: {{source: {reference}/census16.xml, record: Record}}
 edits:
-  - schematron: {shared}/data/census16.sch
+  - schematron: {reference}/census16.sch
 protect:
   - method: microaggregation
     params: {{k: {k}, partition: mdav, group_size: 3}}
@@ -28,20 +29,20 @@ seed: 42
 
 
 @pytest.mark.parametrize("k", [3, 5, 10])
-def test_census16_satisfies_its_five_edits(shared: Path, tmp_path: Path, k: int) -> None:
+def test_census16_satisfies_its_five_edits(reference: Path, tmp_path: Path, k: int) -> None:
     """0 violations by Maskwright and by lxml's Schematron on the untouched rules; classes >= k; means kept.
 
     Source: the 16-variable Census file of "Dealing with edit constraints in microdata protection: microaggregation".
     """
-    (tmp_path / "pipeline.yaml").write_text(CENSUS16.format(shared=shared, k=k))
+    (tmp_path / "pipeline.yaml").write_text(CENSUS16.format(reference=reference, k=k))
     record = mw.run(tmp_path / "pipeline.yaml").record
     assert [row["violations"] for row in record["edits"]] == [0] * 5
     assert all(group["smallest"] >= k for group in record["k"]["groups"])
     schema = isoschematron.Schematron(
-        etree.parse(shared / "data" / "census16.sch"), error_finder=isoschematron.Schematron.ASSERTS_AND_REPORTS
+        etree.parse(reference / "census16.sch"), error_finder=isoschematron.Schematron.ASSERTS_AND_REPORTS
     )
     assert schema.validate(etree.parse(tmp_path / "masked.xml"))
-    original = mw.read(shared / "data" / "census16.xml", record="Record")
+    original = mw.read(reference / "census16.xml", record="Record")
     masked = mw.read(tmp_path / "masked.xml", record="Record")
     assert masked.names == original.names
     moved = {tuple(unit["variables"]): unit["moved"] for unit in record["adjustment"]}
@@ -61,25 +62,25 @@ def test_census16_satisfies_its_five_edits(shared: Path, tmp_path: Path, k: int)
         ("tarragona", 3, 16.9326), ("tarragona", 5, 22.4619), ("tarragona", 10, 33.1929),
     ],
 )  # fmt: skip
-def test_mdav_losses_of_the_whole_run(shared: Path, file: str, k: int, loss: float) -> None:
+def test_mdav_losses_of_the_whole_run(reference_file: Callable[[str], Path], file: str, k: int, loss: float) -> None:
     """Percent of the total sum of squares lost by MDAV over all variables, also after rounding to the file's integers.
 
     Source: refinement specification, table of SSE.
     """
-    data = mw.read(shared / "data" / f"{file}.csv")
+    data = mw.read(reference_file(f"{file}.csv"))
     masked = mw.protect(data, "microaggregation", seed=1, params={"k": k, "partition": "mdav", "group_size": "all"})
     assert mw.measure(data, masked, ["sse"])["sse"].value == pytest.approx(loss, abs=5.1e-5)
 
 
 @pytest.mark.parametrize("k", [3, 5])
-def test_eia_is_edited_and_masked_in_one_step(shared: Path, k: int) -> None:
+def test_eia_is_edited_and_masked_in_one_step(reference: Path, k: int) -> None:
     """A few percent of the records violate the two totals on arrival; none does in the masked file."""
     rules = [
         "TOTREVENUE = RESREVENUE + COMREVENUE + INDREVENUE + OTHREVENUE",
         "TOTSALES = RESSALES + COMSALES + INDSALES + OTHRSALES",
     ]
     variables = {"UTILITYID": {"role": "identifier"}, "YEAR": {"role": "other"}, "MONTH": {"role": "other"}}
-    data = mw.read(shared / "data" / "eia.csv", variables=variables)
+    data = mw.read(reference / "eia.csv", variables=variables)
     assert list(mw.validate(data, rules).counts.values()) == [4092 - 3843, 4092 - 3817]
     masked = mw.protect(data, "microaggregation", edits=rules, seed=1, params={"k": k})
     assert mw.validate(masked, rules).ok

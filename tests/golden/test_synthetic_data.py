@@ -41,11 +41,11 @@ def broken(data: pd.DataFrame) -> int:
 
 
 @pytest.mark.parametrize(("method", "params"), METHODS)
-def test_no_edit_is_violated(shared, tmp_path, method, params):
-    names = list(pd.read_csv(shared / "data" / "census.csv").columns)
+def test_no_edit_is_violated(reference, tmp_path, method, params):
+    names = list(pd.read_csv(reference / "census.csv").columns)
     pipeline = {
         "maskwright": 1,
-        "data": {"source": str(shared / "data" / "census.csv")},
+        "data": {"source": str(reference / "census.csv")},
         "edits": rules(names),
         "protect": [{"method": method, "params": {"independent": list(INDEPENDENT), **params}}],
         "output": {"data": "masked.csv"},
@@ -61,14 +61,14 @@ def test_no_edit_is_violated(shared, tmp_path, method, params):
     assert sum(row["violations"] for row in record["edits"]) == 0
     # Synthetic values know no inequality, so that many records have to be adjusted; that is counted.
     assert sum(row["adjusted"] for row in record["edits"]) > 0
-    original = pd.read_csv(shared / "data" / "census.csv")
+    original = pd.read_csv(reference / "census.csv")
     pd.testing.assert_frame_equal(masked[list(INDEPENDENT)], original[list(INDEPENDENT)])
 
 
 @pytest.mark.parametrize(("method", "params"), [("ipso", {}), ("micro_hybrid", {"k": 50})])
-def test_means_covariances_and_edits_at_once(shared, method, params):
+def test_means_covariances_and_edits_at_once(reference, method, params):
     """Adjustment alone moves covariances by up to half a variance; restoring brings them back, and the edits hold."""
-    data = pd.read_csv(shared / "data" / "census.csv")
+    data = pd.read_csv(reference / "census.csv")
     edits = mw.EditSet.parse(rules(list(data.columns)))
 
     def shift(masked: pd.DataFrame) -> float:

@@ -20,8 +20,8 @@ PRINTED = 0.02
 
 
 @pytest.fixture(scope="module")
-def census(shared: Path) -> pd.DataFrame:
-    return pd.read_csv(shared / "data" / "census.csv").astype(np.float64)
+def census(reference: Path) -> pd.DataFrame:
+    return pd.read_csv(reference / "census.csv").astype(np.float64)
 
 
 @pytest.fixture(scope="module")

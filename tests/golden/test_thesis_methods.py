@@ -31,9 +31,9 @@ STOCHASTIC = [
 
 
 @pytest.fixture(scope="module")
-def table(shared: Path) -> pd.DataFrame:
+def table(reference: Path) -> pd.DataFrame:
     """Without a published grid: the thesis did not round."""
-    return pd.read_csv(shared / "data" / "census.csv").astype(np.float64)
+    return pd.read_csv(reference / "census.csv").astype(np.float64)
 
 
 def thesis_measures(table: pd.DataFrame, masked: pd.DataFrame) -> dict[str, float]:

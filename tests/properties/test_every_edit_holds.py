@@ -124,7 +124,7 @@ def _protect(world: World, frame: pd.DataFrame, method: str, params: dict[str, A
     )
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(st.integers(0, 2**32 - 1), st.sampled_from([2, 3, 7]), st.sampled_from([1, 3, "all"]))
 def test_microaggregation_releases_only_what_obeys(seed: int, k: int, group_size: int | str) -> None:
     """Sums, products, inequalities and governing rules at once; k holds on every group of bound variables."""

@@ -147,7 +147,7 @@ def test_frame_with_an_index_that_repeats() -> None:
     assert_frame_equal(frame_from_dataset(dataset_from_frame(frame), frame), frame)
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(
     numbers=st.lists(st.floats(allow_infinity=False), min_size=1, max_size=10),
     dtype=st.sampled_from(["float64", "Float64", "object", "float64[pyarrow]"]),

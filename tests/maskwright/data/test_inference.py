@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from typing import TYPE_CHECKING
 
 import numpy as np
 import pyarrow as pa
@@ -17,6 +18,10 @@ from maskwright.data.published import published_batches
 from maskwright.data.record_chunk import RecordChunk
 from maskwright.data.variable import Variable
 from maskwright.foundation.errors import DataError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
 
 TEXT = Layout("csv")
 
@@ -223,7 +228,7 @@ def test_typed_columns() -> None:
 NUMBERS = st.decimals(-(10**9), 10**9, places=3).map(lambda value: f"{value:f}")
 
 
-@settings(max_examples=80, deadline=None)
+@settings(max_examples=80)
 @given(cells=st.lists(st.none() | st.just("") | NUMBERS, min_size=1, max_size=30), chunk=st.integers(1, 7))
 def test_number_text_survives_reading_and_writing(cells: list[str | None], chunk: int) -> None:
     """Published text says the same numbers, whatever the chunks, and reading it again gives the same columns."""
@@ -238,7 +243,7 @@ def test_number_text_survives_reading_and_writing(cells: list[str | None], chunk
     assert again["V1"].variable == data["V1"].variable
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(cells=st.lists(st.none() | st.text(max_size=3), min_size=1, max_size=20), chunk=st.integers(1, 5))
 def test_texts_survive_reading_and_writing(cells: list[str | None], chunk: int) -> None:
     data = read(cells, declared={"V1": {"type": "nominal"}}, chunk=chunk)
@@ -254,20 +259,17 @@ def test_published_batches_of_typed_formats() -> None:
     assert table.to_pydict() == {"V1": [1, None, 3], "V2": [1.5, 2.0, None], "V3": ["a", None, "b"]}
 
 
-def test_reference_files(shared: object) -> None:
+@pytest.mark.parametrize(("name", "nominal"), [("census.csv", 0), ("tarragona.csv", 0), ("eia.csv", 2)])
+def test_reference_files(reference_file: Callable[[str], Path], name: str, nominal: int) -> None:
     """Census and Tarragona are integers throughout; EIA has two names (a utility and a state)."""
-    from pathlib import Path
-
     import pyarrow.csv
 
-    folder = Path(str(shared)) / "data"
-    for name, nominal in (("census.csv", 0), ("tarragona.csv", 0), ("eia.csv", 2)):
-        table = pyarrow.csv.read_csv(folder / name)
-        texts = table.cast(pa.schema([(column, pa.string()) for column in table.schema.names]))
-        data = read_dataset(texts.to_batches(), TEXT)
-        kinds = [variable.type for variable in data.variables]
-        assert kinds.count("nominal") == nominal
-        assert kinds.count("integer") == len(kinds) - nominal
-        for column in data:
-            if column.variable.is_numeric:
-                assert np.array_equal(column.values, table.column(column.name).to_numpy())
+    table = pyarrow.csv.read_csv(reference_file(name))
+    texts = table.cast(pa.schema([(column, pa.string()) for column in table.schema.names]))
+    data = read_dataset(texts.to_batches(), TEXT)
+    kinds = [variable.type for variable in data.variables]
+    assert kinds.count("nominal") == nominal
+    assert kinds.count("integer") == len(kinds) - nominal
+    for column in data:
+        if column.variable.is_numeric:
+            assert np.array_equal(column.values, table.column(column.name).to_numpy())

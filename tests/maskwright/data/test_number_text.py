@@ -39,7 +39,7 @@ def test_number_of_a_text_is_xpath_number(text: str) -> None:
     assert spoken.is_blank[0] == (text.strip(" \t\r\n") == "")
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=200)
 @given(
     texts=st.lists(st.none() | st.from_regex(r"-?[0-9]{0,25}\.?[0-9]{0,25}", fullmatch=True), min_size=1, max_size=6)
 )
@@ -60,7 +60,7 @@ def test_columns_without_cells_or_numbers() -> None:
     assert read_numbers(pa.chunked_array([], pa.string())).values.shape == (0,)
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=200)
 @given(values=st.lists(st.floats(allow_nan=False, allow_infinity=False), min_size=1, max_size=6))
 def test_text_without_a_grid_reads_back_as_the_same_number(values: list[float]) -> None:
     array = np.array(values)
@@ -71,7 +71,7 @@ def test_text_without_a_grid_reads_back_as_the_same_number(values: list[float]) 
         assert text != "-0"
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=200)
 @given(
     scaled=st.lists(st.integers(-(10**17), 10**17), min_size=1, max_size=6),
     decimals=st.integers(0, 8),

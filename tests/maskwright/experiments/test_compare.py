@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pandas as pd
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import maskwright as mw
@@ -344,7 +344,6 @@ def test_a_folder_that_cannot_be_made_is_said(study) -> None:
 
 
 # The first draw of a process gathers constants of every module, which takes a while on a busy machine.
-@settings(suppress_health_check=[HealthCheck.too_slow], deadline=None)
 @given(st.lists(st.tuples(*[st.sampled_from([0.0, 1.0, 2.0, 3.0, np.nan])] * 2), max_size=10))
 def test_the_front_holds_what_nothing_beats(points: list[tuple[float, float]]) -> None:
     found = pareto_front(np.array([risk for risk, _ in points]), np.array([loss for _, loss in points]))

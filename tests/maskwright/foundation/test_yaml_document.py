@@ -138,13 +138,12 @@ VALUES = st.recursive(
 )
 
 
-@settings(max_examples=100, deadline=None)
 @given(VALUES)
 def test_what_json_writes_is_read_back(value: object) -> None:
     assert load_yaml(json.dumps(value), "p.yaml").to_python() == value
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=200)
 @given(st.text("ab01: -[]{},#&*!|>'\"%@`\n\t?\\\x00\x85\u2028", max_size=40))
 def test_any_text_is_read_or_refused_with_a_place(text: str) -> None:
     try:

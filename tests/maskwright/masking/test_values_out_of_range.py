@@ -76,7 +76,7 @@ def test_names_that_need_quotes_get_them() -> None:
     assert lines_of_signs(mw.EditSet(), ["net income", "x"]) == ("`net income` >= 0", "x >= 0")
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(
     rules=st.lists(
         st.sampled_from(

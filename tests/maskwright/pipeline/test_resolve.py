@@ -310,7 +310,7 @@ SECTIONS = [
 ]
 
 
-@settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=40, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(st.lists(st.tuples(st.sampled_from(SECTIONS), st.sampled_from(PIECES)), min_size=1, max_size=3))
 def test_whatever_stands_where_is_read_or_told(folder, changes) -> None:
     try:

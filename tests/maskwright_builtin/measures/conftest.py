@@ -44,9 +44,9 @@ def rng() -> np.random.Generator:
 
 
 @pytest.fixture(scope="session")
-def census(shared: Path) -> pd.DataFrame:
+def census(reference: Path) -> pd.DataFrame:
     """Return the 13-variable CASC Census file."""
-    return pd.read_csv(shared / "data" / "census.csv").astype(np.float64)
+    return pd.read_csv(reference / "census.csv").astype(np.float64)
 
 
 @pytest.fixture(scope="session")

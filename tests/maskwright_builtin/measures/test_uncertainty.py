@@ -40,7 +40,6 @@ def files(seed=3, n=90, p=3, noise=0.4):
 
 
 @given(n=st.integers(1, 400), share=st.floats(0, 1))
-@settings(max_examples=100, deadline=None)
 def test_hits_and_misses_have_the_interval_of_agresti_and_coull(n, share):
     """It has Wilson's centre and is never shorter."""
     hits = round(share * n)
@@ -61,7 +60,7 @@ def test_it_covers_rare_events_and_small_files(n):
 
 
 @given(credit=st.lists(st.floats(0, 1), min_size=1, max_size=60))
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=200)
 def test_the_interval_of_shared_credits_holds_their_mean_and_is_no_longer(credit):
     found = interval_of_mean(np.array(credit))
     assert 0.0 <= found[0] <= 100 * np.mean(credit) + 1e-9
@@ -104,7 +103,7 @@ def test_households_are_the_units_where_they_are_declared(name, compare, rng):
 
 
 @given(seed=st.integers(0, 10**6), households=st.booleans())
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 def test_a_mean_over_variables_with_missing_cells(seed, households):
     """Its contributions have the mean of the means, however few records have a variable."""
     generator = np.random.default_rng(seed)

@@ -114,7 +114,7 @@ def plain_variable_size_mdav(z, k, gamma):
     return labels
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(
     kind=st.sampled_from(KINDS), n=st.integers(1, 70), p=st.integers(1, 4), k=st.integers(1, 9), seed=st.integers(0, 99)
 )
@@ -123,7 +123,7 @@ def test_maximum_distance_equals_a_plain_computation(kind, n, p, k, seed):
     np.testing.assert_array_equal(cluster("maximum_distance", values, k), plain_maximum_distance(centred(values), k))
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(
     kind=st.sampled_from(KINDS), n=st.integers(1, 70), p=st.integers(1, 4), k=st.integers(1, 9),
     seed=st.integers(0, 99), gamma=st.sampled_from([0.0, 0.2, 1.1, 3.0]),

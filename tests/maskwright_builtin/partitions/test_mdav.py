@@ -180,8 +180,8 @@ LOSSES = [
 
 
 @pytest.mark.parametrize(("name", "k", "expected"), LOSSES)
-def test_loss_on_the_reference_files(shared, name, k, expected):
-    values = np.loadtxt(shared / "data" / f"{name}.csv", delimiter=",", skiprows=1)
+def test_loss_on_the_reference_files(reference_file, name, k, expected):
+    values = np.loadtxt(reference_file(f"{name}.csv"), delimiter=",", skiprows=1)
     block = block_of(values)
     labels = cluster(block, k)
     z = block.standardised()
@@ -258,7 +258,7 @@ def test_without_compiler_the_labels_are_the_same():
 
 def test_offering_the_partition_does_not_load_the_compiler():
     program = "import sys, maskwright_builtin.partitions; sys.exit('numba' in sys.modules)"
-    subprocess.run([sys.executable, "-c", program], check=True)
+    assert subprocess.run([sys.executable, "-c", program], check=False).returncode == 0
 
 
 def test_the_last_step_around_the_opposite_record():

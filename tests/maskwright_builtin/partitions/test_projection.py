@@ -75,7 +75,7 @@ def test_along_one_variable():
     assert within(optimal) < within(labels)
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 @given(n=st.integers(1, 40), k=st.integers(1, 8), onto=st.sampled_from(ONTO), seed=st.integers(0, 99))
 def test_sizes(n, k, onto, seed):
     values = np.random.default_rng(seed).integers(0, 4, (n, 3)) + np.arange(3) * np.ones((n, 1))

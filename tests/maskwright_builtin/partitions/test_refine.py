@@ -51,7 +51,7 @@ KINDS = {
 }
 
 
-@settings(max_examples=80, deadline=None)
+@settings(max_examples=80)
 @given(
     kind=st.sampled_from(sorted(KINDS)), n=st.integers(2, 120), p=st.integers(1, 5), k=st.integers(1, 12),
     seed=st.integers(0, 99), kicks=st.sampled_from([0, 3]), annealing=st.booleans(),
@@ -119,8 +119,8 @@ DESCENTS = [("census", 3, 5.240), ("census", 5, 8.208), ("census", 10, 12.408), 
 
 
 @pytest.mark.parametrize(("name", "k", "expected"), DESCENTS)
-def test_descent_on_the_reference_files(shared, name, k, expected):
-    block = block_of(np.loadtxt(shared / "data" / f"{name}.csv", delimiter=",", skiprows=1))
+def test_descent_on_the_reference_files(reference_file, name, k, expected):
+    block = block_of(np.loadtxt(reference_file(f"{name}.csv"), delimiter=",", skiprows=1))
     assert loss(block, cluster(block, k, effort="fast")) == pytest.approx(expected, abs=6e-4)
 
 
@@ -133,8 +133,8 @@ REACHED = [
 
 
 @pytest.mark.parametrize(("name", "k", "kicks", "reached", "bound"), REACHED)
-def test_loss_on_the_reference_files(shared, name, k, kicks, reached, bound):
-    block = block_of(np.loadtxt(shared / "data" / f"{name}.csv", delimiter=",", skiprows=1))
+def test_loss_on_the_reference_files(reference_file, name, k, kicks, reached, bound):
+    block = block_of(np.loadtxt(reference_file(f"{name}.csv"), delimiter=",", skiprows=1))
     assert bound < loss(block, cluster(block, k, kicks_per_group=kicks)) <= reached
 
 

@@ -67,7 +67,7 @@ def all_partitions(items, k):
 numbers = st.one_of(st.integers(-20, 20).map(float), st.floats(-1e6, 1e6).map(lambda value: round(value, 3)))
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(values=st.lists(numbers, min_size=2, max_size=36), k=st.integers(1, 6))
 def test_the_loss_is_the_smallest_of_all_cuts(values, k):
     labels = cluster(values, k)
@@ -81,7 +81,7 @@ def test_the_loss_is_the_smallest_of_all_cuts(values, k):
     assert loss(values, labels) - least_loss(values, k) <= Fraction(1, 10**13) * spread
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=25)
 @given(values=st.lists(st.integers(-9, 9), min_size=4, max_size=8), k=st.integers(2, 3))
 def test_no_partition_at_all_has_a_smaller_loss(values, k):
     values = [float(value) for value in values]

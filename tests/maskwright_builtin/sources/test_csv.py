@@ -9,10 +9,11 @@ import subprocess
 import sys
 import time
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pyarrow as pa
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import ValidationError
 
@@ -20,6 +21,9 @@ import maskwright_builtin.sources.csv.source
 from maskwright import DataError, Layout, Variable
 from maskwright_builtin.sources.csv.source import CSV, CsvReading
 from maskwright_builtin.sources.csv.text import Utf8Text
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
 
 def opened(path: Path, **params: object) -> CsvReading:
@@ -49,8 +53,10 @@ def rewritten(path: Path, target: Path, numeric: tuple[str, ...] = (), **params:
 
 
 @pytest.mark.parametrize("name", ["census.csv", "eia.csv", "tarragona.csv"])
-def test_reference_files_are_written_as_they_were_read(name: str, shared: Path, tmp_path: Path) -> None:
-    path = shared / "data" / name
+def test_reference_files_are_written_as_they_were_read(
+    name: str, reference_file: Callable[[str], Path], tmp_path: Path
+) -> None:
+    path = reference_file(name)
     with path.open(newline="") as file:
         expected = list(csv.DictReader(file))
     assert table(path).to_pylist() == expected
@@ -203,7 +209,6 @@ CELLS = st.text(
 )
 
 
-@settings(max_examples=100, deadline=None)
 @given(
     rows=st.integers(1, 4).flatmap(
         lambda width: st.lists(st.lists(CELLS, min_size=width, max_size=width), min_size=1, max_size=8)

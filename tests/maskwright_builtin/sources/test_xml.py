@@ -54,8 +54,8 @@ def tree_rows(path: Path) -> list[dict[str, str | None]]:
     ]
 
 
-def test_reference_file_is_written_as_it_was_read(shared: Path, tmp_path: Path) -> None:
-    path = shared / "data" / "census16.xml"
+def test_reference_file_is_written_as_it_was_read(reference: Path, tmp_path: Path) -> None:
+    path = reference / "census16.xml"
     assert opened(path, record="Record").is_plain
     assert rows(path) == tree_rows(path)
     rewritten(path, tmp_path / "out.xml")
@@ -290,7 +290,7 @@ NAMES = st.lists(
 )
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(data=st.data(), names=NAMES, n=st.integers(1, 12))
 def test_any_table_survives_a_round_trip(
     tmp_path_factory: pytest.TempPathFactory, data: st.DataObject, names: list[str], n: int
@@ -322,7 +322,7 @@ SPARSE = (
 PIECES = st.sampled_from([*MARKUP.split(), " ", "\r\n", "\t"])
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=200)
 @given(data=st.data())
 def test_the_fast_reader_reads_nothing_that_the_parser_reads_otherwise(
     tmp_path_factory: pytest.TempPathFactory, data: st.DataObject

@@ -105,7 +105,7 @@ def grow(depth: int) -> tuple[st.SearchStrategy[str], st.SearchStrategy[str]]:
 
 
 @given(expression=st.one_of(*grow(3)))
-@settings(max_examples=400, deadline=None)
+@settings(max_examples=400)
 def test_agrees_with_libxml2_on_dirty_records(expression: str) -> None:
     tree = parse_xpath(expression)
     oracle = etree.XPath(f"boolean({expression})")
@@ -119,7 +119,7 @@ FULL = [tuple(cell if cell and cell.strip() else "3" for cell in cells) for cell
 @given(expression=st.one_of(*grow(2)))
 @example(expression="'5.' < V1")
 @example(expression="(V1 = true()) != (V3 = 7)")
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=200)
 def test_conversions_written_out_mean_the_same_where_no_element_is_empty(expression: str) -> None:
     tree, columns = parse_xpath(expression), chunk(FULL)
     expected = evaluate_xpath(tree, columns).holds.tolist()
@@ -131,14 +131,13 @@ def test_conversions_written_out_mean_the_same_where_no_element_is_empty(express
     | nodes
     | st.sampled_from(["true()", "1 div 0", "-1 div 0", "number('x')", "7", "-3", "0.5", "V1 = 7"])
 )
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 def test_strings_agree_with_libxml2(expression: str) -> None:
     oracle = etree.XPath(f"string({expression})")
     assert xpath_strings(parse_xpath(expression), COLUMNS).to_pylist() == [str(oracle(record)) for record in ELEMENTS]
 
 
 @given(numbers=st.lists(st.decimals(-(10**9), 10**9, places=3), min_size=3, max_size=3))
-@settings(max_examples=100, deadline=None)
 def test_sums_of_decimals_round_as_libxml2_rounds_them(numbers: list[object]) -> None:
     """Where libxml2 reads the decimals as XPath says, to the nearest binary64: of 1.930 it does not."""
     cells = tuple(f"{number:f}" for number in numbers)
@@ -265,7 +264,7 @@ def test_the_original_file_is_asked_for_by_name() -> None:
 
 
 @given(values=st.lists(st.floats(allow_nan=True, allow_infinity=False, width=32), min_size=4, max_size=8))
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 def test_plain_binary64_is_python_arithmetic_in_written_order(values: list[float]) -> None:
     pairs = list(itertools.pairwise(values))
     columns = RecordChunk.from_arrays({"x": np.array([a for a, _ in pairs]), "y": np.array([b for _, b in pairs])})

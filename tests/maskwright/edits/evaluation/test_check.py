@@ -167,7 +167,7 @@ values = st.sampled_from([None, "", "1", "1.0", "2", "x", "y", " 1"])
     st.lists(st.tuples(values, values), min_size=1, max_size=12),
     st.integers(1, 7),
 )
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 def test_domain_agrees_with_a_set(original, records, size):
     def key(cell):
         return float(cell) if cell.strip() in {"1", "1.0", "2"} else cell
@@ -183,8 +183,8 @@ def test_domain_agrees_with_a_set(original, records, size):
     assert domain.combinations(("a", "b")).counts.sum() == sum(1 for x, y in original if x and y)
 
 
-def test_census_rules(shared):
-    table = np.genfromtxt(shared / "data" / "census.csv", delimiter=",", names=True)
+def test_census_rules(reference):
+    table = np.genfromtxt(reference / "census.csv", delimiter=",", names=True)
     data = RecordChunk.from_arrays(
         {name: table[name] for name in table.dtype.names}, dict.fromkeys(table.dtype.names, 0)
     )

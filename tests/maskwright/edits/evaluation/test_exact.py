@@ -172,7 +172,7 @@ cells = st.one_of(st.none(), st.integers(-5, 5), st.integers(-2000, 2000), st.sa
 
 
 @given(rules, st.lists(st.tuples(cells, cells, cells), min_size=1, max_size=8), st.tuples(decimals, decimals, decimals))
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=150)
 def test_exact_evaluation_agrees_with_fractions(rule, records, places):
     arrays, rows = {}, [{} for _ in records]
     for position, name in enumerate(NAMES):
@@ -190,7 +190,6 @@ def test_exact_evaluation_agrees_with_fractions(rule, records, places):
 
 
 @given(rules, st.lists(st.tuples(cells, cells, cells), min_size=1, max_size=5))
-@settings(max_examples=100, deadline=None)
 def test_a_rule_or_its_negation_holds_and_both_are_unknown_together(rule, records):
     arrays = {
         name: np.array([np.nan if record[i] is None else float(record[i]) for record in records])

@@ -161,7 +161,7 @@ record = st.tuples(*[st.integers(-1, 6)] * 3, st.sampled_from(SEX))
 
 
 @given(st.lists(rule, min_size=2, max_size=6, unique=True), st.lists(record, min_size=1, max_size=4), st.integers(0, 3))
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 def test_agrees_with_brute_force(rules, records, heavy):
     names = ["a", "b", "c", "sex"]
     bounds = [f"{name} in [0, {TOP}]" for name in names[:3]]
@@ -203,7 +203,7 @@ def _all_hold(data, edits):
     st.lists(st.integers(1, 127), min_size=1, max_size=7),
     st.lists(st.sampled_from([1, 2, Fraction(3, 2)]), min_size=7, max_size=7),
 )
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=200)
 def test_cheapest_covers(sets, weights):
     costs = [Fraction(weight) for weight in weights]
     covers = [mask for mask in range(128) if all(mask & one for one in sets)]

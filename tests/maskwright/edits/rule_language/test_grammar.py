@@ -171,7 +171,7 @@ WORDS = [
 
 
 @given(st.one_of(st.text(max_size=30), st.lists(st.sampled_from(WORDS), max_size=25).map(" ".join)))
-@settings(max_examples=250, deadline=None)
+@settings(max_examples=250)
 def test_any_text_is_a_condition_or_a_clear_error(text):
     try:
         tree = parse_expression(text)

@@ -46,7 +46,7 @@ def test_totals_are_computed_from_rounded_parts() -> None:
     np.testing.assert_array_equal(done.values[:, 1] + done.values[:, 2], done.values[:, 3])
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=25)
 @given(st.integers(0, 2**32 - 1), st.integers(0, 3))
 def test_sums_with_decimals_hold_exactly_and_in_binary64(seed: int, places: int) -> None:
     """Exact decimal sums fail a strict binary comparison in a quarter of the records unless rounding sees to it."""

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(st.integers(0, 2**32 - 1), st.integers(2, 12), st.integers(0, 3), st.integers(1, 6))
 def test_convex_adjustment_is_as_near_as_daqp(seed: int, p: int, equal: int, below: int) -> None:
     """Random equalities, inequalities and boxes around a witness: standardised distances within 1e-8 of DAQP."""

@@ -30,7 +30,7 @@ def test_distance_is_measured_in_the_given_scale() -> None:
     np.testing.assert_allclose(points, [[1.0, 1.0]])
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 @given(st.integers(0, 2**32 - 1), st.integers(2, 6), st.integers(0, 2), st.integers(1, 6))
 def test_projection_is_as_near_as_a_general_optimiser_finds(seed: int, p: int, equal: int, below: int) -> None:
     """Against SLSQP on random polyhedra that hold a known point: feasible, and never farther."""

@@ -41,7 +41,7 @@ def test_the_notice_counts_the_clusters() -> None:
     assert any("fewer than k = 3 records have a value" in said and "(x: 1 clusters)" in said for said in done.notices)
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(
     seed=st.integers(0, 2**32 - 1),
     n=st.integers(8, 60),

@@ -46,7 +46,7 @@ def follows(published: np.ndarray, allowed: np.ndarray) -> list[tuple[int, int]]
     return found
 
 
-@settings(deadline=None, max_examples=40)
+@settings(max_examples=40)
 @given(
     rules=st.lists(st.sampled_from(sorted(RULES)), min_size=1, max_size=3, unique=True),
     keys=st.lists(st.sampled_from(NAMES), min_size=1, max_size=3, unique=True),

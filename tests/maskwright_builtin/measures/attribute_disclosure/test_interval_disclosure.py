@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import ValidationError
 
@@ -62,7 +62,6 @@ def cell_by_cell(original, masked, by):
 @given(
     seed=st.integers(0, 2**32 - 1), n=st.integers(1, 70), p=st.integers(1, 3), step=st.sampled_from([0.0, 1.0, 0.05])
 )
-@settings(max_examples=100, deadline=None)
 @pytest.mark.parametrize("by", ["rank", "sd"])
 def test_equals_the_definition_cell_by_cell(disclosure, by, seed, n, p, step):
     generator = np.random.default_rng(seed)

@@ -51,7 +51,7 @@ def ranked(original, k):
     width=st.floats(1e-6, 0.5),
     alpha=st.sampled_from([0.1, 0.01]),
 )
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=200)
 def test_equals_the_beta_distribution_of_scipy(n, share, low, width, alpha):
     rank = 1 + round(share * (n - 1))
     high = min(low + width, 1.0)

@@ -40,7 +40,7 @@ def variation(a, b):
 
 
 @given(seed=st.integers(0, 10_000), n=st.integers(3, 40), p=st.integers(2, 4), rounded=st.booleans())
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=30)
 def test_pi_is_its_formula(found, seed, n, p, rounded):
     original, masked = noisy(n, p, seed)
     if rounded:  # zeros on both sides, and constant variables now and then
@@ -133,7 +133,7 @@ def test_moments_of_order_3_and_4(found):
 
 
 @given(seed=st.integers(0, 10_000), n=st.integers(2, 30), m=st.integers(2, 30), ties=st.booleans())
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 def test_kolmogorov_smirnov_is_that_of_scipy(found, seed, n, m, ties):
     generator = np.random.default_rng(seed)
     original, masked = generator.normal(size=(n, 1)), generator.normal(size=(m, 1)) + 0.3

@@ -181,7 +181,7 @@ MISSING = st.integers(0, 2**16)
 
 
 @given(files=FILES, seed=MISSING, share=st.sampled_from([0.0, 0.2]))
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=150)
 def test_equals_the_definition_written_out(pil, files, seed, share):
     """Small whole numbers: constant columns, exact dependence, ties and missing cells are all frequent."""
     original, masked = files
@@ -208,7 +208,7 @@ def noisy_file(seed=3, n=200, p=4):
 
 
 @given(scale=st.floats(1e-6, 1e6), offset=st.floats(-1e3, 1e3), column=st.integers(0, 3))
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=30)
 def test_a_column_rescaled_in_both_files_changes_nothing(pil, scale, offset, column):
     original, masked = noisy_file()
     expected = pil(original, masked).parts
@@ -328,7 +328,7 @@ WEIGHTED = ProbabilisticInformationLossParams(weighted=True)
 
 
 @given(files=FILES, seed=MISSING, share=st.sampled_from([0.0, 0.2]), sampled=st.booleans())
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=150)
 def test_whole_weights_are_copies_of_the_records_but_for_the_effective_number(pil, files, seed, share, sampled):
     """The definition without weights, on as many copies of each record; only n is Kish's. Weight 0 is no copy."""
     original, masked = files
@@ -349,7 +349,6 @@ def test_whole_weights_are_copies_of_the_records_but_for_the_effective_number(pi
 
 
 @given(files=FILES, seed=MISSING, share=st.sampled_from([0.0, 0.2]), weight=st.sampled_from([1.0, 0.1, 37.0]))
-@settings(max_examples=100, deadline=None)
 def test_equal_weights_are_no_weights(pil, files, seed, share, weight):
     generator = np.random.default_rng(seed)
     for file in files:

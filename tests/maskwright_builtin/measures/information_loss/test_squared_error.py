@@ -20,7 +20,7 @@ def sse(compare, rng):
 
 
 @given(seed=st.integers(0, 2**32 - 1), n=st.integers(2, 40), p=st.integers(1, 4))
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 def test_equals_the_formula(sse, seed, n, p):
     generator = np.random.default_rng(seed)
     original = generator.normal(size=(n, p)) * 10.0 ** generator.integers(-5, 6, p)

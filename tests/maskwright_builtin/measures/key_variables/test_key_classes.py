@@ -66,7 +66,7 @@ TABLES = st.builds(
 
 
 @given(drawn=TABLES, households=st.booleans(), missing=st.sampled_from([0.0, 0.2]), nominal=st.booleans())
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=150)
 def test_equal_plain_loops_over_classes(drawn, households, missing, nominal):
     generator, n, levels = drawn
 

@@ -118,7 +118,7 @@ FILES = st.builds(
     households=st.booleans(),
     pairing=st.sampled_from(["identity", "nearest"]),
 )
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=300)
 def test_equals_looking_at_every_pair(
     linkage, file, kind, missing, sampled, direction, standardise, ties, households, pairing
 ):

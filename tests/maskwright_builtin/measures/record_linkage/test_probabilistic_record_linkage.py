@@ -82,7 +82,7 @@ def oracle(agree, origin, household, direction):
     households=st.booleans(),
     sampled=st.booleans(),
 )
-@settings(max_examples=50, deadline=None)
+@settings(max_examples=50)
 def test_equals_an_oracle_that_visits_every_pair(
     linkage, seed, n, d, cells, missing, agree, direction, households, sampled
 ):
@@ -116,7 +116,7 @@ def test_equals_an_oracle_that_visits_every_pair(
 
 
 @given(seed=st.integers(0, 2**32 - 1), d=st.integers(1, 6), levels=st.integers(1, 500))
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 def test_pattern_counts_equal_looking_at_every_pair(seed, d, levels):
     generator = np.random.default_rng(seed)
     queries, targets = generator.integers(-1, levels, (70, d)), generator.integers(-1, levels, (50, d))

@@ -74,7 +74,7 @@ def test_whole_numbers_may_be_poisson(make_block, protect):
     np.testing.assert_array_equal(masked.values, np.rint(masked.values))
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(values=st.lists(st.integers(-20, 20), min_size=1, max_size=40), t=st.integers(1, 5), seed=st.integers(0, 99))
 def test_resampling_keeps_ranks_and_range(make_block, protect, values, t, seed):
     masked = protect("resampling", make_block(values), seed, t=t).values[:, 0]

@@ -138,7 +138,7 @@ FUZZINESS = st.one_of(
 )
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(
     n=st.integers(2, 40), p=st.integers(1, 9), share=st.floats(0, 1), seed=st.integers(0, 99), fuzziness=FUZZINESS,
     rules=st.integers(0, 3),
@@ -404,7 +404,7 @@ def test_without_compilation_a_small_file_gives_the_same_bytes():
 # The draw and the floor.
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 @given(n=st.integers(1, 60), share=st.floats(0, 1), seed=st.integers(0, 99), fuzziness=FUZZINESS)
 def test_records_draw_their_centroids_with_their_memberships(n, share, seed, fuzziness):
     rng = np.random.default_rng(seed)
@@ -420,7 +420,7 @@ def test_records_draw_their_centroids_with_their_memberships(n, share, seed, fuz
     assert np.all((uniforms >= lower - 1e-9) & (uniforms <= upper + 1e-9))
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(n=st.integers(1, 60), c=st.integers(1, 30), floor=st.integers(1, 9), seed=st.integers(0, 99))
 def test_small_groups_are_dissolved_smallest_first_into_the_nearest(n, c, floor, seed):
     rng = np.random.default_rng(seed)

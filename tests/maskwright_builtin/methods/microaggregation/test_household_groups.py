@@ -16,7 +16,7 @@ from maskwright.data.households import with_households
 from maskwright_builtin.methods.microaggregation.household_groups import households_in, with_enough_households
 
 
-@settings(deadline=None, max_examples=60)
+@settings(max_examples=60)
 @given(n=st.integers(6, 80), homes=st.integers(4, 30), k=st.integers(2, 4), seed=st.integers(0, 10**6))
 def test_groups_are_joined_until_they_hold_k_households(n: int, homes: int, k: int, seed: int) -> None:
     """Whole groups are joined, nothing is cut."""

@@ -29,7 +29,7 @@ def protect(block, **params):
     return METHOD.protect(block, METHOD.params(**params), np.random.default_rng(0))
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(
     values=st.lists(st.integers(-50, 50), min_size=2, max_size=60), k=st.integers(2, 7),
     groups=st.sampled_from(["optimal", "fixed"]), holes=st.integers(0, 2**60),
@@ -73,9 +73,9 @@ def test_optimal_clusters_lose_less_than_fixed_ones():
     assert protect(block_of(values), k=3, groups="fixed").values[:, 0].tolist() != values.tolist()
 
 
-def test_the_thesis_variance_measure_of_census(shared):
+def test_the_thesis_variance_measure_of_census(reference):
     """Mateo-Sanz's thesis, row micir03: mean absolute relative change of the variances, 0.11 %."""
-    table = np.loadtxt(shared / "data" / "census.csv", delimiter=",", skiprows=1)
+    table = np.loadtxt(reference / "census.csv", delimiter=",", skiprows=1)
     masked = np.column_stack([protect(block_of(column), k=3, groups="fixed").values[:, 0] for column in table.T])
     change = np.abs(masked.var(axis=0) / table.var(axis=0) - 1)
     assert 100 * change.mean() == pytest.approx(0.11, abs=0.006)

@@ -34,7 +34,7 @@ def protect(block, **params):
     return METHOD.protect(block, METHOD.params(**params), np.random.default_rng(0))
 
 
-@settings(max_examples=50, deadline=None)
+@settings(max_examples=50)
 @given(
     n=st.integers(2, 80), p=st.integers(1, 4), k=st.integers(2, 9), holes=st.sampled_from([0.0, 0.2, 1.0]),
     seed=st.integers(0, 50),
@@ -60,7 +60,7 @@ def test_records_are_their_clusters_representative_and_missing_cells_stay_missin
     np.testing.assert_allclose(np.nansum(masked.values, axis=0), np.nansum(block.values, axis=0), atol=1e-9)
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=25)
 @given(n=st.integers(6, 60), k=st.integers(2, 6), seed=st.integers(0, 50))
 def test_linear_edits_inequalities_and_ranges_hold_afterwards(n, k, seed):
     rng = np.random.default_rng(seed)
@@ -132,8 +132,8 @@ def test_every_parameter_is_described():
 
 # As for the partition; here with the file's own centre and scale through the method.
 @pytest.mark.parametrize(("name", "k", "expected"), [("census", 3, 5.6922), ("tarragona", 10, 33.1929)])
-def test_loss_on_the_reference_files(shared, name, k, expected):
-    values = np.loadtxt(shared / "data" / f"{name}.csv", delimiter=",", skiprows=1)
+def test_loss_on_the_reference_files(reference_file, name, k, expected):
+    values = np.loadtxt(reference_file(f"{name}.csv"), delimiter=",", skiprows=1)
     masked = protect(block_of(values), k=k, partition="mdav").values
     moved = (masked - values) / values.std(axis=0, ddof=1)
     assert 100 * (moved**2).sum() / (values.shape[1] * (len(values) - 1)) == pytest.approx(expected, abs=5.1e-5)

@@ -28,7 +28,7 @@ def matrix_of(counts, **params):
     return markov_matrix(PramParams(**params), REGION, np.arange(len(counts)), np.array(counts))
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(
     counts=st.lists(st.integers(1, 500), min_size=4, max_size=4),
     params=st.one_of(st.just({"matrix": GIVEN}), st.floats(0, 0.99).map(lambda share: {"retain": share})),

@@ -29,7 +29,7 @@ def test_random_rounding_is_unbiased_and_goes_to_a_neighbouring_multiple(make_bl
     assert set(masked[0]) == {10.0}
 
 
-@settings(max_examples=50, deadline=None)
+@settings(max_examples=50)
 @given(
     pairs=st.lists(st.tuples(st.integers(0, 200), st.integers(0, 200)), min_size=1, max_size=30),
     kind=st.sampled_from(["deterministic", "random"]), seed=st.integers(0, 999),

@@ -43,7 +43,7 @@ KEYS = st.integers(1, 4).flatmap(
 )
 
 
-@settings(deadline=None, max_examples=60)
+@settings(max_examples=60)
 @given(values=KEYS, k=st.integers(2, 4), households=st.booleans())
 def test_local_suppression_reaches_k_and_changes_no_value(values: np.ndarray, k: int, households: bool) -> None:
     """Every class of published keys has k records, or k households; what is left is as it was."""
@@ -54,7 +54,7 @@ def test_local_suppression_reaches_k_and_changes_no_value(values: np.ndarray, k:
     assert done.notes["cells_suppressed"] == done.missing.sum()
 
 
-@settings(deadline=None, max_examples=40)
+@settings(max_examples=40)
 @given(values=KEYS, k=st.integers(2, 4))
 def test_record_suppression_leaves_out_the_rare_and_nobody_else(values: np.ndarray, k: int) -> None:
     """Exactly the records whose keys fewer than k share."""

@@ -17,7 +17,7 @@ from maskwright import InputError
 from maskwright.plugins.registry import find_method
 
 
-@settings(max_examples=80, deadline=None)
+@settings(max_examples=80)
 @given(
     values=st.lists(st.integers(-30, 30), min_size=1, max_size=120), tenths=st.integers(1, 1000),
     seed=st.integers(0, 2**31), holes=st.integers(0, 2**60),

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -12,6 +14,7 @@ from maskwright import Block, Variable
 from maskwright.plugins.registry import find_method
 from maskwright_builtin.methods.synthetic.c_regression import fuzzy_c_regression
 
+GOLDEN = Path(__file__).parents[3] / "golden"
 METHOD = find_method("fuzzy_c_regression")
 
 
@@ -130,13 +133,13 @@ def test_drawn_labels_do_not_tell_the_side_of_a_record():
     assert reporter["draw"] < reporter["nearest"] - 0.1
 
 
-def test_census_scenario_1_as_published(shared):
+def test_census_scenario_1_as_published(reference):
     """Loss of nine dependents on three independents for c = 2..15, mean of three starts; falls with c.
 
     Source: Cano and Torra, FUZZ-IEEE 2009, table III; tolerances of the definitions, section 7 (6).
     """
-    data = pd.read_csv(shared / "data" / "census.csv").astype(float)
-    published = pd.read_csv(shared / "spec" / "tables" / "fcrm_ipso_published_S1_S2.csv", comment="#")
+    data = pd.read_csv(reference / "census.csv").astype(float)
+    published = pd.read_csv(GOLDEN / "fcrm_and_ipso_published.csv", comment="#")
     published = published[(published["scenario"] == "S1") & (published["method"] == "FCRM")].set_index("c")["PIL"]
     names = list(data.columns)
     dependent = [names[number - 1] for number in (1, 3, 4, 6, 7, 9, 11, 12, 13)]
@@ -152,14 +155,13 @@ def test_census_scenario_1_as_published(shared):
     assert spearmanr(range(2, 16), losses).statistic < -0.95
 
 
-def test_census_ipso_rows(shared):
+def test_census_ipso_rows(reference):
     """IPSO-A to 1e-3; the mean loss of ten IPSO-C within three standard deviations of the reference.
 
-    Source: definitions, table ipso_computed_reference.csv, file order.
+    Source: golden/ipso_computed.csv.
     """
-    data = pd.read_csv(shared / "data" / "census.csv").astype(float)
-    reference = pd.read_csv(shared / "spec" / "tables" / "ipso_computed_reference.csv", comment="#")
-    reference = reference[reference["column_order"] == "file"].set_index(["scenario", "method"])["PIL"]
+    data = pd.read_csv(reference / "census.csv").astype(float)
+    computed = pd.read_csv(GOLDEN / "ipso_computed.csv", comment="#").set_index(["scenario", "method"])["PIL"]
     names = list(data.columns)
     scenarios = {
         "S1 X=2,8,10": ((1, 3, 4, 6, 7, 9, 11, 12, 13), (2, 8, 10)),
@@ -173,7 +175,7 @@ def test_census_ipso_rows(shared):
             masked = mw.protect(data, "ipso", seed=seed, params=params)
             return mw.measure(data, masked, ["pil"], variables=variables)["pil"].value
 
-        assert loss(1, variant="A", **roles) == pytest.approx(reference[scenario, "IPSO-A"], abs=1e-3)
-        spread = reference[scenario, "IPSO-C sd of 10"]
+        assert loss(1, variant="A", **roles) == pytest.approx(computed[scenario, "IPSO-A"], abs=1e-3)
+        spread = computed[scenario, "IPSO-C sd of 10"]
         draws = [loss(seed, **roles) for seed in range(10)]
-        assert np.mean(draws) == pytest.approx(reference[scenario, "IPSO-C mean of 10"], abs=3 * spread)
+        assert np.mean(draws) == pytest.approx(computed[scenario, "IPSO-C mean of 10"], abs=3 * spread)

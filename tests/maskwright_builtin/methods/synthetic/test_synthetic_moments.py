@@ -50,7 +50,7 @@ def moments_apart(first: pd.DataFrame, second: pd.DataFrame) -> float:
 
 
 @pytest.mark.parametrize(("method", "params"), EXACT)
-@settings(max_examples=8, deadline=None)
+@settings(max_examples=8)
 @given(seed=st.integers(0, 10_000))
 def test_means_and_covariances_are_exact_and_the_independents_stay(method, params, seed):
     data = frame(seed=seed)

@@ -93,8 +93,8 @@ def records(*cells: dict[str, str]) -> etree._Element:
 # The reference file
 
 
-def test_census_rules_are_read_and_hold(shared: Path) -> None:
-    edits = read_schematron(shared / "data" / "census16.sch")
+def test_census_rules_are_read_and_hold(reference: Path) -> None:
+    edits = read_schematron(reference / "census16.sch")
     assert [edit.name for edit in edits] == ["EC-LC", "EC-LC2", "EC-NLC", "EC-PV", "EC-GV"]
     assert [edit.kind for edit in edits] == ["linear", "linear", "product", "range", "governing"]
     assert edits["EC-LC"].message == "Linear constraint: other income {V9} + person income {V10} != family income {V14}"
@@ -102,15 +102,15 @@ def test_census_rules_are_read_and_hold(shared: Path) -> None:
     assert edits["EC-LC"].place.line == 7
     assert isinstance(edits["EC-LC"].parts[0], LinearPart)
     assert edits.notes == ()
-    root = etree.parse(shared / "data" / "census16.xml").getroot()
+    root = etree.parse(reference / "census16.xml").getroot()
     assert len(root) == 1080
     assert verdicts(edits, root) == []
 
 
 @pytest.mark.parametrize("seed", [1, 2])
-def test_verdicts_on_broken_copies_agree_with_isoschematron(shared: Path, tmp_path: Path, seed: int) -> None:
-    schema = shared / "data" / "census16.sch"
-    root = etree.parse(shared / "data" / "census16.xml").getroot()
+def test_verdicts_on_broken_copies_agree_with_isoschematron(reference: Path, tmp_path: Path, seed: int) -> None:
+    schema = reference / "census16.sch"
+    root = etree.parse(reference / "census16.xml").getroot()
     pick = random.Random(seed)
     for record in pick.sample(list(root), 150):
         cell = pick.choice(list(record))
@@ -146,7 +146,7 @@ patterns = st.lists(rules, min_size=1, max_size=3).map("".join).map("<pattern>{}
 
 
 @given(body=st.lists(patterns, min_size=1, max_size=2).map("".join))
-@settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=25, suppress_health_check=[HealthCheck.function_scoped_fixture])
 def test_any_schema_of_the_subset_means_what_isoschematron_says(tmp_path: Path, body: str) -> None:
     schema = schema_of(f'<let name="c" value="2 + 1"/><let name="s" value="\'x\'"/>{body}')
     pick = random.Random(3)
@@ -288,9 +288,9 @@ def test_every_example_is_read() -> None:
         assert all(edit.kind != "checked" for edit in read_schematron(path))
 
 
-def test_the_reference_data_are_flat_microdata(shared: Path) -> None:
+def test_the_reference_data_are_flat_microdata(reference: Path) -> None:
     grammar = etree.RelaxNG(etree.parse(EXAMPLES.parent / "microdata.rng"))
-    tree = etree.parse(shared / "data" / "census16.xml")
+    tree = etree.parse(reference / "census16.xml")
     assert grammar.validate(tree)
     nested = copy.deepcopy(tree)
     etree.SubElement(nested.getroot()[0][0], "deeper").text = "1"
@@ -512,7 +512,7 @@ def test_missing_file_and_folder(tmp_path: Path) -> None:
 
 
 @given(cut=st.integers(0, 400), flip=st.integers(0, 400), byte=st.integers(0, 255))
-@settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=150, suppress_health_check=[HealthCheck.function_scoped_fixture])
 def test_damaged_bytes_are_read_or_refused_never_a_crash(tmp_path: Path, cut: int, flip: int, byte: int) -> None:
     content = bytearray(schema_of(rule(GOOD + '<report test="number(V1) &gt; 2">x <value-of select="V1"/></report>')))
     content[flip % len(content)] = byte

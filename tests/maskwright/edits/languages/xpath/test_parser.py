@@ -166,7 +166,7 @@ PIECES = "a b $v number( not( ( ) + - * div mod and or = != < 1 .5 'x' , [ ] / /
 
 
 @given(pieces=st.lists(st.sampled_from(PIECES.split(" ")), max_size=9))
-@settings(max_examples=500, deadline=None)
+@settings(max_examples=500)
 @example(pieces=["-", "(", "a", ")"])
 def test_what_is_parsed_is_xpath_and_what_is_not_is_refused_with_a_reason(pieces: list[str]) -> None:
     text = " ".join(pieces)
@@ -181,7 +181,7 @@ def test_what_is_parsed_is_xpath_and_what_is_not_is_refused_with_a_reason(pieces
 
 
 @given(st.text(max_size=40))
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=300)
 def test_any_text_is_parsed_or_refused(text: str) -> None:
     try:
         parse_xpath(text)

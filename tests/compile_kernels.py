@@ -1,0 +1,52 @@
+"""Runs what has compiled kernels once, on a few records, so that their machine code is in the cache.
+
+``python tests/compile_kernels.py partitions`` and ``... others`` share no large kernel: two processes may run them side
+by side. The tests start both before their own processes, which would else compile the same kernels, each for itself.
+"""
+
+from __future__ import annotations
+
+import sys
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+import maskwright as mw
+from maskwright_builtin.numerics.ordering import WORTH_COMPILING, stable_order
+
+RNG = np.random.default_rng(20261121)
+DATA = pd.DataFrame(RNG.integers(1, 100, (60, 4)).astype(float), columns=list("abcd"))
+MASKED = DATA + RNG.integers(-2, 3, DATA.shape)
+
+
+def microaggregate(partition: str | dict[str, Any], **params: Any) -> None:
+    """One run with a partition."""
+    mw.protect(DATA, "microaggregation", seed=1, params={"k": 3, "partition": partition, **params})
+
+
+def partitions() -> None:
+    """MDAV and what builds on it."""
+    for name in ("mdav", "refine", "variable_size_mdav"):
+        microaggregate(name)
+    microaggregate({"refine": {"start": "kd_cut"}})
+    microaggregate("univariate", group_size=1)
+    mw.measure(DATA, MASKED, ["microaggregation_gap"])
+
+
+def others() -> None:
+    """Everything else: another partition, methods with kernels of their own, adjusting onto edits, measures."""
+    microaggregate("maximum_distance")
+    roles = {"dependent": ["a", "b"], "independent": ["c", "d"]}
+    mw.protect(DATA, "fuzzy_c_regression", seed=1, params={"c": 2, **roles})
+    mw.protect(DATA, "fuzzy_microaggregation", seed=1, params={"k": 3})
+    total = DATA.assign(total=DATA["a"] + DATA["b"])
+    mw.protect(total, "additive_noise", seed=1, edits=["a + b == total", "c <= 200", "a * c <= 10000"])
+    mw.protect(DATA, "rank_swapping", seed=1)
+    stable_order(np.arange(float(WORTH_COMPILING)))
+    for name in ("distance_record_linkage", "interval_disclosure", "order_statistics_attack"):
+        mw.measure(DATA, MASKED, [name])
+
+
+if __name__ == "__main__":
+    {"partitions": partitions, "others": others}[sys.argv[1]]()
