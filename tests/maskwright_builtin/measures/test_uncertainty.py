@@ -166,7 +166,7 @@ def test_probabilistic_links_of_all_records_of_a_household(compare, rng):
         ("probabilistic_record_linkage", {"agree": "within", "tau": 0.5}),
     ],
 )
-def test_large_families_are_searched_with_the_same_result(name, params, direction, compare, rng, monkeypatch):
+def test_large_households_are_searched_with_the_same_result(name, params, direction, compare, rng, monkeypatch):
     """A household of many records is searched like a file; whole numbers tie, and some records are missing."""
     generator = np.random.default_rng(12)
     original = generator.integers(0, 6, (150, 3)).astype(float)
