@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from maskwright.data.dataset import Dataset
     from maskwright.foundation.progress import Reporter
     from maskwright.masking.context import Execution, Observer
-    from maskwright.planning.model import Group, StepRequest
+    from maskwright.planning.model import Group, Step
     from maskwright.planning.plan import Plan
 
 
@@ -97,7 +97,7 @@ def _protect(context: MaskingContext) -> _Protected:
 
 
 def _protect_step(
-    number: int, step: StepRequest, before: _Protected, context: MaskingContext, progress: Progress
+    number: int, step: Step, before: _Protected, context: MaskingContext, progress: Progress
 ) -> _Protected:
     """Mask the groups of one step, each from what the steps before made."""
     groups = [group for group in context.plan.groups if group.step == number]
@@ -118,7 +118,7 @@ def _protect_step(
     return _Protected(data, tuple(results), standardisation)
 
 
-def _work(group: Group, step: StepRequest, edits: EditSet) -> GroupWork:
+def _work(group: Group, step: Step, edits: EditSet) -> GroupWork:
     assert group.strata is not None
     inside = EditSet(tuple(edits[name] for name in group.edits))
     return GroupWork(

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from maskwright.edits.edit import Edit
     from maskwright.edits.edit_set import EditSet
     from maskwright.pipeline.file_model import ExecutionSection
-    from maskwright.planning.model import StepRequest
+    from maskwright.planning.model import Step
     from maskwright.plugins.edit_reader import EditReader
     from maskwright.plugins.measure import Measure
     from maskwright.plugins.report import Report
@@ -173,7 +173,7 @@ class MaskingRequest:
     edits : tuple of RuleText or RuleFile, or EditSet
         In order; an EditSet has been read already.
     on_input_violation : {"fail", "mask", "drop", "localize"}
-    steps : tuple of StepRequest
+    steps : tuple of Step
     seed : int or None
         None: draw one.
     execution : ExecutionSection
@@ -187,7 +187,7 @@ class MaskingRequest:
     data: DataSource | DataInMemory
     edits: tuple[RuleText | RuleFile, ...] | EditSet
     on_input_violation: OnInputViolation = "mask"
-    steps: tuple[StepRequest, ...]
+    steps: tuple[Step, ...]
     seed: int | None = None
     execution: ExecutionSection
     uses: tuple[VariableUse, ...] = ()

@@ -14,7 +14,7 @@ from maskwright.foundation.yaml_models import read_model
 from maskwright.foundation.yaml_subtrees import only, texts, without
 from maskwright.pipeline.file_model import StepEntry
 from maskwright.pipeline.resolved import MeasureRequest
-from maskwright.planning.model import PartitionChoice, StepRequest
+from maskwright.planning.model import PartitionChoice, Step
 from maskwright.planning.params import PlanningParams
 from maskwright.plugins.parameter_markers import NamesPartition
 
@@ -28,7 +28,7 @@ LABEL = "as"
 PER_RECORD = "per_record"
 
 
-def resolve_steps(section: Node, registry: Registry, problems: list[Problem]) -> tuple[StepRequest, ...]:
+def resolve_steps(section: Node, registry: Registry, problems: list[Problem]) -> tuple[Step, ...]:
     """Resolve the ``protect:`` section: mistakes are added to `problems`, and wrong steps are left out."""
     if not section.is_sequence or not section.elements:
         found = "an empty list" if section.is_sequence else section.description
@@ -39,7 +39,7 @@ def resolve_steps(section: Node, registry: Registry, problems: list[Problem]) ->
     return tuple(step for step in steps if step is not None)
 
 
-def _step(node: Node, registry: Registry, problems: list[Problem]) -> StepRequest | None:
+def _step(node: Node, registry: Registry, problems: list[Problem]) -> Step | None:
     before = len(problems)
     entry = read_model(StepEntry, _without_empty_params(texts(node, ("variables", "groups"))), problems)
     name = node.get("method")
@@ -56,7 +56,7 @@ def _step(node: Node, registry: Registry, problems: list[Problem]) -> StepReques
     partition = _partition(params, method, own, registry, problems)
     if len(problems) > before or entry is None or own is None or planning is None:
         return None
-    return StepRequest(method, own, planning, entry.variables, entry.groups or (), partition, node.place)
+    return Step(method, own, planning, entry.variables, entry.groups or (), partition, node.place)
 
 
 def _without_empty_params(node: Node) -> Node:

@@ -13,16 +13,16 @@ if TYPE_CHECKING:
 
     from maskwright.data.variable import Variable
     from maskwright.edits.edit import Edit
-    from maskwright.planning.model import StepRequest
+    from maskwright.planning.model import Step
 
 
-def without_dropped(edits: EditSet, steps: Sequence[StepRequest], variables: Sequence[Variable]) -> EditSet:
+def without_dropped(edits: EditSet, steps: Sequence[Step], variables: Sequence[Variable]) -> EditSet:
     """Edits without those that steps drop because they publish coarser categories.
 
     Parameters
     ----------
     edits : EditSet
-    steps : sequence of StepRequest
+    steps : sequence of Step
         ``release_edits: {drop: [...]}`` lists the variables whose edits a step may drop.
     variables : sequence of Variable
         Of the file.

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from maskwright.edits.edit import Edit, GoverningPart, LinearPart, ProductPart, RangePart
-from maskwright.planning.model import AdjustmentUnit, Group, Keeper, StepRequest
+from maskwright.planning.model import AdjustmentUnit, Group, Keeper, Step
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -15,7 +15,7 @@ def keeper_of(
     edit: Edit,
     groups: Sequence[Group],
     units: Sequence[AdjustmentUnit],
-    steps: Sequence[StepRequest],
+    steps: Sequence[Step],
     masked: frozenset[str],
     arrival: Mapping[str, int],
 ) -> Keeper:
@@ -45,7 +45,7 @@ def keeper_of(
     return _keeper_in_group(edit, group, steps[group.step - 1], arrival.get(edit.name, 0))
 
 
-def _keeper_in_group(edit: Edit, group: Group, step: StepRequest, broken: int) -> Keeper:
+def _keeper_in_group(edit: Edit, group: Group, step: Step, broken: int) -> Keeper:
     """Keeper of an edit whose variables one group masks."""
     computed = any(isinstance(part, ProductPart) and part.total in group.computed for part in edit.parts)
     how = _how(edit, dict(zip(group.variables, group.operators, strict=True)))

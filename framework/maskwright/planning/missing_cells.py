@@ -16,18 +16,18 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from maskwright.data.dataset import Dataset
-    from maskwright.planning.model import Group, StepRequest
+    from maskwright.planning.model import Group, Step
     from maskwright.planning.strata import Strata
 
 
-def refuse_missing(number: int, step: StepRequest, group: Sequence[str], strata: Strata, data: Dataset) -> None:
+def refuse_missing(number: int, step: Step, group: Sequence[str], strata: Strata, data: Dataset) -> None:
     """Refuse missing cells that the step's policy or its method cannot take.
 
     Parameters
     ----------
     number : int
         Of the step, 1-based.
-    step : StepRequest
+    step : Step
     group : sequence of str
         Variables masked together.
     strata : Strata
@@ -73,7 +73,7 @@ def refuse_missing(number: int, step: StepRequest, group: Sequence[str], strata:
         raise InputError(f"step {number}: {error} ({_counted(holes, data)} missing)") from error
 
 
-def _refuse_scarce(number: int, step: StepRequest, names: Sequence[str], data: Dataset) -> None:
+def _refuse_scarce(number: int, step: Step, names: Sequence[str], data: Dataset) -> None:
     """Refuse variables with values, but of fewer records than the step promises to average."""
     if step.k is None or step.planning.k_guarantee == "report":
         return
@@ -110,9 +110,7 @@ def _pieces(strata: Strata) -> list[NDArray[np.int64]]:
     return [np.flatnonzero(strata.codes == number) for number in range(strata.count)]
 
 
-def missing_pattern_notices(
-    groups: Sequence[Group], steps: Sequence[StepRequest], data: Dataset | None
-) -> Iterator[str]:
+def missing_pattern_notices(groups: Sequence[Group], steps: Sequence[Step], data: Dataset | None) -> Iterator[str]:
     """How many patterns of missing cells a method that takes none masks apart, and which it cannot mask alone."""
     for group in groups:
         step = steps[group.step - 1]

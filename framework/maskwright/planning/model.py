@@ -32,7 +32,7 @@ class PartitionChoice:
 
 
 @dataclass(frozen=True)
-class StepRequest:
+class Step:
     """One step of a pipeline, as the planner needs it.
 
     Attributes
@@ -200,7 +200,7 @@ class Keeper:
     how: str
 
 
-def key_names(step: StepRequest, variables: Sequence[Variable]) -> tuple[str, ...]:
+def key_names(step: Step, variables: Sequence[Variable]) -> tuple[str, ...]:
     """Keys among the variables of a step: those it lists, else its quasi-identifiers, else all; none without keys."""
     if not step.method.has_keys:
         return ()

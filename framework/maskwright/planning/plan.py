@@ -10,7 +10,7 @@ from maskwright.planning.criteria import Criterion, criteria
 from maskwright.planning.grouping import Components, choose_operators, group_variables
 from maskwright.planning.keepers import keeper_of
 from maskwright.planning.missing_cells import missing_pattern_notices, refuse_missing
-from maskwright.planning.model import AdjustmentUnit, Group, Keeper, StepRequest
+from maskwright.planning.model import AdjustmentUnit, Group, Keeper, Step
 from maskwright.planning.plan_warnings import dangers
 from maskwright.planning.signs import sign_notices
 from maskwright.planning.step_variables import StepVariables, variables_of_steps
@@ -30,7 +30,7 @@ class Plan:
 
     Attributes
     ----------
-    steps : tuple of StepRequest
+    steps : tuple of Step
     groups : tuple of Group
         Of all steps, in order.
     units : tuple of AdjustmentUnit
@@ -50,7 +50,7 @@ class Plan:
         Variables that no step masks, and of which cells are suppressed where they would give suppressed ones away.
     """
 
-    steps: tuple[StepRequest, ...]
+    steps: tuple[Step, ...]
     groups: tuple[Group, ...]
     units: tuple[AdjustmentUnit, ...]
     keepers: tuple[Keeper, ...]
@@ -119,7 +119,7 @@ class Plan:
         }
 
 
-def _group_json(group: Group, step: StepRequest) -> dict[str, Any]:
+def _group_json(group: Group, step: Step) -> dict[str, Any]:
     strata = group.strata.strata if group.strata else ()
     return {
         "variables": list(group.variables),
@@ -133,7 +133,7 @@ def _group_json(group: Group, step: StepRequest) -> dict[str, Any]:
 
 
 def make_plan(
-    steps: Sequence[StepRequest],
+    steps: Sequence[Step],
     variables: Sequence[Variable],
     edits: EditSet,
     data: Dataset | None = None,
@@ -143,7 +143,7 @@ def make_plan(
 
     Parameters
     ----------
-    steps : sequence of StepRequest
+    steps : sequence of Step
     variables : sequence of Variable
         Of the file, in file order.
     edits : EditSet
@@ -192,7 +192,7 @@ def make_plan(
 
 
 def _may_lose_cells(
-    steps: Sequence[StepRequest],
+    steps: Sequence[Step],
     chosen: Sequence[StepVariables],
     known: Mapping[str, Variable],
     untouched: Sequence[str],
@@ -212,7 +212,7 @@ def _may_lose_cells(
 
 def _plan_group(
     number: int,
-    step: StepRequest,
+    step: Step,
     group: tuple[str, ...],
     known: Mapping[str, Variable],
     edits: EditSet,
@@ -231,7 +231,7 @@ def _plan_group(
 
 
 def _criteria(
-    step: StepRequest, group: tuple[str, ...], operators: Sequence[str], edits: EditSet, masked: frozenset[str]
+    step: Step, group: tuple[str, ...], operators: Sequence[str], edits: EditSet, masked: frozenset[str]
 ) -> tuple[Criterion, ...]:
     """What cuts the records of a group; nothing but missing cells for a method that needs all of them."""
     whole = not step.method.may_be_split
@@ -245,9 +245,7 @@ def _criteria(
     )  # fmt: skip
 
 
-def _strata(
-    step: StepRequest, group: tuple[str, ...], cut_by: Sequence[Criterion], edits: EditSet, data: Dataset
-) -> Strata:
+def _strata(step: Step, group: tuple[str, ...], cut_by: Sequence[Criterion], edits: EditSet, data: Dataset) -> Strata:
     return stratify(data, group, cut_by, edits, step.smallest_stratum(len(data), len(group)))
 
 

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from maskwright.data.variable import Variable
     from maskwright.edits.edit import Part
     from maskwright.edits.edit_set import EditSet
-    from maskwright.planning.model import Group, StepRequest
+    from maskwright.planning.model import Group, Step
 
 MOST_STRATA = 4
 """Small strata that are named."""
@@ -27,7 +27,7 @@ def dangers(
     known: Mapping[str, Variable],
     masked: frozenset[str],
     groups: Sequence[Group],
-    steps: Sequence[StepRequest],
+    steps: Sequence[Step],
     data: Dataset | None = None,
 ) -> tuple[str, ...]:
     """Sentences about a plan; names and counts only.
@@ -112,7 +112,7 @@ def _republished(
     known: Mapping[str, Variable],
     masked: frozenset[str],
     groups: Sequence[Group],
-    steps: Sequence[StepRequest],
+    steps: Sequence[Step],
     data: Dataset | None,
 ) -> list[str]:
     """Domain edits that put true values of single records back into the masked file."""
@@ -142,7 +142,7 @@ def _rare_values(
     names: Sequence[str],
     masked: frozenset[str],
     groups: Sequence[Group],
-    steps: Sequence[StepRequest],
+    steps: Sequence[Step],
     data: Dataset,
 ) -> int:
     """Values, or combinations, of masked variables that fewer than k records share."""

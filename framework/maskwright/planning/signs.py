@@ -13,12 +13,10 @@ if TYPE_CHECKING:
 
     from maskwright.data.dataset import Column, Dataset
     from maskwright.edits.edit_set import EditSet
-    from maskwright.planning.model import Group, StepRequest
+    from maskwright.planning.model import Group, Step
 
 
-def sign_notices(
-    groups: Sequence[Group], steps: Sequence[StepRequest], edits: EditSet, data: Dataset | None
-) -> Iterator[str]:
+def sign_notices(groups: Sequence[Group], steps: Sequence[Step], edits: EditSet, data: Dataset | None) -> Iterator[str]:
     """Sentence on the lines to add to the edits; only of methods that do not keep values in their range."""
     free = {
         name: steps[group.step - 1].method.name

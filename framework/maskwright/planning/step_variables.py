@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
     from maskwright.data.variable import Variable
-    from maskwright.planning.model import StepRequest
+    from maskwright.planning.model import Step
 
 
 @dataclass(frozen=True)
@@ -31,7 +31,7 @@ class StepVariables:
     known: Mapping[str, Variable]
 
 
-def variables_of_steps(steps: Sequence[StepRequest], variables: Sequence[Variable]) -> list[StepVariables]:
+def variables_of_steps(steps: Sequence[Step], variables: Sequence[Variable]) -> list[StepVariables]:
     """Choose the variables of each step.
 
     Raises
@@ -61,7 +61,7 @@ def _coarser(variable: Variable) -> Variable:
     return replace(variable, type="ordinal", decimals=None) if variable.is_numeric else variable
 
 
-def _wrong_order(steps: Sequence[StepRequest], found: Sequence[StepVariables]) -> Iterator[Problem]:
+def _wrong_order(steps: Sequence[Step], found: Sequence[StepVariables]) -> Iterator[Problem]:
     """Steps after which a promise of an earlier one no longer holds."""
     for number, (step, own) in enumerate(zip(steps, found, strict=True), 1):
         promise = None if step.planning.k_guarantee == "report" else step.promised
@@ -88,7 +88,7 @@ def _wrong_order(steps: Sequence[StepRequest], found: Sequence[StepVariables]) -
                 break
 
 
-def _default_variables(step: StepRequest, known: Mapping[str, Variable]) -> set[str]:
+def _default_variables(step: Step, known: Mapping[str, Variable]) -> set[str]:
     """Numeric quasi-identifiers and confidential variables; for methods with keys, all quasi-identifiers too."""
     usual = {
         name
@@ -104,9 +104,7 @@ def _default_variables(step: StepRequest, known: Mapping[str, Variable]) -> set[
     return usual
 
 
-def _step_variables(
-    step: StepRequest, known: Mapping[str, Variable], problems: list[Problem], number: int
-) -> tuple[str, ...]:
+def _step_variables(step: Step, known: Mapping[str, Variable], problems: list[Problem], number: int) -> tuple[str, ...]:
     listed = [name for group in step.groups for name in group]
     wanted = list(dict.fromkeys([*(step.variables or ()), *step.dependents, *step.keys, *listed]))
     strangers = [name for name in (*wanted, *step.planning.adjustment_weights) if name not in known]
@@ -143,9 +141,7 @@ def _step_variables(
     return tuple(name for name in known if name in wanted)
 
 
-def _wrong_zeros(
-    step: StepRequest, known: Mapping[str, Variable], wanted: Sequence[str], number: int
-) -> Iterator[Problem]:
+def _wrong_zeros(step: Step, known: Mapping[str, Variable], wanted: Sequence[str], number: int) -> Iterator[Problem]:
     """Mistakes in the list of variables with structural zeros."""
     names = step.planning.structural_zeros
     if names and not step.method.may_be_split:
@@ -159,7 +155,7 @@ def _wrong_zeros(
 
 
 def _independent_problems(
-    step: StepRequest, known: Mapping[str, Variable], wanted: Sequence[str], number: int
+    step: Step, known: Mapping[str, Variable], wanted: Sequence[str], number: int
 ) -> Iterator[Problem]:
     """Mistakes in the variables that a method reads beside those it masks."""
     if step.dependents and step.variables is not None and set(step.dependents) != set(step.variables):

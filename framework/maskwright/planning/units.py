@@ -8,7 +8,7 @@ from maskwright.edits.edit import CheckedPart, Edit, GoverningPart, LinearPart, 
 from maskwright.edits.edit_set import EditSet
 from maskwright.foundation.errors import InputError, Problem
 from maskwright.planning.grouping import Components
-from maskwright.planning.model import AdjustmentUnit, Group, StepRequest
+from maskwright.planning.model import AdjustmentUnit, Group, Step
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -70,9 +70,7 @@ def _flat(parts: Sequence[Part]) -> list[Part]:
     return found
 
 
-def require_k(
-    units: Sequence[AdjustmentUnit], steps: Sequence[StepRequest], groups: Sequence[Group], edits: EditSet
-) -> None:
+def require_k(units: Sequence[AdjustmentUnit], steps: Sequence[Step], groups: Sequence[Group], edits: EditSet) -> None:
     """Refuse plans in which adjustment has to move records apart that a step promised to keep equal."""
     problems: list[Problem] = []
     for unit in units:

@@ -13,7 +13,7 @@ import maskwright as mw
 from maskwright.cli.show.explain import explain
 from maskwright.data.frames import dataset_from_frame
 from maskwright.planning.missing_patterns import ENOUGH, LEAST, MethodCall, without_holes
-from maskwright.planning.model import StepRequest
+from maskwright.planning.model import Step
 from maskwright.planning.plan import make_plan
 from maskwright.plugins.registry import plugins
 
@@ -78,7 +78,7 @@ def test_groups_of_records_cannot_be_cut_by_pattern() -> None:
     without = mw.Method("no_holes", method.protect, method.params, variable_types=frozenset({"continuous"}))
     data = dataset_from_frame(_frame())
     with pytest.raises(mw.InputError, match="'no_holes' takes no missing cells; there are some in a: 1"):
-        make_plan([StepRequest(without, method.params())], data.variables, mw.EditSet(), data)
+        make_plan([Step(without, method.params())], data.variables, mw.EditSet(), data)
 
 
 def test_explain_says_what_becomes_of_missing_cells() -> None:
