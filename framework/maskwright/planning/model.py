@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from typing import TYPE_CHECKING, Literal
 
 from maskwright.foundation.errors import InputError, Place, Problem
@@ -78,17 +79,17 @@ class Step:
             ]
             raise type(error)(found) from error
 
-    @property
+    @cached_property
     def promised(self) -> int | None:
         """Smallest cluster, or smallest class of equal keys, that the step promises; None when it promises none."""
         return self.method.promised_k(self.params)
 
-    @property
+    @cached_property
     def k(self) -> int | None:
         """Smallest cluster that the step promises; None when it makes no clusters or promises none."""
         return self.method.smallest_cluster(self.params)
 
-    @property
+    @cached_property
     def makes_groups(self) -> bool:
         """Whether it puts a representative in the place of each group of records."""
         return self.method.makes_clusters
@@ -98,7 +99,7 @@ class Step:
         """Whether it takes records or cells away and leaves every other value as it is."""
         return bool(self.method.removes & {"records", "cells"})
 
-    @property
+    @cached_property
     def keys(self) -> tuple[str, ...]:
         """Key variables that the method's own parameter lists; empty when it lists none."""
         return self.method.key_variables(self.params)
@@ -114,12 +115,12 @@ class Step:
         # A file that is too small as a whole is the method's to refuse: it knows the limit of these very data.
         return max(self.group_records(n) or 1, min(needed, n))
 
-    @property
+    @cached_property
     def dependents(self) -> tuple[str, ...]:
         """Variables to mask that the method's own parameter lists; empty when it lists none."""
         return self.method.dependent_variables(self.params)
 
-    @property
+    @cached_property
     def independents(self) -> tuple[str, ...]:
         """Variables that the method reads and leaves as they are."""
         return self.method.independent_variables(self.params)
