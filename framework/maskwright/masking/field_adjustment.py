@@ -199,9 +199,9 @@ class _Work:
         spread = np.nanstd(everyone, axis=0, ddof=1) if len(everyone) > 1 else np.ones(len(moving))
         scale = np.where((spread > 0) & np.isfinite(spread), spread, 1.0)
         companions = {name: column_cells(exact[name]) for name in rules.variables if name not in moving}
-        rows = Targets(tuple(present[name].variable for name in moving), companions, None, self._domain)
+        targets = Targets(tuple(present[name].variable for name in moving), companions, None, self._domain)
         try:
-            done = adjust(present.matrix(moving), rows, rules, scale, generator(0, "localize", *moving))
+            done = adjust(present.matrix(moving), targets, rules, scale, generator(0, "localize", *moving))
         except EditError:
             # Rules that adjustment cannot work towards: the exact solution is used instead.
             return exact

@@ -44,7 +44,7 @@ class GridSearch:
 
     Attributes
     ----------
-    system : System
+    system : ConstraintSystem
     edits : EditSet
     grid : Grid
     names : tuple of str, length f
@@ -67,7 +67,7 @@ class GridSearch:
         """Whether rows `index`, holding `values`, satisfy every edit."""
         result = np.ones(len(index), dtype=np.bool_)
         for edit in self.edits:
-            result &= self.system.rows.satisfied(edit, values, index)
+            result &= self.system.targets.satisfied(edit, values, index)
         return result
 
     def candidates(self, points: NDArray[np.float64], moves: NDArray[np.int64]) -> NDArray[np.float64]:

@@ -52,7 +52,7 @@ def nearest_feasible(
 
     Parameters
     ----------
-    system : System
+    system : ConstraintSystem
     values : ndarray of shape (m, q)
         The points; NaN coordinates do not take part, nor do constraints on them.
     index : ndarray of shape (m,)
@@ -174,7 +174,7 @@ def _project(
     alternative = combination.alternative
     allowed = np.ones(len(values), dtype=np.bool_)
     for requirement in alternative.requirements:
-        allowed &= system.rows.known(requirement, values, index)
+        allowed &= system.targets.known(requirement, values, index)
     scale, absent = system.scale, np.isnan(values)
     target = np.where(absent, 0.0, values) / scale
     equal, equal_bound, below, below_bound = _matrices(system, alternative, values, index, margin)
@@ -247,7 +247,7 @@ def _matrices(
         for name, coefficient in linear.coefficients:
             column = system.position.get(name)
             if column is None:
-                bound = bound - float(coefficient) * system.rows.companion_numbers(name, index)
+                bound = bound - float(coefficient) * system.targets.companion_numbers(name, index)
                 continue
             normal[column] += float(coefficient) * system.scale[column]
             bound[np.isnan(values[:, column])] = np.nan

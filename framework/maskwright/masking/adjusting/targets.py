@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, eq=False)
 class Targets:
-    """Rows of one adjustment unit.
+    """The rows of one adjustment unit: representatives or records.
 
     Attributes
     ----------
