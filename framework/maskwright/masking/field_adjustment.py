@@ -65,6 +65,17 @@ def with_errors_located(
 ) -> tuple[Dataset, dict[str, Any], tuple[str, ...]]:
     """Locate the fields in error, adjust them, and say what was done.
 
+    Parameters
+    ----------
+    data : Dataset
+        Left as it is.
+    edits : EditSet
+    weights : mapping of name to float
+        How much each variable is trusted: the cost of changing it.
+    domain : Domain
+        Of the original, for domain edits.
+    progress : callable, optional
+
     Returns
     -------
     data : Dataset

@@ -70,7 +70,22 @@ class ConstraintSystem:
 def system_of(
     targets: Targets, edits: EditSet, scale: NDArray[np.float64], sets: Mapping[Membership, NDArray[np.float64]]
 ) -> ConstraintSystem:
-    """Constraints of `edits` on `targets`; `sets` gives the members of domain edits."""
+    """Constraints of edits on the rows of an adjustment unit.
+
+    Parameters
+    ----------
+    targets : Targets
+    edits : EditSet
+    scale : ndarray of shape (q,), float64
+        Standard deviations.
+    sets : mapping of Membership to ndarray of shape (m, v), float64
+        Members of domain edits; those of listed numbers are added.
+
+    Raises
+    ------
+    EditError
+        When an edit can be met in more than 64 different ways.
+    """
     movable = frozenset(targets.names)
     constraints = tuple(constraint_of(edit, movable) for edit in edits)
     listed = dict(sets)
@@ -132,6 +147,7 @@ def violation(system: ConstraintSystem, values: NDArray[np.float64], index: NDAr
 
     Parameters
     ----------
+    system : ConstraintSystem
     values : ndarray of shape (m, q)
     index : ndarray of shape (m,)
         Their row numbers.
@@ -194,7 +210,15 @@ def _linear_value(
 
 
 def fetcher(system: ConstraintSystem, values: NDArray[np.float64], index: NDArray[np.int64]) -> Fetch:
-    """Numbers of a variable, whether it moves or not."""
+    """Function that gives the numbers of a variable by name, shape (m,), whether it moves or not.
+
+    Parameters
+    ----------
+    system : ConstraintSystem
+    values : ndarray of shape (m, q), float64
+    index : ndarray of shape (m,), int64
+        Row numbers of `values`.
+    """
     position = system.position
 
     def fetch(name: str) -> NDArray[np.float64]:

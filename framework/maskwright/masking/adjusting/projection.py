@@ -100,6 +100,21 @@ def feasible_points(
     """Every way to satisfy all constraints, not only the nearest: positions among the rows, and their points.
 
     Where the nearest way has no point on the grid, another may have one.
+
+    Parameters
+    ----------
+    system : ConstraintSystem
+    values : ndarray of shape (m, q), float64
+    index : ndarray of shape (m,), int64
+        Their row numbers.
+    members : int
+        How many nearest members of each finite set are tried.
+
+    Yields
+    ------
+    rows : ndarray of shape (s,), int64
+        Positions among the m rows.
+    points : ndarray of shape (s, q), float64
     """
     for rows, combination in itertools.islice(_combinations(system, values, index, members), MOST_WAYS):
         points, solved = _project(system, combination, values[rows], index[rows])
