@@ -79,6 +79,7 @@ if TYPE_CHECKING:
     from maskwright.plugins.report import Report as Report
     from maskwright.plugins.source import Source as Source
     from maskwright.release import wording as wording
+    from maskwright.release.run_record import MeasureRecord as MeasureRecord
     from maskwright.release.run_record import RunRecord as RunRecord
 
 __version__ = "0.1.0"
@@ -122,6 +123,7 @@ _HOME = {
     "Measure": "maskwright.plugins.measure",
     "measure": "maskwright.commands.measure",
     "Measurement": "maskwright.plugins.measure",
+    "MeasureRecord": "maskwright.release.run_record",
     "Method": "maskwright.plugins.method",
     "NamesPartition": "maskwright.plugins.parameter_markers",
     "NoParams": "maskwright.plugins.partition",

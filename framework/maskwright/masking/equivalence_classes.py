@@ -1,4 +1,4 @@
-"""Classes of records that are published alike: what is left of k, counted in the masked file."""
+"""Equivalence classes, records that are published alike: what is left of k, counted in the masked file."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import pandas as pd
 from maskwright.planning.model import key_names
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
 
     from maskwright.data.dataset import Dataset
     from maskwright.planning.plan import Plan
@@ -21,44 +21,47 @@ def smallest_classes(masked: Dataset, plan: Plan) -> dict[str, Any]:
 
     As in `run.json`.
     """
-    groups: list[dict[str, Any]] = []
-    requested = [step.k for step in plan.steps if step.k is not None]
-    sizes = [step.group_records(len(masked)) for step in plan.steps]
-    expected = [size for size in sizes if size is not None]
+    groups = [*_of_clusters(masked, plan), *_of_keys(masked, plan)]
+    k = max((each["expected"] for each in groups), default=None)
+    quasi = [column.name for column in masked if column.variable.role == "quasi_identifier"]
+    return {
+        "requested": max((each["requested"] for each in groups if each["requested"] is not None), default=None),
+        "expected": k,
+        "groups": groups,
+        "quasi_identifiers": {"variables": quasi, **_counted(masked, quasi, k or 2)} if quasi else None,
+        "records": _counted(masked, masked.names, k or 2),
+    }
+
+
+def _of_clusters(masked: Dataset, plan: Plan) -> Iterator[dict[str, Any]]:
+    """Groups of variables whose step puts one representative in the place of each cluster of records."""
     for group in plan.groups:
         step = plan.steps[group.step - 1]
-        size = sizes[group.step - 1]
+        size = step.group_records(len(masked))
         if size is not None:
-            smallest, below = class_sizes(masked, group.variables, size)
-            groups.append(
-                {"step": group.step, "variables": list(group.variables), "requested": step.k,
-                 "expected": size, "smallest": smallest, "below": below}
-            )  # fmt: skip
+            yield {
+                "step": group.step, "variables": list(group.variables), "requested": step.k, "expected": size,
+                **_counted(masked, group.variables, size),
+            }  # fmt: skip
+
+
+def _of_keys(masked: Dataset, plan: Plan) -> Iterator[dict[str, Any]]:
+    """Keys of the steps that promise k records with each combination of them."""
     for number, step in enumerate(plan.steps, 1):
         promised = step.promised
         if not step.method.has_keys or promised is None:
             continue
         names = [name for group in plan.groups if group.step == number for name in group.variables]
         keys = key_names(step, [plan.variables[name] for name in names])
-        smallest, below = class_sizes(masked, keys, promised)
-        requested.append(promised)
-        expected.append(promised)
-        groups.append(
-            {"step": number, "variables": list(keys), "requested": promised, "expected": promised,
-             "smallest": smallest, "below": below}
-        )  # fmt: skip
-    k = max(expected) if expected else None
-    quasi = [column.name for column in masked if column.variable.role == "quasi_identifier"]
-    report: dict[str, Any] = {
-        "requested": max(requested) if requested else None, "expected": k, "groups": groups,
-        "quasi_identifiers": None, "records": None,
-    }  # fmt: skip
-    if quasi:
-        smallest, below = class_sizes(masked, quasi, k or 2)
-        report["quasi_identifiers"] = {"variables": quasi, "smallest": smallest, "below": below}
-    smallest, below = class_sizes(masked, masked.names, k or 2)
-    report["records"] = {"smallest": smallest, "below": below}
-    return report
+        yield {
+            "step": number, "variables": list(keys), "requested": promised, "expected": promised,
+            **_counted(masked, keys, promised),
+        }  # fmt: skip
+
+
+def _counted(masked: Dataset, names: Sequence[str], k: int) -> dict[str, int]:
+    smallest, below = class_sizes(masked, names, k)
+    return {"smallest": smallest, "below": below}
 
 
 def class_sizes(data: Dataset, names: Sequence[str], k: int) -> tuple[int, int]:
@@ -66,6 +69,12 @@ def class_sizes(data: Dataset, names: Sequence[str], k: int) -> tuple[int, int]:
 
     Missing cells count as one value. Where households are declared, the size of a class is the number of
     households in it.
+
+    Parameters
+    ----------
+    data : Dataset
+    names : sequence of str
+    k : int
     """
     codes = np.zeros(len(data), dtype=np.int64)
     for name in names:

@@ -65,6 +65,17 @@ def with_errors_located(
 ) -> tuple[Dataset, dict[str, Any], tuple[str, ...]]:
     """Locate the fields in error, adjust them, and say what was done.
 
+    Parameters
+    ----------
+    data : Dataset
+        Left as it is.
+    edits : EditSet
+    weights : mapping of name to float
+        How much each variable is trusted: the cost of changing it.
+    domain : Domain
+        Of the original, for domain edits.
+    progress : callable, optional
+
     Returns
     -------
     data : Dataset
@@ -199,9 +210,9 @@ class _Work:
         spread = np.nanstd(everyone, axis=0, ddof=1) if len(everyone) > 1 else np.ones(len(moving))
         scale = np.where((spread > 0) & np.isfinite(spread), spread, 1.0)
         companions = {name: column_cells(exact[name]) for name in rules.variables if name not in moving}
-        rows = Targets(tuple(present[name].variable for name in moving), companions, None, self._domain)
+        targets = Targets(tuple(present[name].variable for name in moving), companions, None, self._domain)
         try:
-            done = adjust(present.matrix(moving), rows, rules, scale, generator(0, "localize", *moving))
+            done = adjust(present.matrix(moving), targets, rules, scale, generator(0, "localize", *moving))
         except EditError:
             # Rules that adjustment cannot work towards: the exact solution is used instead.
             return exact

@@ -31,7 +31,18 @@ def method_warnings(plan: Plan, results: Sequence[GroupResult]) -> Iterator[str]
 
 
 def structural_zeros(original: Dataset, masked: Dataset, plan: Plan) -> Iterator[Mapping[str, Any]]:
-    """Share of the cells with a value that are 0, before and after, of variables that a step says have such zeros."""
+    """Share of the cells with a value that are 0, before and after, of variables that a step says have such zeros.
+
+    Parameters
+    ----------
+    original, masked : Dataset
+    plan : Plan
+
+    Yields
+    ------
+    mapping
+        ``step``, ``variable``, ``before`` and ``after``, as in `run.json`.
+    """
     for number, step in enumerate(plan.steps, 1):
         for name in step.planning.structural_zeros:
             before, after = (

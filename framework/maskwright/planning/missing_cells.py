@@ -68,7 +68,7 @@ def refuse_missing(number: int, step: Step, group: Sequence[str], strata: Strata
             "masks records with the same cells missing apart"
         )
     try:
-        without_holes(_pieces(strata), _missing(group, data), method, step.params)
+        without_holes(_records_by_stratum(strata), _missing(group, data), method, step.params)
     except InputError as error:
         raise InputError(f"step {number}: {error} ({_counted(holes, data)} missing)") from error
 
@@ -106,7 +106,7 @@ def _missing(group: Sequence[str], data: Dataset) -> NDArray[np.bool_]:
     return np.stack([data[name].missing for name in group], axis=1)
 
 
-def _pieces(strata: Strata) -> list[NDArray[np.int64]]:
+def _records_by_stratum(strata: Strata) -> list[NDArray[np.int64]]:
     return [np.flatnonzero(strata.codes == number) for number in range(strata.count)]
 
 
@@ -119,9 +119,9 @@ def missing_pattern_notices(groups: Sequence[Group], steps: Sequence[Step], data
         missing = _missing(group.variables, data)
         if not missing.any():
             continue
-        found = without_holes(_pieces(group.strata), missing, step.method, step.params)
-        patterns = len({tuple(piece.columns) for piece in found})
-        helped = sum(len(piece.records) for piece in found if len(piece.seen) > len(piece.records))
+        found = without_holes(_records_by_stratum(group.strata), missing, step.method, step.params)
+        patterns = len({tuple(call.columns) for call in found})
+        helped = sum(len(call.records) for call in found if len(call.seen) > len(call.records))
         said = (
             f"step {group.step} ({step.method.name}) takes no missing cells: it masks {patterns} patterns of missing "
             "cells apart, each on the cells that are there"

@@ -63,13 +63,13 @@ def splits_by_pattern(method: Method) -> bool:
 
 
 def without_holes(
-    pieces: Sequence[NDArray[np.int64]], missing: NDArray[np.bool_], method: Method, params: BaseModel
+    blocks: Sequence[NDArray[np.int64]], missing: NDArray[np.bool_], method: Method, params: BaseModel
 ) -> list[MethodCall]:
-    """Cut pieces by their patterns of missing cells.
+    """Cut blocks by their patterns of missing cells.
 
     Parameters
     ----------
-    pieces : sequence of ndarray of int64
+    blocks : sequence of ndarray of int64
         Records of each stratum and block.
     missing : ndarray of shape (n, p), bool
     method : Method
@@ -80,7 +80,7 @@ def without_holes(
     Returns
     -------
     list of MethodCall
-        In the order of the pieces, then of the patterns; records without any value are in none.
+        In the order of the blocks, then of the patterns; records without any value are in none.
 
     Raises
     ------
@@ -88,31 +88,31 @@ def without_holes(
         When too few records of the file have the cells of a pattern.
     """
     found: list[MethodCall] = []
-    for records in pieces:
+    for records in blocks:
         patterns, which = np.unique(missing[records], axis=0, return_inverse=True)
         which = which.reshape(-1)
         for number, pattern in enumerate(patterns):
             if not pattern.all():
-                found.append(_piece(records[which == number], records, pattern, missing, method, params))
+                found.append(_method_call(records[which == number], records, pattern, missing, method, params))
     return found
 
 
-def _piece(
+def _method_call(
     own: NDArray[np.int64],
-    piece: NDArray[np.int64],
+    block: NDArray[np.int64],
     pattern: NDArray[np.bool_],
     missing: NDArray[np.bool_],
     method: Method,
     params: BaseModel,
 ) -> MethodCall:
-    """Records of one pattern, with as many others as the method needs: of their own piece, or else of the file."""
+    """Records of one pattern, with as many others as the method needs: of their own block, or else of the file."""
     columns = np.flatnonzero(~pattern)
     needed = 1 if method.fewest_records is None else method.fewest_records(params, len(columns))
     least = max(needed, LEAST)
     if len(own) >= least and method.may_be_split:
         return MethodCall(own, own, columns)
     seen = own
-    for pool in (piece, np.arange(len(missing))):
+    for pool in (block, np.arange(len(missing))):
         others = pool[~missing[np.ix_(pool, columns)].any(axis=1) & ~np.isin(pool, own)]
         if method.may_be_split:
             others = _some(others, max(ENOUGH, 4 * least))
@@ -137,22 +137,22 @@ def _some(records: NDArray[np.int64], most: int) -> NDArray[np.int64]:
     return records[np.linspace(0, len(records) - 1, most).astype(np.int64)]
 
 
-def widened(masked: Masked, piece: MethodCall, p: int) -> Masked:
-    """What a method made of a piece, for its own records only, with the cells it did not see left missing.
+def widened(masked: Masked, call: MethodCall, p: int) -> Masked:
+    """What a method made in one call, for the call's own records only, with the cells it did not see left missing.
 
     Parameters
     ----------
     masked : Masked
         Of `seen` records and the variables in `columns`.
-    piece : Piece
+    call : MethodCall
     p : int
         Number of variables of the group.
     """
-    if len(piece.columns) == p and len(piece.seen) == len(piece.records):
+    if len(call.columns) == p and len(call.seen) == len(call.records):
         return masked
-    rows = len(piece.records)
+    rows = len(call.records)
     values = np.full((rows, p), np.nan)
     missing = np.ones((rows, p), dtype=np.bool_)
-    values[:, piece.columns] = masked.values[:rows]
-    missing[:, piece.columns] = masked.missing[:rows]
+    values[:, call.columns] = masked.values[:rows]
+    missing[:, call.columns] = masked.missing[:rows]
     return replace(masked, values=values, missing=missing, labels=None, representatives=None)

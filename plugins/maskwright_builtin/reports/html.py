@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
     from jinja2 import Template
 
-    from maskwright.release.run_record import MeasureRecord
+    from maskwright import MeasureRecord
 
 BAR_WIDTH = 220.0
 

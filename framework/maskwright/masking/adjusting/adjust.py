@@ -99,9 +99,34 @@ def is_equality(part: LinearPart | ProductPart) -> bool:
     return part.relation == "==" and not (isinstance(part, LinearPart) and part.tolerance)
 
 
+@dataclass(frozen=True, eq=False)
+class _Rows:
+    """The rows while they are adjusted: each attempt writes what it finds into these arrays.
+
+    Attributes
+    ----------
+    start : ndarray of shape (r, q), float64
+        As the methods returned them, the dependents of the plan computed; never written.
+    points : ndarray of shape (r, q), float64
+        On every edit as far as that was found, before rounding.
+    rounded : ndarray of shape (r, q), float64
+        On the grid.
+    satisfied : ndarray of shape (r,), bool
+        Whether `rounded` satisfies every edit.
+    projected : ndarray of shape (r,), bool
+        Whether a projection was tried.
+    """
+
+    start: NDArray[np.float64]
+    points: NDArray[np.float64]
+    rounded: NDArray[np.float64]
+    satisfied: NDArray[np.bool_]
+    projected: NDArray[np.bool_]
+
+
 def adjust(
     values: NDArray[np.float64],
-    rows: Targets,
+    targets: Targets,
     edits: EditSet,
     scale: NDArray[np.float64],
     rng: np.random.Generator,
@@ -116,78 +141,116 @@ def adjust(
     ----------
     values : ndarray of shape (r, q), float64
         Masked values; NaN where a row has no value.
-    rows : Rows
+    targets : Targets
+        What the rows stand for.
     edits : EditSet
         All edits on these variables.
     scale : ndarray of shape (q,)
         Standard deviations of the original file.
     rng : numpy.random.Generator
         For the order in which neighbouring grid points are tried.
-    sets : mapping, optional
+    sets : mapping of Membership to ndarray of shape (m, v), optional
         Members of domain edits.
     computed : frozenset of str
         Dependents that the plan computes from masked variables: their own masked values are not looked at.
+    progress : callable, optional
+        Told of the share of the work that is done.
+
+    Raises
+    ------
+    EditError
+        When an edit can be met in more than 64 different ways.
     """
-    system = system_of(rows, edits, scale, sets or {})
-    names = rows.names
-    inside = frozenset(names)
-    own_equalities = tuple(equality for equality in equalities_of(edits) if set(equality.part.variables) <= inside)
-    plan = derivations(names, own_equalities, system.decimals, listed=_listed(system))
-    grid = Grid(names, system.decimals, scale, plan)
+    system = system_of(targets, edits, scale, sets or {})
+    plan = _derivations(system, edits)
+    grid = Grid(targets.names, system.decimals, scale, plan)
+    search = GridSearch.of(system, edits, grid)
     # Without a grid the dependents are computed too, in the order in which the rule is written.
-    start = _compute(values, names, plan, computed)
+    start = _compute(values, targets.names, plan, computed)
     broken = violated(system, start)
-    failing = np.logical_or.reduce(list(broken.values())) if broken else np.zeros(len(values), dtype=np.bool_)
     progress(0.1)
+    points, projected = _project_violating(system, start, broken)
+    progress(0.4)
+    rounded = grid.round(points)
+    rows = _Rows(start, points, rounded, search.satisfied(rounded, np.arange(len(values))), projected)
+    progress(0.6)
+    left = ~rows.satisfied
+    touched = _with_rounding(broken, targets, edits, rounded, np.flatnonzero(left))
+    _search_further(search, rows, rng)
+    search.polish(start, rounded, np.flatnonzero(left & rows.satisfied)[:_MOST_DONORS])
+    progress(0.9)
+    fallback = _take_nearest(search, rows)
+    infeasible = ~(rows.satisfied | fallback)
+    progress(1.0)
+    return Adjustment(
+        values=rounded,
+        moved=rows.projected | fallback | (left & ~infeasible),
+        fallback=fallback,
+        infeasible=infeasible,
+        touched=touched,
+        failing=_failing(targets, edits, rounded, np.flatnonzero(infeasible)),
+        conflicts=conflicts(targets, edits, rounded, np.flatnonzero(infeasible)),
+        cost=_root_mean_square_move(values, rounded, scale),
+        points=points,
+        derivations=plan,
+    )
+
+
+def _derivations(system: ConstraintSystem, edits: EditSet) -> Derivations:
+    """Choose dependents for the equalities between variables that may move."""
+    names = system.targets.names
+    inside = [each for each in equalities_of(edits) if set(each.part.variables) <= set(names)]
+    return derivations(names, inside, system.decimals, listed=_listed(system))
+
+
+def _project_violating(
+    system: ConstraintSystem, start: NDArray[np.float64], broken: Mapping[str, NDArray[np.bool_]]
+) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
+    """Project the rows that violate an edit; the points of all rows, and which were projected."""
+    failing = np.logical_or.reduce(list(broken.values())) if broken else np.zeros(len(start), dtype=np.bool_)
     points = start.copy()
     index = np.flatnonzero(failing)
-    projected = failing.copy()
     if len(index):
         found, solved = nearest_feasible(system, start[index], index)
         points[index[solved]] = found[solved]
-    progress(0.4)
-    result = grid.round(points)
-    search = GridSearch.of(system, edits, grid)
-    everyone = np.arange(len(values))
-    satisfied = search.satisfied(result, everyone)
-    progress(0.6)
-    walked = ~satisfied
-    touched = _with_rounding(broken, rows, edits, result, np.flatnonzero(walked))
-    search.neighbours(points, result, satisfied, rng)
+    return points, failing
+
+
+def _search_further(search: GridSearch, rows: _Rows, rng: np.random.Generator) -> None:
+    """Look on the grid for rows that are not satisfied yet, near the projection and then farther away."""
+    search.neighbours(rows.points, rows.rounded, rows.satisfied, rng)
     for margin in _MARGINS:
-        index = np.flatnonzero(~satisfied)
+        index = np.flatnonzero(~rows.satisfied)
         if not len(index):
             break
-        found, solved = nearest_feasible(system, start[index], index, margin, _MORE_MEMBERS)
+        found, solved = nearest_feasible(search.system, rows.start[index], index, margin, _MORE_MEMBERS)
         index, found = index[solved], found[solved]
-        points[index] = found
-        result[index] = grid.round(found)
-        satisfied[index] = search.satisfied(result[index], index)
-        projected[index] = True
-        search.neighbours(points, result, satisfied, rng)
-    _other_ways(search, start, result, satisfied)
-    search.repair(points, result, satisfied, rng)
-    search.polish(start, result, np.flatnonzero(walked & satisfied)[:_MOST_DONORS])
-    progress(0.9)
-    fallback = _take_nearest(search, start, result, satisfied)
-    infeasible = ~(satisfied | fallback)
-    left = np.flatnonzero(infeasible)
-    failed = {edit.name: int(np.sum(~rows.satisfied(edit, result[left], left))) for edit in edits} if len(left) else {}
-    difference = np.where(np.isnan(result) | np.isnan(values), 0.0, result - values) / scale
-    cost = np.sqrt(np.mean(difference**2, axis=0)) if len(values) else np.zeros(len(names))
-    progress(1.0)
-    return Adjustment(
-        result,
-        projected | fallback | (walked & ~infeasible),
-        fallback,
-        infeasible,
-        touched,
-        failed,
-        conflicts(rows, edits, result, left),
-        cost,
-        points,
-        plan,
-    )
+        rows.points[index] = found
+        rows.rounded[index] = search.grid.round(found)
+        rows.satisfied[index] = search.satisfied(rows.rounded[index], index)
+        rows.projected[index] = True
+        search.neighbours(rows.points, rows.rounded, rows.satisfied, rng)
+    _other_ways(search, rows)
+    search.repair(rows.points, rows.rounded, rows.satisfied, rng)
+
+
+def _failing(
+    targets: Targets, edits: EditSet, rounded: NDArray[np.float64], index: NDArray[np.int64]
+) -> dict[str, int]:
+    """Rows among `index` that violate each edit; nothing without rows."""
+    if not len(index):
+        return {}
+    return {edit.name: int(np.sum(~targets.satisfied(edit, rounded[index], index))) for edit in edits}
+
+
+def _root_mean_square_move(
+    before: NDArray[np.float64], after: NDArray[np.float64], scale: NDArray[np.float64]
+) -> NDArray[np.float64]:
+    """Of each variable over all rows, in standard deviations; shape (q,). A cell without a value has not moved."""
+    if not len(before):
+        return np.zeros(before.shape[1])
+    difference = np.where(np.isnan(after) | np.isnan(before), 0.0, after - before) / scale
+    return np.asarray(np.sqrt(np.mean(difference**2, axis=0)))
 
 
 def _listed(system: ConstraintSystem) -> frozenset[str]:
@@ -203,7 +266,7 @@ def _listed(system: ConstraintSystem) -> frozenset[str]:
 
 def _with_rounding(
     broken: Mapping[str, NDArray[np.bool_]],
-    rows: Targets,
+    targets: Targets,
     edits: EditSet,
     rounded: NDArray[np.float64],
     index: NDArray[np.int64],
@@ -211,7 +274,7 @@ def _with_rounding(
     """Rows that violate each edit, with those among `index` that plain rounding takes off it."""
     found = dict(broken)
     for edit in edits:
-        off = index[~rows.satisfied(edit, rounded[index], index)]
+        off = index[~targets.satisfied(edit, rounded[index], index)]
         if len(off):
             found[edit.name] = found.get(edit.name, np.zeros(len(rounded), dtype=np.bool_)).copy()
             found[edit.name][off] = True
@@ -229,44 +292,40 @@ def _compute(
     return Grid(names, ungridded, np.ones(len(names)), chosen).round(values)
 
 
-def _other_ways(
-    search: GridSearch, start: NDArray[np.float64], result: NDArray[np.float64], satisfied: NDArray[np.bool_]
-) -> None:
-    """Round every way to satisfy the edits, where the nearest one led nowhere; writes `result` and `satisfied`."""
-    index = np.flatnonzero(~satisfied)[:_MOST_DONORS]
+def _other_ways(search: GridSearch, rows: _Rows) -> None:
+    """Round every way to satisfy the edits, where the nearest one led nowhere."""
+    index = np.flatnonzero(~rows.satisfied)[:_MOST_DONORS]
     if not len(index):
         return
     best = np.full(len(index), np.inf)
-    for rows, points in feasible_points(search.system, start[index], index, _MORE_MEMBERS):
+    for places, points in feasible_points(search.system, rows.start[index], index, _MORE_MEMBERS):
         rounded = search.grid.round(points)
-        distance = search.distance(rounded, start[index[rows]])
-        better = np.flatnonzero(distance < best[rows])
-        better = better[search.satisfied(rounded[better], index[rows[better]])]
-        best[rows[better]] = distance[better]
-        result[index[rows[better]]] = rounded[better]
-    satisfied[index[np.isfinite(best)]] = True
+        distance = search.distance(rounded, rows.start[index[places]])
+        better = np.flatnonzero(distance < best[places])
+        better = better[search.satisfied(rounded[better], index[places[better]])]
+        best[places[better]] = distance[better]
+        rows.rounded[index[places[better]]] = rounded[better]
+    rows.satisfied[index[np.isfinite(best)]] = True
 
 
-def _take_nearest(
-    search: GridSearch, start: NDArray[np.float64], result: NDArray[np.float64], satisfied: NDArray[np.bool_]
-) -> NDArray[np.bool_]:
-    """Copy the nearest feasible row into rows that nothing else helped; writes `result`."""
-    helped = np.zeros(len(start), dtype=np.bool_)
-    donors = np.flatnonzero(satisfied & ~np.isnan(result).any(axis=1))
+def _take_nearest(search: GridSearch, rows: _Rows) -> NDArray[np.bool_]:
+    """Copy the nearest feasible row into rows that nothing else helped; which rows that helped."""
+    helped = np.zeros(len(rows.start), dtype=np.bool_)
+    donors = np.flatnonzero(rows.satisfied & ~np.isnan(rows.rounded).any(axis=1))
     # A search among millions of donors in many dimensions would look at nearly all of them for every row.
     donors = donors[:: max(1, len(donors) // _MOST_DONORS)]
-    index = np.flatnonzero(~satisfied)
+    index = np.flatnonzero(~rows.satisfied)
     if not len(index) or not len(donors):
         return helped
     scale = search.system.scale
-    tree = cKDTree(result[donors] / scale)
+    tree = cKDTree(rows.rounded[donors] / scale)
     count = min(32, len(donors))
-    _, nearest = tree.query(np.nan_to_num(start[index] / scale), k=list(range(1, count + 1)))
+    _, nearest = tree.query(np.nan_to_num(rows.start[index] / scale), k=list(range(1, count + 1)))
     for choice in range(count):
-        candidate = result[donors[np.asarray(nearest)[:, choice]]].copy()
-        candidate[np.isnan(start[index])] = np.nan
+        candidate = rows.rounded[donors[np.asarray(nearest)[:, choice]]].copy()
+        candidate[np.isnan(rows.start[index])] = np.nan
         good = search.satisfied(candidate, index) & ~helped[index]
-        result[index[good]] = candidate[good]
+        rows.rounded[index[good]] = candidate[good]
         helped[index[good]] = True
         if helped[index].all():
             break

@@ -27,13 +27,13 @@ _MOST_CHOICES = 200
 
 
 def conflicts(
-    rows: Targets, edits: EditSet, values: NDArray[np.float64], index: NDArray[np.int64]
+    targets: Targets, edits: EditSet, values: NDArray[np.float64], index: NDArray[np.int64]
 ) -> tuple[tuple[str, ...], ...]:
     """Smallest sets of edits that cannot hold together in rows for which nothing feasible was found.
 
     Parameters
     ----------
-    rows : Rows
+    targets : Targets
     edits : EditSet
     values : ndarray of shape (r, q), float64
         NaN where a row has no value: edits on such cells do not apply.
@@ -55,13 +55,13 @@ def conflicts(
         for atom in atoms
         if isinstance(atom, TextSet)
     }
-    steps = {each.name: Fraction(1, 10**each.decimals) for each in rows.variables if each.decimals is not None}
+    steps = {each.name: Fraction(1, 10**each.decimals) for each in targets.variables if each.decimals is not None}
     found: dict[tuple[str, ...], None] = {}
     for row in index[:MOST_EXPLAINED]:
-        absent = {name for name, gone in zip(rows.names, np.isnan(values[row]), strict=True) if gone}
-        for record in rows.records_of_row(int(row))[:_MOST_RECORDS]:
-            fixed = _companions(rows, int(record), worded)
-            unknown = absent | (rows.companions.keys() - fixed.keys())
+        absent = {name for name, gone in zip(targets.names, np.isnan(values[row]), strict=True) if gone}
+        for record in targets.records_of_row(int(row))[:_MOST_RECORDS]:
+            fixed = _companions(targets, int(record), worded)
+            unknown = absent | (targets.companions.keys() - fixed.keys())
             names = [edit.name for edit in edits if not unknown & set(edit.variables)]
             conflict = _smallest(names, clauses, Space(steps), fixed)
             if conflict:
@@ -70,10 +70,10 @@ def conflicts(
     return tuple(found)
 
 
-def _companions(rows: Targets, record: int, worded: set[str]) -> dict[str, Value]:
+def _companions(targets: Targets, record: int, worded: set[str]) -> dict[str, Value]:
     """Known values of the variables that do not move."""
     found: dict[str, Value] = {}
-    for name, cells in rows.companions.items():
+    for name, cells in targets.companions.items():
         if cells.missing[record]:
             continue
         number = float(cells.numbers[record])

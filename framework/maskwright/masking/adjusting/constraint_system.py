@@ -37,7 +37,8 @@ class ConstraintSystem:
 
     Attributes
     ----------
-    rows : Rows
+    targets : Targets
+        The rows that the constraints are on.
     constraints : tuple of Constraint
     scale : ndarray of shape (q,)
         Standard deviations; distances are measured in them.
@@ -46,7 +47,7 @@ class ConstraintSystem:
         Allowed combinations of values.
     """
 
-    rows: Targets
+    targets: Targets
     constraints: tuple[Constraint, ...]
     scale: NDArray[np.float64]
     decimals: Mapping[str, int | None]
@@ -56,7 +57,7 @@ class ConstraintSystem:
     @cached_property
     def position(self) -> dict[str, int]:
         """Column of each variable that may move."""
-        return {name: column for column, name in enumerate(self.rows.names)}
+        return {name: column for column, name in enumerate(self.targets.names)}
 
     def tree(self, membership: Membership) -> cKDTree:
         """Search tree of a finite set, in standard deviations."""
@@ -67,10 +68,25 @@ class ConstraintSystem:
 
 
 def system_of(
-    rows: Targets, edits: EditSet, scale: NDArray[np.float64], sets: Mapping[Membership, NDArray[np.float64]]
+    targets: Targets, edits: EditSet, scale: NDArray[np.float64], sets: Mapping[Membership, NDArray[np.float64]]
 ) -> ConstraintSystem:
-    """Constraints of `edits` on `rows`; `sets` gives the members of domain edits."""
-    movable = frozenset(rows.names)
+    """Constraints of edits on the rows of an adjustment unit.
+
+    Parameters
+    ----------
+    targets : Targets
+    edits : EditSet
+    scale : ndarray of shape (q,), float64
+        Standard deviations.
+    sets : mapping of Membership to ndarray of shape (m, v), float64
+        Members of domain edits; those of listed numbers are added.
+
+    Raises
+    ------
+    EditError
+        When an edit can be met in more than 64 different ways.
+    """
+    movable = frozenset(targets.names)
     constraints = tuple(constraint_of(edit, movable) for edit in edits)
     listed = dict(sets)
     for constraint in constraints:
@@ -78,8 +94,8 @@ def system_of(
             for membership in alternative.memberships:
                 if membership.numbers is not None:
                     listed[membership] = np.array([[float(number)] for number in membership.numbers])
-    decimals = {variable.name: variable.decimals for variable in rows.variables}
-    return ConstraintSystem(rows, constraints, scale, decimals, listed)
+    decimals = {variable.name: variable.decimals for variable in targets.variables}
+    return ConstraintSystem(targets, constraints, scale, decimals, listed)
 
 
 def violated(system: ConstraintSystem, values: NDArray[np.float64]) -> dict[str, NDArray[np.bool_]]:
@@ -121,7 +137,7 @@ def _holds(
         distance, _ = system.tree(membership).query(np.where(known[:, None], chosen, 0.0) / system.scale[columns])
         result &= ~known | (np.asarray(distance) <= RELATIVE)
     for requirement in alternative.requirements:
-        result &= system.rows.known(requirement, values, index)
+        result &= system.targets.known(requirement, values, index)
     return result
 
 
@@ -131,6 +147,7 @@ def violation(system: ConstraintSystem, values: NDArray[np.float64], index: NDAr
 
     Parameters
     ----------
+    system : ConstraintSystem
     values : ndarray of shape (m, q)
     index : ndarray of shape (m,)
         Their row numbers.
@@ -174,7 +191,7 @@ def _shortfall(
         distance, _ = system.tree(membership).query(np.where(known[:, None], chosen, 0.0) / system.scale[columns])
         result += np.where(known & (np.asarray(distance) > RELATIVE), distance, 0.0)
     for requirement in alternative.requirements:
-        result += ~system.rows.known(requirement, values, index)
+        result += ~system.targets.known(requirement, values, index)
     return result
 
 
@@ -185,7 +202,7 @@ def _linear_value(
     size = np.zeros(len(values))
     for name, coefficient in linear.coefficients:
         column = system.position.get(name)
-        term = values[:, column] if column is not None else system.rows.companion_numbers(name, index)
+        term = values[:, column] if column is not None else system.targets.companion_numbers(name, index)
         term = float(coefficient) * term
         total = total + term
         size = np.maximum(size, np.abs(term))
@@ -193,11 +210,19 @@ def _linear_value(
 
 
 def fetcher(system: ConstraintSystem, values: NDArray[np.float64], index: NDArray[np.int64]) -> Fetch:
-    """Numbers of a variable, whether it moves or not."""
+    """Function that gives the numbers of a variable by name, shape (m,), whether it moves or not.
+
+    Parameters
+    ----------
+    system : ConstraintSystem
+    values : ndarray of shape (m, q), float64
+    index : ndarray of shape (m,), int64
+        Row numbers of `values`.
+    """
     position = system.position
 
     def fetch(name: str) -> NDArray[np.float64]:
         column = position.get(name)
-        return values[:, column] if column is not None else system.rows.companion_numbers(name, index)
+        return values[:, column] if column is not None else system.targets.companion_numbers(name, index)
 
     return fetch

@@ -22,15 +22,15 @@ if TYPE_CHECKING:
 
 
 def domain_values(
-    rules: EditSet, unit: AdjustmentUnit, plan: Plan, original: Dataset
+    edits: EditSet, unit: AdjustmentUnit, plan: Plan, original: Dataset
 ) -> dict[Membership, NDArray[np.float64]]:
     """Values that a domain edit allows: those of the original, on continuous variables only if k records share them.
 
     Parameters
     ----------
-    rules : EditSet
+    edits : EditSet
         Those of the unit.
-    unit : Unit
+    unit : AdjustmentUnit
     plan : Plan
     original : Dataset
 
@@ -47,24 +47,24 @@ def domain_values(
     found: dict[Membership, NDArray[np.float64]] = {}
     steps = {group.step for group in plan.groups if set(group.variables) & set(unit.variables)}
     requests = [plan.steps[number - 1] for number in sorted(steps)]
-    for edit in rules:
-        for rule in _domain_parts(edit.parts):
-            if not set(rule.variables) <= set(unit.variables):
+    for edit in edits:
+        for part in _domain_parts(edit.parts):
+            if not set(part.variables) <= set(unit.variables):
                 continue
-            values = original.matrix(rule.variables)
+            values = original.matrix(part.variables)
             values = values[~np.isnan(values).any(axis=1)]
             combinations, counts = np.unique(values, axis=0, return_counts=True)
-            continuous = any(original[name].variable.type == "continuous" for name in rule.variables)
+            continuous = any(original[name].variable.type == "continuous" for name in part.variables)
             least = max([request.group_records(len(original)) or 2 for request in requests], default=2)
             if continuous and not any(request.planning.allow_original_values for request in requests):
                 combinations = combinations[counts >= least]
             if len(combinations) == 0:
                 raise EditError(
                     f"edit {edit.name!r} wants values that occur in the original file, but no value of "
-                    f"{', '.join(rule.variables)} is shared by {least} records, so each would republish a single "
+                    f"{', '.join(part.variables)} is shared by {least} records, so each would republish a single "
                     "record's true value; drop the edit, or set 'allow_original_values: true' in the step's params"
                 )
-            found[Membership(rule.variables, None)] = combinations
+            found[Membership(part.variables, None)] = combinations
     return found
 
 

@@ -88,8 +88,8 @@ def _moments(
     n, p = len(data), len(names)
     total, products = np.zeros(p), np.zeros((p, p))
     for start in range(0, n, RECORDS_AT_ONCE):
-        piece = slice(start, start + RECORDS_AT_ONCE)
-        rows = np.stack([np.asarray(data[name].values[piece], dtype=np.float64) for name in names], axis=1)
+        chunk = slice(start, start + RECORDS_AT_ONCE)
+        rows = np.stack([np.asarray(data[name].values[chunk], dtype=np.float64) for name in names], axis=1)
         rows = np.nan_to_num((rows - center) / spread)
         total += rows.sum(axis=0)
         products += rows.T @ rows

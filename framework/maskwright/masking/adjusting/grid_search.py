@@ -44,7 +44,7 @@ class GridSearch:
 
     Attributes
     ----------
-    system : System
+    system : ConstraintSystem
     edits : EditSet
     grid : Grid
     names : tuple of str, length f
@@ -58,7 +58,15 @@ class GridSearch:
 
     @classmethod
     def of(cls, system: ConstraintSystem, edits: EditSet, grid: Grid) -> GridSearch:
-        """Search over the free variables of a grid."""
+        """Search over the free variables of a grid.
+
+        Parameters
+        ----------
+        system : ConstraintSystem
+        edits : EditSet
+            That candidates have to satisfy.
+        grid : Grid
+        """
         used = set(edits.variables)
         free = [name for name in grid.plan.free if grid.decimals.get(name) is not None]
         return cls(system, edits, grid, tuple(name for name in free if name in used or grid.plan.steps))
@@ -67,7 +75,7 @@ class GridSearch:
         """Whether rows `index`, holding `values`, satisfy every edit."""
         result = np.ones(len(index), dtype=np.bool_)
         for edit in self.edits:
-            result &= self.system.rows.satisfied(edit, values, index)
+            result &= self.system.targets.satisfied(edit, values, index)
         return result
 
     def candidates(self, points: NDArray[np.float64], moves: NDArray[np.int64]) -> NDArray[np.float64]:
@@ -97,7 +105,19 @@ class GridSearch:
         satisfied: NDArray[np.bool_],
         rng: np.random.Generator,
     ) -> None:
-        """Try neighbouring grid points of `points` for rows not satisfied; writes `result` and `satisfied`."""
+        """Try neighbouring grid points for rows that are not satisfied.
+
+        Parameters
+        ----------
+        points : ndarray of shape (r, q), float64
+            Around which to look.
+        result : ndarray of shape (r, q), float64
+            Written where a neighbour satisfies every edit.
+        satisfied : ndarray of shape (r,), bool
+            Written likewise.
+        rng : numpy.random.Generator
+            Draws the farther neighbours.
+        """
         index = np.flatnonzero(~satisfied)
         if not len(index) or not self.names:
             return
@@ -121,7 +141,19 @@ class GridSearch:
         satisfied: NDArray[np.bool_],
         rng: np.random.Generator,
     ) -> None:
-        """Walk over the grid towards the edits, row by row not satisfied; writes `result` and `satisfied`."""
+        """Walk over the grid towards the edits, for rows that are not satisfied.
+
+        Parameters
+        ----------
+        points : ndarray of shape (r, q), float64
+            Where to start, rounded.
+        result : ndarray of shape (r, q), float64
+            Written where a walk ends on every edit.
+        satisfied : ndarray of shape (r,), bool
+            Written likewise.
+        rng : numpy.random.Generator
+            Draws the moves that are tried, and those that leave a dead end.
+        """
         left = np.flatnonzero(~satisfied)
         if not self.names:
             return
@@ -287,6 +319,13 @@ def neighbours(count: int, limit: int, rng: np.random.Generator) -> NDArray[np.i
     """Moves of `count` free variables in grid units, the smallest first; shape (m, count), m <= `limit`.
 
     All single moves of one unit, all double ones, single moves of two and three, then random ones of growing size.
+
+    Parameters
+    ----------
+    count : int
+    limit : int
+        Most moves.
+    rng : numpy.random.Generator
     """
     if count == 0:
         return np.zeros((0, 0), dtype=np.int64)

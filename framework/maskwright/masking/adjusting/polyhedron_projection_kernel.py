@@ -31,6 +31,9 @@ _FINEST = 5e-16
 _ALLOWED = 1e-12
 _DEPENDENT = 1e-20
 
+# The steps of `_project_one` are compiled into it: calling them would make it a tenth slower.
+_step_of_projection = njit(cache=True, nogil=True, error_model="numpy", inline="always")
+
 
 @njit(cache=True, nogil=True, error_model="numpy")
 def _append(normal, sign, basis, triangle, active):  # type: ignore[no-untyped-def]
@@ -101,113 +104,6 @@ def _refine(point, equal, equal_bound, own, own_bound, below, below_bound, activ
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
-def _project_one(point, equal, equal_bound, own, own_bound, below, below_bound, work):  # type: ignore[no-untyped-def]
-    """Project one point in place; see `project_points`."""
-    dimension = point.shape[0]
-    basis, triangle, chosen, dual, step, in_use, count, columns = work
-    shared = equal.shape[0]
-    fixed = shared + own.shape[0]
-    limits = below.shape[0]
-    active = _ZERO
-    for number in range(fixed):
-        normal = equal[number] if number < shared else own[number - shared]
-        bound = equal_bound[number] if number < shared else own_bound[number - shared]
-        if np.isnan(bound):
-            continue
-        gap = -bound
-        size = abs(bound)
-        length = 0.0
-        for column in range(dimension):
-            gap += normal[column] * point[column]
-            size = max(size, abs(normal[column] * point[column]))
-            length += normal[column] * normal[column]
-        squared = 0.0 if active == dimension else _append(normal, 1.0, basis, triangle, active)
-        if squared <= _DEPENDENT * length or active == dimension:
-            if abs(gap) > 1e-9 * (1.0 + size):
-                return INFEASIBLE
-            continue
-        for column in range(dimension):
-            point[column] -= gap / squared * basis[active, column]
-        _accept(squared, basis, triangle, active)
-        chosen[active] = -1 - number
-        dual[active] = 0.0
-        active += 1
-    for number in range(limits):
-        in_use[number] = False
-    tolerance = _TOLERANCE
-    for _ in range(20 * (limits + dimension) + 20):
-        worst, worst_gap, worst_size = -1, 0.0, 0.0
-        for number in range(limits):
-            if in_use[number] or np.isnan(below_bound[number]):
-                continue
-            gap = below_bound[number]
-            size = abs(gap)
-            for place in range(count[number]):
-                term = below[number, columns[number, place]] * point[columns[number, place]]
-                gap -= term
-                size = max(size, abs(term))
-            if gap < -tolerance * (1.0 + size) and gap < worst_gap:
-                worst, worst_gap, worst_size = number, gap, size
-        if worst < 0:
-            active_set = (active, basis, triangle, chosen, step)
-            _refine(point, equal, equal_bound, own, own_bound, below, below_bound, active_set)
-            if tolerance == _FINEST:
-                return SOLVED
-            tolerance = _FINEST
-            continue
-        own_dual = 0.0
-        gap = worst_gap
-        length = 0.0
-        for column in range(dimension):
-            length += below[worst, column] * below[worst, column]
-        while True:
-            # The constraint is -below . x >= -bound, so its normal is -below.
-            squared = 0.0
-            if active < dimension:
-                squared = _append(below[worst], -1.0, basis, triangle, active)
-            else:
-                for row in range(active):
-                    inner = 0.0
-                    for column in range(dimension):
-                        inner -= basis[row, column] * below[worst, column]
-                    triangle[row, active] = inner
-            _multipliers(triangle, active, step)
-            dual_step, leaving = np.inf, _NONE
-            for row in range(active):
-                if chosen[row] >= 0 and step[row] > 1e-14:
-                    ratio = dual[row] / step[row]
-                    if ratio < dual_step:
-                        dual_step, leaving = ratio, row
-            primal_step = np.inf
-            if active < dimension and squared > _DEPENDENT * length:
-                primal_step = -gap / squared
-            if np.isinf(dual_step) and np.isinf(primal_step):
-                if -gap > _ALLOWED * (1.0 + worst_size):
-                    return INFEASIBLE
-                # Rounding errors of the active constraints that it depends on.
-                in_use[worst] = True
-                break
-            taken = min(dual_step, primal_step)
-            for row in range(active):
-                dual[row] -= taken * step[row]
-            own_dual += taken
-            if not np.isinf(primal_step):
-                for column in range(dimension):
-                    point[column] += taken * basis[active, column]
-            if primal_step <= dual_step:
-                _accept(squared, basis, triangle, active)
-                chosen[active] = worst
-                dual[active] = own_dual
-                in_use[worst] = True
-                active += 1
-                break
-            gap += taken * squared if not np.isinf(primal_step) else 0.0
-            in_use[chosen[leaving]] = False
-            active = _drop(leaving, active, basis, triangle, chosen, dual)
-    return SOLVED if tolerance == _FINEST else STALLED
-
-
-@njit(cache=True, nogil=True, error_model="numpy")
 def _drop(leaving, active, basis, triangle, chosen, dual):  # type: ignore[no-untyped-def]
     """Remove one active constraint: Givens rotations restore the triangle."""
     dimension = basis.shape[1]
@@ -231,23 +127,164 @@ def _drop(leaving, active, basis, triangle, chosen, dual):  # type: ignore[no-un
     return active - 1
 
 
+@_step_of_projection
+def _meet_equalities(point, equal, equal_bound, own, own_bound, work):  # type: ignore[no-untyped-def]
+    """Project the point onto its equalities; returns how many are active, -1 when they exclude each other."""
+    basis, triangle, chosen, dual = work[:4]
+    dimension = point.shape[0]
+    shared = equal.shape[0]
+    active = _ZERO
+    for number in range(shared + own.shape[0]):
+        normal = equal[number] if number < shared else own[number - shared]
+        bound = equal_bound[number] if number < shared else own_bound[number - shared]
+        if np.isnan(bound):
+            continue
+        gap = -bound
+        size = abs(bound)
+        length = 0.0
+        for column in range(dimension):
+            gap += normal[column] * point[column]
+            size = max(size, abs(normal[column] * point[column]))
+            length += normal[column] * normal[column]
+        squared = 0.0 if active == dimension else _append(normal, 1.0, basis, triangle, active)
+        if squared <= _DEPENDENT * length or active == dimension:
+            if abs(gap) > 1e-9 * (1.0 + size):
+                return _NONE
+            continue
+        for column in range(dimension):
+            point[column] -= gap / squared * basis[active, column]
+        _accept(squared, basis, triangle, active)
+        chosen[active] = -1 - number
+        dual[active] = 0.0
+        active += 1
+    return active
+
+
+@_step_of_projection
+def _most_violated(point, below, below_bound, tolerance, work):  # type: ignore[no-untyped-def]
+    """Inequality that is violated most, -1 when none is; its gap, below 0, and the size of its largest term."""
+    in_use, count, columns = work[5:]
+    worst, worst_gap, worst_size = _NONE, 0.0, 0.0
+    for number in range(below.shape[0]):
+        if in_use[number] or np.isnan(below_bound[number]):
+            continue
+        gap = below_bound[number]
+        size = abs(gap)
+        for place in range(count[number]):
+            term = below[number, columns[number, place]] * point[columns[number, place]]
+            gap -= term
+            size = max(size, abs(term))
+        if gap < -tolerance * (1.0 + size) and gap < worst_gap:
+            worst, worst_gap, worst_size = number, gap, size
+    return worst, worst_gap, worst_size
+
+
+@_step_of_projection
+def _append_inequality(normal, active, basis, triangle):  # type: ignore[no-untyped-def]
+    """Append the normal of an inequality: the constraint is -below . x >= -bound, so its normal is -below."""
+    if active < basis.shape[1]:
+        return _append(normal, -1.0, basis, triangle, active)
+    # The basis is full: nothing is left of the normal.
+    for row in range(active):
+        inner = 0.0
+        for column in range(basis.shape[1]):
+            inner -= basis[row, column] * normal[column]
+        triangle[row, active] = inner
+    return 0.0
+
+
+@_step_of_projection
+def _longest_dual_step(active, chosen, dual, step):  # type: ignore[no-untyped-def]
+    """How far the multipliers may move before that of an active inequality is 0, and its place; infinite and -1."""
+    longest, leaving = np.inf, _NONE
+    for row in range(active):
+        if chosen[row] >= 0 and step[row] > 1e-14:
+            ratio = dual[row] / step[row]
+            if ratio < longest:
+                longest, leaving = ratio, row
+    return longest, leaving
+
+
+@_step_of_projection
+def _meet_inequality(point, number, gap, size, below, active, work):  # type: ignore[no-untyped-def]
+    """Step by step make a violated inequality active; returns how many constraints are, -1 when none can make room."""
+    basis, triangle, chosen, dual, step, in_use = work[:6]
+    dimension = point.shape[0]
+    own_dual = 0.0
+    length = 0.0
+    for column in range(dimension):
+        length += below[number, column] * below[number, column]
+    remaining = gap
+    while True:
+        squared = _append_inequality(below[number], active, basis, triangle)
+        _multipliers(triangle, active, step)
+        dual_step, leaving = _longest_dual_step(active, chosen, dual, step)
+        primal_step = np.inf
+        if active < dimension and squared > _DEPENDENT * length:
+            primal_step = -remaining / squared
+        if np.isinf(dual_step) and np.isinf(primal_step):
+            if -remaining > _ALLOWED * (1.0 + size):
+                return _NONE
+            # Rounding errors of the active constraints that it depends on.
+            in_use[number] = True
+            return active
+        taken = min(dual_step, primal_step)
+        for row in range(active):
+            dual[row] -= taken * step[row]
+        own_dual += taken
+        if not np.isinf(primal_step):
+            for column in range(dimension):
+                point[column] += taken * basis[active, column]
+        if primal_step <= dual_step:
+            _accept(squared, basis, triangle, active)
+            chosen[active] = number
+            dual[active] = own_dual
+            in_use[number] = True
+            return active + 1
+        remaining += taken * squared if not np.isinf(primal_step) else 0.0
+        in_use[chosen[leaving]] = False
+        active = _drop(leaving, active, basis, triangle, chosen, dual)
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def _project_one(point, equal, equal_bound, own, own_bound, below, below_bound, work):  # type: ignore[no-untyped-def]
+    """Project one point in place; see `project_points`."""
+    basis, triangle, chosen, _, step, in_use = work[:6]
+    limits = below.shape[0]
+    active = _meet_equalities(point, equal, equal_bound, own, own_bound, work)
+    if active < 0:
+        return INFEASIBLE
+    for number in range(limits):
+        in_use[number] = False
+    tolerance = _TOLERANCE
+    for _ in range(20 * (limits + point.shape[0]) + 20):
+        worst, gap, size = _most_violated(point, below, below_bound, tolerance, work)
+        if worst < 0:
+            active_set = (active, basis, triangle, chosen, step)
+            _refine(point, equal, equal_bound, own, own_bound, below, below_bound, active_set)
+            if tolerance == _FINEST:
+                return SOLVED
+            tolerance = _FINEST
+            continue
+        active = _meet_inequality(point, worst, gap, size, below, active, work)
+        if active < 0:
+            return INFEASIBLE
+    return SOLVED if tolerance == _FINEST else STALLED
+
+
 @njit(cache=True, nogil=True, error_model="numpy")
 def _project_all(points, equal, equal_bound, own, own_bound, below, below_bound, status):  # type: ignore[no-untyped-def]
     """Project every row; its point changes only when that worked."""
     dimension = points.shape[1]
     room = dimension + 1
-    work = (
-        np.empty((room, dimension)),
-        np.empty((room, room)),
-        np.empty(room, np.int64),
-        np.empty(room),
-        np.empty(room),
-        np.zeros(below.shape[0], np.bool_),
-        np.zeros(below.shape[0], np.int64),
-        np.empty(below.shape, np.int64),
-    )
-    # Most normals have one or a few nonzero coordinates.
-    count, columns = work[-2], work[-1]
+    # Of the active constraints: an orthonormal basis of their normals, its triangle, numbers (-1, -2, ... for
+    # equalities) and multipliers; room for a step of these; which inequalities are active.
+    basis, triangle = np.empty((room, dimension)), np.empty((room, room))
+    chosen, dual, step = np.empty(room, np.int64), np.empty(room), np.empty(room)
+    in_use = np.zeros(below.shape[0], np.bool_)
+    # Most normals have one or a few nonzero coordinates: how many, and which.
+    count, columns = np.zeros(below.shape[0], np.int64), np.empty(below.shape, np.int64)
+    work = (basis, triangle, chosen, dual, step, in_use, count, columns)
     for number in range(below.shape[0]):
         for column in range(dimension):
             if below[number, column] != 0.0:

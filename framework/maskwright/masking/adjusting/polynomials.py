@@ -49,7 +49,17 @@ class PolynomialConstraint:
         return value > allowed if self.relation == "<=" else value >= 0
 
     def gradient(self, fetch: Fetch, position: Mapping[str, int], result: NDArray[np.float64]) -> None:
-        """Write the gradient in the variables of `position` into `result`, shape (r, q)."""
+        """Write the gradient of the sum.
+
+        Parameters
+        ----------
+        fetch : callable
+            Gives a variable's numbers, shape (r,).
+        position : mapping of name to int
+            Columns of the variables that may move; the others count as constants.
+        result : ndarray of shape (r, q), float64
+            Written.
+        """
         result[:] = 0.0
         with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
             for coefficient, monomial in self.terms:

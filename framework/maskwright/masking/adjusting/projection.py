@@ -52,7 +52,7 @@ def nearest_feasible(
 
     Parameters
     ----------
-    system : System
+    system : ConstraintSystem
     values : ndarray of shape (m, q)
         The points; NaN coordinates do not take part, nor do constraints on them.
     index : ndarray of shape (m,)
@@ -100,6 +100,21 @@ def feasible_points(
     """Every way to satisfy all constraints, not only the nearest: positions among the rows, and their points.
 
     Where the nearest way has no point on the grid, another may have one.
+
+    Parameters
+    ----------
+    system : ConstraintSystem
+    values : ndarray of shape (m, q), float64
+    index : ndarray of shape (m,), int64
+        Their row numbers.
+    members : int
+        How many nearest members of each finite set are tried.
+
+    Yields
+    ------
+    rows : ndarray of shape (s,), int64
+        Positions among the m rows.
+    points : ndarray of shape (s, q), float64
     """
     for rows, combination in itertools.islice(_combinations(system, values, index, members), MOST_WAYS):
         points, solved = _project(system, combination, values[rows], index[rows])
@@ -174,7 +189,7 @@ def _project(
     alternative = combination.alternative
     allowed = np.ones(len(values), dtype=np.bool_)
     for requirement in alternative.requirements:
-        allowed &= system.rows.known(requirement, values, index)
+        allowed &= system.targets.known(requirement, values, index)
     scale, absent = system.scale, np.isnan(values)
     target = np.where(absent, 0.0, values) / scale
     equal, equal_bound, below, below_bound = _matrices(system, alternative, values, index, margin)
@@ -247,7 +262,7 @@ def _matrices(
         for name, coefficient in linear.coefficients:
             column = system.position.get(name)
             if column is None:
-                bound = bound - float(coefficient) * system.rows.companion_numbers(name, index)
+                bound = bound - float(coefficient) * system.targets.companion_numbers(name, index)
                 continue
             normal[column] += float(coefficient) * system.scale[column]
             bound[np.isnan(values[:, column])] = np.nan

@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, eq=False)
 class Targets:
-    """Rows of one adjustment unit.
+    """The rows of one adjustment unit: representatives or records.
 
     Attributes
     ----------
@@ -59,11 +59,23 @@ class Targets:
         return tuple(variable.name for variable in self.variables)
 
     def satisfied(self, edit: Edit, values: NDArray[np.float64], index: NDArray[np.int64]) -> NDArray[np.bool_]:
-        """Whether rows `index`, holding `values` (shape (m, q)), satisfy an edit as every validator will see it.
+        """Whether rows satisfy an edit as every validator will see it.
 
         A rule has to hold in decimal arithmetic and in binary64, one in XPath also as libxml2 reads numbers. An edit
         that is unknown because a cell is missing is not violated. Between numbers without a grid, few equalities can
         hold in binary64: they may miss as much as validation allows; inequalities may not.
+
+        Parameters
+        ----------
+        edit : Edit
+        values : ndarray of shape (m, q), float64
+            What the rows hold; NaN where missing.
+        index : ndarray of shape (m,), int64
+            Their row numbers.
+
+        Returns
+        -------
+        ndarray of shape (m,), bool
         """
         places = [variable.decimals for variable in self.variables if variable.name in edit.variables]
         # Sums of whole numbers are exact in binary64, so there the two arithmetics cannot differ.
@@ -88,7 +100,20 @@ class Targets:
     def known(
         self, requirement: Requirement, values: NDArray[np.float64], index: NDArray[np.int64]
     ) -> NDArray[np.bool_]:
-        """Whether a requirement is met by every record of rows `index` as they stand."""
+        """Whether a requirement is met by every record of the rows as they stand.
+
+        Parameters
+        ----------
+        requirement : Requirement
+        values : ndarray of shape (m, q), float64
+        index : ndarray of shape (m,), int64
+            Row numbers.
+
+        Returns
+        -------
+        ndarray of shape (m,), bool
+            False where a missing cell leaves it open.
+        """
 
         def judge(columns: RecordChunk) -> NDArray[np.bool_]:
             if requirement.binding == "xpath1":

@@ -60,12 +60,22 @@ class GroupResult:
 
 
 def assemble(
-    pieces: Sequence[NDArray[np.int64]],
+    records: Sequence[NDArray[np.int64]],
     results: Sequence[Masked],
     shape: tuple[int, ...],
     variables: tuple[Variable, ...],
 ) -> GroupResult:
-    """Put the results of the pieces (records of each) together, in the order of the file.
+    """Put the results of method calls together, in the order of the file.
+
+    Parameters
+    ----------
+    records : sequence of ndarray of shape (m,), int64
+        That each call masked.
+    results : sequence of Masked
+        Of the calls, in the same order.
+    shape : (n, g)
+    variables : tuple of Variable, length g
+        As they came in; a method may publish others.
 
     Raises
     ------
@@ -73,7 +83,7 @@ def assemble(
         When no record is left.
     """
     if any(result.kept_rows is not None for result in results):
-        return _kept(pieces, results, variables)
+        return _kept(records, results, variables)
     values = np.full(shape, np.nan)
     missing = np.ones(shape, dtype=np.bool_)
     clustered = bool(results) and all(
@@ -83,11 +93,11 @@ def assemble(
     representatives: list[NDArray[np.float64]] = []
     offset = 0
     notes: dict[str, Any] = {}
-    for records, result in zip(pieces, results, strict=True):
-        values[records] = result.values
-        missing[records] = result.missing
+    for own, result in zip(records, results, strict=True):
+        values[own] = result.values
+        missing[own] = result.missing
         if clustered and result.labels is not None and result.representatives is not None:
-            labels[records] = result.labels + offset
+            labels[own] = result.labels + offset
             offset += len(result.representatives)
             representatives.append(result.representatives)
         _gather(notes, result.notes)
@@ -98,12 +108,11 @@ def assemble(
 
 
 def _kept(
-    pieces: Sequence[NDArray[np.int64]], results: Sequence[Masked], variables: tuple[Variable, ...]
+    records: Sequence[NDArray[np.int64]], results: Sequence[Masked], variables: tuple[Variable, ...]
 ) -> GroupResult:
     """Records that are left, in the order of the file."""
     rows = [
-        records if result.kept_rows is None else records[result.kept_rows]
-        for records, result in zip(pieces, results, strict=True)
+        own if result.kept_rows is None else own[result.kept_rows] for own, result in zip(records, results, strict=True)
     ]
     kept_rows = np.concatenate(rows)
     order = np.argsort(kept_rows)

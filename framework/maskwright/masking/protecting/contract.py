@@ -18,9 +18,20 @@ if TYPE_CHECKING:
 def check_masked(method: Method, params: BaseModel, block: Block, masked: Masked) -> None:
     """Hold a method to its contract; a plugin's mistake must not become a wrong release.
 
+    Parameters
+    ----------
+    method : Method
+    params : pydantic.BaseModel
+        Of the method.
+    block : Block
+        What the method saw.
+    masked : Masked
+        What it returned.
+
     Raises
     ------
     PluginError
+        When shapes, cells, labels, records or variables are not what the method has to give or says it gives.
     """
     name = method.name
     if not isinstance(masked, Masked):
