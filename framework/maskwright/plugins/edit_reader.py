@@ -29,7 +29,7 @@ class EditReader:
         every mistake, each with its place.
     summary : str
     params : type of pydantic.BaseModel or None
-        Options of the language: keys beside ``file`` in the pipeline, and ``--set`` on the command line.
+        Options of the language: keys beside ``file`` in the pipeline, and ``--option`` on the command line.
 
     Examples
     --------
