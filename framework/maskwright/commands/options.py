@@ -15,10 +15,10 @@ from maskwright.pipeline.data_section import resolve_data
 from maskwright.pipeline.names import in_order
 from maskwright.pipeline.overrides import value_of
 from maskwright.pipeline.resolve import HELP, text_of
-from maskwright.plugins.registry import find_edit_reader, find_source
+from maskwright.plugins.registry import find_edit_reader, find_source, plugins
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Collection, Iterable, Mapping, Sequence
 
     from pydantic import BaseModel
 
@@ -120,9 +120,7 @@ def data_files(paths: Sequence[Path], options: ReadingOptions, rules: Sequence[P
     models = [source.params for source in sources] + [find_edit_reader(path).params for path in rules]
     known = {name for model in models if model is not None for name in model.model_fields}
     problems += [
-        Problem(unknown_name("option", name, known), node.place)
-        for name, node in options.values.items()
-        if name not in known
+        Problem(_unknown_option(name, known), node.place) for name, node in options.values.items() if name not in known
     ]
     found: list[DataSource] = []
     for path, source in zip(paths, sources, strict=True):
@@ -199,6 +197,13 @@ def _pipeline_section(pipeline: Path | None) -> Node:
     if section is None or not section.is_mapping:
         raise InputError(Problem("the pipeline has no data section", Place(str(pipeline)), HELP))
     return section
+
+
+def _unknown_option(name: str, known: Collection[str]) -> str:
+    others = [other.name for other in plugins().sources.values() if name in other.params.model_fields]
+    if others:
+        return f"{name!r} is an option of {' and '.join(others)} files, and none of these is one"
+    return unknown_name("option", name, known)
 
 
 def _values(texts: Iterable[str], flag: str, example: str) -> dict[str, Node]:

@@ -47,7 +47,7 @@ def readable_size(path: Path, largest: int | None = None) -> int:
     if status.st_size == 0:
         raise DataError(Problem("the file is empty", place))
     if largest is not None and status.st_size > largest:
-        hint = "Raise `max_file_size` in the pipeline's data section if the file is what it should be."
+        hint = "If the file is right, raise `max_file_size` in the pipeline's data section, or with --option."
         raise DataError(Problem(f"the file has {status.st_size} bytes, and at most {largest} are allowed", place, hint))
     return status.st_size
 

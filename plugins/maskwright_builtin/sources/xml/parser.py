@@ -123,7 +123,7 @@ class GuardedParser:
                 if fed - self.expat.CurrentByteIndex > block + 4 * self.params.max_text:
                     raise self.refuse(
                         f"a tag, comment or instruction is longer than {4 * self.params.max_text} bytes",
-                        "Raise `max_text` in the pipeline's data section if the file is what it should be.",
+                        "If the file is right, raise `max_text` in the pipeline's data section, or with --option.",
                     )
                 progress(fed)
                 yield

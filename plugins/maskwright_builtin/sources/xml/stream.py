@@ -165,7 +165,7 @@ class _Records:
             if len(self.content) > self.max_text:
                 raise self._refuse(
                     f"the text of <{self.cell}> is longer than {self.max_text} characters",
-                    "Raise `max_text` in the pipeline's data section if the file is what it should be.",
+                    "If the file is right, raise `max_text` in the pipeline's data section, or with --option.",
                 )
         elif not self.skipped_depth and data.strip(WHITE_SPACE):
             if self.in_record:
