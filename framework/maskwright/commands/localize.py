@@ -51,6 +51,14 @@ def localize(
     Localisation
         ``fields`` (DataFrame of record and variable), ``counts`` (by variable), ``obstacles`` (records without a set).
         Confidential.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> import maskwright as mw
+    >>> data = pd.DataFrame({"wages": [5, 700], "pensions": [2, 1], "income": [7, 8]})
+    >>> mw.localize(data, ["wages + pensions == income", "wages in [0, 100]"]).counts
+    {'wages': 1}
     """
     before = dataset_of(data, declared)
     stated = written_out(edits_of(edits), before.names)

@@ -78,6 +78,17 @@ def protect(
         Bad parameters, edits that contradict each other or cannot be met on the grid.
     EditViolation
         When an edit of severity error does not hold in the result.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import pandas as pd
+    >>> import maskwright as mw
+    >>> data = pd.DataFrame(np.random.default_rng(1).integers(0, 100, (20, 2)), columns=["wages", "pensions"])
+    >>> data["income"] = data["wages"] + data["pensions"]
+    >>> masked = mw.protect(data, "microaggregation", edits=["wages + pensions == income"], params={"k": 5}, seed=1)
+    >>> bool((masked["wages"] + masked["pensions"] == masked["income"]).all()), int(masked.value_counts().min())
+    (True, 5)
     """
     request = masking_request(
         data, method, edits=edits, seed=seed, params=params, variables=variables, groups=groups, declared=declared,

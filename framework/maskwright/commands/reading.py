@@ -50,12 +50,25 @@ def read(
     **options
         Of the format: ``record="Record"`` (XML), ``delimiter=";"``, ``encoding="latin-1"`` (CSV).
 
+    Returns
+    -------
+    Dataset
+        Identifiers included; `Dataset.to_pandas` gives a DataFrame.
+
     Raises
     ------
     InputError
         An option or a declaration that cannot be.
     DataError
         The file is missing, damaged or hostile, or a column is part numbers, part text.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> import maskwright as mw
+    >>> pd.DataFrame({"age": range(20, 40), "region": ["north", "south"] * 10}).to_csv("people.csv", index=False)
+    >>> mw.read("people.csv", variables={"age": {"role": "quasi_identifier"}}, delimiter=",")
+    Dataset(20 records, 2 variables: age, region)
     """
     request = data_request(path, variables=variables, file_format=file_format, cluster=cluster, options=options)
     return load(request, identifiers=True)
@@ -72,10 +85,22 @@ def read_edits(path: str | Path, language: str | None = None, **options: object)
     **options
         Of the rule language, for instance ``phase="release"`` of Schematron; ``maskwright explain schematron``.
 
+    Returns
+    -------
+    EditSet
+
     Raises
     ------
     EditError
         With every mistake: file, line, column, what was expected.
+
+    Examples
+    --------
+    >>> from pathlib import Path
+    >>> import maskwright as mw
+    >>> _ = Path("rules.yaml").write_text("edits: ['age in [0, 120]', wages + pensions == income]", encoding="utf-8")
+    >>> [edit.kind for edit in mw.read_edits("rules.yaml")]
+    ['range', 'linear']
     """
     reader = find_edit_reader(language or Path(path))
     return reader.read_with(Path(path), rule_options(reader, options))

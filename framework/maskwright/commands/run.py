@@ -33,6 +33,12 @@ class RunResult:
         True: everything was published.
     record : mapping
         What `run.json` holds. It has the seed: confidential.
+
+    Examples
+    --------
+    >>> from maskwright import RunResult
+    >>> RunResult(True, {"records": 20, "seed": 1})  # the seed is not shown
+    RunResult(ok=True, records=20)
     """
 
     ok: bool
@@ -72,6 +78,24 @@ def run(
         Bad input: nothing was written.
     EditViolation, ThresholdMissed
         The result may not be released: nothing was published.
+
+    Examples
+    --------
+    >>> from pathlib import Path
+    >>> import pandas as pd
+    >>> import maskwright as mw
+    >>> pd.DataFrame({"age": range(20, 40)}).to_csv("ages.csv", index=False)
+    >>> _ = Path("pipeline.yaml").write_text('''
+    ... maskwright: 1
+    ... data: {source: ages.csv}
+    ... protect: [{method: microaggregation, params: {k: 4}}]
+    ... output: {data: masked.csv}
+    ... seed: 1
+    ... ''', encoding="utf-8")
+    >>> mw.run("pipeline.yaml", {"protect.0.params.k": 5})
+    RunResult(ok=True, records=20)
+    >>> mw.read("masked.csv")["age"].values[:5]
+    array([22., 22., 22., 22., 22.])
     """
     listener, clock = reporter or Quiet(), Clock()
     described = read_pipeline(pipeline, overrides)

@@ -48,6 +48,16 @@ def suggest(
     -------
     Suggestions
         ``found`` (each with ``rule``, ``records``, ``of``), ``notes``.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import pandas as pd
+    >>> import maskwright as mw
+    >>> data = pd.DataFrame(np.random.default_rng(1).integers(0, 100, (20, 2)), columns=["wages", "pensions"])
+    >>> data["income"] = data["wages"] + data["pensions"]
+    >>> [each.rule for each in mw.suggest(data, ["wages >= 0", "pensions >= 0"]).found[:3]]
+    ['wages + pensions == income', 'wages <= income', 'pensions <= income']
     """
     dataset = dataset_of(data, declared)
     return suggest_rules(dataset, written_out(edits_of(edits), dataset.names), share)

@@ -53,6 +53,14 @@ def validate(
     -------
     Outcome
         ``ok``, ``violations`` (DataFrame), ``counts`` (edit name to violations).
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> import maskwright as mw
+    >>> data = pd.DataFrame({"wages": [5, 7], "pensions": [2, 1], "income": [7, 9]})
+    >>> mw.validate(data, ["wages + pensions == income"]).counts
+    {'edit-1': 1}
     """
     stated = edits_of(edits)
     domain = None if original is None else Domain.from_dataset(dataset_of(original, declared), domain_tuples(stated))

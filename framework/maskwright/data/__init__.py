@@ -1,1 +1,1 @@
-"""Microdata in memory: variables, datasets, chunks of columns, number text."""
+"""Microdata in memory: variables, datasets, chunks of records, number text."""

@@ -31,6 +31,13 @@ class Column:
         (-1 where missing). Read-only.
     missing : ndarray of shape (n,), bool
         True where the cell has no value. Read-only.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from maskwright import Column, Variable
+    >>> Column(Variable("age", "integer", decimals=0), np.array([31.0, np.nan]), np.array([False, True]))
+    Column('age', integer, 2 records)
     """
 
     variable: Variable
@@ -67,6 +74,12 @@ class Layout:
     details : mapping
         What that plugin needs to write the file again (root tag, record element, dialect, encoding). Never holds
         record values.
+
+    Examples
+    --------
+    >>> from maskwright import Layout
+    >>> Layout("csv", {"delimiter": ";"}).details["delimiter"]
+    ';'
     """
 
     format: str = "dataframe"
@@ -90,6 +103,18 @@ class Dataset:
         Household of each record, 0..c-1, when the pipeline declares ``data: cluster``.
     notes : tuple of str
         What reading did that a person should know: cells coerced, missing cells counted, identifiers dropped.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from maskwright import Column, Dataset, Variable
+    >>> age = Column(Variable("age", "integer", decimals=0), np.array([31.0, 47.0]), np.zeros(2, dtype=bool))
+    >>> data = Dataset((age,))
+    >>> data
+    Dataset(2 records, 1 variables: age)
+    >>> data.matrix(["age"])
+    array([[31.],
+           [47.]])
     """
 
     columns: tuple[Column, ...]

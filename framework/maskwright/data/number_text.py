@@ -52,6 +52,21 @@ def read_numbers(text: Any) -> NumberText:
     ----------
     text : pyarrow.StringArray or ChunkedArray of shape (n,)
         Cell texts; null where the cell is absent.
+
+    Returns
+    -------
+    NumberText
+        ``values`` (NaN where the text is no number), ``is_number``, ``is_blank``, ``decimals``.
+
+    Examples
+    --------
+    >>> import pyarrow as pa
+    >>> from maskwright import read_numbers
+    >>> spoken = read_numbers(pa.array(["12.50", "1e3", "", None]))
+    >>> spoken.values.tolist(), spoken.decimals
+    ([12.5, nan, nan, nan], 1)
+    >>> spoken.is_blank.tolist()
+    [False, False, True, True]
     """
     flat = text.combine_chunks() if isinstance(text, pa.ChunkedArray) else text
     other = _other_bytes(flat)
@@ -111,6 +126,13 @@ def write_numbers(values: NDArray[np.float64], missing: NDArray[np.bool_], decim
     Returns
     -------
     pyarrow.StringArray of shape (n,)
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from maskwright import write_numbers
+    >>> write_numbers(np.array([12.5, -0.0, 7.0]), np.array([False, False, True]), 2).to_pylist()
+    ['12.5', '0', None]
     """
     if decimals is not None:
         scaled = np.where(missing, 0.0, values) * 10.0**decimals

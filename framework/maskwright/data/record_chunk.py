@@ -54,7 +54,23 @@ class Cells:
 
 
 class RecordChunk:
-    """Cells by variable name, all of `n` records."""
+    """Cells by variable name, all of `n` records.
+
+    Parameters
+    ----------
+    n : int
+        Number of records.
+    cells : mapping of name to Cells, or to callable returning Cells
+        Those of a callable are made when they are first asked for.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from maskwright import RecordChunk
+    >>> chunk = RecordChunk.from_arrays({"age": np.array([31.0, np.nan])}, {"age": 0})
+    >>> chunk.n, chunk["age"].missing.tolist()
+    (2, [False, True])
+    """
 
     def __init__(self, n: int, cells: Mapping[str, Cells | Callable[[], Cells]]) -> None:
         self.n = n

@@ -33,6 +33,12 @@ class Variable:
         Categories of a nominal or ordinal variable in code order (the declared order for ordinal variables).
     missing_codes : tuple of str
         Cell texts that mean "no value", besides an absent or empty cell.
+
+    Examples
+    --------
+    >>> from maskwright import Variable
+    >>> Variable("income", role="quasi_identifier", unit="EUR", decimals=2, lower=0).is_numeric
+    True
     """
 
     name: str

@@ -1,1 +1,1 @@
-"""Edit constraints: the model, its two languages, evaluation, analysis."""
+"""Edits: their model, the languages they are written in, their verdicts, and what they imply."""

@@ -33,6 +33,15 @@ class LinearPart:
         Stated by the rule itself (``abs(f) <= eps``); 0 otherwise. Only with ``==``.
     total : str or None
         For equalities: the variable that stands alone on one side (``a + b == total``), the natural dependent.
+
+    Examples
+    --------
+    >>> from fractions import Fraction
+    >>> from maskwright import EditSet, LinearPart
+    >>> part = LinearPart((("wages", Fraction(1)), ("pensions", Fraction(1)), ("income", Fraction(-1))), "==",
+    ...                   Fraction(0), total="income")
+    >>> EditSet.parse(["wages + pensions == income"])["edit-1"].parts == (part,)
+    True
     """
 
     coefficients: tuple[tuple[str, Fraction], ...]
@@ -65,6 +74,13 @@ class ProductPart:
         Multiplies the right monomial, or is the right side itself.
     total : str or None
         For equalities: the variable that stands alone on one side with exponent 1.
+
+    Examples
+    --------
+    >>> from maskwright import EditSet, ProductPart
+    >>> (part,) = EditSet.parse(["area * price == rent"])["edit-1"].parts
+    >>> isinstance(part, ProductPart), part.left, part.total
+    (True, (('area', 1), ('price', 1)), 'rent')
     """
 
     coefficient: Fraction
@@ -96,6 +112,13 @@ class RangePart:
         Possible values when the rule lists texts.
     integer : bool
         Whether only whole numbers are allowed.
+
+    Examples
+    --------
+    >>> from fractions import Fraction
+    >>> from maskwright import EditSet, RangePart
+    >>> EditSet.parse(["age in [0, 120]"])["edit-1"].parts == (RangePart("age", Fraction(0), Fraction(120)),)
+    True
     """
 
     variable: str
@@ -126,6 +149,13 @@ class GoverningPart:
     refusal_parts : tuple of tuples of Part, or None
         The negated condition as a disjunction of conjunctions (``not(a and b)`` is ``(not a,) or (not b,)``);
         None when it has no such form.
+
+    Examples
+    --------
+    >>> from maskwright import EditSet, GoverningPart
+    >>> (part,) = EditSet.parse(["if employed == 0 then wages == 0"])["edit-1"].parts
+    >>> isinstance(part, GoverningPart), part.variables
+    (True, ('employed', 'wages'))
     """
 
     condition: Expression
@@ -161,6 +191,15 @@ class CheckedPart:
 
 
 Part = LinearPart | ProductPart | RangePart | GoverningPart | DomainPart | CheckedPart
+"""What algebra finds in a rule: an edit is the conjunction of its parts.
+
+Examples
+--------
+>>> from maskwright import EditSet, Part, RangePart
+>>> parts: tuple[Part, ...] = EditSet.parse(["0 <= age and age <= 120 and sex in {1, 2}"])["edit-1"].parts
+>>> [part.variable for part in parts if isinstance(part, RangePart)]
+['age', 'sex']
+"""
 
 PART_KINDS: tuple[tuple[type, EditKind], ...] = (
     (CheckedPart, "checked"),
@@ -246,6 +285,13 @@ class Edit:
     engine : EngineTest or None
         For tests outside the subset: what the engine is asked. The edit then has no parts and no variables: masking and
         adjustment cannot work on it, and the result is checked.
+
+    Examples
+    --------
+    >>> from maskwright import EditSet
+    >>> edit = EditSet.parse([{"rule": "wages + pensions == income", "name": "totals"}])["totals"]
+    >>> edit.kind, edit.variables, edit.severity
+    ('linear', ('wages', 'pensions', 'income'), 'error')
     """
 
     name: str

@@ -24,6 +24,15 @@ class EditSet:
     edits : tuple of Edit
     notes : tuple of str
         What reading the rules did that a person should know.
+
+    Examples
+    --------
+    >>> from maskwright import EditSet
+    >>> edits = EditSet.parse(["wages + pensions == income", {"rule": "age in [0, 120]", "name": "ages"}])
+    >>> [edit.name for edit in edits]
+    ['edit-1', 'ages']
+    >>> len(edits.on(["age"])), "income" in edits.variables
+    (1, True)
     """
 
     edits: tuple[Edit, ...] = ()

@@ -69,6 +69,28 @@ def compare(
     Results are kept in ``.cache`` in that folder, readable by their owner only. A run that was killed goes on where
     it stopped; a result is computed again when the data, the edits, a setting, the seed, or the version of Maskwright
     or of a plugin has changed.
+
+    Examples
+    --------
+    >>> from pathlib import Path
+    >>> import numpy as np
+    >>> import pandas as pd
+    >>> import maskwright as mw
+    >>> data = pd.DataFrame(np.random.default_rng(1).integers(0, 100, (20, 2)), columns=["wages", "pensions"])
+    >>> data.to_csv("survey.csv", index=False)
+    >>> _ = Path("experiment.yaml").write_text('''
+    ... maskwright: 1
+    ... data: {source: survey.csv}
+    ... grid: [{family: microaggregation, method: microaggregation, vary: {k: [3, 5]}}]
+    ... measure: [sse]
+    ... seed: 1
+    ... output: results
+    ... ''', encoding="utf-8")
+    >>> compared = mw.compare("experiment.yaml", workers=1, draw=False)
+    >>> [cell.values for cell in compared.cells]
+    [{'k': 3}, {'k': 5}]
+    >>> compared.points["sse"].round(1).tolist()
+    [10.4, 20.9]
     """
     reporter = reporter or Quiet()
     described = read_experiment(experiment)

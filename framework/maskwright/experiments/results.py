@@ -44,6 +44,24 @@ class Compared:
     seconds : float
     files : mapping of str to Path
         What was written.
+
+    Examples
+    --------
+    >>> from pathlib import Path
+    >>> import pandas as pd
+    >>> import maskwright as mw
+    >>> pd.DataFrame({"age": range(20, 40)}).to_csv("ages.csv", index=False)
+    >>> _ = Path("experiment.yaml").write_text('''
+    ... maskwright: 1
+    ... data: {source: ages.csv}
+    ... grid: [{family: means, method: microaggregation, vary: {k: [2, 4]}}]
+    ... measure: [sse]
+    ... seed: 1
+    ... output: compared
+    ... ''', encoding="utf-8")
+    >>> compared = mw.compare("experiment.yaml", workers=1, draw=False)
+    >>> compared.loss, len(compared.table), sorted(compared.files)
+    ('sse', 2, ['csv', 'parquet', 'summary'])
     """
 
     experiment: Experiment

@@ -50,6 +50,25 @@ class Tuned:
         Settings beyond the grid.
     pipeline : Path
         Of the best cell, without a seed.
+
+    Examples
+    --------
+    >>> from pathlib import Path
+    >>> import pandas as pd
+    >>> import maskwright as mw
+    >>> pd.DataFrame({"age": range(20, 40)}).to_csv("ages.csv", index=False)
+    >>> _ = Path("experiment.yaml").write_text('''
+    ... maskwright: 1
+    ... data: {source: ages.csv}
+    ... grid: [{family: noise, method: additive_noise, vary: {p: {from: 0.1, to: 0.5, step: 0.4}}}]
+    ... measure: [sse]
+    ... seed: 1
+    ... output: tuned
+    ... tune: {minimise: sse, trials: 2}
+    ... ''', encoding="utf-8")
+    >>> tuned = mw.tune("experiment.yaml", workers=1)
+    >>> tuned.tried, tuned.pipeline.suffix
+    (2, '.yaml')
     """
 
     compared: Compared
@@ -107,6 +126,25 @@ def tune(experiment: str | Path, *, workers: int | None = None, reporter: Report
     ----------
     Tree-structured Parzen estimator: Bergstra et al. (2011), Advances in Neural Information Processing Systems 24;
     by Optuna.
+
+    Examples
+    --------
+    >>> from pathlib import Path
+    >>> import pandas as pd
+    >>> import maskwright as mw
+    >>> pd.DataFrame({"age": range(20, 40)}).to_csv("ages.csv", index=False)
+    >>> _ = Path("experiment.yaml").write_text('''
+    ... maskwright: 1
+    ... data: {source: ages.csv}
+    ... grid: [{family: means, method: microaggregation, vary: {k: {from: 3, to: 6, step: 3}}}]
+    ... measure: [sse]
+    ... seed: 1
+    ... output: tuned
+    ... tune: {minimise: sse, trials: 2}
+    ... ''', encoding="utf-8")
+    >>> tuned = mw.tune("experiment.yaml", workers=1)
+    >>> tuned.objective, tuned.grid_best == tuned.best
+    ('sse', True)
     """
     reporter = reporter or Quiet()
     described = read_experiment(experiment)

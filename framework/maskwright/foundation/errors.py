@@ -28,7 +28,23 @@ EXIT_BUG = 3
 
 @dataclass(frozen=True)
 class Place:
-    """Where in a file something is: 1-based line and column, and the text of that line."""
+    """Where in a file something is: 1-based line and column, and the text of that line.
+
+    Attributes
+    ----------
+    file : str or None
+        Name of the file, or what stands for one (``argument params``).
+    line, column : int or None
+        1-based.
+    text : str or None
+        The line itself, for the caret below it.
+
+    Examples
+    --------
+    >>> from maskwright import Place
+    >>> str(Place("pipeline.yaml", 3, 5))
+    'pipeline.yaml:3:5'
+    """
 
     file: str | None = None
     line: int | None = None
@@ -52,6 +68,14 @@ class Problem:
         Where; rendered as ``file:line:column`` with the line and a caret below it.
     hint : str or None
         What to do about it.
+
+    Examples
+    --------
+    >>> from maskwright import Place, Problem
+    >>> print(Problem("no key called 'sed'; did you mean 'seed'?", Place("pipeline.yaml", 7, 1, "sed: 4")))
+    pipeline.yaml:7:1: no key called 'sed'; did you mean 'seed'?
+        sed: 4
+        ^
     """
 
     message: str
@@ -71,7 +95,22 @@ class Problem:
 
 
 class MaskwrightError(Exception):
-    """Base of all errors that Maskwright raises on purpose; `problems` lists every mistake found."""
+    """Base of all errors that Maskwright raises on purpose; `problems` lists every mistake found.
+
+    Parameters
+    ----------
+    problems : str, Problem or sequence of Problem
+        What is wrong; a text is a problem without a place.
+
+    Examples
+    --------
+    >>> import maskwright as mw
+    >>> try:
+    ...     mw.run("missing.yaml")
+    ... except mw.MaskwrightError as error:
+    ...     print(error.exit_code, len(error.problems))
+    2 1
+    """
 
     exit_code = EXIT_INPUT
 
@@ -85,15 +124,46 @@ class MaskwrightError(Exception):
 
 
 class InputError(MaskwrightError):
-    """Bad input or usage: nothing was written (exit code 2)."""
+    """Bad input or usage: nothing was written (exit code 2).
+
+    Examples
+    --------
+    >>> import maskwright as mw
+    >>> try:
+    ...     mw.find_measure("pill")
+    ... except mw.InputError as error:
+    ...     print(error)
+    no measure called 'pill'; did you mean 'pil'?
+    """
 
 
 class DataError(InputError):
-    """A data file cannot be read as flat records of declared variables."""
+    """A data file cannot be read as flat records of declared variables.
+
+    Examples
+    --------
+    >>> import maskwright as mw
+    >>> try:
+    ...     mw.read("missing.csv")
+    ... except mw.DataError as error:
+    ...     print(error.problems[0].message)
+    there is no such file
+    """
 
 
 class ReadAgain(InputError):  # noqa: N818 - it is no mistake of anybody
-    """A file that is read only once turns out to be of another form than it began: read it with `Source.open`."""
+    """A file that is read only once turns out to be of another form than it began: read it with `Source.open`.
+
+    Examples
+    --------
+    A source whose `Source.open_once` meets what it was not made for raises it:
+
+    >>> from maskwright import ReadAgain
+    >>> raise ReadAgain("a record has cells that the first one had not")
+    Traceback (most recent call last):
+    ...
+    maskwright.foundation.errors.ReadAgain: a record has cells that the first one had not
+    """
 
 
 class UnpairedRecords(InputError):  # noqa: N818 - the state by its name
@@ -105,6 +175,13 @@ class UnpairedRecords(InputError):  # noqa: N818 - the state by its name
         What cannot do without, as the beginning of a sentence.
     original, masked : int
         Records of the two files.
+
+    Examples
+    --------
+    >>> from maskwright import UnpairedRecords
+    >>> print(UnpairedRecords("squared error compares records one by one", 3, 2))
+    squared error compares records one by one, but the original has 3 records and the masked file 2, ...
+        --key NAME (in Python key='NAME') names the variable that identifies a record in both files
     """
 
     def __init__(self, needed: str, original: int, masked: int) -> None:
@@ -118,21 +195,80 @@ class UnpairedRecords(InputError):  # noqa: N818 - the state by its name
 
 
 class EditError(InputError):
-    """An edit cannot be read, contradicts the others, or cannot be met on the published grid."""
+    """An edit cannot be read, contradicts the others, or cannot be met on the published grid.
+
+    Examples
+    --------
+    >>> import maskwright as mw
+    >>> try:
+    ...     mw.EditSet.parse(["age in [0, 120"])
+    ... except mw.EditError as error:
+    ...     print(error.problems[0].place)
+    rule 1:15
+    """
 
 
 class PipelineError(InputError):
-    """A pipeline file is wrong; `problems` has one entry for each mistake in it."""
+    """A pipeline file is wrong; `problems` has one entry for each mistake in it.
+
+    Examples
+    --------
+    >>> from pathlib import Path
+    >>> import maskwright as mw
+    >>> _ = Path("wrong.yaml").write_text("maskwright: 1", encoding="utf-8")
+    >>> try:
+    ...     mw.run("wrong.yaml")
+    ... except mw.PipelineError as error:
+    ...     print(len(error.problems))
+    3
+    """
 
 
 class PluginError(InputError):
-    """A plugin is unknown, broken, or broke a promise of its contract."""
+    """A plugin is unknown, broken, or broke a promise of its contract.
+
+    Examples
+    --------
+    >>> import maskwright as mw
+    >>> try:
+    ...     mw.find_partition("mdaw")
+    ... except mw.PluginError as error:
+    ...     print(error)
+    no partition called 'mdaw'; did you mean 'mdav'?
+    """
 
 
 class ReleaseRefused(MaskwrightError):  # noqa: N818 - the outcome by its name
     """The result may not be released: nothing was published (exit code 1).
 
     `record` is the run record as far as the run came, for programs that ask for JSON.
+
+    Parameters
+    ----------
+    problems : str, Problem or sequence of Problem
+    record : mapping, optional
+        The run record as far as the run came.
+
+    Examples
+    --------
+    >>> from pathlib import Path
+    >>> import pandas as pd
+    >>> import maskwright as mw
+    >>> pd.DataFrame({"age": range(20, 40)}).to_csv("ages.csv", index=False)
+    >>> _ = Path("strict.yaml").write_text('''
+    ... maskwright: 1
+    ... data: {source: ages.csv}
+    ... protect: [{method: microaggregation, params: {k: 4}}]
+    ... measure: [sse]
+    ... thresholds: {sse: 0}
+    ... output: {data: strict.csv}
+    ... seed: 1
+    ... ''', encoding="utf-8")
+    >>> try:
+    ...     mw.run("strict.yaml")
+    ... except mw.ReleaseRefused as error:
+    ...     print(type(error).__name__, Path("strict.csv").exists())
+    ThresholdMissed False
     """
 
     exit_code = EXIT_REFUSED
@@ -143,11 +279,39 @@ class ReleaseRefused(MaskwrightError):  # noqa: N818 - the outcome by its name
 
 
 class EditViolation(ReleaseRefused):
-    """At least one edit of severity ``error`` does not hold in the masked data."""
+    """At least one edit of severity ``error`` does not hold in the masked data.
+
+    Examples
+    --------
+    >>> from pathlib import Path
+    >>> import pandas as pd
+    >>> import maskwright as mw
+    >>> pd.DataFrame({"age": range(20, 40)}).to_csv("ages.csv", index=False)
+    >>> _ = Path("careful.yaml").write_text('''
+    ... maskwright: 1
+    ... data: {source: ages.csv}
+    ... edits: [age <= 38]
+    ... on_input_violation: fail
+    ... protect: [{method: microaggregation, params: {k: 4}}]
+    ... output: {data: careful.csv}
+    ... ''', encoding="utf-8")
+    >>> try:
+    ...     mw.run("careful.yaml")
+    ... except mw.EditViolation as error:
+    ...     print(error.problems[0].message)
+    records of the original violate edits (edit-1: 1)
+    """
 
 
 class ThresholdMissed(ReleaseRefused):
-    """A measure is on the wrong side of its declared threshold."""
+    """A measure is on the wrong side of its declared threshold.
+
+    Examples
+    --------
+    >>> import maskwright as mw
+    >>> issubclass(mw.ThresholdMissed, mw.ReleaseRefused)  # one `except` takes both reasons for a refusal
+    True
+    """
 
 
 def nearest_name(name: str, valid: Iterable[str]) -> str | None:

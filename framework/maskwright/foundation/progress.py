@@ -11,7 +11,18 @@ from contextlib import contextmanager
 from typing import Protocol
 
 Progress = Callable[[float], None]
-"""Called with the share of the work done, 0 to 1."""
+"""Called with the share of the work done, 0 to 1.
+
+Examples
+--------
+>>> from maskwright import Progress
+>>> def work(records: int, progress: Progress) -> None:
+...     for record in range(records):
+...         progress((record + 1) / records)
+>>> work(2, print)
+0.5
+1.0
+"""
 
 
 def silent(share: float) -> None:

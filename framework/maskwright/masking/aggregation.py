@@ -62,6 +62,8 @@ def aggregate(
 
     Examples
     --------
+    >>> import numpy as np
+    >>> from maskwright import aggregate
     >>> table = np.array([[1.0, 2.0], [3.0, 8.0], [5.0, 5.0]])
     >>> aggregate(table, np.isnan(table), np.array([0, 0, 1]), ["mean", "geometric_mean"])
     array([[2., 4.],

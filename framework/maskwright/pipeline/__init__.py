@@ -1,1 +1,1 @@
-"""The pipeline file: YAML with positions, its model, names resolved to plugins."""
+"""The pipeline file: read with positions, names resolved to plugins, every mistake at once."""

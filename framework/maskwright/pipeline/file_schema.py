@@ -193,14 +193,28 @@ def _any_of(found: list[Schema]) -> Schema:
 
 
 def untitled(schema: Any, *, names: bool = False) -> Any:
-    """Copy without the titles that pydantic makes of names; under ``properties`` a key is no keyword."""
+    """Copy without what pydantic adds for Python: titles made of names, and the examples of docstrings.
+
+    Parameters
+    ----------
+    schema : object
+        Plain JSON data.
+    names : bool, default False
+        Whether keys are names of properties, as under ``properties``, and no keywords.
+    """
     if isinstance(schema, dict):
         return {
-            key: untitled(value, names=not names and key == "properties")
+            key: _without_examples(value)
+            if key == "description" and isinstance(value, str)
+            else untitled(value, names=not names and key == "properties")
             for key, value in schema.items()
             if names or key != "title"
         }
     return [untitled(item) for item in schema] if isinstance(schema, list) else schema
+
+
+def _without_examples(description: str) -> str:
+    return description.partition("\n\nExamples\n")[0]
 
 
 def _reached(whole: Schema, definitions: Schema) -> set[str]:

@@ -1,1 +1,1 @@
-"""What a plugin is: the records of each kind, the hooks, the registry."""
+"""What a plugin is: a frozen record of each kind, markers of parameters, the hooks, the registry."""

@@ -51,6 +51,19 @@ class Block:
         Read-only columns outside the group that the method asked for.
     progress : callable
         To be told the share of the work done.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from maskwright import Block, Variable
+    >>> values = np.array([[1.0, 4.0], [3.0, 8.0]])
+    >>> block = Block(values, np.isnan(values), (Variable("wages"), Variable("pensions")),
+    ...               center=values.mean(axis=0), scale=values.std(axis=0, ddof=1))
+    >>> block.n, block.names
+    (2, ('wages', 'pensions'))
+    >>> block.standardised().round(2)
+    array([[-0.71, -0.71],
+           [ 0.71,  0.71]])
     """
 
     values: NDArray[np.float64]

@@ -29,7 +29,18 @@ class EditReader:
         every mistake, each with its place.
     summary : str
     params : type of pydantic.BaseModel or None
-        Options of the language: keys beside ``file`` in the pipeline, and ``--set`` on the command line.
+        Options of the language: keys beside ``file`` in the pipeline, and ``--option`` on the command line.
+
+    Examples
+    --------
+    >>> from pathlib import Path
+    >>> from maskwright import EditReader, EditSet
+    >>> def read_lines(path: Path) -> EditSet:
+    ...     return EditSet.parse(path.read_text(encoding="utf-8").splitlines())
+    >>> reader = EditReader("lines", (".rules",), read_lines, "One rule a line.")
+    >>> _ = Path("age.rules").write_text("age in [0, 120]", encoding="utf-8")
+    >>> len(reader.read(Path("age.rules")))
+    1
     """
 
     name: str

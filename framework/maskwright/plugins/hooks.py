@@ -25,6 +25,15 @@ if TYPE_CHECKING:
 PROJECT = "maskwright"
 hookspec = pluggy.HookspecMarker(PROJECT)
 hookimpl = pluggy.HookimplMarker(PROJECT)
+"""Marks a function of a plugin's module as one of its hooks, which are those of `Hooks`.
+
+Examples
+--------
+>>> from maskwright import Measure, hookimpl
+>>> @hookimpl
+... def register_measures() -> list[Measure]:
+...     return []
+"""
 
 
 class Hooks:

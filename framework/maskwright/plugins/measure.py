@@ -41,6 +41,16 @@ class Comparison:
     plan : mapping
         A plain record of the plan; empty when two files are compared without one.
     progress : callable
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from maskwright import Column, Comparison, Dataset, Variable
+    >>> def ages(*values: float) -> Dataset:
+    ...     return Dataset((Column(Variable("age"), np.array(values), np.zeros(len(values), dtype=bool)),))
+    >>> comparison = Comparison(ages(20, 30), ages(25, 25), ("age",))
+    >>> (comparison.masked_values() - comparison.original_values()).ravel()
+    array([ 5., -5.])
     """
 
     original: Dataset
@@ -155,6 +165,12 @@ class Measurement:
         95 percent interval of `value`; the measure's docstring says what else it could have been. None for a figure of
         these two files and nothing beyond.
     notes : tuple of str
+
+    Examples
+    --------
+    >>> from maskwright import Measurement
+    >>> Measurement(12.5, per_variable={"wages": 20.0, "pensions": 5.0}).value
+    12.5
     """
 
     value: float
@@ -193,6 +209,15 @@ class Measure:
         Whether it counts households (``comparison.households``) instead of records where they are declared; a
         risk measure that does not is reported with a note.
     reference, summary : str
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from maskwright import Comparison, Measure, Measurement, NoParams
+    >>> def largest_move(comparison: Comparison, params: NoParams, rng: np.random.Generator) -> Measurement:
+    ...     return Measurement(float(np.abs(comparison.masked_values() - comparison.original_values()).max()))
+    >>> Measure("largest_move", largest_move, unit="units of the variable", summary="Largest change.").direction
+    'lower'
     """
 
     name: str

@@ -58,6 +58,15 @@ class Masked:
     notes : mapping of str to str, int or float
         What the run record should hold (iterations, convergence, smallest cluster); `warnings`, a list of sentences
         without counts or values, is shown to the person who runs the method.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from maskwright import Masked
+    >>> labels, means = np.array([0, 0, 1]), np.array([[2.0], [5.0]])
+    >>> masked = Masked(means[labels], np.zeros((3, 1), dtype=bool), labels=labels, representatives=means)
+    >>> masked.values.ravel()
+    array([2., 2., 5.])
     """
 
     values: NDArray[np.float64]
@@ -120,6 +129,16 @@ class Method:
     summary : str
     example : str
         A YAML step that runs.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from maskwright import Block, Masked, Method, NoParams
+    >>> def negate(block: Block, params: NoParams, rng: np.random.Generator) -> Masked:
+    ...     return Masked(-block.values, block.missing)
+    >>> method = Method("negation", negate, scope="variable", deterministic=True, summary="Signs are turned.")
+    >>> method.makes_clusters
+    False
     """
 
     name: str

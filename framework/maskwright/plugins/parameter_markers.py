@@ -30,6 +30,14 @@ class PromisesK(ParameterMarker):
     """The smallest size of a cluster that the method promises; where the parameter is None, nothing is promised.
 
     With `KeyVariables` it is the smallest class of published records that are equal on the keys.
+
+    Examples
+    --------
+    >>> from typing import Annotated
+    >>> from pydantic import BaseModel, Field
+    >>> from maskwright import PromisesK
+    >>> class Params(BaseModel, extra="forbid", frozen=True):
+    ...     k: Annotated[int, PromisesK()] = Field(default=3, ge=2, description="Smallest cluster.")
     """
 
 
@@ -37,25 +45,68 @@ class KeyVariables(ParameterMarker):
     """Names of key variables. They are masked too, whatever their type, and the method has no representatives.
 
     Where the parameter is empty, they are the step's quasi-identifiers or, if it has none, all its variables.
+
+    Examples
+    --------
+    >>> from typing import Annotated
+    >>> from pydantic import BaseModel
+    >>> from maskwright import KeyVariables
+    >>> class Params(BaseModel, extra="forbid", frozen=True):
+    ...     keys: Annotated[tuple[str, ...], KeyVariables()] = ()
     """
 
 
 class DependentVariables(ParameterMarker):
-    """Names of the variables to mask, or a mapping by name; where it is empty, the step's variables are masked."""
+    """Names of the variables to mask, or a mapping by name; where it is empty, the step's variables are masked.
+
+    Examples
+    --------
+    >>> from typing import Annotated
+    >>> from pydantic import BaseModel
+    >>> from maskwright import DependentVariables
+    >>> class Params(BaseModel, extra="forbid", frozen=True):
+    ...     dependent: Annotated[tuple[str, ...], DependentVariables()] = ()
+    """
 
 
 class IndependentVariables(ParameterMarker):
-    """Names of numeric variables that the method reads and leaves as they are: it finds them in `Block.companions`."""
+    """Names of numeric variables that the method reads and leaves as they are: it finds them in `Block.companions`.
+
+    Examples
+    --------
+    >>> from typing import Annotated
+    >>> from pydantic import BaseModel
+    >>> from maskwright import IndependentVariables
+    >>> class Params(BaseModel, extra="forbid", frozen=True):
+    ...     independent: Annotated[tuple[str, ...], IndependentVariables()] = ()
+    """
 
 
 class UsesWeights(ParameterMarker):
-    """Whether representatives are made with the sampling weights of the block."""
+    """Whether representatives are made with the sampling weights of the block.
+
+    Examples
+    --------
+    >>> from typing import Annotated
+    >>> from pydantic import BaseModel
+    >>> from maskwright import UsesWeights
+    >>> class Params(BaseModel, extra="forbid", frozen=True):
+    ...     weighted: Annotated[bool, UsesWeights()] = False
+    """
 
 
 class NamesPartition(ParameterMarker):
     """The name of a partition plugin, or ``{name: {its parameters}}``.
 
     The pipeline checks the name and the parameters; `maskwright.find_partition` gives the plugin.
+
+    Examples
+    --------
+    >>> from typing import Annotated, Any
+    >>> from pydantic import BaseModel
+    >>> from maskwright import NamesPartition
+    >>> class Params(BaseModel, extra="forbid", frozen=True):
+    ...     partition: Annotated[str | dict[str, dict[str, Any]], NamesPartition()] = "mdav"
     """
 
 

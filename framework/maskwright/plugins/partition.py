@@ -17,7 +17,14 @@ if TYPE_CHECKING:
 
 
 class NoParams(BaseModel, extra="forbid", frozen=True):
-    """Parameter model of a plugin without parameters."""
+    """Parameter model of a plugin without parameters.
+
+    Examples
+    --------
+    >>> from maskwright import NoParams, find_partition
+    >>> find_partition("univariate").params is NoParams
+    True
+    """
 
 
 @dataclass(frozen=True)
@@ -41,6 +48,18 @@ class Partition:
         Paper, section.
     summary : str
         One sentence for `maskwright plugins`.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from numpy.typing import NDArray
+    >>> from maskwright import Block, NoParams, Partition
+    >>> def in_file_order(block: Block, k: int, params: NoParams, rng: np.random.Generator) -> NDArray[np.int64]:
+    ...     return np.minimum(np.arange(block.n) // k, max(block.n // k - 1, 0))
+    >>> values = np.arange(7.0)[:, None]
+    >>> partition = Partition("file_order", in_file_order, summary="Neighbours in the file.")
+    >>> partition.cluster(Block(values, np.isnan(values), ()), 3, NoParams(), np.random.default_rng(1))
+    array([0, 0, 0, 1, 1, 1, 1])
     """
 
     name: str

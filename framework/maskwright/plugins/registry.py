@@ -202,12 +202,26 @@ def find_method(name: str) -> Method:
 
 
 def find_partition(name: str) -> Partition:
-    """Partition of that name; raises PluginError with the nearest one."""
+    """Partition of that name; raises PluginError with the nearest one.
+
+    Examples
+    --------
+    >>> from maskwright import find_partition
+    >>> find_partition("mdav").deterministic
+    True
+    """
     return _by_name("partition", name, plugins().partitions)
 
 
 def find_measure(name: str) -> Measure:
-    """Measure of that name; raises PluginError with the nearest one."""
+    """Measure of that name; raises PluginError with the nearest one.
+
+    Examples
+    --------
+    >>> from maskwright import find_measure
+    >>> find_measure("pil").kind
+    'loss'
+    """
     return _by_name("measure", name, plugins().measures)
 
 

@@ -25,6 +25,17 @@ class Report:
         a temporary name; the caller moves it into place.
     suffixes : tuple of str
     summary : str
+
+    Examples
+    --------
+    >>> from pathlib import Path
+    >>> from maskwright import Report
+    >>> def write_count(path: Path, record: dict[str, object]) -> None:
+    ...     _ = path.write_text(f"{record['records']} records", encoding="utf-8")
+    >>> report = Report("count", write_count, (".txt",), "The number of records.")
+    >>> report.write(Path("count.txt"), {"records": 20})
+    >>> Path("count.txt").read_text(encoding="utf-8")
+    '20 records'
     """
 
     name: str

@@ -61,6 +61,14 @@ class Source:
     open_once : callable or None
         As `open`, for those who read the records once and can start over: records may be handed on before the rest of
         the file has been looked at, and `ReadAgain` is raised where it turns out that `open` was needed.
+
+    Examples
+    --------
+    >>> import maskwright as mw
+    >>> source = mw.Source("nothing", (".nothing",), open=lambda path, params, progress: None,
+    ...                    write=lambda path, batches, variables, layout: None, summary="Reads and writes nothing.")
+    >>> source.params is mw.NoParams, source.writes_text
+    (True, True)
     """
 
     name: str

@@ -171,7 +171,14 @@ class ClassesRecord(RecordPart):
 
 
 class MeasureRecord(RecordPart):
-    """What a measure found, without contributions of single records. Measures of loss are public."""
+    """What a measure found, without contributions of single records. Measures of loss are public.
+
+    Examples
+    --------
+    >>> from maskwright import MeasureRecord
+    >>> "threshold" in MeasureRecord.model_fields  # one entry of `RunRecord.measures`
+    True
+    """
 
     value: Public[float | None] = Field(description="null: not defined; a note says why.")
     unit: Public[str]
@@ -270,7 +277,25 @@ class MethodNotes(RecordPart, extra="allow"):
 
 
 class RunRecord(RecordPart):
-    """Everything about a run. Confidential: it has the seed and hashes of the input."""
+    """Everything about a run. Confidential: it has the seed and hashes of the input.
+
+    Examples
+    --------
+    >>> from pathlib import Path
+    >>> import pandas as pd
+    >>> import maskwright as mw
+    >>> pd.DataFrame({"age": range(20, 40)}).to_csv("ages.csv", index=False)
+    >>> _ = Path("pipeline.yaml").write_text('''
+    ... maskwright: 1
+    ... data: {source: ages.csv}
+    ... protect: [{method: microaggregation, params: {k: 4}}]
+    ... output: {data: masked.csv}
+    ... seed: 1
+    ... ''', encoding="utf-8")
+    >>> record = mw.RunRecord.model_validate(mw.run("pipeline.yaml").record)
+    >>> record.k.requested, "seed" in record.public_json()
+    (4, False)
+    """
 
     model_config = ConfigDict(title="Maskwright run record")
 

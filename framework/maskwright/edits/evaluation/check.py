@@ -95,6 +95,17 @@ class Outcome:
     records : int
     edits : tuple of EditOutcome
         In the order of the edit set.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> import maskwright as mw
+    >>> outcome = mw.validate(pd.DataFrame({"age": [31, 47, 130]}), ["age in [0, 120]"])
+    >>> outcome.ok, outcome.counts
+    (False, {'edit-1': 1})
+    >>> outcome.violations
+         edit severity  record
+    0  edit-1    error       3
     """
 
     records: int
@@ -163,6 +174,15 @@ def evaluate(edit: Edit, columns: RecordChunk, domain: Domain | None = None) -> 
     ------
     EditError
         The edit uses a variable that the data do not have, or the original file and `domain` is None.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import maskwright as mw
+    >>> (edit,) = mw.EditSet.parse(["wages + pensions == income"])
+    >>> columns = {"wages": np.array([1.0, 2.0]), "pensions": np.array([4.0, 5.0]), "income": np.array([5.0, 9.0])}
+    >>> mw.evaluate(edit, mw.RecordChunk.from_arrays(columns)).holds.tolist()
+    [True, False]
     """
     if edit.ranged:
         (edit,) = written_out(EditSet((edit,)), columns.names)

@@ -47,6 +47,18 @@ class Localisation:
     found : tuple of Located, length m
         In the same order. Their `values` are confidential and stay out of every report.
     weights : mapping of name to float
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> import maskwright as mw
+    >>> data = pd.DataFrame({"age": [31, 130], "wages": [5, 7], "income": [5, 7]})
+    >>> found = mw.localize(data, ["age in [0, 120]", "wages == income"])
+    >>> found
+    Localisation(1 of 2 records violate an edit, 1 localised)
+    >>> found.fields
+       record variable
+    0       2      age
     """
 
     records: int

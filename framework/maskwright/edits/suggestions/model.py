@@ -62,6 +62,16 @@ class Suggestions:
         What was not searched, and why.
     shows_values : bool
         Whether bounds of ranges are values of records.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import pandas as pd
+    >>> import maskwright as mw
+    >>> data = pd.DataFrame(np.random.default_rng(1).integers(0, 100, (20, 2)), columns=["wages", "pensions"])
+    >>> first = mw.suggest(data.assign(income=data["wages"] + data["pensions"])).found[0]
+    >>> first.kind, first.rule, first.records
+    ('equality', 'wages + pensions == income', 20)
     """
 
     records: int

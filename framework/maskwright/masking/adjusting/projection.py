@@ -367,6 +367,17 @@ def project(
     ------
     InputError
         When `values` does not have one column for each variable.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from maskwright import EditSet, Variable, project
+    >>> values = np.array([[3.0, 4.0, 7.0], [3.0, 4.0, 10.0]])
+    >>> variables = [Variable(name) for name in ("wages", "pensions", "income")]
+    >>> points, found = project(values, variables, EditSet.parse(["wages + pensions == income"]), np.ones(3))
+    >>> points.round(6), found.tolist()
+    (array([[3., 4., 7.],
+           [4., 5., 9.]]), [True, True])
     """
     beside = {name: number_cells(column, np.isnan(column), None) for name, column in (companions or {}).items()}
     names = {variable.name for variable in variables} | set(beside)

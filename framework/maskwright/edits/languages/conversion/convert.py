@@ -46,6 +46,17 @@ def convert_edits(
     ------
     EditError
         Edits that the target cannot say, each by name with the reason.
+
+    Examples
+    --------
+    >>> import maskwright as mw
+    >>> converted = mw.convert_edits(mw.EditSet.parse(["wages + pensions == income"]), "schematron", decimals=0)
+    >>> print(converted.text)
+    <?xml version="1.0" encoding="UTF-8"?>
+    ...
+      <pattern id="edit-1">
+        <rule context="Record">
+          <assert test="not(number(wages) + number(pensions) &lt; number(income) or ...
     """
     if target not in TARGETS:
         raise EditError(unknown_name("rule language", target, TARGETS))

@@ -1,1 +1,1 @@
-"""Rules of the R package validate."""
+"""Rules of the R package validate, in YAML or as R text, read as edits."""

@@ -1,1 +1,1 @@
-"""The understood subset of XPath 1.0."""
+"""The subset of XPath 1.0 that algebra understands: read, or refused with the reason."""

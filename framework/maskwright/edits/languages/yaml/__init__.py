@@ -1,1 +1,1 @@
-"""The YAML language of edits."""
+"""Files of edits in the YAML language: their sections, aliases and further files."""
