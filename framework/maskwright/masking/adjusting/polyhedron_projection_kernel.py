@@ -194,7 +194,7 @@ def _append_inequality(below, number, active, basis, triangle):  # type: ignore[
 
 @_step_of_projection
 def _longest_dual_step(active, chosen, dual, step):  # type: ignore[no-untyped-def]
-    """How far multipliers may move until that of an active inequality is 0, and its place; infinite, -1: no end."""
+    """How far multipliers may move until one of an active inequality is 0, and its place; infinite and -1: no end."""
     longest, leaving = np.inf, _NONE
     for row in range(active):
         if chosen[row] >= 0 and step[row] > 1e-14:
