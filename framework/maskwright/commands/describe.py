@@ -29,6 +29,27 @@ def describe_edits(
     """List edits with kind and text, and analyse them; with data, how many records satisfy each.
 
     With data, published decimals are those of its cells, and the analysis says whether they can be met.
+
+    Parameters
+    ----------
+    files : sequence of Path
+        Rule files; none where rules are only looked for.
+    data : Path or None
+        Data file.
+    options : ReadingOptions
+        How both are read.
+    reporter : Reporter
+    language : str, optional
+        Of the rule files; by default their endings tell.
+
+    Returns
+    -------
+    dict
+        What ``maskwright edits --json`` prints.
+
+    Raises
+    ------
+    InputError
     """
     from maskwright.edits.analysis.analyse import analyse
 

@@ -76,6 +76,16 @@ def localize_file(
 ) -> Localisation:
     """Fields to change in the records of a data file that violate edits.
 
+    Parameters
+    ----------
+    data : Path
+    edits : sequence of Path
+        Rule files.
+    weights : sequence of str
+        ``name=number``: how much a variable is trusted; 1 unless given.
+    options : ReadingOptions
+    reporter : Reporter
+
     Raises
     ------
     InputError

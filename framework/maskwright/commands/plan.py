@@ -72,6 +72,21 @@ def plan_pipeline(
 
     Without data, the variables are those that are declared, named by a step or used by an edit, all numeric unless
     declared.
+
+    Parameters
+    ----------
+    pipeline : str or Path
+    overrides : mapping of dotted path to value, or sequence of "path=value"
+        Put over the settings of the file.
+    with_data : bool, default True
+        Whether the data file is read.
+    reporter : Reporter, optional
+        Told of stages; nothing is shown by default.
+
+    Raises
+    ------
+    InputError
+        With every mistake in the file; edits that contradict each other; a plan that cannot keep k.
     """
     request = read_pipeline(pipeline, overrides, check_data=with_data)
     if with_data:

@@ -25,6 +25,16 @@ if TYPE_CHECKING:
 def refuse_release(pipeline: Pipeline, result: MaskingResult, outcome: Outcome, record: RunRecord) -> None:
     """Stop the release when an edit is violated or a threshold missed.
 
+    Parameters
+    ----------
+    pipeline : Pipeline
+        Its thresholds and the names of its output files.
+    result : MaskingResult
+    outcome : Outcome
+        Of the file as it was read back.
+    record : RunRecord
+        Its measures are compared with the thresholds.
+
     Raises
     ------
     EditViolation, ThresholdMissed

@@ -54,6 +54,11 @@ def masking_request(
 ) -> MaskingRequest:
     """Request of a call of `maskwright.protect`, whose parameters these are.
 
+    Parameters
+    ----------
+    data, method, edits, seed, params, variables, groups, declared, cluster, workers, block_size
+        As in `maskwright.protect`.
+
     Raises
     ------
     InputError
@@ -93,6 +98,18 @@ def data_request(
     options: Mapping[str, object] | None = None,
 ) -> DataSource:
     """Data file of a call, as a pipeline's ``data:`` section says it.
+
+    Parameters
+    ----------
+    path : str or Path
+        It need not exist: whoever reads it says so.
+    variables : mapping of name to declaration, optional
+    file_format : str, optional
+        Name of a source plugin; by default the ending tells.
+    cluster : str, optional
+        Variable that identifies households.
+    options : mapping of str to object, optional
+        Of the source plugin.
 
     Raises
     ------

@@ -75,6 +75,20 @@ def suggest_for_file(
 ) -> Suggestions:
     """Rules that hold in a data file and do not follow from those in the rule files.
 
+    Parameters
+    ----------
+    data : Path
+    files : sequence of Path
+        Rule files, of rules that are known.
+    share : float
+        Share of the records in which a rule has to hold, in (0, 1].
+    language : str or None
+        Of the rule files; None: their endings tell.
+    options : ReadingOptions
+    reporter : Reporter
+    show_values : bool, default False
+        Whether bounds of ranges are exact, which are values of records.
+
     Raises
     ------
     InputError

@@ -107,7 +107,23 @@ def run_cells(
     workers: int | None = None,
     fresh: bool = False,
 ) -> Compared:
-    """Run cells, or take them from the cache, and judge them; nothing but the cache is written."""
+    """Run cells, or take them from the cache, and judge them; nothing but the cache is written.
+
+    Parameters
+    ----------
+    described : Experiment
+    cells : sequence of Cell
+    reporter : Reporter
+    workers : int, optional
+        Processes; by default what the file says, else one for each processor.
+    fresh : bool, default False
+        Compute everything again.
+
+    Raises
+    ------
+    InputError
+        When every cell fails.
+    """
     start = time.perf_counter()
     cache = Cache(described.folder / CACHE)
     cache.prepare()
@@ -138,7 +154,27 @@ def results_of(
     fresh: bool = False,
     pool: WorkerPool | None = None,
 ) -> tuple[list[list[dict[str, Any]]], int]:
-    """Results of every run of the cells, and how many were computed now; each is kept as soon as it is there."""
+    """Results of every run of the cells, and how many were computed now; each is kept as soon as it is there.
+
+    Parameters
+    ----------
+    described : Experiment
+    cells : sequence of Cell
+    cache : Cache
+    reporter : Reporter
+    workers : int, optional
+        Processes, where no `pool` is given.
+    fresh : bool, default False
+        Whether what the cache holds is computed again.
+    pool : WorkerPool, optional
+        Processes that are running already.
+
+    Returns
+    -------
+    results : list of lists of dict
+        Of each cell, of each of its runs.
+    computed : int
+    """
     base = described.settings.seed if described.settings.seed is not None else cache.seed()
     keys = Keys()
     masked: dict[str, list[tuple[int, int]]] = {}
@@ -199,7 +235,15 @@ def _labelled(result: dict[str, Any], labels: Mapping[str, str]) -> dict[str, An
 
 
 def workers_of(described: Experiment, asked: int | None, tasks: int) -> int:
-    """Processes for so many tasks: as asked, as the file says, or one for each processor."""
+    """Processes for so many tasks: as asked, as the file says, or one for each processor.
+
+    Parameters
+    ----------
+    described : Experiment
+    asked : int or None
+    tasks : int
+        More processes than these are never started.
+    """
     chosen = asked or described.settings.execution.workers or processors()
     return max(1, min(chosen, tasks))
 
@@ -240,6 +284,14 @@ def _front(described: Experiment, points: pd.DataFrame, risk: str | None, loss: 
 
 def write_results(compared: Compared, reporter: Reporter, *, draw: bool = True) -> None:
     """Write table, map, text and the pipelines of the best cell and of the front.
+
+    Parameters
+    ----------
+    compared : Compared
+        Its `files` are filled in.
+    reporter : Reporter
+    draw : bool, default True
+        Whether to draw the risk-utility map.
 
     Raises
     ------

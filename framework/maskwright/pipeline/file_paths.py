@@ -29,7 +29,19 @@ _SUFFIXES: Mapping[str, tuple[str, ...]] = {
 def existing_file(
     node: Node, folder: Path, what: str, problems: list[Problem], *, must_exist: bool = True
 ) -> Path | None:
-    """Absolute path of a file to read, or None when the node is no name of one (`problems` says why)."""
+    """Absolute path of a file to read, or None when the node is no name of one (`problems` says why).
+
+    Parameters
+    ----------
+    node : Node
+    folder : Path
+        That the name is relative to.
+    what : str
+        What kind of file is expected: ``data``.
+    problems : list of Problem
+        Added to.
+    must_exist : bool, default True
+    """
     path = absolute_path(node, folder, problems)
     if path is None or not must_exist:
         return path
@@ -45,7 +57,16 @@ def existing_file(
 
 
 def absolute_path(node: Node, folder: Path, problems: list[Problem]) -> Path | None:
-    """Absolute path of a file name, relative to `folder`; None when it is not one."""
+    """Absolute path of a file name, relative to `folder`; None when it is not one.
+
+    Parameters
+    ----------
+    node : Node
+    folder : Path
+        That the name is relative to.
+    problems : list of Problem
+        Added to.
+    """
     if not node.is_scalar or not isinstance(node.value, str) or not node.value.strip() or "\0" in node.value:
         problems.append(Problem(f"expected a file name, not {node.description}", node.place))
         return None

@@ -18,6 +18,14 @@ if TYPE_CHECKING:
 def read_pipeline(pipeline: str | Path, overrides: Overrides = (), *, check_data: bool = True) -> Pipeline:
     """Read a pipeline file; where it is wrong, the rule files and the names in it are looked at too.
 
+    Parameters
+    ----------
+    pipeline : str or Path
+    overrides : mapping of dotted path to value, or sequence of "path=value"
+        Put over the settings of the file.
+    check_data : bool, default True
+        Whether the data file has to exist.
+
     Raises
     ------
     InputError

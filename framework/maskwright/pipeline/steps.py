@@ -29,7 +29,16 @@ PER_RECORD = "per_record"
 
 
 def resolve_steps(section: Node, registry: Registry, problems: list[Problem]) -> tuple[Step, ...]:
-    """Resolve the ``protect:`` section: mistakes are added to `problems`, and wrong steps are left out."""
+    """Resolve the ``protect:`` section: mistakes are added to `problems`, and wrong steps are left out.
+
+    Parameters
+    ----------
+    section : Node
+    registry : Registry
+        Plugins that names are looked up in.
+    problems : list of Problem
+        Added to.
+    """
     if not section.is_sequence or not section.elements:
         found = "an empty list" if section.is_sequence else section.description
         hint = "Start each step with '- method: ...' on its own line."
@@ -68,7 +77,23 @@ def _without_empty_params(node: Node) -> Node:
 def split_params(
     params: Node, method: Method, problems: list[Problem]
 ) -> tuple[BaseModel | None, PlanningParams | None]:
-    """Parameters of a step: those of its method, and those of the planner. A name that both have goes to both."""
+    """Parameters of a step: those of its method, and those of the planner. A name that both have goes to both.
+
+    Parameters
+    ----------
+    params : Node
+        Mapping.
+    method : Method
+    problems : list of Problem
+        Added to.
+
+    Returns
+    -------
+    BaseModel or None
+        Parameters of the method; None where they are wrong.
+    PlanningParams or None
+        Those of the planner, likewise.
+    """
     own, planning = method.params.model_fields, PlanningParams.model_fields
     for key, _ in params.entries:
         if key.raw not in own and key.raw not in planning and method.params.model_config.get("extra") != "allow":
@@ -116,7 +141,16 @@ def _plain(value: object) -> object:
 
 
 def resolve_measures(section: Node, registry: Registry, problems: list[Problem]) -> tuple[MeasureRequest, ...]:
-    """Measures of the ``measure:`` section; mistakes are added to `problems`."""
+    """Measures of the ``measure:`` section; mistakes are added to `problems`.
+
+    Parameters
+    ----------
+    section : Node
+    registry : Registry
+        Plugins that names are looked up in.
+    problems : list of Problem
+        Added to.
+    """
     if section.is_scalar and section.value is None:
         return ()
     if not section.is_sequence:
@@ -174,7 +208,16 @@ def _measure(node: Node, registry: Registry, problems: list[Problem]) -> Measure
 def resolve_thresholds(
     section: Node, measures: Sequence[MeasureRequest], problems: list[Problem]
 ) -> Mapping[str, float]:
-    """Bounds by measure label; mistakes are added to `problems`."""
+    """Bounds by measure label; mistakes are added to `problems`.
+
+    Parameters
+    ----------
+    section : Node
+    measures : sequence of MeasureRequest
+        That bounds can be for, by their labels.
+    problems : list of Problem
+        Added to.
+    """
     if section.is_scalar and section.value is None:
         return {}
     if not section.is_mapping:

@@ -35,6 +35,14 @@ MOST_TOLD = 5
 def applicable(stated: EditSet, arrival: Outcome, data: Dataset) -> tuple[EditSet, tuple[str, ...]]:
     """Edits that fire on these data, and notices about those that do not.
 
+    Parameters
+    ----------
+    stated : EditSet
+    arrival : Outcome
+        Of these edits on the original.
+    data : Dataset
+        The original.
+
     Raises
     ------
     InputError

@@ -136,7 +136,15 @@ def _condition(condition: Expression) -> str | None:
 
 
 def cut(data: Dataset, found: Sequence[Criterion], edits: EditSet) -> list[Cut]:
-    """Apply criteria to records; `edits` are those that they come from."""
+    """Apply criteria to records; `edits` are those that they come from.
+
+    Parameters
+    ----------
+    data : Dataset
+    found : sequence of Criterion
+    edits : EditSet
+        Those that the criteria come from.
+    """
     columns: RecordChunk | None = None
     domain: Domain | None = None
     cuts: list[Cut] = []

@@ -126,10 +126,17 @@ class Operators:
 
 
 def choose_operators(group: Sequence[str], variables: Mapping[str, Variable], edits: EditSet) -> Operators:
-    """Operator of each variable: what keeps its edits (see the table of what preserves what in the documentation).
+    """Operator of each variable: what keeps its edits.
 
     Arithmetic means keep linear equalities; geometric means keep products; a lower median is a value of the file. A
     variable under edits of several kinds takes the arithmetic mean, and the product's total is computed.
+
+    Parameters
+    ----------
+    group : sequence of str
+        Names of its variables.
+    variables : mapping of name to Variable
+    edits : EditSet
     """
     inside = [part for edit in edits for part in edit.parts]
     linear = {name for part in inside if isinstance(part, LinearPart) for name in part.variables}

@@ -111,7 +111,15 @@ def _records_by_stratum(strata: Strata) -> list[NDArray[np.int64]]:
 
 
 def missing_pattern_notices(groups: Sequence[Group], steps: Sequence[Step], data: Dataset | None) -> Iterator[str]:
-    """How many patterns of missing cells a method that takes none masks apart, and which it cannot mask alone."""
+    """How many patterns of missing cells a method that takes none masks apart, and which it cannot mask alone.
+
+    Parameters
+    ----------
+    groups : sequence of Group
+    steps : sequence of Step
+    data : Dataset or None
+        None: no data are at hand, and nothing is said.
+    """
     for group in groups:
         step = steps[group.step - 1]
         if data is None or group.strata is None or not splits_by_pattern(step.method):

@@ -250,6 +250,14 @@ def _strata(step: Step, group: tuple[str, ...], cut_by: Sequence[Criterion], edi
 
 
 def with_fewer_records(plan: Plan, group: Group, original: Dataset) -> Group:
-    """Group with its strata made again, of the original records that a step before has left."""
+    """Group with its strata made again, of the original records that a step before has left.
+
+    Parameters
+    ----------
+    plan : Plan
+    group : Group
+    original : Dataset
+        The records that are left.
+    """
     step = plan.steps[group.step - 1]
     return replace(group, strata=_strata(step, group.variables, group.cut_by, plan.edits, original))

@@ -17,7 +17,16 @@ if TYPE_CHECKING:
 
 
 def sign_notices(groups: Sequence[Group], steps: Sequence[Step], edits: EditSet, data: Dataset | None) -> Iterator[str]:
-    """Sentence on the lines to add to the edits; only of methods that do not keep values in their range."""
+    """Sentence on the lines to add to the edits; only of methods that do not keep values in their range.
+
+    Parameters
+    ----------
+    groups : sequence of Group
+    steps : sequence of Step
+    edits : EditSet
+    data : Dataset or None
+        None: no data are at hand, and nothing is said.
+    """
     free = {
         name: steps[group.step - 1].method.name
         for group in groups

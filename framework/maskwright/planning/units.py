@@ -23,6 +23,15 @@ def adjustment_units(
     """Cut the masked numeric variables into units; a unit inside one group is adjusted on its representatives.
 
     None stands for the group of a step that only removes: it gives no value that could be adjusted.
+
+    Parameters
+    ----------
+    groups : sequence of Group or None
+    known : mapping of name to Variable
+        All variables, as they are when masked.
+    edits : EditSet
+    masked : frozenset of str
+        Names of the variables that some step masks.
     """
     movable = [name for name in known if name in masked and known[name].is_numeric]
     joined = Components(movable)
@@ -71,7 +80,20 @@ def _flat(parts: Sequence[Part]) -> list[Part]:
 
 
 def require_k(units: Sequence[AdjustmentUnit], steps: Sequence[Step], groups: Sequence[Group], edits: EditSet) -> None:
-    """Refuse plans in which adjustment has to move records apart that a step promised to keep equal."""
+    """Refuse plans in which adjustment has to move records apart that a step promised to keep equal.
+
+    Parameters
+    ----------
+    units : sequence of AdjustmentUnit
+    steps : sequence of Step
+    groups : sequence of Group
+    edits : EditSet
+
+    Raises
+    ------
+    InputError
+        With every such set of variables, the edits that bind them, and the ways out.
+    """
     problems: list[Problem] = []
     for unit in units:
         if unit.group is not None or not unit.edits:

@@ -69,8 +69,27 @@ class Hooks:
 
     @hookspec
     def before_step(self, step: int, method: str, block: Block) -> None:
-        """Observe a block before step number `step` (1-based) masks it; its arrays are read-only."""
+        """Observe a block before step number `step` (1-based) masks it; its arrays are read-only.
+
+        Parameters
+        ----------
+        step : int
+            1-based.
+        method : str
+        block : Block
+        """
 
     @hookspec
     def after_step(self, step: int, method: str, block: Block, masked: Masked) -> None:
-        """Observe what step number `step` made of a block, before adjustment and rounding."""
+        """Observe what step number `step` made of a block, before adjustment and rounding.
+
+        Parameters
+        ----------
+        step : int
+            1-based.
+        method : str
+        block : Block
+            What the method was given.
+        masked : Masked
+            What it made of it.
+        """

@@ -104,7 +104,16 @@ class Registry:
     hooks: Any = None
 
     def unknown(self, kind: str, name: str, valid: Iterable[str]) -> str:
-        """Sentence about a name that cannot be had: broken and why, or unknown and the nearest one."""
+        """Sentence about a name that cannot be had: broken and why, or unknown and the nearest one.
+
+        Parameters
+        ----------
+        kind : str
+            As in `PluginInfo`.
+        name : str
+        valid : iterable of str
+            Names that would have been right.
+        """
         label = kind.replace("_", " ")
         for info in self.infos:
             if info.status == "broken" and info.kind == kind and info.name == name:

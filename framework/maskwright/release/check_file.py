@@ -39,7 +39,32 @@ def check_file(
     fired: Fired = "summary",
     progress: Progress = silent,
 ) -> Outcome:
-    """Verdict of every edit on every record of a file, read as a stream."""
+    """Verdict of every edit on every record of a file, read as a stream.
+
+    Parameters
+    ----------
+    path : Path
+    source : Source
+    params : pydantic.BaseModel
+        Of the source.
+    edits : EditSet
+    domain : Domain, optional
+        Combinations that occur in the original, for domain edits.
+    variables : mapping of name to Variable, optional
+        Missing codes and declared decimals.
+    svrl : binary stream, optional
+        That an SVRL report is written to.
+    fired : {"summary", "all"}
+        Whether that report says once of each rule that it fired, or once for each record.
+    progress : callable
+
+    Raises
+    ------
+    DataError
+        The file cannot be read.
+    EditError
+        An edit uses variables that the file does not have.
+    """
 
     def checked(reading: Reading) -> Outcome:
         with batches_of(reading) as batches:

@@ -19,7 +19,15 @@ if TYPE_CHECKING:
 
 
 def write_dataset(data: Dataset, path: Path, source: Source) -> None:
-    """Write a dataset with a source plugin; another format than it came in drops the layout."""
+    """Write a dataset with a source plugin; another format than it came in drops the layout.
+
+    Parameters
+    ----------
+    data : Dataset
+    path : Path
+        A temporary name.
+    source : Source
+    """
     source.write(path, published_batches(data, source.writes_text), data.variables, data.layout)
 
 

@@ -60,6 +60,14 @@ def released_variables(
 
     Besides the masked ones they are the quasi-identifiers and confidential variables that are published as they are: an
     intruder knows, and finds, those too.
+
+    Parameters
+    ----------
+    original, released : Dataset
+    masked : collection of str
+        Names of the variables that some step masks.
+    recoded : collection of str
+        Names of those that are published as categories.
     """
     return tuple(
         column.name
@@ -192,7 +200,15 @@ def _household_notices(measure: Measure, original: Dataset) -> tuple[str, ...]:
 
 
 def measure_record(request: MeasureRequest, found: Measurement, threshold: float | None = None) -> MeasureRecord:
-    """What the run record holds of a measurement; contributions of records stay out of it."""
+    """What the run record holds of a measurement; contributions of records stay out of it.
+
+    Parameters
+    ----------
+    request : MeasureRequest
+    found : Measurement
+    threshold : float, optional
+        In the unit of the measure.
+    """
     return MeasureRecord(
         value=_number(found.value),
         unit=request.measure.unit,
@@ -211,7 +227,15 @@ def measure_record(request: MeasureRequest, found: Measurement, threshold: float
 
 
 def within(measure: Measure, value: float, threshold: float) -> bool:
-    """Whether a value is on the right side of its threshold; a value that is not defined never is."""
+    """Whether a value is on the right side of its threshold; a value that is not defined never is.
+
+    Parameters
+    ----------
+    measure : Measure
+        Says which side is better.
+    value, threshold : float
+        In the unit of the measure.
+    """
     if math.isnan(value):
         return False
     return value <= threshold if measure.direction == "lower" else value >= threshold

@@ -38,7 +38,20 @@ def _several_variables(method: Method, claim: str) -> None:
 
 
 def linear(method: Method, params_of: ParamsOf, given: Any) -> None:
-    """Require that a sum that holds in every record holds in every masked record."""
+    """Require that a sum that holds in every record holds in every masked record.
+
+    Parameters
+    ----------
+    method : Method
+    params_of : callable
+        ``(method, given) -> params``.
+    given : mapping of method name to parameters
+
+    Raises
+    ------
+    AssertionError
+        When the claim is not true.
+    """
     _several_variables(method, "linear")
     parts = numbers(60, 2)
     values = np.column_stack([parts, parts.sum(axis=1)])
@@ -48,7 +61,20 @@ def linear(method: Method, params_of: ParamsOf, given: Any) -> None:
 
 
 def product(method: Method, params_of: ParamsOf, given: Any) -> None:
-    """Require that a product of positive factors that holds in every record holds in every masked record."""
+    """Require that a product of positive factors that holds in every record holds in every masked record.
+
+    Parameters
+    ----------
+    method : Method
+    params_of : callable
+        ``(method, given) -> params``.
+    given : mapping of method name to parameters
+
+    Raises
+    ------
+    AssertionError
+        When the claim is not true.
+    """
     _several_variables(method, "product")
     factors = numbers(60, 2)
     values = np.column_stack([factors, factors.prod(axis=1)])
@@ -59,7 +85,20 @@ def product(method: Method, params_of: ParamsOf, given: Any) -> None:
 
 
 def inequality(method: Method, params_of: ParamsOf, given: Any) -> None:
-    """Require that an inequality that holds in every record holds in every masked record."""
+    """Require that an inequality that holds in every record holds in every masked record.
+
+    Parameters
+    ----------
+    method : Method
+    params_of : callable
+        ``(method, given) -> params``.
+    given : mapping of method name to parameters
+
+    Raises
+    ------
+    AssertionError
+        When the claim is not true.
+    """
     _several_variables(method, "inequality")
     parts = numbers(60, 2)
     values = np.column_stack([parts[:, 0], parts.sum(axis=1)])
@@ -69,7 +108,20 @@ def inequality(method: Method, params_of: ParamsOf, given: Any) -> None:
 
 
 def in_range(method: Method, params_of: ParamsOf, given: Any) -> None:
-    """Require that masked values stay between the smallest and the largest original value."""
+    """Require that masked values stay between the smallest and the largest original value.
+
+    Parameters
+    ----------
+    method : Method
+    params_of : callable
+        ``(method, given) -> params``.
+    given : mapping of method name to parameters
+
+    Raises
+    ------
+    AssertionError
+        When the claim is not true.
+    """
     values = numbers(60, 1 if method.scope == "variable" else 3)
     masked = _masked(method, params_of, given, block_of(values))
     slack = RELATIVE * np.abs(values).max()
@@ -85,7 +137,20 @@ def _domain_type(method: Method) -> VariableType:
 
 
 def domain(method: Method, params_of: ParamsOf, given: Any) -> None:
-    """Require that every masked value is one that occurs in the original column."""
+    """Require that every masked value is one that occurs in the original column.
+
+    Parameters
+    ----------
+    method : Method
+    params_of : callable
+        ``(method, given) -> params``.
+    given : mapping of method name to parameters
+
+    Raises
+    ------
+    AssertionError
+        When the claim is not true.
+    """
     variable_type = _domain_type(method)
     values = numbers(60, 1 if method.scope == "variable" else 3, variable_type)
     masked = _masked(method, params_of, given, block_of(values, variable_type, operator="lower_median"))
@@ -95,7 +160,20 @@ def domain(method: Method, params_of: ParamsOf, given: Any) -> None:
 
 
 def mean(method: Method, params_of: ParamsOf, given: Any) -> None:
-    """Require that means of the masked variables are those of the original ones."""
+    """Require that means of the masked variables are those of the original ones.
+
+    Parameters
+    ----------
+    method : Method
+    params_of : callable
+        ``(method, given) -> params``.
+    given : mapping of method name to parameters
+
+    Raises
+    ------
+    AssertionError
+        When the claim is not true.
+    """
     values = numbers(60, 1 if method.scope == "variable" else 3)
     masked = _masked(method, params_of, given, block_of(values))
     gap = np.abs(masked.mean(axis=0) - values.mean(axis=0)) / values.std(axis=0)
@@ -103,7 +181,20 @@ def mean(method: Method, params_of: ParamsOf, given: Any) -> None:
 
 
 def covariance(method: Method, params_of: ParamsOf, given: Any) -> None:
-    """Require that covariances of the masked variables are those of the original ones."""
+    """Require that covariances of the masked variables are those of the original ones.
+
+    Parameters
+    ----------
+    method : Method
+    params_of : callable
+        ``(method, given) -> params``.
+    given : mapping of method name to parameters
+
+    Raises
+    ------
+    AssertionError
+        When the claim is not true.
+    """
     values = numbers(60, 1 if method.scope == "variable" else 3)
     masked = _masked(method, params_of, given, block_of(values))
     scale = np.outer(values.std(axis=0, ddof=1), values.std(axis=0, ddof=1))

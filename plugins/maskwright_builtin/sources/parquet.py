@@ -140,6 +140,13 @@ def _cast(path: Path, batch: Any, wanted: Any) -> Any:
 def open_parquet(path: Path, params: Any, progress: Progress) -> ParquetReading:
     """Open a Parquet file of microdata; it has no options.
 
+    Parameters
+    ----------
+    path : Path
+    params : NoParams
+        Not used.
+    progress : callable
+
     Raises
     ------
     DataError

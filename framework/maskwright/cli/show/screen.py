@@ -35,7 +35,15 @@ def console(stderr: bool = False) -> Console:
 
 
 def print_notices(out: Console, notices: Sequence[str], noun: str) -> None:
-    """Print the first notices, and how many more there are."""
+    """Print the first notices, and how many more there are.
+
+    Parameters
+    ----------
+    out : Console
+    notices : sequence of str
+    noun : str
+        What a notice is called, in the singular: ``note``.
+    """
     if not notices:
         return
     out.print()
@@ -57,13 +65,29 @@ def show(out: Console, table: Table) -> None:
 
 
 def listed(out: Console, title: str, text: str) -> None:
-    """Print an indented line with a title, unless there is nothing to say."""
+    """Print an indented line with a title, unless there is nothing to say.
+
+    Parameters
+    ----------
+    out : Console
+    title : str
+    text : str
+        Empty: nothing is printed.
+    """
     if text:
         item(out, f"  {title}: ", text)
 
 
 def item(out: Console, lead: str, text: str) -> None:
-    """Print a line whose continuation lines are indented by the width of `lead`."""
+    """Print a line whose continuation lines are indented by the width of `lead`.
+
+    Parameters
+    ----------
+    out : Console
+    lead : str
+        Printed before the text, on its first line.
+    text : str
+    """
     grid = Table.grid(padding=0)
     grid.add_column(no_wrap=True)
     grid.add_column(overflow="fold")

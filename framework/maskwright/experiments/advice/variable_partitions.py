@@ -89,6 +89,14 @@ def random_partition(
 ) -> Blocks | None:
     """One partition drawn at random; uniformly when no variables have to stay together.
 
+    Parameters
+    ----------
+    sizes : sequence of int
+        Variables in each block.
+    rng : numpy.random.Generator
+    atoms : sequence of sequences of int, optional
+        Positions of variables that stay together; every variable is in one.
+
     Returns
     -------
     tuple of tuples of int, or None

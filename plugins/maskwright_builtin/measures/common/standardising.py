@@ -45,6 +45,16 @@ def comparable_values(comparison: Comparison, pairs: Pairs, used: Sequence[int],
 
     With `own`, each file is standardised by its own mean and standard deviation. A missing cell stands at the mean of
     its variable in the original file. A variable that is constant in the original file tells no records apart.
+
+    Parameters
+    ----------
+    comparison : Comparison
+    pairs : Pairs
+        Of n original and m masked records, with p variables.
+    used : sequence of int
+        Positions of variables among the p.
+    own : bool, default False
+        Whether each file is standardised by itself.
     """
     original = np.empty((len(pairs.original), len(used)), order="F")
     masked = np.empty((len(pairs.masked), len(used)), order="F")

@@ -42,6 +42,14 @@ class Weights:
 def weights_of(comparison: Comparison, measure: str, *, weighted: bool) -> Weights | None:
     """Weights to use; None when every record counts once.
 
+    Parameters
+    ----------
+    comparison : Comparison
+    measure : str
+        Its name, for the message.
+    weighted : bool
+        Whether weights are asked for.
+
     Raises
     ------
     InputError

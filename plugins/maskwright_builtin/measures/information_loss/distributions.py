@@ -55,6 +55,13 @@ def kolmogorov_smirnov(
 
     Weighted: F is the share of the weights. Missing cells: each file uses its present values.
 
+    Parameters
+    ----------
+    comparison : Comparison
+    params : WeightedParams
+    rng : numpy.random.Generator
+        Not used.
+
     Returns
     -------
     Measurement
@@ -78,6 +85,13 @@ def hellinger(
 
     Weighted: shares of the weights. Missing cells: each file uses its present values; in a categorical variable missing
     is a category of its own.
+
+    Parameters
+    ----------
+    comparison : Comparison
+    params : HellingerParams
+    rng : numpy.random.Generator
+        Not used.
 
     Returns
     -------

@@ -35,6 +35,13 @@ def higher_moments(
     Missing cells: each file uses its present values. A constant variable has no scale: it counts 0 when it is still
     constant, else it is left out with a note.
 
+    Parameters
+    ----------
+    comparison : Comparison
+    params : WeightedParams
+    rng : numpy.random.Generator
+        Not used.
+
     Returns
     -------
     Measurement

@@ -30,6 +30,13 @@ def il1s(comparison: Comparison, params: WeightedParams, rng: np.random.Generato
     Missing cells are left out. A constant variable counts 0 when no value changed, else it has no scale and is left
     out with a note.
 
+    Parameters
+    ----------
+    comparison : Comparison
+    params : WeightedParams
+    rng : numpy.random.Generator
+        Not used.
+
     Returns
     -------
     Measurement

@@ -54,6 +54,13 @@ def microaggregation_gap(
 
     Not defined (NaN, with a note) for more than 5,000 records, fewer than 2k, or missing cells.
 
+    Parameters
+    ----------
+    comparison : Comparison
+    params : MicroaggregationGapParams
+    rng : numpy.random.Generator
+        Handed on to the partitions that the bound starts from.
+
     Returns
     -------
     Measurement

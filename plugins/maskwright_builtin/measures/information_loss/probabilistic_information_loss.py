@@ -76,6 +76,13 @@ def probabilistic_information_loss(
     constant variable has no correlation and is left out; with one variable the parts of pairs do not exist and the
     others are averaged; a variable without any value in one file is left out. All are said in the notes.
 
+    Parameters
+    ----------
+    comparison : Comparison
+    params : ProbabilisticInformationLossParams
+    rng : numpy.random.Generator
+        Not used.
+
     Returns
     -------
     Measurement

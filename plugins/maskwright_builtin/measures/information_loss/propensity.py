@@ -62,6 +62,13 @@ def propensity(comparison: Comparison, params: PropensityParams, rng: np.random.
 
     Missing cells stand at the mean, and for each variable with missing cells an indicator is added to the predictors.
 
+    Parameters
+    ----------
+    comparison : Comparison
+    params : PropensityParams
+    rng : numpy.random.Generator
+        Not used.
+
     Returns
     -------
     Measurement

@@ -83,7 +83,17 @@ def quantiles_with_error(
 def quantiles(
     ordered: NDArray[np.float64], step: int, weights: NDArray[np.float64] | None = None
 ) -> NDArray[np.float64]:
-    """Quantiles as `quantiles_with_error` defines them; without weights of values that are sorted already."""
+    """Quantiles as `quantiles_with_error` defines them; without weights of values that are sorted already.
+
+    Parameters
+    ----------
+    ordered : ndarray of shape (n,), float64
+        Without missing values; sorted, unless there are weights.
+    step : int
+        Percent.
+    weights : ndarray of shape (n,), float64, optional
+        All above 0.
+    """
     if weights is None:
         return ordered[(ordered.size - 1) * np.arange(step, 100, step) // 100]
     ordered, cumulative = _ordered(ordered, weights)

@@ -34,6 +34,13 @@ def squared_error(
 
     A constant variable contributes 0 when no value changed, else it has no scale and is left out with a note.
 
+    Parameters
+    ----------
+    comparison : Comparison
+    params : WeightedParams
+    rng : numpy.random.Generator
+        Not used.
+
     Returns
     -------
     Measurement

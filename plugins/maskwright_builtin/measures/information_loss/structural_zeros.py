@@ -31,6 +31,13 @@ def structural_zeros(
 
     Weighted: cells count by the weight of their record. Missing cells are left out, with their counterparts.
 
+    Parameters
+    ----------
+    comparison : Comparison
+    params : WeightedParams
+    rng : numpy.random.Generator
+        Not used.
+
     Returns
     -------
     Measurement

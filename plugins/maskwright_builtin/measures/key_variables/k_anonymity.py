@@ -32,6 +32,13 @@ def k_anonymity(
 
     There is no interval: it is a count of the file that is released, and nothing in it is estimated.
 
+    Parameters
+    ----------
+    comparison : Comparison
+    params : KAnonymityParams
+    rng : numpy.random.Generator
+        Not used.
+
     Returns
     -------
     Measurement

@@ -47,6 +47,13 @@ class KeyClasses:
 def key_classes(comparison: Comparison, params: KeysParams, measure: str) -> KeyClasses:
     """Classes of the masked file.
 
+    Parameters
+    ----------
+    comparison : Comparison
+    params : KeysParams
+    measure : str
+        Its name, for messages.
+
     Raises
     ------
     InputError

@@ -46,6 +46,13 @@ def l_diversity(
 
     There is no interval: it is a count of the file that is released, and nothing in it is estimated.
 
+    Parameters
+    ----------
+    comparison : Comparison
+    params : LDiversityParams
+    rng : numpy.random.Generator
+        Not used.
+
     Returns
     -------
     Measurement

@@ -29,6 +29,15 @@ class SensitiveParams(KeysParams, extra="forbid", frozen=True):
 def sensitive_names(comparison: Comparison, params: SensitiveParams, classes: KeyClasses, measure: str) -> list[str]:
     """Names of the sensitive variables.
 
+    Parameters
+    ----------
+    comparison : Comparison
+    params : SensitiveParams
+    classes : KeyClasses
+        Their keys cannot be sensitive too.
+    measure : str
+        Its name, for messages.
+
     Raises
     ------
     InputError
@@ -48,6 +57,13 @@ def values_by_class(
     comparison: Comparison, names: list[str], classes: KeyClasses
 ) -> Iterator[tuple[str, NDArray[np.int64], NDArray[np.int64], bool, int]]:
     """For each sensitive variable its values with the classes they are in, ordered by class, then by value.
+
+    Parameters
+    ----------
+    comparison : Comparison
+    names : list of str
+        The sensitive variables.
+    classes : KeyClasses
 
     Yields
     ------

@@ -35,6 +35,13 @@ def t_closeness(
 
     There is no interval: it is a distance within the file that is released, and nothing in it is estimated.
 
+    Parameters
+    ----------
+    comparison : Comparison
+    params : SensitiveParams
+    rng : numpy.random.Generator
+        Not used.
+
     Returns
     -------
     Measurement

@@ -32,6 +32,13 @@ def uniqueness(
     There is no interval: the value is a count of the file that is released, in which nothing is estimated. What
     sampling leaves open, whether someone unique in the file is so in the population, is in the parts.
 
+    Parameters
+    ----------
+    comparison : Comparison
+    params : KeysParams
+    rng : numpy.random.Generator
+        Not used.
+
     Returns
     -------
     Measurement

@@ -97,6 +97,12 @@ def same_cell_patterns(queries: NDArray[np.int64], targets: NDArray[np.int64], p
 
     Pairs that agree at least on a set are counted by joins; inclusion and exclusion (the Moebius inversion over
     supersets) makes the exact patterns of them, in whole numbers.
+
+    Parameters
+    ----------
+    queries, targets : ndarray of shape (q, d) and (t, d), int64
+        Cell of each value, 0, 1, ...; a missing cell, -1, agrees with nothing.
+    progress : callable
     """
     d = queries.shape[1]
     counts = np.zeros(2**d, dtype=np.int64)
@@ -135,8 +141,20 @@ def within_patterns(
 ) -> NDArray[np.int64]:
     """How many of all pairs have each agreement pattern, agreeing where values differ by at most `reach`.
 
-    Every pair is visited. Parameters: values of shape (q, d) and (t, d), NaN where missing, which agrees with nothing;
-    `reach` of shape (d,).
+    Every pair is visited.
+
+    Parameters
+    ----------
+    queries, targets : ndarray of shape (q, d) and (t, d), float64
+        NaN where missing, which agrees with nothing.
+    reach : ndarray of shape (d,), float64
+        Largest difference of values that agree.
+    progress : callable
+
+    Returns
+    -------
+    ndarray of shape (2**d,), int64
+        Bit j of a place is set where variable j agrees.
     """
     from maskwright_builtin.measures.record_linkage.agreement_kernel import count_patterns
 
@@ -162,7 +180,18 @@ def best_within(
     ranks: NDArray[np.int64],
     progress: Progress,
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Best rank among the patterns of each query's pairs, and how many targets have it; as `best_same_cell`."""
+    """Best rank among the patterns of each query's pairs, and how many targets have it; as `best_same_cell`.
+
+    Parameters
+    ----------
+    queries, targets : ndarray of shape (q, d) and (t, d), float64
+        NaN where missing, which agrees with nothing.
+    reach : ndarray of shape (d,), float64
+        Largest difference of values that agree.
+    ranks : ndarray of shape (2**d,), int64
+        Rank of each pattern, not negative; the best is the largest.
+    progress : callable
+    """
     from maskwright_builtin.measures.record_linkage.agreement_kernel import best_patterns
 
     columns = np.ascontiguousarray(targets.T)

@@ -39,7 +39,17 @@ def _patterns_of_tile(
 def count_patterns(
     queries: NDArray[np.float64], columns: NDArray[np.float64], reach: NDArray[np.float64], counts: NDArray[np.int64]
 ) -> None:
-    """Add the pairs of each pattern to `counts`, shape (2**d,); `columns` are the targets, shape (d, t)."""
+    """Add the pairs of each pattern to `counts`, shape (2**d,); `columns` are the targets, shape (d, t).
+
+    Parameters
+    ----------
+    queries : ndarray of shape (q, d), float64
+    columns : ndarray of shape (d, t), float64
+        The targets, C order.
+    reach : ndarray of shape (d,), float64
+    counts : ndarray of shape (2**d,), int64
+        Added to.
+    """
     pattern = np.empty(TILE, np.int32)
     for begin in range(0, columns.shape[1], TILE):
         end = min(begin + TILE, columns.shape[1])
@@ -58,7 +68,19 @@ def best_patterns(
     best: NDArray[np.int64],
     ties: NDArray[np.int64],
 ) -> None:
-    """Fill in the best rank among each query's patterns, and how many targets have it."""
+    """Fill in the best rank among each query's patterns, and how many targets have it.
+
+    Parameters
+    ----------
+    queries : ndarray of shape (q, d), float64
+    columns : ndarray of shape (d, t), float64
+        The targets, C order.
+    reach : ndarray of shape (d,), float64
+    ranks : ndarray of shape (2**d,), int64
+        Rank of each pattern, not negative.
+    best, ties : ndarray of shape (q,), int64
+        Written.
+    """
     pattern = np.empty(TILE, np.int32)
     for i in range(queries.shape[0]):
         best[i], ties[i] = -1, 0

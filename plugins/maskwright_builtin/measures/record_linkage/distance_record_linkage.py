@@ -57,6 +57,13 @@ def distance_record_linkage(
 
     ERD of Mateo-Sanz's thesis: ``{pairing: nearest, direction: masked_to_original, ties: lowest_index}``.
 
+    Parameters
+    ----------
+    comparison : Comparison
+    params : DistanceRecordLinkageParams
+    rng : numpy.random.Generator
+        Not used.
+
     Returns
     -------
     Measurement

@@ -66,6 +66,13 @@ class Scenario:
 def scenarios_of(params: KnownVariablesParams, comparison: Comparison, measure: str) -> list[Scenario]:
     """Scenarios as positions among `Comparison.variables`.
 
+    Parameters
+    ----------
+    params : KnownVariablesParams
+    comparison : Comparison
+    measure : str
+        Its name, for messages.
+
     Raises
     ------
     InputError
@@ -96,6 +103,14 @@ def scenarios_of(params: KnownVariablesParams, comparison: Comparison, measure: 
 
 def positions(chosen: Sequence[str], comparison: Comparison, measure: str) -> tuple[int, ...]:
     """Positions of named variables among those compared.
+
+    Parameters
+    ----------
+    chosen : sequence of str
+        Names of variables.
+    comparison : Comparison
+    measure : str
+        Its name, for messages.
 
     Raises
     ------
@@ -128,6 +143,18 @@ def added_by_variable(
     Over cumulative scenarios the rise when the variable joins; over all subsets its Shapley value, the mean rise over
     all orders in which the variables can become known. Both sum to the risk when all are known. Empty for scenarios
     that are not of one of these shapes.
+
+    Parameters
+    ----------
+    scenarios : sequence of Scenario
+    percents : sequence of float
+        Risk in each scenario, in percent.
+    names : sequence of str
+        Of the variables compared, by position.
+
+    References
+    ----------
+    Shapley (1953), A value for n-person games, Contributions to the Theory of Games 2, 307-317.
     """
     risk = {frozenset(one.columns): percent for one, percent in zip(scenarios, percents, strict=True)}
     risk[frozenset()] = 0.0

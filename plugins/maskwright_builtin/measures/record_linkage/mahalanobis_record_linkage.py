@@ -45,6 +45,13 @@ def mahalanobis_record_linkage(
     variables that are constant in the original are as in distance_record_linkage. Equal rows tie exactly; different
     rows at equal distances may not, for the coordinates are computed in binary64.
 
+    Parameters
+    ----------
+    comparison : Comparison
+    params : MahalanobisRecordLinkageParams
+    rng : numpy.random.Generator
+        Not used.
+
     Returns
     -------
     Measurement

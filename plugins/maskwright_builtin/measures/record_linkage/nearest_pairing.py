@@ -29,6 +29,13 @@ PAIRING_DESCRIPTION = (
 def pairs_of(comparison: Comparison, rule: str, pairing: Pairing) -> Pairs:
     """Pair records as `pair_records`, or each masked record with its nearest original.
 
+    Parameters
+    ----------
+    comparison : Comparison
+    rule : str
+        What the measure does with missing cells, for the notes.
+    pairing : {"identity", "nearest"}
+
     Raises
     ------
     InputError

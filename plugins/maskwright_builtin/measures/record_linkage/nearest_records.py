@@ -42,6 +42,12 @@ def squared_distances(
     """Squared weighted distances between matching rows, ``sum(((query - target) * weight) ** 2)``; shape (q,).
 
     Summed in column order, the same operations as the search, so that equal distances are equal to the last bit.
+
+    Parameters
+    ----------
+    queries, targets : ndarray of shape (q, d), float64
+    weight : ndarray of shape (d,), float64
+        Of each coordinate, before squaring.
     """
     total = np.zeros(len(queries))
     for j in range(queries.shape[1]):
@@ -88,7 +94,14 @@ def find_nearest(
 ) -> NDArray[np.int64]:
     """Position of the target nearest to each query, the lowest of those exactly as near; shape (q,).
 
-    Parameters as `count_nearer`; `guess` is a target that may be the nearest, which makes the search short.
+    Parameters
+    ----------
+    queries, targets : ndarray of shape (q, d) and (t, d), float64
+    weight : ndarray of shape (d,), float64
+        Of each coordinate, before squaring.
+    guess : ndarray of shape (q,), int64
+        Position of a target that may be the nearest, which makes the search short.
+    progress : callable
     """
     limits = squared_distances(queries, targets[guess], weight)
     return _searched(queries, targets, weight, limits, guess, 0, progress).first

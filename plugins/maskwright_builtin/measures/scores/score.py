@@ -63,6 +63,13 @@ def score(comparison: Comparison, params: ScoreParams, rng: np.random.Generator)
     Missing cells, weights and households count as in the components with their default parameters. There is no
     interval.
 
+    Parameters
+    ----------
+    comparison : Comparison
+    params : ScoreParams
+    rng : numpy.random.Generator
+        Handed on to the measures it is made of.
+
     Returns
     -------
     Measurement

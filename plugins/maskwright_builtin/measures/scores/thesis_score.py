@@ -45,6 +45,13 @@ def thesis_score(comparison: Comparison, params: ThesisScoreParams, rng: np.rand
 
     Missing cells and households count as in the components; weights are not used. There is no interval.
 
+    Parameters
+    ----------
+    comparison : Comparison
+    params : ThesisScoreParams
+    rng : numpy.random.Generator
+        Handed on to the measures it is made of.
+
     Returns
     -------
     Measurement

@@ -89,6 +89,15 @@ def require_spread(block: Block, regression: Regression) -> None:
 def require_records(n: int, needed: int, why: str) -> None:
     """Refuse blocks with too few degrees of freedom.
 
+    Parameters
+    ----------
+    n : int
+        Records that are masked together.
+    needed : int
+        Fewest of them.
+    why : str
+        Reason, for the message.
+
     Raises
     ------
     InputError

@@ -18,7 +18,20 @@ SLACK = 1.0 + 1e-9
 
 @inlined
 def farthest_from(points: NDArray[np.float64], record: int, alive: NDArray[np.int64]) -> tuple[int, float]:
-    """Record of `alive`, which ascends, farthest from a record; the first of several."""
+    """Record of `alive`, which ascends, farthest from a record; the first of several.
+
+    Parameters
+    ----------
+    points : ndarray of shape (n, p), float64
+    record : int
+    alive : ndarray of shape (m,), int64
+        Records looked at, ascending.
+
+    Returns
+    -------
+    int, float
+        The record and its squared distance.
+    """
     best, distance = -1, -1.0
     point = points[record]
     for other in alive:
@@ -90,6 +103,17 @@ def take_nearest(
     """Give a record and its k - 1 nearest ungrouped ones a label; return the records left.
 
     `alive` ascends and has at least k records. Of equally near ones the first count.
+
+    Parameters
+    ----------
+    points : ndarray of shape (n, p), float64
+    record, k, label : int
+    alive : ndarray of shape (m,), int64
+        Ungrouped records, ascending; m >= k.
+    distances : ndarray of shape (m,) or longer, float64
+        Scratch memory.
+    labels : ndarray of shape (n,), int64
+        Written.
     """
     m = alive.shape[0]
     point = points[record]
@@ -125,7 +149,23 @@ def make_pairs(
     label: int,
     pairs: int,
 ) -> tuple[NDArray[np.int64], int]:
-    """Make up to `pairs` pairs of clusters while 3k records are ungrouped; return those left and the next label."""
+    """Make up to `pairs` pairs of clusters while 3k records are ungrouped; return those left and the next label.
+
+    Parameters
+    ----------
+    points : ndarray of shape (n, p), float64
+    k : int
+    alive : ndarray of shape (m,), int64
+        Ungrouped records, ascending.
+    labels : ndarray of shape (n,), int64
+        Negative where ungrouped; written.
+    bounds, partners, radii : ndarray of shape (n,), float64, int64 and float64
+        As `farthest_pair` has them.
+    label : int
+        Of the next cluster.
+    pairs : int
+        At most so many are made.
+    """
     distances = np.empty(alive.shape[0])
     while alive.shape[0] >= 3 * k and pairs > 0:
         pairs -= 1

@@ -30,6 +30,18 @@ def add_to_sums(sums: NDArray[np.float64], record: NDArray[np.float64], sign: fl
 
     Knuth's exact sum of two numbers, then a renormalisation: the centroid keeps full precision however many records
     are taken away.
+
+    Parameters
+    ----------
+    sums : ndarray of shape (2, p), float64
+        High and low part of each sum; changed.
+    record : ndarray of shape (p,), float64
+    sign : float
+        1 to add, -1 to take away.
+
+    References
+    ----------
+    Knuth (1997), The Art of Computer Programming 2, 3rd ed., section 4.2.2.
     """
     for j in range(record.shape[0]):
         value = sign * record[j]
@@ -60,7 +72,19 @@ def remove(
     sums: NDArray[np.float64],
     leaves: Leaves,
 ) -> None:
-    """Give a remaining record its label and take it out of the leaves and the sums."""
+    """Give a remaining record its label and take it out of the leaves and the sums.
+
+    Parameters
+    ----------
+    standardised : ndarray of shape (n, p), float64
+    row, label : int
+    labels : ndarray of shape (n,), int64
+        Written.
+    sums : ndarray of shape (2, p), float64
+        Of the remaining records; changed.
+    leaves : Leaves
+        Changed.
+    """
     labels[row] = label
     leaf, slot = leaves.slots[row] // LEAF, leaves.slots[row] % LEAF
     leaves.rows[leaf, slot] = -1
@@ -79,7 +103,20 @@ def take_cluster(
     leaves: Leaves,
     work: Workspace,
 ) -> int:
-    """Make the cluster of a record and its nearest ones; return the leaves scanned."""
+    """Make the cluster of a record and its nearest ones; return the leaves scanned.
+
+    Parameters
+    ----------
+    standardised : ndarray of shape (n, p), float64
+    row, label : int
+    labels : ndarray of shape (n,), int64
+        Written.
+    sums : ndarray of shape (2, p), float64
+        Of the remaining records; changed.
+    leaves : Leaves
+        Changed.
+    work : Workspace
+    """
     remove(standardised, row, label, labels, sums, leaves)
     seen = find_nearest(standardised, row, leaves, work)
     for i in range(work.heap.shape[0]):

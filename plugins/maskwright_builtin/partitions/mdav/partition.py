@@ -78,7 +78,16 @@ def cluster(
 def mdav_labels(
     standardised: NDArray[np.float64], k: int, progress: Progress, *, opposite: bool = False
 ) -> NDArray[np.int64]:
-    """Cut points as `standardised_records` makes them into clusters; labels as `cluster` gives them."""
+    """Cut points as `standardised_records` makes them into clusters; labels as `cluster` gives them.
+
+    Parameters
+    ----------
+    standardised : ndarray of shape (n, p), float64
+    k : int
+    progress : callable
+    opposite : bool, default False
+        As ``last: opposite`` of `MdavParams`.
+    """
     # The compiler takes half a second to import: not before it is needed.
     from maskwright_builtin.partitions.mdav import kernel
     from maskwright_builtin.partitions.mdav.leaves import cut_leaves

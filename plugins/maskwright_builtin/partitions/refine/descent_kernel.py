@@ -43,7 +43,15 @@ GAIN = 1e-10
 
 @compiled
 def fill(points: NDArray[np.float64], labels: NDArray[np.int64], state: Groups) -> None:
-    """Put the records into the groups that their labels name, 0..c-1; numbers from c on are unused."""
+    """Put the records into the groups that their labels name, 0..c-1; numbers from c on are unused.
+
+    Parameters
+    ----------
+    points : ndarray of shape (n, p), float64
+    labels : ndarray of shape (n,), int64
+    state : Groups
+        Changed.
+    """
     for record in range(points.shape[0]):
         put_in(record, labels[record], state.of, state.slots, state.members, state.sizes)
     for group in range(state.sizes.shape[0] - 1, -1, -1):
@@ -72,6 +80,17 @@ def best_exchange(
     its mean and h = 1 / size + 1 / other size, a swap changes the sum of squares by
     (2 - h) u.u - 2 u.v - 2 (v + (h - 1) u).y - h y.y.
     Over all offsets not longer than r that is lowest for y of length r along v + (h - 1) u.
+
+    Parameters
+    ----------
+    points : ndarray of shape (n, p), float64
+    near : ndarray of shape (n, q), int32
+        Near records of each record.
+    record, visit, k : int
+        The record, the number of this visit, the smallest group.
+    scratch : ndarray of shape (p,), float64
+    of, heads, offsets
+        Those of `Groups`; the last visit is noted in `heads`.
     """
     p, room = points.shape[1], 2 * k - 1
     here = of[record]
@@ -153,7 +172,18 @@ def best_exchange(
 def carry_out(
     points: NDArray[np.float64], kind: int, record: Index, there: Index, partner: Index, state: Groups
 ) -> None:
-    """Do what was found, unless the sum of squares, computed anew, does not fall: every descent ends."""
+    """Do what was found, unless the sum of squares, computed anew, does not fall: every descent ends.
+
+    Parameters
+    ----------
+    points : ndarray of shape (n, p), float64
+    kind : int
+        What is done, as `best_exchange` says it.
+    record, there, partner : int
+        The record, the other group, and the member of it that takes part.
+    state : Groups
+        Changed.
+    """
     of, slots, members, sizes = state.of, state.slots, state.members, state.sizes
     here: Index = np.int64(of[record])
     before = state.errors[here] + state.errors[there]

@@ -79,7 +79,13 @@ class Groups(NamedTuple):
 
 
 def empty_groups(n: int, p: int, k: int) -> Groups:
-    """Groups without members, all records in the queue."""
+    """Groups without members, all records in the queue.
+
+    Parameters
+    ----------
+    n, p, k : int
+        Records, columns, smallest group.
+    """
     g = n // k
     saved = min(g, SAVED)
     room = 2 * k - 1
@@ -105,7 +111,15 @@ def empty_groups(n: int, p: int, k: int) -> Groups:
 
 @inlined
 def weigh(points: NDArray[np.float64], group: Index, state: Groups) -> None:
-    """Compute the mean and the sum of squares of a group, from its members each time: nothing drifts."""
+    """Compute the mean and the sum of squares of a group, from its members each time: nothing drifts.
+
+    Parameters
+    ----------
+    points : ndarray of shape (n, p), float64
+    group : int
+    state : Groups
+        Changed.
+    """
     p = points.shape[1]
     members, head, offsets = state.members[group], state.heads[group], state.offsets[group]
     size = state.sizes[group]
@@ -145,7 +159,14 @@ def take_out(
     members: NDArray[np.int32],
     sizes: NDArray[np.int64],
 ) -> None:
-    """Take a record out of its group; the last member gets its place."""
+    """Take a record out of its group; the last member gets its place.
+
+    Parameters
+    ----------
+    record : int
+    of, slots, members, sizes
+        Those of `Groups`; changed.
+    """
     group, slot = of[record], slots[record]
     sizes[group] -= 1
     last = members[group, sizes[group]]
@@ -162,7 +183,14 @@ def put_in(
     members: NDArray[np.int32],
     sizes: NDArray[np.int64],
 ) -> None:
-    """Make a record the last member of a group."""
+    """Make a record the last member of a group.
+
+    Parameters
+    ----------
+    record, group : int
+    of, slots, members, sizes
+        Those of `Groups`; changed.
+    """
     slot = sizes[group]
     members[group, slot] = record
     of[record] = group
@@ -180,7 +208,15 @@ def put_back(
     members: NDArray[np.int32],
     sizes: NDArray[np.int64],
 ) -> None:
-    """Undo `take_out`: the record's place, and that of the last member, are as they were."""
+    """Undo `take_out`: the record's place, and that of the last member, are as they were.
+
+    Parameters
+    ----------
+    record, group, slot : int
+        The record, the group it was taken out of, and its place there.
+    of, slots, members, sizes
+        Those of `Groups`; changed.
+    """
     last = members[group, slot]
     end = sizes[group]
     members[group, end] = last
@@ -195,7 +231,14 @@ def put_back(
 def exchange(
     one: Index, other: Index, of: NDArray[np.int32], slots: NDArray[np.int32], members: NDArray[np.int32]
 ) -> None:
-    """Exchange the places of two records; undone by doing it again."""
+    """Exchange the places of two records; undone by doing it again.
+
+    Parameters
+    ----------
+    one, other : int
+    of, slots, members
+        Those of `Groups`; changed.
+    """
     group, slot = of[one], slots[one]
     of[one], slots[one] = of[other], slots[other]
     of[other], slots[other] = group, slot
@@ -205,7 +248,15 @@ def exchange(
 
 @inlined
 def save(group: Index, kick: int, state: Groups) -> bool:
-    """Remember a group as it is before this kick changes it; False when there is no room for more."""
+    """Remember a group as it is before this kick changes it; False when there is no room for more.
+
+    Parameters
+    ----------
+    group, kick : int
+        Their numbers.
+    state : Groups
+        Changed.
+    """
     if state.stamps[group] == kick:
         return True
     at = state.counts[TOUCHED]

@@ -18,7 +18,16 @@ DEEPEST = 256
 
 @inlined
 def most_varied_column(values: NDArray[np.float64], order: NDArray[np.int64], low: int, high: int) -> int:
-    """Column with the largest variance among the records of ``order[low:high]``; the first of several."""
+    """Column with the largest variance among the records of ``order[low:high]``; the first of several.
+
+    Parameters
+    ----------
+    values : ndarray of shape (n, p), float64
+    order : ndarray of shape (n,), int64
+        Record numbers.
+    low, high : int
+        Places in `order`, the last excluded.
+    """
     best, widest = -1.0, 0
     for column in range(values.shape[1]):
         origin = values[order[low], column]

@@ -81,7 +81,19 @@ def empty_pool(state: Groups, p: int) -> Pool:
 def gather_groups(
     near: NDArray[np.int32], record: Index, numbers: NDArray[np.float64], pool: Pool, state: Groups
 ) -> int:
-    """List the group of a record and one to four groups around it; return how many there are."""
+    """List the group of a record and one to four groups around it; return how many there are.
+
+    Parameters
+    ----------
+    near : ndarray of shape (n, q), int32
+        Near records of each record.
+    record : int
+    numbers : ndarray, float64
+        Random numbers in [0, 1) of this kick.
+    pool : Pool
+        Its `groups` is written.
+    state : Groups
+    """
     groups = pool.groups
     groups[0] = state.of[record]
     count = 1
@@ -104,7 +116,14 @@ def gather_groups(
 
 @inlined
 def new_count(m: int, count: int, k: int, numbers: NDArray[np.float64]) -> int:
-    """How many groups to make of m records that were in `count` groups: often as many as possible."""
+    """How many groups to make of m records that were in `count` groups: often as many as possible.
+
+    Parameters
+    ----------
+    m, count, k : int
+    numbers : ndarray, float64
+        Random numbers in [0, 1) of this kick.
+    """
     most, least = m // k, -(-m // (2 * k - 1))
     wanted = most if numbers[38] < 0.4 else count - 1 if numbers[38] < 0.6 else count
     return min(max(wanted, least), most)
@@ -120,7 +139,20 @@ def recreate(
     pool: Pool,
     state: Groups,
 ) -> None:
-    """Make groups of k around outlying or random seeds; the records left over go to groups with near members."""
+    """Make groups of k around outlying or random seeds; the records left over go to groups with near members.
+
+    Parameters
+    ----------
+    points : ndarray of shape (n, p), float64
+    m, made, k : int
+        Records in `pool`, groups to make of them, smallest group.
+    numbers : ndarray, float64
+        Random numbers in [0, 1) of this kick.
+    pool : Pool
+        Changed.
+    state : Groups
+        Changed.
+    """
     p = points.shape[1]
     records, sums, center = pool.records, pool.sums, pool.scratch
     done = 0
@@ -175,7 +207,22 @@ def recreate(
 
 @inlined
 def ruin(count: int, kick: int, k: int, numbers: NDArray[np.float64], pool: Pool, state: Groups) -> tuple[int, int]:
-    """Dissolve the listed groups, and list the numbers of those to be made; return members and new groups."""
+    """Dissolve the listed groups, and list the numbers of those to be made; return members and new groups.
+
+    Parameters
+    ----------
+    count : int
+        Groups listed in `pool`.
+    kick : int
+        Its number.
+    k : int
+    numbers : ndarray, float64
+        Random numbers in [0, 1) of this kick.
+    pool : Pool
+        Changed.
+    state : Groups
+        Changed.
+    """
     m = ZERO
     for i in range(count):
         group = pool.groups[i]
@@ -197,7 +244,21 @@ def ruin(count: int, kick: int, k: int, numbers: NDArray[np.float64], pool: Pool
 
 @inlined
 def note_changes(pool: Pool, state: Groups, dirty: int) -> int:
-    """Add the members of the groups that a kick has changed to those whose group is not the noted one."""
+    """Add the members of the groups that a kick has changed to those whose group is not the noted one.
+
+    Parameters
+    ----------
+    pool : Pool
+        Changed.
+    state : Groups
+    dirty : int
+        Records noted in `pool.dirty` before.
+
+    Returns
+    -------
+    int
+        Records noted now.
+    """
     for at in range(state.counts[TOUCHED]):
         for slot in range(state.old_sizes[at]):
             record = state.old_members[at, slot]
@@ -210,7 +271,16 @@ def note_changes(pool: Pool, state: Groups, dirty: int) -> int:
 
 @inlined
 def note_best(pool: Pool, state: Groups, dirty: int) -> None:
-    """Make this partition the best one."""
+    """Make this partition the best one.
+
+    Parameters
+    ----------
+    pool : Pool
+        Changed.
+    state : Groups
+    dirty : int
+        Records noted in `pool.dirty`.
+    """
     for i in range(dirty):
         record = pool.dirty[i]
         pool.is_dirty[record] = False

@@ -16,7 +16,17 @@ if TYPE_CHECKING:
 
 @inlined
 def nearest_left(alive: NDArray[np.int64], left: int, distances: NDArray[np.float64]) -> int:
-    """Place in `alive` of the record with the smallest distance; of several the lowest record."""
+    """Place in `alive` of the record with the smallest distance; of several the lowest record.
+
+    Parameters
+    ----------
+    alive : ndarray of shape (n,), int64
+        Records without a label, in its first places.
+    left : int
+        How many there are.
+    distances : ndarray of shape (n,), float64
+        Of each record.
+    """
     best = 0
     for i in range(1, left):
         one, other = alive[i], alive[best]
@@ -35,7 +45,23 @@ def take(
     distances: NDArray[np.float64],
     labels: NDArray[np.int64],
 ) -> int:
-    """Give a record a label and note how near the others are to it; return how many are left."""
+    """Give a record a label and note how near the others are to it; return how many are left.
+
+    Parameters
+    ----------
+    points : ndarray of shape (n, p), float64
+    place : int
+        In `alive`.
+    label : int
+    alive : ndarray of shape (n,), int64
+        Records without a label, in its first places; changed.
+    left : int
+        How many there are.
+    distances : ndarray of shape (n,), float64
+        Lowered to the squared distance from the record.
+    labels : ndarray of shape (n,), int64
+        Written.
+    """
     record = alive[place]
     labels[record] = label
     left -= 1

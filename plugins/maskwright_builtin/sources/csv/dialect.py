@@ -129,7 +129,17 @@ def _decoded(raw: bytes, encoding: str, path: Path, *, complete: bool) -> str:
 
 
 def undecodable(path: Path, encoding: str, byte: int, line: int) -> DataError:
-    """Error for a byte that is no text in the declared encoding."""
+    """Error for a byte that is no text in the declared encoding.
+
+    Parameters
+    ----------
+    path : Path
+    encoding : str
+    byte : int
+        0-based, from the beginning of the file.
+    line : int
+        1-based.
+    """
     hint = "Name it: `encoding: latin-1` (or cp1252, ...) in the pipeline's data section, or --encoding latin-1."
     return DataError(Problem(f"byte {byte + 1} of the file is not {encoding} text", Place(str(path), line), hint))
 

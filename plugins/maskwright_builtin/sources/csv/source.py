@@ -202,6 +202,12 @@ def _cells(path: Path, name: str, column: Any, dialect: CsvDialect, is_number: b
 def open_csv(path: Path, params: Any, progress: Progress) -> CsvReading:
     """Open a CSV file of microdata; see `CsvParams` for the options.
 
+    Parameters
+    ----------
+    path : Path
+    params : CsvParams
+    progress : callable
+
     Raises
     ------
     DataError

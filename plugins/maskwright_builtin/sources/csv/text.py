@@ -82,7 +82,15 @@ class Utf8Text(io.RawIOBase):
 
 
 def wrong_row(path: Path, dialect: CsvDialect, width: int) -> DataError | None:
-    """Find the first row that does not fit, with its line; None when the standard library's reader finds none."""
+    """Find the first row that does not fit, with its line; None when the standard library's reader finds none.
+
+    Parameters
+    ----------
+    path : Path
+    dialect : CsvDialect
+    width : int
+        Cells of the header.
+    """
     row_number = line = 0
     with reading(path) as file:
         file.seek(len(dialect.bom))

@@ -162,6 +162,12 @@ def _plain(path: Path, template: RecordTemplate, progress: ByteProgress) -> Foun
 def open_xml(path: Path, params: Any, progress: Progress) -> XmlReading:
     """Examine an XML file of microdata; see `XmlParams` for the options.
 
+    Parameters
+    ----------
+    path : Path
+    params : XmlParams
+    progress : callable
+
     Raises
     ------
     DataError

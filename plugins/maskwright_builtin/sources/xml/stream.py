@@ -220,6 +220,14 @@ class _Collection(_Records):
 def examine(path: Path, params: XmlParams, opening: Opening, progress: ByteProgress) -> Found:
     """Parse a whole file, check that it is flat records, and say what columns it has.
 
+    Parameters
+    ----------
+    path : Path
+    params : XmlParams
+    opening : Opening
+    progress : callable
+        Told the bytes read.
+
     Raises
     ------
     DataError
@@ -235,7 +243,22 @@ def examine(path: Path, params: XmlParams, opening: Opening, progress: ByteProgr
 def stream(
     path: Path, params: XmlParams, opening: Opening, columns: list[Name], progress: ByteProgress
 ) -> Iterator[pa.RecordBatch]:
-    """Yield the records of a file that `examine` has found sound; null is an absent element, "" an empty one."""
+    """Yield the records of a file that `examine` has found sound; null is an absent element, "" an empty one.
+
+    Parameters
+    ----------
+    path : Path
+    params : XmlParams
+    opening : Opening
+    columns : list of Name
+        As `examine` found them.
+    progress : callable
+        Told the bytes read.
+
+    Yields
+    ------
+    pyarrow.RecordBatch
+    """
     guarded = GuardedParser(path, params)
     collection = _Collection(guarded, opening, columns)
     schema = pa.schema([(column.local, pa.string()) for column in columns])

@@ -72,7 +72,14 @@ def onto_equalities(
 
 
 def onto_set(projector: Projection, center: NDArray[np.float64], scale: NDArray[np.float64]) -> Projection:
-    """Carry a projection over from original values to points given as ``(v - center) / scale``."""
+    """Carry a projection over from original values to points given as ``(v - center) / scale``.
+
+    Parameters
+    ----------
+    projector : callable
+        Projection of original values, shape (n, p).
+    center, scale : ndarray of shape (p,), float64
+    """
 
     def onto(points: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
         values = center + points * scale

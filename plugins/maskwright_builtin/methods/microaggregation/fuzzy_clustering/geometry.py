@@ -54,6 +54,15 @@ class Fuzziness:
 def fuzziness_of(m: float | None, lambda_: float | None, unit: float = 1.0) -> Fuzziness:
     """Check m or lambda; `unit` is the length that lambda is wanted for.
 
+    Parameters
+    ----------
+    m : float or None
+        Exponent of memberships, above 1.
+    lambda_ : float or None
+        Weight of the entropy, above 0.
+    unit : float, default 1
+        Length that lambda is wanted for.
+
     Raises
     ------
     InputError

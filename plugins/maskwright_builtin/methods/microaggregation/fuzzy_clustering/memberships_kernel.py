@@ -35,6 +35,17 @@ def squares(
     """Write squared distances from two records to the centroids in [start, stop).
 
     Two records share each coordinate that is loaded, and up to four coordinates each distance that is stored.
+
+    Parameters
+    ----------
+    coordinates : ndarray of shape (p, c)
+        Of the centroids.
+    one, other : ndarray of shape (p,)
+        The records.
+    start, stop : int
+        Centroids looked at, the last excluded.
+    of_one, of_other : ndarray of shape (c,)
+        Written from `start` to `stop`.
     """
     p = coordinates.shape[0]
     a, b = of_one[start:stop], of_other[start:stop]
