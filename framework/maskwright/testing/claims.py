@@ -24,7 +24,10 @@ RELATIVE = 1e-9
 _DOMAIN_TYPES: tuple[VariableType, ...] = ("ordinal", "integer", "continuous", "nominal")
 
 ParamsOf = Callable[[Method, Any], BaseModel]
+"""``(method, given) -> params``: parameters of a method from those a person gave for the kit."""
+
 Claim = Callable[[Method, ParamsOf, Any], None]
+"""``(method, params_of, given) -> None``: raises AssertionError where what the method claims is not true."""
 
 
 def _masked(method: Method, params_of: ParamsOf, given: Any, block: Block) -> NDArray[np.float64]:
@@ -38,20 +41,7 @@ def _several_variables(method: Method, claim: str) -> None:
 
 
 def linear(method: Method, params_of: ParamsOf, given: Any) -> None:
-    """Require that a sum that holds in every record holds in every masked record.
-
-    Parameters
-    ----------
-    method : Method
-    params_of : callable
-        ``(method, given) -> params``.
-    given : mapping of method name to parameters
-
-    Raises
-    ------
-    AssertionError
-        When the claim is not true.
-    """
+    """Require that a sum that holds in every record holds in every masked record."""
     _several_variables(method, "linear")
     parts = numbers(60, 2)
     values = np.column_stack([parts, parts.sum(axis=1)])
@@ -61,20 +51,7 @@ def linear(method: Method, params_of: ParamsOf, given: Any) -> None:
 
 
 def product(method: Method, params_of: ParamsOf, given: Any) -> None:
-    """Require that a product of positive factors that holds in every record holds in every masked record.
-
-    Parameters
-    ----------
-    method : Method
-    params_of : callable
-        ``(method, given) -> params``.
-    given : mapping of method name to parameters
-
-    Raises
-    ------
-    AssertionError
-        When the claim is not true.
-    """
+    """Require that a product of positive factors that holds in every record holds in every masked record."""
     _several_variables(method, "product")
     factors = numbers(60, 2)
     values = np.column_stack([factors, factors.prod(axis=1)])
@@ -85,20 +62,7 @@ def product(method: Method, params_of: ParamsOf, given: Any) -> None:
 
 
 def inequality(method: Method, params_of: ParamsOf, given: Any) -> None:
-    """Require that an inequality that holds in every record holds in every masked record.
-
-    Parameters
-    ----------
-    method : Method
-    params_of : callable
-        ``(method, given) -> params``.
-    given : mapping of method name to parameters
-
-    Raises
-    ------
-    AssertionError
-        When the claim is not true.
-    """
+    """Require that an inequality that holds in every record holds in every masked record."""
     _several_variables(method, "inequality")
     parts = numbers(60, 2)
     values = np.column_stack([parts[:, 0], parts.sum(axis=1)])
@@ -108,20 +72,7 @@ def inequality(method: Method, params_of: ParamsOf, given: Any) -> None:
 
 
 def in_range(method: Method, params_of: ParamsOf, given: Any) -> None:
-    """Require that masked values stay between the smallest and the largest original value.
-
-    Parameters
-    ----------
-    method : Method
-    params_of : callable
-        ``(method, given) -> params``.
-    given : mapping of method name to parameters
-
-    Raises
-    ------
-    AssertionError
-        When the claim is not true.
-    """
+    """Require that masked values stay between the smallest and the largest original value."""
     values = numbers(60, 1 if method.scope == "variable" else 3)
     masked = _masked(method, params_of, given, block_of(values))
     slack = RELATIVE * np.abs(values).max()
@@ -137,20 +88,7 @@ def _domain_type(method: Method) -> VariableType:
 
 
 def domain(method: Method, params_of: ParamsOf, given: Any) -> None:
-    """Require that every masked value is one that occurs in the original column.
-
-    Parameters
-    ----------
-    method : Method
-    params_of : callable
-        ``(method, given) -> params``.
-    given : mapping of method name to parameters
-
-    Raises
-    ------
-    AssertionError
-        When the claim is not true.
-    """
+    """Require that every masked value is one that occurs in the original column."""
     variable_type = _domain_type(method)
     values = numbers(60, 1 if method.scope == "variable" else 3, variable_type)
     masked = _masked(method, params_of, given, block_of(values, variable_type, operator="lower_median"))
@@ -160,20 +98,7 @@ def domain(method: Method, params_of: ParamsOf, given: Any) -> None:
 
 
 def mean(method: Method, params_of: ParamsOf, given: Any) -> None:
-    """Require that means of the masked variables are those of the original ones.
-
-    Parameters
-    ----------
-    method : Method
-    params_of : callable
-        ``(method, given) -> params``.
-    given : mapping of method name to parameters
-
-    Raises
-    ------
-    AssertionError
-        When the claim is not true.
-    """
+    """Require that means of the masked variables are those of the original ones."""
     values = numbers(60, 1 if method.scope == "variable" else 3)
     masked = _masked(method, params_of, given, block_of(values))
     gap = np.abs(masked.mean(axis=0) - values.mean(axis=0)) / values.std(axis=0)
@@ -181,20 +106,7 @@ def mean(method: Method, params_of: ParamsOf, given: Any) -> None:
 
 
 def covariance(method: Method, params_of: ParamsOf, given: Any) -> None:
-    """Require that covariances of the masked variables are those of the original ones.
-
-    Parameters
-    ----------
-    method : Method
-    params_of : callable
-        ``(method, given) -> params``.
-    given : mapping of method name to parameters
-
-    Raises
-    ------
-    AssertionError
-        When the claim is not true.
-    """
+    """Require that covariances of the masked variables are those of the original ones."""
     values = numbers(60, 1 if method.scope == "variable" else 3)
     masked = _masked(method, params_of, given, block_of(values))
     scale = np.outer(values.std(axis=0, ddof=1), values.std(axis=0, ddof=1))

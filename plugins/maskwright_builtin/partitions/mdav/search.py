@@ -81,17 +81,7 @@ def workspace(leaves: Leaves, k: int) -> Workspace:
 
 @inlined
 def nearest_threshold(squared: float, scale: float, p: int) -> Single:
-    """Largest binary32 scaled squared distance of a record whose binary64 one is at most `squared`.
-
-    Parameters
-    ----------
-    squared : float
-        Squared distance in binary64, not scaled.
-    scale : float
-        Of the leaves.
-    p : int
-        Columns.
-    """
+    """Largest binary32 scaled squared distance of a record whose binary64 one is at most `squared`."""
     # The addend is more than p squares can lose to underflow.
     distance = math.sqrt(squared + p * 1e-307) * scale + ERROR
     return np.float32(min(distance * distance * (1.0 + (p + 4) * 2.0**-21) + 2.0**-100, UNBOUNDED))
@@ -99,17 +89,7 @@ def nearest_threshold(squared: float, scale: float, p: int) -> Single:
 
 @inlined
 def farthest_threshold(squared: float, scale: float, p: int) -> Single:
-    """Smallest binary32 scaled squared distance of a record whose binary64 one is at least `squared`.
-
-    Parameters
-    ----------
-    squared : float
-        Squared distance in binary64, not scaled.
-    scale : float
-        Of the leaves.
-    p : int
-        Columns.
-    """
+    """Smallest binary32 scaled squared distance of a record whose binary64 one is at least `squared`."""
     distance = max(math.sqrt(max(squared, 0.0)) * scale - ERROR, 0.0)
     return np.float32(min(distance * distance * (1.0 - min((p + 4) * 2.0**-21, 1.0)) - 2.0**-100, UNBOUNDED))
 
@@ -122,15 +102,7 @@ def farthest_slack(p: int) -> Single:
 
 @inlined
 def place_point(point: NDArray[np.float64], leaves: Leaves, work: Workspace) -> Single:
-    """Write the scaled point into the workspace; return its radius.
-
-    Parameters
-    ----------
-    point : ndarray of shape (p,), float64
-    leaves : Leaves
-    work : Workspace
-        Its `point` is written.
-    """
+    """Write the scaled point into the workspace; return its radius."""
     squared = 0.0
     for j in range(point.shape[0]):
         coordinate = (point[j] - leaves.center[j]) * leaves.scale
@@ -141,16 +113,7 @@ def place_point(point: NDArray[np.float64], leaves: Leaves, work: Workspace) -> 
 
 @inlined
 def look_at(values: NDArray[np.float32], point: NDArray[np.float32], distances: NDArray[np.float32]) -> None:
-    """Compute the binary32 squared distances of a point to all slots of a leaf; `values` has shape (p, LEAF).
-
-    Parameters
-    ----------
-    values : ndarray of shape (p, LEAF), float32
-    point : ndarray of shape (p,), float32
-        Scaled as the values are.
-    distances : ndarray of shape (LEAF,), float32
-        Written.
-    """
+    """Compute the binary32 squared distances of a point to all slots of a leaf; `values` has shape (p, LEAF)."""
     p = point.shape[0]
     # Not `LEAF`: a loop of known length is unrolled before it is vectorised, and several times slower.
     slots = distances.shape[0]
@@ -186,20 +149,7 @@ def gather(
     threshold: Single,
     home: int,
 ) -> int:
-    """List the leaves whose bound does not rule them out, but for the one already seen; return their number.
-
-    Parameters
-    ----------
-    bounds : ndarray of shape (m,), float32
-    candidates : ndarray of shape (m,), int64
-        Written.
-    counts : ndarray of shape (m,), int64
-        Remaining records in each leaf.
-    threshold : float32
-        A leaf with a larger bound is ruled out.
-    home : int
-        The leaf already seen.
-    """
+    """List the leaves whose bound does not rule them out, but for the one already seen; return their number."""
     waiting = 0
     for leaf in range(counts.shape[0]):
         if bounds[leaf] <= threshold and leaf != home and counts[leaf] > 0:
@@ -220,18 +170,7 @@ def most_promising(bounds: NDArray[np.float32], counts: NDArray[np.int64]) -> in
 
 @inlined
 def next_leaf(bounds: NDArray[np.float32], candidates: NDArray[np.int64], turn: int, waiting: int) -> int:
-    """Leaf to look at in this turn: the most promising one in the first turns, then any.
-
-    Parameters
-    ----------
-    bounds : ndarray of shape (m,), float32
-    candidates : ndarray of shape (m,), int64
-        Changed: the leaf of this turn comes to its place.
-    turn : int
-        0 for the first.
-    waiting : int
-        Leaves in `candidates`.
-    """
+    """Leaf to look at in this turn: the most promising one in the first turns, then any."""
     if turn < FIRST_LEAVES:
         best = turn
         for i in range(turn + 1, waiting):
@@ -260,19 +199,7 @@ def offer_equal(
     heap_rows: NDArray[np.int64],
     size: int,
 ) -> int:
-    """Offer the equal records of a uniform leaf to the heap; return the heap's size.
-
-    Parameters
-    ----------
-    standardised : ndarray of shape (n, p), float64
-    point : ndarray of shape (p,), float64
-    rows : ndarray of shape (LEAF,), int64
-        Of the leaf; -1 where there is none.
-    heap, heap_rows : ndarray of shape (k - 1,), float64 and int64
-        Changed.
-    size : int
-        Places of the heap in use.
-    """
+    """Offer the equal records of a uniform leaf to the heap; return the heap's size."""
     first = first_row(rows)
     distance = squared_distance(standardised, rows[first], point)
     for slot in range(first, LEAF):
@@ -297,22 +224,7 @@ def offer_near(
     heap_rows: NDArray[np.int64],
     size: int,
 ) -> int:
-    """Offer the records whose binary32 distance is below a threshold to the heap; return the heap's size.
-
-    Parameters
-    ----------
-    standardised : ndarray of shape (n, p), float64
-    point : ndarray of shape (p,), float64
-    rows : ndarray of shape (LEAF,), int64
-        Of the leaf; -1 where there is none.
-    distances : ndarray of shape (LEAF,), float32
-        Scaled and squared.
-    threshold : float32
-    heap, heap_rows : ndarray of shape (k - 1,), float64 and int64
-        Changed.
-    size : int
-        Places of the heap in use.
-    """
+    """Offer the records whose binary32 distance is below a threshold to the heap; return the heap's size."""
     found = False
     for i in range(distances.shape[0]):
         found = found | (distances[i] <= threshold)
@@ -329,14 +241,6 @@ def find_nearest(standardised: NDArray[np.float64], row: int, leaves: Leaves, wo
     """Fill the heap with the remaining records nearest to `row`, itself removed before; return the leaves scanned.
 
     At least as many records as the heap holds must remain.
-
-    Parameters
-    ----------
-    standardised : ndarray of shape (n, p), float64
-    row : int
-    leaves : Leaves
-    work : Workspace
-        Its heap is written.
     """
     capacity = work.heap.shape[0]
     if capacity == 0:
@@ -402,23 +306,7 @@ def best_of_far(
     best: float,
     best_row: int,
 ) -> tuple[float, int]:
-    """Return the farthest of the records of a leaf and the best one so far; ties go to the lowest number.
-
-    Parameters
-    ----------
-    standardised : ndarray of shape (n, p), float64
-    point : ndarray of shape (p,), float64
-    rows : ndarray of shape (LEAF,), int64
-        Of the leaf; -1 where there is none.
-    distances : ndarray of shape (LEAF,), float32
-        Scaled and squared.
-    scale : float
-        Of the leaves.
-    best : float
-        Largest squared distance so far, in binary64.
-    best_row : int
-        Its record.
-    """
+    """Return the farthest of the records of a leaf and the best one so far; ties go to the lowest number."""
     threshold = farthest_threshold(best, scale, point.shape[0])
     found = False
     for i in range(distances.shape[0]):
@@ -440,13 +328,6 @@ def find_farthest(
     """Return the remaining record farthest from a point, its squared distance, and the leaves scanned.
 
     At least one record must remain.
-
-    Parameters
-    ----------
-    standardised : ndarray of shape (n, p), float64
-    point : ndarray of shape (p,), float64
-    leaves : Leaves
-    work : Workspace
     """
     radius = place_point(point, leaves, work)
     m, p = work.bounds.shape[0], point.shape[0]
