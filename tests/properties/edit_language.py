@@ -185,12 +185,12 @@ def truth(node: x.Expression, row: Record) -> bool | None:  # noqa: C901, PLR091
             cell = row[name]
             return None if blank(cell) else (cell == text) == (operator == "==")
         case x.Comparison("==" | "!=" as operator, x.VariableReference(one), x.VariableReference(other)):
-            first, second = row[one], row[other]
-            if blank(first) or blank(second):
+            here, there = row[one], row[other]
+            if blank(here) or blank(there):
                 return None
-            if said(first) is not None and said(second) is not None:
-                return ordered(operator, said(first), said(second))
-            return (first == second) == (operator == "==")
+            if said(here) is not None and said(there) is not None:
+                return ordered(operator, said(here), said(there))
+            return (here == there) == (operator == "==")
         case x.Comparison(operator, left, right):
             return ordered(operator, number(left, row), number(right, row))
         case x.InInterval(operand, low, high, low_closed, high_closed):

@@ -89,7 +89,7 @@ def test_measure_by_name_with_parameters_and_labels() -> None:
 def test_mistakes_are_named_with_the_nearest_valid_name(call: object, message: str) -> None:
     """Unknown method, parameter, variable, measure."""
     with pytest.raises(mw.InputError, match=message):
-        call(_incomes(20))  # type: ignore[operator]
+        call(_incomes(20))
 
 
 def test_public_names_are_what_the_type_checker_sees() -> None:

@@ -282,9 +282,12 @@ def test_the_cache_is_for_its_owner_only(study) -> None:
 def test_cells_with_one_masked_file_are_run_once(study, monkeypatch: pytest.MonkeyPatch) -> None:
     saved = []
     save = cache_module.Cache.save
-    monkeypatch.setattr(
-        cache_module.Cache, "save", lambda self, key, found: (saved.append(key), save(self, key, found))
-    )
+
+    def noted(self, key, found):
+        saved.append(key)
+        save(self, key, found)
+
+    monkeypatch.setattr(cache_module.Cache, "save", noted)
     twin = "  - family: twin\n    method: microaggregation\n    params: {partition: mdav, k: 3}\n  - family: fuzzy"
     compared = compare(study.experiment(("  - family: fuzzy", twin)), workers=1, draw=False)
     assert len(compared.runs) == 9

@@ -15,7 +15,7 @@ def test_texts_and_values_change_the_same_settings(folder) -> None:
         file, {"protect.0.params.k": 7, "seed": None, "thresholds.pil": 12.5, "output.data": "o.csv"}
     )
     for read in (by_text, by_value):
-        assert (read.steps[0].params.k, read.seed, read.thresholds["pil"]) == (7, None, 12.5)
+        assert (read.steps[0].params.model_dump()["k"], read.seed, read.thresholds["pil"]) == (7, None, 12.5)
         assert read.output.source.name == "csv"
         assert read.settings["protect"][0]["params"]["k"] == 7
     assert by_text.text == file.read_text()
@@ -43,7 +43,7 @@ def test_later_overrides_win_and_structure_is_yaml(folder) -> None:
             'data.variables."a.b"={role: other}',
         ],
     )
-    assert read.steps[0].params.k == 8
+    assert read.steps[0].params.model_dump()["k"] == 8
     assert read.steps[1].variables == ("V3", "V4")
     assert read.data.variables["a.b"].role == "other"
 

@@ -26,7 +26,7 @@ def test_the_contract_file_is_read(folder) -> None:
     read = resolve_file(folder.pipeline())
     assert read.data.path == folder.path / "census16.xml"
     assert read.data.source.name == "xml"
-    assert read.data.params.record == "Record"
+    assert read.data.params.model_dump()["record"] == "Record"
     assert read.data.variables["V1"].role == "weight"
     first, second, third = read.edits
     assert isinstance(first, RuleFile)
@@ -36,7 +36,7 @@ def test_the_contract_file_is_read(folder) -> None:
     assert (second.place.line, second.place.column) == (8, 5)
     assert third.rule == {"rule": "if V8 < 1115 then V13 <= V12", "name": "wages", "severity": "error"}
     one, two = read.steps
-    assert (one.method.name, one.params.k, one.planning.group_size) == ("microaggregation", 5, 3)
+    assert (one.method.name, one.params.model_dump()["k"], one.planning.group_size) == ("microaggregation", 5, 3)
     assert one.partition.partition.name == "mdav"
     assert (two.method.name, two.partition) == ("noise", None)
     assert [(request.label, request.measure.name) for request in read.measures] == [
@@ -44,7 +44,7 @@ def test_the_contract_file_is_read(folder) -> None:
         ("linkage7", "distance_record_linkage"),
         ("sse", "sse"),
     ]
-    assert read.measures[1].params.known == 7
+    assert read.measures[1].params.model_dump()["known"] == 7
     assert read.thresholds == {"pil": 50.0}
     assert list(read.output.paths)[-1] == "data"
     assert read.output.paths["report"] == folder.path / "report.html"
@@ -237,7 +237,7 @@ def test_the_format_can_be_named(folder) -> None:
     (folder.path / "micro.dat").write_text("a\n1\n")
     file = folder.changed("source: census16.xml\n  record: Record", "source: micro.dat\n  format: csv\n  delimiter: ;")
     read = resolve_file(file)
-    assert (read.data.source.name, read.data.params.delimiter) == ("csv", ";")
+    assert (read.data.source.name, read.data.params.model_dump()["delimiter"]) == ("csv", ";")
     found = problems_of(folder.changed("  record: Record", "  format: cvs"))
     assert "did you mean 'csv'?" in found[0].message
 

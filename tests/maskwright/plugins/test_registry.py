@@ -13,7 +13,18 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from pydantic import BaseModel
 
-from maskwright import EditReader, Measure, Measurement, Method, Partition, PluginError, Report, Source, hookimpl
+from maskwright import (
+    EditReader,
+    EditSet,
+    Measure,
+    Measurement,
+    Method,
+    Partition,
+    PluginError,
+    Report,
+    Source,
+    hookimpl,
+)
 from maskwright.plugins import registry
 from maskwright.plugins.registry import discover, find_edit_reader, find_measure, find_method, find_source, plugins
 
@@ -103,7 +114,7 @@ def test_the_order_of_installation_does_not_matter() -> None:
 
 
 def test_built_in_rule_languages_are_listed_and_cannot_be_replaced() -> None:
-    found = discover([entry("other", register_edit_readers=[EditReader("yaml", (".y",), lambda path: None)])])
+    found = discover([entry("other", register_edit_readers=[EditReader("yaml", (".y",), lambda path: EditSet())])])
     assert list(found.edit_readers) == ["banff", "schematron", "validate", "yaml"]
     assert found.info("edit_reader", "yaml").distribution == "maskwright"
 

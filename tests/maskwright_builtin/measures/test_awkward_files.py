@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -14,7 +15,7 @@ from maskwright.data.frames import dataset_from_frame
 from maskwright_builtin.measures import MEASURES
 
 KEYS = {"keys": ["a"]}
-PARAMS = {
+PARAMS: dict[str, dict[str, Any]] = {
     "k_anonymity": KEYS,
     "uniqueness": KEYS,
     "l_diversity": {**KEYS, "sensitive": ["c"]},

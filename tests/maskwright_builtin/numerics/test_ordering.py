@@ -23,7 +23,7 @@ COLUMNS: dict[str, Callable[[int], NDArray[np.float64]]] = {
     "descending": lambda n: -np.arange(n, dtype=float),
     "zeros of both signs": lambda n: RNG.choice([-0.0, 0.0, -1.0, 1.0], n),
     "missing and infinite": lambda n: RNG.choice([np.nan, -np.nan, np.inf, -np.inf, 0.5], n),
-    "differing in the last digits only": lambda n: 1.0 + RNG.integers(0, 1000, n) * 2.0**-52,
+    "differing in the last digits only": lambda n: 1.0 + RNG.integers(0, 1000, n).astype(float) * 2.0**-52,
     "a few differing in the last digits": lambda n: RNG.permutation(n // 2).repeat(2) + 3.0 + RNG.random(n) * 1e-10,
     "every size": lambda n: RNG.standard_normal(n) * 10.0 ** RNG.integers(-300, 300, n),
 }

@@ -30,7 +30,7 @@ def write(record: Record, folder: Path) -> str:
 
 
 def text_of(page: str) -> str:
-    return " ".join(html.fromstring(page.encode()).text_content().split())
+    return " ".join(str(html.fromstring(page.encode()).xpath("string()")).split())
 
 
 def test_it_is_offered_as_report() -> None:

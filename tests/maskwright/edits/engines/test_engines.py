@@ -50,7 +50,7 @@ def expected(body: str, data: str) -> dict[str, set[int]]:
     found: dict[str, set[int]] = {}
     for kind in ("failed-assert", "successful-report"):
         for each in validator.validation_report.iter(f"{SVRL}{kind}"):
-            (node,) = root.getroottree().xpath(each.get("location"))
+            node = root.getroottree().xpath(each.get("location"))[0]
             while node is not root and node.getparent() is not root:
                 node = node.getparent()
             found.setdefault(each.get("id"), set()).add(0 if node is root else list(root).index(node) + 1)

@@ -46,7 +46,7 @@ NAMES = ["V1", "V2", "V3"]
 
 def dirty_records() -> list[tuple[str | None, ...]]:
     pick = random.Random(7)
-    records = [(cell, pick.choice(DIRTY), pick.choice(DIRTY)) for cell in DIRTY]
+    records: list[tuple[str | None, ...]] = [(cell, pick.choice(DIRTY), pick.choice(DIRTY)) for cell in DIRTY]
     records += [(pick.choice(DIRTY), cell, pick.choice(DIRTY)) for cell in DIRTY]
     records += [(cell, cell, cell) for cell in DIRTY]
     return records

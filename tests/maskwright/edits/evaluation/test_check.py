@@ -198,6 +198,6 @@ def test_census_rules(reference):
 
 
 def test_an_expression_is_needed_to_be_a_condition():
-    edit = replace(EDITS["edit-1"], expression=parse_expression("a == 1").left)  # type: ignore[union-attr]
+    edit = replace(EDITS["edit-1"], expression=parse_expression("a == 1").left)
     with pytest.raises(EditError, match="no condition"):
         evaluate(edit, columns(a=["1"], b=["1"], c=["1"]))

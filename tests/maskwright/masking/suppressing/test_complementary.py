@@ -42,7 +42,7 @@ def follows(published: np.ndarray, allowed: np.ndarray) -> list[tuple[int, int]]
         shown = ~np.isnan(record)
         left = allowed[(allowed[:, shown] == record[shown]).all(axis=1)]
         assert len(left), "the published cells contradict the edits"
-        found += [(row, j) for j in np.flatnonzero(~shown) if len(np.unique(left[:, j])) == 1]
+        found += [(row, int(j)) for j in np.flatnonzero(~shown) if len(np.unique(left[:, j])) == 1]
     return found
 
 

@@ -56,7 +56,9 @@ def test_equals_the_beta_distribution_of_scipy(n, share, low, width, alpha):
     rank = 1 + round(share * (n - 1))
     high = min(low + width, 1.0)
     law = stats.beta(rank, n - rank + 1)
-    found = np.array(posterior_intervals(Uniform(), *np.array([[low], [high]]), np.array([rank]), n, alpha))[:, 0]
+    found = np.array(posterior_intervals(Uniform(), np.array([low]), np.array([high]), np.array([rank]), n, alpha))[
+        :, 0
+    ]
     # Compared as probabilities, from the nearer end: that is where the incomplete beta function keeps its digits.
     tail = law.sf if law.cdf(low) > 0.5 else law.cdf
     ends = tail(np.array([low, high]))
@@ -77,7 +79,9 @@ def test_a_million_records_equal_the_exact_answer_from_logarithms():
         density = np.exp(density - density.max())
         mass = np.concatenate([[0.0], np.cumsum((density[1:] + density[:-1]) / 2)])
         expected = np.interp([0.05, 0.95], mass / mass[-1], grid)
-        found = np.concatenate(posterior_intervals(Uniform(), *np.array([[low], [high]]), np.array([rank]), n, 0.1))
+        found = np.concatenate(
+            posterior_intervals(Uniform(), np.array([low]), np.array([high]), np.array([rank]), n, 0.1)
+        )
         np.testing.assert_allclose(found, expected, atol=2 * (grid[1] - grid[0]))
 
 

@@ -27,7 +27,7 @@ from maskwright_builtin.measures.information_loss.quantiles import quantiles_wit
 GOLDEN = Path(__file__).parents[3] / "golden"
 REFERENCE = pd.read_csv(GOLDEN / "pil_reference.csv", comment="#").set_index("masked")
 IPSO = pd.read_csv(GOLDEN / "ipso_reference.csv", comment="#").set_index("scenario")
-DEFAULT = ProbabilisticInformationLossParams()
+DEFAULT = ProbabilisticInformationLossParams.model_validate({})
 CELLS = st.integers(-4, 4).map(float)
 
 
@@ -63,7 +63,7 @@ def test_published_reference_values(kind, census, ipso_a, pil):
 
 @pytest.mark.parametrize("scenario", ["S1", "S2"])
 def test_the_last_column_bandwidth_reproduces_the_older_program(scenario, ipso_a, pil):
-    found = pil(*ipso_a(scenario), ProbabilisticInformationLossParams(bandwidth="last-column"))
+    found = pil(*ipso_a(scenario), ProbabilisticInformationLossParams.model_validate({"bandwidth": "last-column"}))
     assert found.value == pytest.approx(IPSO.loc[scenario, "pil_lastcolumn_bandwidth"], abs=1e-4)
     assert found.parts["quantiles"] == pytest.approx(IPSO.loc[scenario, "quantiles_lastcolumn_bandwidth"], abs=1e-4)
 
@@ -229,7 +229,7 @@ def test_with_the_last_column_bandwidth_the_order_of_columns_matters(pil):
     original, masked = noisy_file()
     original[:, 0] *= 50
     masked[:, 0] *= 50
-    params = ProbabilisticInformationLossParams(bandwidth="last-column")
+    params = ProbabilisticInformationLossParams.model_validate({"bandwidth": "last-column"})
     forward, backward = pil(original, masked, params), pil(original[:, ::-1], masked[:, ::-1], params)
     assert abs(forward.parts["quantiles"] - backward.parts["quantiles"]) > 1
 
@@ -324,7 +324,7 @@ def test_a_sampled_file_is_compared_with_the_whole_original(pil):
     assert found.parts == pytest.approx(naive(original, original[kept]), abs=1e-6)
 
 
-WEIGHTED = ProbabilisticInformationLossParams(weighted=True)
+WEIGHTED = ProbabilisticInformationLossParams.model_validate({"weighted": True})
 
 
 @given(files=FILES, seed=MISSING, share=st.sampled_from([0.0, 0.2]), sampled=st.booleans())
@@ -398,8 +398,8 @@ def test_a_large_offset_costs_no_accuracy_with_weights(pil):
 def test_the_last_column_bandwidth_with_weights(pil):
     original, masked = noisy_file()
     for params in ({}, {"bandwidth": "last-column"}):
-        expected = pil(original, masked, ProbabilisticInformationLossParams(**params))
-        weighted = ProbabilisticInformationLossParams(weighted=True, **params)
+        expected = pil(original, masked, ProbabilisticInformationLossParams.model_validate(params))
+        weighted = ProbabilisticInformationLossParams.model_validate({"weighted": True, **params})
         found = pil(original, masked, weighted, weights=np.full(200, 3.0))
         assert found.parts == pytest.approx(expected.parts)
 
@@ -443,6 +443,6 @@ def test_bad_parameters_are_refused(bad):
 
 def test_other_quantile_steps(pil):
     original, masked = noisy_file()
-    fine, coarse = (ProbabilisticInformationLossParams(step=step) for step in (1, 50))
+    fine, coarse = (ProbabilisticInformationLossParams.model_validate({"step": step}) for step in (1, 50))
     assert quantiles_with_error(original[:, 0], 1).values.size == 99
     assert pil(original, masked, fine).parts["quantiles"] != pil(original, masked, coarse).parts["quantiles"]

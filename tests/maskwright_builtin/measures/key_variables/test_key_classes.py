@@ -10,9 +10,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import stats
 
-from maskwright import Column, Comparison, Dataset, InputError, Variable
-from maskwright_builtin.measures import K_ANONYMITY, L_DIVERSITY, T_CLOSENESS, UNIQUENESS
+from maskwright import Column, Comparison, Dataset, InputError, Variable, find_measure
 from maskwright_builtin.measures.key_variables.uniqueness import individual_risk
+
+K_ANONYMITY, L_DIVERSITY, T_CLOSENESS, UNIQUENESS = map(
+    find_measure, ("k_anonymity", "l_diversity", "t_closeness", "uniqueness")
+)
 
 
 def dataset(table):

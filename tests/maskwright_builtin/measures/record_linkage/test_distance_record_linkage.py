@@ -91,11 +91,11 @@ def brute_force(original, masked, origin, direction, standardise, ties, places=1
             chances.append(1 - comb(int((~right).sum()), drawn) / comb(len(tied), drawn))
         else:
             chances.append(float(drawn > 0 and right[0]))
-    chances = np.array(chances)
+    each = np.array(chances)
     if households is None:
-        return 100 * chances, 100 * chances.mean()
-    reached = [1 - np.prod(1 - chances[households[origin] == one]) for one in set(households[origin])]
-    return 100 * chances, 100 * float(np.mean(reached))
+        return 100 * each, 100 * each.mean()
+    reached = [1 - np.prod(1 - each[households[origin] == one]) for one in set(households[origin])]
+    return 100 * each, 100 * float(np.mean(reached))
 
 
 FILES = st.builds(
@@ -152,7 +152,7 @@ def test_equals_looking_at_every_pair(
         pairing=pairing,
         **choice,
     )
-    each, value = brute_force(original, masked, origin, direction, standardise, *ties, households, pairing)
+    each, value = brute_force(original, masked, origin, direction, standardise, ties[0], ties[1], households, pairing)
     np.testing.assert_allclose(found.per_record, each, atol=1e-9)
     assert found.value == pytest.approx(value)
 

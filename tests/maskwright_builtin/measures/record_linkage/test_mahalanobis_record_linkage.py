@@ -57,7 +57,7 @@ def test_a_linear_map_of_both_files_changes_nothing_here_and_much_for_euclidean_
     before = linkage(original, masked, known=4).per_record
     after = linkage(original @ turn, masked @ turn, known=4).per_record
     np.testing.assert_array_equal(before, after)
-    params = DistanceRecordLinkageParams(known=4)
+    params = DistanceRecordLinkageParams.model_validate({"known": 4})
     euclidean = [
         distance_record_linkage(compare(*pair), params, rng).value
         for pair in ((original, masked), (original @ turn, masked @ turn))

@@ -123,8 +123,8 @@ def test_pattern_counts_equal_looking_at_every_pair(seed, d, levels):
     agree = (queries[:, None, :] == targets[None]) & (queries[:, None, :] >= 0)
     expected = np.bincount((agree << np.arange(d)).sum(axis=2).ravel(), minlength=2**d)
     np.testing.assert_array_equal(same_cell_patterns(queries, targets, lambda _: None), expected)
-    values = [np.where(file < 0, np.nan, file.astype(float)) for file in (queries, targets)]
-    found = within_patterns(*values, np.zeros(d), lambda _: None)
+    asked, held = (np.where(file < 0, np.nan, file.astype(float)) for file in (queries, targets))
+    found = within_patterns(asked, held, np.zeros(d), lambda _: None)
     np.testing.assert_array_equal(found, expected)
 
 

@@ -22,7 +22,7 @@ def files():
 
 def test_is_half_loss_and_half_risk(compare, files, rng):
     comparison = compare(*files)
-    found = score(comparison, ScoreParams(), rng)
+    found = score(comparison, ScoreParams.model_validate({}), rng)
     alone = {name: BY_NAME[name].compute(comparison, BY_NAME[name].params(), rng).value for name in PARTS}
     assert found.parts == pytest.approx(alone)
     loss, linkage, intervals = (alone[name] for name in PARTS)
@@ -30,25 +30,25 @@ def test_is_half_loss_and_half_risk(compare, files, rng):
 
 
 def test_the_original_data_score_fifty(compare, files, rng):
-    assert score(compare(files[0], files[0]), ScoreParams(), rng).value == pytest.approx(50)
+    assert score(compare(files[0], files[0]), ScoreParams.model_validate({}), rng).value == pytest.approx(50)
 
 
 def test_other_weights(compare, files, rng):
-    params = ScoreParams(pil=0, distance_record_linkage=1, interval_disclosure=0)
+    params = ScoreParams.model_validate({"pil": 0, "distance_record_linkage": 1, "interval_disclosure": 0})
     found = score(compare(*files), params, rng)
     assert found.value == found.parts["distance_record_linkage"]
 
 
 def test_an_undefined_part_makes_the_score_undefined_and_says_which(compare, rng):
     empty = np.full((5, 1), np.nan)
-    found = score(compare(empty, empty), ScoreParams(), rng)
+    found = score(compare(empty, empty), ScoreParams.model_validate({}), rng)
     assert np.isnan(found.value)
     assert any(note.startswith("pil: not defined") for note in found.notes)
 
 
 def test_progress_rises_to_one(compare, files, rng):
     shares = []
-    score(compare(*files, progress=shares.append), ScoreParams(), rng)
+    score(compare(*files, progress=shares.append), ScoreParams.model_validate({}), rng)
     assert shares == sorted(shares)
     assert shares[-1] == 1.0
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -14,7 +16,7 @@ from maskwright.plugins.registry import find_method
 from maskwright_builtin.methods.distribution.families import best_fit, fit
 from maskwright_builtin.methods.distribution.family_names import FAMILIES
 
-SAMPLES = {
+SAMPLES: dict[str, Any] = {
     "beta": stats.beta(2, 5, loc=3, scale=10),
     "chi_squared": stats.chi2(7),
     "exponential": stats.expon(scale=4),

@@ -207,7 +207,7 @@ def test_nothing_outside_the_folder_is_read(tmp_path: Path, href: str, monkeypat
 
     def watched(path: Path, *arguments: object, **named: object) -> object:
         opened.append(path.resolve())
-        return plain(path, *arguments, **named)  # type: ignore[call-overload]
+        return plain(path, *arguments, **named)
 
     monkeypatch.setattr(Path, "open", watched)
     inside = (tmp_path / "main" / "parts").resolve()
