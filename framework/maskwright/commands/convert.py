@@ -43,6 +43,8 @@ def convert_rules(
         Of the data and of the rule languages.
     decimals : int, optional
         Most decimals of the variables; what the data say otherwise, else 4.
+    reporter : Reporter
+        Told what differs.
 
     Raises
     ------

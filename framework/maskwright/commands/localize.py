@@ -52,6 +52,11 @@ def localize(
         ``fields`` (DataFrame of record and variable), ``counts`` (by variable), ``obstacles`` (records without a set).
         Confidential.
 
+    Raises
+    ------
+    InputError
+        Wrong rules or declarations; a weight that is not positive.
+
     Examples
     --------
     >>> import pandas as pd

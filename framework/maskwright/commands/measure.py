@@ -68,8 +68,12 @@ def measure(
         Variable of the original that identifies households, when `read` was not told.
     variables : sequence of str, optional
         To compare; by default the numeric confidential and quasi-identifying ones of both files.
-    seed : int
+    declared : mapping of name to declaration, optional
+        For DataFrames.
+    seed : int, default 0
         For measures that sample.
+    reporter : Reporter, optional
+        Told of stages; nothing is shown by default.
 
     Returns
     -------

@@ -63,9 +63,12 @@ def protect(
         For a DataFrame: types, roles, decimals.
     cluster : str, optional
         For a DataFrame: variable that identifies households; k then counts households.
-    workers : int
+    workers : int, default 1
+        Processes; they never change a result.
     block_size : int, optional
         Largest block; by default all records at once.
+    reporter : Reporter, optional
+        Told of stages and notices; nothing is shown by default.
 
     Returns
     -------

@@ -49,6 +49,11 @@ def suggest(
     Suggestions
         ``found`` (each with ``rule``, ``records``, ``of``), ``notes``.
 
+    Raises
+    ------
+    InputError
+        Wrong rules or declarations; a share outside (0, 1]; no records.
+
     Examples
     --------
     >>> import numpy as np

@@ -54,6 +54,11 @@ def validate(
     Outcome
         ``ok``, ``violations`` (DataFrame), ``counts`` (edit name to violations).
 
+    Raises
+    ------
+    InputError
+        Wrong rules or declarations; edits on variables that the data do not have.
+
     Examples
     --------
     >>> import pandas as pd

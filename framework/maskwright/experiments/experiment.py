@@ -236,6 +236,11 @@ def experiment_of(path: Path, text: str, shown: str | None = None) -> Experiment
     text : str
     shown : str, optional
         What the file is called in messages.
+
+    Raises
+    ------
+    PipelineError
+        With every mistake in the text.
     """
     root = load_yaml(text, shown or str(path))
     if not root.is_mapping:

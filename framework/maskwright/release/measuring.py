@@ -128,6 +128,16 @@ def compute_measures(
 
     Parameters
     ----------
+    requests : sequence of MeasureRequest
+    original, masked : Dataset
+        `masked` as it was read back.
+    edits : EditSet
+    plan : mapping
+        A plain record of the plan; empty without one.
+    seed : int
+    reporter : Reporter
+    variables : sequence of str, optional
+        To compare; by default those of `compared_variables`.
     asked : bool
         Whether somebody asked for these measures. Then one that needs pairs of records is refused where there are
         none; otherwise it has no value, and a note says why.

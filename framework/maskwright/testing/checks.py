@@ -47,6 +47,16 @@ def collected(checks: Iterable[tuple[str, str, Check]], excuses: Excuses) -> lis
     """Pytest parameters of checks named by plugin and check.
 
     An excuse is a strict xfail: when the check starts to pass, the excuse must go.
+
+    Parameters
+    ----------
+    checks : iterable of (plugin, check, function)
+    excuses : mapping of check, or "plugin-check", to reason
+
+    Raises
+    ------
+    ValueError
+        An excuse is for no check.
     """
     import pytest
 
@@ -110,7 +120,12 @@ def leaves_alone(rng: np.random.Generator, work: Callable[[np.random.Generator],
 
 
 def check_picklable(plugin: Method | Measure | Partition, function: Callable[..., Any]) -> None:
-    """Work is sent to other processes, so its function must be importable by name."""
+    """Work is sent to other processes, so its function must be importable by name.
+
+    Raises
+    ------
+    AssertionError
+    """
     try:
         pickle.loads(pickle.dumps(function))  # noqa: S301 - what was pickled in this line
     except (pickle.PicklingError, AttributeError, TypeError) as error:

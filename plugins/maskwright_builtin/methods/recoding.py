@@ -136,7 +136,19 @@ def band_names(bounds: NDArray[np.float64]) -> tuple[str, ...]:
 
 
 def joined(variable: Variable, groups: Mapping[str, Sequence[str]]) -> tuple[NDArray[np.int64], tuple[str, ...]]:
-    """Code of each old category among the new ones, and the new categories in the order of their first members."""
+    """Code of each old category among the new ones, and the new categories in the order of their first members.
+
+    Parameters
+    ----------
+    variable : Variable
+    groups : mapping of name to sequence of str
+        New categories, and the old ones that each is made of.
+
+    Raises
+    ------
+    InputError
+        Categories that the variable does not have, a name that is taken, or ordinal categories that are no neighbours.
+    """
     unknown = {member for members in groups.values() for member in members} - set(variable.categories)
     if unknown:
         raise InputError(

@@ -60,7 +60,20 @@ class EngineProcess:
         self._process = ChildProcess("maskwright.edits.engines.worker", engine, environment=environment)
 
     def ask(self, request: Mapping[str, object], seconds: float) -> dict[str, Any]:
-        """Answer to a request; see `maskwright.edits.engines.worker`."""
+        """Answer to a request; see `maskwright.edits.engines.worker`.
+
+        Parameters
+        ----------
+        request : mapping
+            Plain JSON data.
+        seconds : float
+            After which the process is ended.
+
+        Raises
+        ------
+        EditError
+            No answer in that time, or none at all.
+        """
         try:
             found: dict[str, Any] = self._process.ask(request, seconds)
         except TimeoutError:
@@ -177,6 +190,11 @@ class EngineChecker:
         in_pieces : bool
         before : int
             Records of the file before this chunk, for messages.
+
+        Raises
+        ------
+        EditError
+            An edit uses variables that the records do not have, or the engine gives no answer.
         """
         self._check_names(columns)
         found: dict[str, Answer] = {}

@@ -130,6 +130,11 @@ class SvrlWriter:
             A chunk of n records, following the records of the chunk before.
         verdicts : sequence of Verdict
             One for each edit, in the order given to the constructor, each of shape (n,).
+
+        Raises
+        ------
+        InputError
+            Verdicts are missing, or too many.
         """
         if len(verdicts) != len(self._edits):
             raise InputError(f"expected {len(self._edits)} verdicts, one for each edit; got {len(verdicts)}")

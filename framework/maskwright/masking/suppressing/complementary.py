@@ -72,6 +72,7 @@ def complement(
         Variables to suppress only where no other does: keys.
     never : collection of str
         Variables that are not suppressed: weights.
+    progress : callable
 
     Raises
     ------

@@ -98,6 +98,11 @@ def hellinger(
     Measurement
         `per_variable` holds H of each variable (of `categorical` ones in `parts`), `parts` also their ``mean`` and
         ``largest``; `value` is the mean over all.
+
+    Raises
+    ------
+    InputError
+        A variable in `categorical` is numeric, or not in a file.
     """
 
     def distance(old: Column, new: Column) -> float:

@@ -122,9 +122,12 @@ def best_same_cell(
 
     Parameters
     ----------
+    queries, targets : ndarray of shape (q, d) and (t, d), int64
+        Cell of each value, 0, 1, ...; a missing cell, -1, agrees with nothing.
     ranks : ndarray of shape (2**d,), int64
         Of each pattern; one more agreement must rank strictly higher. The best pattern that some target agrees with at
         least is then one that it has exactly.
+    progress : callable
     """
     best = np.full(len(queries), ranks[0])
     ties = np.full(len(queries), len(targets), dtype=np.int64)

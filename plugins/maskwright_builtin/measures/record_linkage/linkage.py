@@ -72,6 +72,8 @@ def chance_of_link(
     origin : ndarray of shape (m,), int64
     household : ndarray of shape (n,), int64
         Of each original record; ``arange(n)`` when none are declared: each record is a household of its own.
+    params : LinkageParams
+    progress : callable
     """
     if params.direction == "masked_to_original":
         queries, targets, households, target_households = masked, original, household[origin], household

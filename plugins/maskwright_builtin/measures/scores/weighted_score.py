@@ -86,6 +86,11 @@ def weighted_score(comparison: Comparison, params: WeightedScoreParams, rng: np.
     Measurement
         `parts` has the value that each component counts with, before its weight. A component that is not defined for
         these data makes the score undefined.
+
+    Raises
+    ------
+    InputError
+        A component is unknown, has wrong parameters, or has no largest value though higher is better.
     """
     parts: dict[str, float] = {}
     notes: list[str] = []

@@ -125,6 +125,11 @@ def markov_matrix(
         Codes that occur, ascending; c >= 2.
     counts : ndarray of shape (c,), int64
         How often.
+
+    Raises
+    ------
+    InputError
+        The matrix names other categories, or has no row for one that occurs.
     """
     frequencies = counts / counts.sum()
     if params.matrix is None:
