@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from maskwright.commands.arrive import Clock
 from maskwright.commands.plan import prepare
 from maskwright.commands.publish import publish, refuse_release
-from maskwright.commands.run_record import MeasuredRun, run_json, run_record
+from maskwright.commands.recording import MeasuredRun, run_json, run_record
 from maskwright.commands.stages import PipelineRun
 from maskwright.foundation.progress import Quiet, Reporter
 from maskwright.foundation.randomness import fresh_seed

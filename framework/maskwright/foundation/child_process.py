@@ -94,16 +94,18 @@ class ChildProcess:
             return self._answer(message)
         timer = threading.Timer(seconds, self._stop, (late,))
         timer.start()
+        answer, ended = None, None
         try:
             answer = self._answer(message)
-        except ProcessEndedError:
-            if not late.is_set():
-                raise
+        except ProcessEndedError as error:
+            ended = error
         finally:
             timer.cancel()
         if late.is_set():
             self.end()
             raise TimeoutError
+        if ended is not None:
+            raise ended
         return answer
 
     def end(self) -> None:

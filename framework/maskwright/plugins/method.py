@@ -57,7 +57,9 @@ class Masked:
         Sampling weights of the rows kept, when the method dropped records and the block has weights; None leaves them.
     notes : mapping of str to str, int or float
         What the run record should hold (iterations, convergence, smallest cluster); `warnings`, a list of sentences
-        without counts or values, is shown to the person who runs the method.
+        without counts or values, is shown to the person who runs the method. Notes of several blocks and strata
+        become one: of numbers the smallest where the name holds ``smallest``, the largest where it holds ``largest``,
+        else their sum (so a note is a count, and no mean); of anything else the last.
 
     Examples
     --------

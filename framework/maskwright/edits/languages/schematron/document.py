@@ -41,6 +41,8 @@ class Element:
         The file it stands in.
     content : list of str and Element
         Text and child elements in document order.
+    is_copy : bool
+        Whether it was written out from an abstract rule or pattern: its id may then occur again.
     """
 
     namespace: str

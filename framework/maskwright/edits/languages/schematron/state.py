@@ -1,4 +1,4 @@
-"""What has been found so far while one Schematron file is read, and which elements and attributes are understood."""
+"""What has been found so far while one Schematron file is read."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from maskwright.edits.engines.checker import reasons_of
 from maskwright.edits.engines.processor_test import ENGINE_OF, stylesheet_of
+from maskwright.edits.languages.schematron import vocabulary
 from maskwright.foundation.errors import EditError, Place, Problem, nearest_name, unknown_name
 
 if TYPE_CHECKING:
@@ -18,29 +19,6 @@ if TYPE_CHECKING:
     from maskwright.edits.engines.screening import Version
     from maskwright.edits.languages.schematron.document import Element
     from maskwright.edits.languages.schematron.options import SchematronOptions
-
-_EVERYWHERE = frozenset({"id", "icon", "see", "fpi"})
-_ATTRIBUTES = {
-    "schema": {"schemaVersion", "defaultPhase", "queryBinding", "version", "ns"},
-    "pattern": {"name", "abstract", "is-a", "documents"},
-    "rule": {"context", "role", "flag", "severity", "subject", "abstract"},
-    "assert": {"test", "role", "flag", "severity", "subject", "diagnostics", "properties"},
-    "report": {"test", "role", "flag", "severity", "subject", "diagnostics", "properties"},
-    "let": {"name", "value", "as"},
-}
-_UNDERSTOOD = {
-    "schema": {"let", "pattern"},
-    "pattern": {"let", "rule"},
-    "rule": {"let", "assert", "report"},
-}
-_FOR_PEOPLE = frozenset({"title", "p", "ns", "diagnostics", "properties"})
-_NOT_USED = frozenset({"key"})
-_NOT_READ = {
-    "include": "it cannot stand here",
-    "extends": "it cannot stand here",
-    "library": "copy the rules into this file",
-    "group": "use pattern instead of group",
-}
 
 
 @dataclass
@@ -100,7 +78,7 @@ class Reading:
 
     def check_attributes(self, element: Element) -> None:
         """Refuse attributes that are not understood."""
-        known = _ATTRIBUTES[element.name] | _EVERYWHERE
+        known = vocabulary.ATTRIBUTES[element.name] | vocabulary.EVERYWHERE
         for name in element.attributes:
             if name not in known:
                 nearest = nearest_name(name, known)
@@ -115,15 +93,15 @@ class Reading:
             if child.namespace != element.namespace:
                 where = f"the namespace {child.namespace}" if child.namespace else "no namespace"
                 self.refuse(child, f"<{child.name}> in {where} is refused: only Schematron elements are read")
-            elif child.name in _UNDERSTOOD[element.name]:
+            elif child.name in vocabulary.UNDERSTOOD[element.name]:
                 self.check_attributes(child)
                 yield child
-            elif child.name in _NOT_USED:
+            elif child.name in vocabulary.NOT_USED:
                 self.left_out.setdefault(child.name, child.line)
-            elif child.name in _NOT_READ:
-                self.refuse(child, f"<{child.name}> is not read", _NOT_READ[child.name])
-            elif child.name not in _FOR_PEOPLE:
-                expected = _UNDERSTOOD[element.name] | {"title", "p"} | _NOT_USED
+            elif child.name in vocabulary.NOT_READ:
+                self.refuse(child, f"<{child.name}> is not read", vocabulary.NOT_READ[child.name])
+            elif child.name not in vocabulary.FOR_PEOPLE | vocabulary.READ_ELSEWHERE:
+                expected = vocabulary.UNDERSTOOD[element.name] | vocabulary.FOR_PEOPLE | vocabulary.NOT_USED
                 self.refuse(child, f"in <{element.name}>: {unknown_name('element', child.name, expected)}")
         if any(isinstance(part, str) and part.strip() for part in element.content):
             self.refuse(element, f"<{element.name}> holds text outside its elements")

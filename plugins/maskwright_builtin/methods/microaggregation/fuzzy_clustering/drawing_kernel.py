@@ -103,10 +103,10 @@ def dissolve(
                 least = group
         if least < 0:
             return
-        row = heads[least]
+        row = int(heads[least])
         sizes[least] = 0
         while row >= 0:
-            after = following[row]
+            after = int(following[row])
             nearest, best = -1, np.inf
             for group in range(c):
                 if sizes[group] == 0:
