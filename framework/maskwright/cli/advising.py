@@ -81,7 +81,7 @@ def _of_data(chosen: argparse.Namespace, reporter: Reporter) -> tuple[Dataset, E
     (file,) = data_files((chosen.data,), options, chosen.edits)
     edits = read_rule_files(chosen.edits, options)
     with stage(reporter, f"Reading {file.name}") as progress:
-        return load(file, progress), edits, None
+        return load(file, progress, may_lack="identifiers"), edits, None
 
 
 def _of_pipeline(chosen: argparse.Namespace, reporter: Reporter) -> tuple[Dataset, EditSet, tuple[str, ...] | None]:

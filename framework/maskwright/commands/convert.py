@@ -59,7 +59,7 @@ def convert_rules(
     grids: int | dict[str, int | None] = 4 if decimals is None else decimals
     for file in given:
         with stage(reporter, f"Reading {file.name}"):
-            original = load(file, identifiers=True)
+            original = load(file, identifiers=True, may_lack="identifiers")
         rules = written_out(rules, [column.name for column in original])
         if decimals is None:
             grids = {column.name: column.variable.decimals for column in original if column.variable.is_numeric}

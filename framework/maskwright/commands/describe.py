@@ -60,7 +60,7 @@ def describe_edits(
     variables: tuple[Variable, ...] = ()
     for file in given:
         with stage(reporter, f"Reading {file.name}"):
-            dataset = load(file, identifiers=True)
+            dataset = load(file, identifiers=True, may_lack="identifiers")
         variables = dataset.variables
         rules = written_out(rules, dataset.names)
         with stage(reporter, f"Checking {file.name}"):

@@ -5,9 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from maskwright.commands.options import NO_OPTIONS, ReadingOptions, data_files, read_rule_files
-from maskwright.commands.reading import dataset_of, load
+from maskwright.commands.reading import dataset_of, domain_of, load
 from maskwright.commands.requests import DeclaredVariables, Rules, edits_of
-from maskwright.edits.evaluation.domain import Domain, domain_tuples
 from maskwright.edits.localisation import localize as localisation
 from maskwright.edits.variable_ranges import written_out
 from maskwright.foundation.errors import InputError
@@ -67,7 +66,7 @@ def localize(
     """
     before = dataset_of(data, declared)
     stated = written_out(edits_of(edits), before.names)
-    domain = None if original is None else Domain.from_dataset(dataset_of(original, declared), domain_tuples(stated))
+    domain = domain_of(original, declared, stated)
     return localisation.localize(before, stated, weights, domain)
 
 
@@ -99,7 +98,7 @@ def localize_file(
     (file,) = data_files((data,), options, edits)
     rules = read_rule_files(edits, options)
     with stage(reporter, f"Reading {data.name}"):
-        dataset = load(file, identifiers=True)
+        dataset = load(file, identifiers=True, may_lack="identifiers")
     with stage(reporter, "Locating errors") as progress:
         return localisation.localize(
             dataset, written_out(rules, dataset.names), dict(map(_weight, weights)), None, progress

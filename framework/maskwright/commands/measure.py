@@ -93,7 +93,7 @@ def measure(
     >>> round(found["sse"].value, 2)  # percent of the variance
     4.51
     """
-    before, after = dataset_of(original, declared), dataset_of(masked, declared)
+    before, after = dataset_of(original, declared, "original"), dataset_of(masked, declared, "masked")
     if cluster is not None:
         before = with_households(before, cluster).without([cluster])
     if key is not None:
@@ -140,7 +140,7 @@ def measure_files(
     one, other = data_files((original, masked), options)
     with stage(reporter, "Reading"):
         before = load(one, identifiers=True)
-        after = load(replace(other, cluster=None), identifiers=True, may_lack=True)
+        after = load(replace(other, cluster=None), identifiers=True, may_lack="anything")
     if one.cluster is not None:
         before = before.without([one.cluster])
     if key is not None:

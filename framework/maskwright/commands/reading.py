@@ -4,26 +4,36 @@ from __future__ import annotations
 
 import itertools
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
-from maskwright.commands.requests import DeclaredVariables, data_request, declarations_of, rule_options
+from maskwright.commands.requests import (
+    DeclaredVariables,
+    data_request,
+    declarations_of,
+    refuse_other_data,
+    rule_options,
+)
 from maskwright.data.dataset import Dataset
 from maskwright.data.frames import dataset_from_frame
 from maskwright.data.households import with_household_role, with_households
 from maskwright.data.inference import read_dataset
-from maskwright.foundation.errors import InputError, Problem
+from maskwright.edits.evaluation.domain import Domain, domain_tuples
+from maskwright.foundation.errors import InputError, Place, Problem, unknown_name
 from maskwright.foundation.progress import Progress, silent
+from maskwright.pipeline.names import names_in
 from maskwright.pipeline.resolved import DataInMemory, DataSource
 from maskwright.plugins.registry import find_edit_reader
 from maskwright.plugins.source import batches_of
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Collection, Mapping
 
     import pandas as pd
 
     from maskwright.data.declaration import VariableDeclaration
     from maskwright.edits.edit_set import EditSet
+
+MayLack = Literal["nothing", "identifiers", "anything"]
 
 
 def read(
@@ -111,7 +121,7 @@ def load(
     progress: Progress = silent,
     *,
     identifiers: bool = False,
-    may_lack: bool = False,
+    may_lack: MayLack = "nothing",
 ) -> Dataset:
     """Dataset of a file or of what a program has.
 
@@ -122,8 +132,10 @@ def load(
     identifiers : bool, default False
         Whether variables declared to be identifiers are read: they are never published, so mostly they are not even
         kept.
-    may_lack : bool, default False
-        Whether a file may lack variables that are declared, since they are declared of another file too.
+    may_lack : {"nothing", "identifiers", "anything"}, default "nothing"
+        Declared variables that may be absent: identifiers from a masked file, of which the declarations of its original
+        hold; anything from a file that shares them with another. What is to be masked lacks nothing: a misspelt
+        identifier would be published.
 
     Returns
     -------
@@ -139,29 +151,70 @@ def load(
         declared = with_household_role(declared, data.cluster)
     named = {name for name, each in declared.items() if each.role == "identifier"}
     if isinstance(data, DataInMemory):
-        read = _in_memory(data, declared)
+        read = _in_memory(data, _present(declared, may_lack, names_in(data) or ()))
         named |= {column.name for column in read if column.variable.role == "identifier"}
     else:
-        read = _from_file(data, declared, progress, set() if identifiers else named - {data.cluster}, may_lack=may_lack)
+        read = _from_file(data, declared, progress, set() if identifiers else named - {data.cluster}, may_lack)
     if data.cluster is not None:
         read = with_households(read, data.cluster)
     return read if identifiers else read.without([name for name in read.names if name in named])
 
 
-def dataset_of(data: Dataset | pd.DataFrame, declared: DeclaredVariables | None = None) -> Dataset:
+def dataset_of(
+    data: Dataset | pd.DataFrame, declared: DeclaredVariables | None = None, argument: str = "data"
+) -> Dataset:
     """Dataset of what a program has, identifiers included; a Dataset as it is, since it was declared when it was made.
+
+    Parameters
+    ----------
+    data : Dataset or pandas.DataFrame
+        Perhaps masked: declared identifiers may be absent.
+    declared : mapping of name to declaration, optional
+    argument : str
+        That `data` is, for messages.
 
     Raises
     ------
     InputError
-        A declaration that cannot be.
+        No data, or a declaration that cannot be.
     """
+    refuse_other_data(data, argument)
     known = declarations_of(declared).variables
-    return data if isinstance(data, Dataset) else load(DataInMemory(data, known), identifiers=True)
+    if isinstance(data, Dataset):
+        return data
+    return load(DataInMemory(data, known), identifiers=True, may_lack="identifiers")
+
+
+def domain_of(
+    original: Dataset | pd.DataFrame | None, declared: DeclaredVariables | None, edits: EditSet
+) -> Domain | None:
+    """Values of the original that domain edits ask for; None where no original is given."""
+    if original is None:
+        return None
+    return Domain.from_dataset(dataset_of(original, declared, "original"), domain_tuples(edits))
+
+
+def _present(
+    declared: Mapping[str, VariableDeclaration], may_lack: MayLack, names: Collection[str]
+) -> dict[str, VariableDeclaration]:
+    """Declarations without those of variables that are absent and may be."""
+    return {
+        name: each
+        for name, each in declared.items()
+        if name in names or may_lack == "nothing" or (may_lack == "identifiers" and each.role != "identifier")
+    }
 
 
 def _in_memory(data: DataInMemory, declared: Mapping[str, VariableDeclaration]) -> Dataset:
     if not isinstance(data.data, Dataset):
+        names = names_in(data) or ()
+        unknown = [
+            Problem(unknown_name("variable", name, names), Place("argument declared"))
+            for name in declared
+            if name not in names and name != data.cluster
+        ]
+        if unknown:
+            raise InputError(unknown)
         return dataset_from_frame(data.data, declared)
     if declared:
         hint = "say it where it is made: mw.read(path, variables={...}, cluster=...)"
@@ -176,8 +229,7 @@ def _from_file(
     declared: Mapping[str, VariableDeclaration],
     progress: Progress,
     left_out: set[str],
-    *,
-    may_lack: bool,
+    may_lack: MayLack,
 ) -> Dataset:
     """Read a file, but for these variables."""
     reading = data.source.open(data.path, data.params, progress)
@@ -187,8 +239,6 @@ def _from_file(
             return read_dataset((), lambda: reading.layout, declared, file=data.name)
         hidden = [name for name in first.schema.names if name in left_out]
         kept = (batch.drop_columns(hidden) if hidden else batch for batch in itertools.chain((first,), batches))
-        names = first.schema.names
-        known = {
-            name: each for name, each in declared.items() if name not in hidden and (name in names or not may_lack)
-        }
+        stated = {name: each for name, each in declared.items() if name not in hidden}
+        known = _present(stated, may_lack, first.schema.names)
         return read_dataset(kept, lambda: reading.layout, known, file=data.name)

@@ -9,6 +9,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from maskwright.data.dataset import Dataset
 from maskwright.data.declaration import VariableDeclaration
 from maskwright.edits.edit_set import EditSet
 from maskwright.foundation.errors import InputError, PipelineError, Place, Problem
@@ -27,7 +28,6 @@ if TYPE_CHECKING:
     import pandas as pd
     from pydantic import BaseModel
 
-    from maskwright.data.dataset import Dataset
     from maskwright.plugins.edit_reader import EditReader
 
 DeclaredVariables = Mapping[str, Mapping[str, object] | VariableDeclaration]
@@ -64,6 +64,7 @@ def masking_request(
     InputError
         With every mistake in any argument.
     """
+    refuse_other_data(data, "data")
     stated = Arguments()
     step = stated.section(method=method, variables=variables, groups=groups or None, params=params)
     protect = Node("sequence", step.place, elements=(step,))
@@ -186,6 +187,21 @@ def measure_requests(measures: MeasureNames) -> tuple[MeasureRequest, ...]:
     found = resolve_measures(stated.node("measures", measures), plugins(), stated.problems)
     stated.refuse_mistakes()
     return found
+
+
+def refuse_other_data(data: object, argument: str) -> None:
+    """Refuse what is neither a Dataset nor a DataFrame.
+
+    Raises
+    ------
+    InputError
+    """
+    import pandas as pd
+
+    if not isinstance(data, (Dataset, pd.DataFrame)):
+        hint = "A file is read first: mw.read(path)." if isinstance(data, (str, Path)) else None
+        message = f"expected a Dataset or a pandas DataFrame, not a {type(data).__name__}"
+        raise InputError(Problem(message, Place(f"argument {argument}"), hint))
 
 
 class Arguments:

@@ -102,6 +102,6 @@ def suggest_for_file(
     (file,) = data_files((data,), options, [] if language else files)
     rules = read_rule_files(files, options, language)
     with stage(reporter, f"Reading {data.name}"):
-        dataset = load(file, identifiers=True)
+        dataset = load(file, identifiers=True, may_lack="identifiers")
     with stage(reporter, "Searching for rules") as progress:
         return suggest_rules(dataset, written_out(rules, dataset.names), share, progress, show_values=show_values)

@@ -6,7 +6,7 @@ import contextlib
 from typing import TYPE_CHECKING
 
 from maskwright.commands.options import NO_OPTIONS, ReadingOptions, data_files, read_rule_files
-from maskwright.commands.reading import dataset_of, load
+from maskwright.commands.reading import dataset_of, domain_of, load
 from maskwright.commands.requests import DeclaredVariables, Rules, edits_of
 from maskwright.data.variable import Variable
 from maskwright.edits.edit_set import WrongRulesError
@@ -68,7 +68,7 @@ def validate(
     {'edit-1': 1}
     """
     stated = edits_of(edits)
-    domain = None if original is None else Domain.from_dataset(dataset_of(original, declared), domain_tuples(stated))
+    domain = domain_of(original, declared, stated)
     return check_dataset(dataset_of(data, declared), stated, domain)
 
 

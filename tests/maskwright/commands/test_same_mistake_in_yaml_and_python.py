@@ -180,3 +180,32 @@ def test_nothing_more_can_be_declared_of_a_dataset(tmp_path) -> None:
     _frame().to_csv(tmp_path / "d.csv", index=False)
     with pytest.raises(mw.InputError, match="was declared when it was made"):
         mw.protect(mw.read(tmp_path / "d.csv"), "microaggregation", declared={"a": {"role": "weight"}})
+
+
+@pytest.mark.parametrize("data", ["persons.csv", None, [1, 2]])
+def test_what_is_no_data_is_told(data) -> None:
+    calls = (
+        lambda: mw.protect(data, "microaggregation"),
+        lambda: mw.validate(data, ["a >= 0"]),
+        lambda: mw.localize(data, ["a >= 0"]),
+        lambda: mw.suggest(data),
+        lambda: mw.measure(data, _frame()),
+        lambda: mw.measure(_frame(), data),
+    )
+    for call in calls:
+        with pytest.raises(mw.InputError, match=r"argument \w+: expected a Dataset or a pandas DataFrame, not a "):
+            call()
+
+
+def test_what_is_declared_of_the_original_holds_for_the_masked_file() -> None:
+    """Identifiers are gone there; a misspelt variable is a mistake everywhere, a misspelt identifier where it masks."""
+    declared = {"c": {"role": "identifier"}, "a": {"decimals": 0}}
+    frame = _frame()
+    masked = mw.protect(frame, "microaggregation", params={"k": 3}, declared=declared, seed=1)
+    assert "c" not in masked
+    assert mw.validate(masked, ["a >= 0"], original=frame, declared=declared).ok
+    assert "pil" in mw.measure(frame, masked, declared=declared)
+    with pytest.raises(mw.InputError, match="argument declared: no variable called 'aa'; did you mean 'a'"):
+        mw.validate(masked, ["a >= 0"], declared={"aa": {"role": "weight"}})
+    with pytest.raises(mw.InputError, match="no variable called 'cc'"):
+        mw.protect(frame, "microaggregation", params={"k": 3}, declared={"cc": {"role": "identifier"}})

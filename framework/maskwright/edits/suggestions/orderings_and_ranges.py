@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from maskwright.edits.languages.conversion.yaml_text import name_text
+from maskwright.edits.languages.conversion.inexpressible import Inexpressible
+from maskwright.edits.languages.conversion.yaml_text import name_text, quoted_text
 from maskwright.edits.suggestions.model import Candidate, nameable, number, numeric_names
 
 if TYPE_CHECKING:
@@ -67,7 +68,7 @@ def ranges(data: Dataset, *, exact: bool = False) -> Iterator[Candidate]:
         values, counts = np.unique(present, return_counts=True)
         few = len(values) <= MOST_VALUES and len(present) >= 4 * len(values) and counts.min() >= LEAST_RECORDS
         if few:
-            yield _listed(column, values)
+            yield from _listed(column, values)
         elif column.variable.is_numeric:
             low, high = (Fraction(str(float(value))) for value in (values[0], values[-1]))
             if not exact:
@@ -75,14 +76,19 @@ def ranges(data: Dataset, *, exact: bool = False) -> Iterator[Candidate]:
             yield Candidate("range", f"{name_text(column.name)} in [{number(low)}, {number(high)}]")
 
 
-def _listed(column: Column, values: np.ndarray[tuple[int], np.dtype[np.float64]]) -> Candidate:
+def _listed(column: Column, values: np.ndarray[tuple[int], np.dtype[np.float64]]) -> Iterator[Candidate]:
+    """The values of a column, unless the rule language has no way to write one of them."""
     if column.variable.is_numeric:
         shown = [number(Fraction(str(float(value)))) for value in values]
     else:
-        shown = ["'" + column.variable.categories[int(value)].replace("'", "''") + "'" for value in values]
+        try:
+            shown = [quoted_text(column.variable.categories[int(value)]) for value in values]
+        except Inexpressible:
+            return
     if len(shown) == 1:
-        return Candidate("constant", f"{name_text(column.name)} == {shown[0]}")
-    return Candidate("set", f"{name_text(column.name)} in {{{', '.join(shown)}}}")
+        yield Candidate("constant", f"{name_text(column.name)} == {shown[0]}")
+    else:
+        yield Candidate("set", f"{name_text(column.name)} in {{{', '.join(shown)}}}")
 
 
 def _beyond(value: Fraction) -> Fraction:

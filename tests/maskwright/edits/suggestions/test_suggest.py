@@ -211,3 +211,10 @@ def test_exact_bounds_only_when_asked_for_and_said_to_be_confidential(tmp_path, 
     said = capsys.readouterr().out
     assert "x in [3, 86]" in said
     assert "bounds of ranges are values of records: confidential" in said
+
+
+def test_categories_with_quotes_are_suggested_as_the_language_writes_them() -> None:
+    frame = pd.DataFrame({"region": ["Côte d'Azur", "Nord"] * 10, "said": ["a'b\"c", "d"] * 10})
+    rules = [each.rule for each in mw.suggest(frame).found]
+    assert rules == ["region in {\"Côte d'Azur\", 'Nord'}"]
+    assert mw.validate(frame, rules).ok

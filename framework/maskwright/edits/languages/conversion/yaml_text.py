@@ -92,7 +92,7 @@ def _with_level(node: Expression) -> tuple[str, int]:  # noqa: C901, PLR0911, PL
         case Number(value):
             return _number(value)
         case Text(value):
-            return _quoted(value), _ATOM
+            return quoted_text(value), _ATOM
         case Truth(value):
             return ("0 == 0" if value else "0 == 1"), _CONDITION
         case VariableReference(name):
@@ -160,7 +160,14 @@ def _number(value: Fraction) -> tuple[str, int]:
     return f"{value.numerator} / {value.denominator}", _PRODUCT
 
 
-def _quoted(text: str) -> str:
+def quoted_text(text: str) -> str:
+    """A text of the data as the rule language writes it.
+
+    Raises
+    ------
+    Inexpressible
+        It holds a line break, or both kinds of quotes.
+    """
     if "\n" in text or "\r" in text:
         raise Inexpressible("a text holds a line break")
     for quote in ("'", '"'):
