@@ -17,10 +17,12 @@ maskwright: 1
 data:
   source: microdata.csv        # .xml, .csv or .parquet
   # record: Record             # XML only: the element that holds one record
+  # encoding: latin-1          # CSV only, like delimiter: ";" and decimal: ","
+  # cluster: household         # the variable that names the household: k then counts households
   # variables:                 # only what differs: numbers are confidential and masked, text is left alone
   #   id: {role: identifier}   # never released
   #   weight: {role: weight}   # kept as it is
-  #   age: {role: quasi_identifier}
+  #   age: {role: quasi_identifier, missing: ["-9"]}
 
 edits:                         # what must hold in every released record
   # - schematron: rules.sch
