@@ -17,6 +17,7 @@ from maskwright.foundation.randomness import fresh_seed
 from maskwright.masking.context import Execution
 from maskwright.masking.mask import mask
 from maskwright.release.gate import judge
+from maskwright.release.last_look import unchanged_cells, unchanged_doubts
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -146,7 +147,8 @@ def mask_request(
     domain = Domain.from_dataset(ready.original, domain_tuples(ready.edits))
     outcome = check_dataset(result.masked, result.edits, domain)
     if is_released:
-        refuse_doubts(request, judge((*ready.doubts, *result.doubts), request.waivers))
+        seen = unchanged_doubts(unchanged_cells(ready.original, result.masked), ready.plan)
+        refuse_doubts(request, judge((*ready.doubts, *result.doubts, *seen), request.waivers))
     failing = [each for each in outcome.edits if each.violations and each.severity == "error"]
     if failing:
         raise EditViolation(

@@ -41,6 +41,7 @@ if TYPE_CHECKING:
     from maskwright.pipeline.resolved import Pipeline
     from maskwright.plugins.measure import Measurement
     from maskwright.release.gate import Judgement
+    from maskwright.release.last_look import UnchangedCells
 
 
 @dataclass(frozen=True, eq=False)
@@ -55,6 +56,8 @@ class MeasuredRun:
     outcome : Outcome
         Verdicts on the masked file as it was read back.
     found : mapping of label to Measurement
+    unchanged : tuple of UnchangedCells
+        Of each variable of the masked file.
     judgement : Judgement
         Of its doubts.
     seed : int
@@ -66,6 +69,7 @@ class MeasuredRun:
     result: MaskingResult
     outcome: Outcome
     found: Mapping[str, Measurement]
+    unchanged: tuple[UnchangedCells, ...]
     judgement: Judgement
     seed: int
     seconds: Mapping[str, float]
@@ -140,6 +144,7 @@ def _plugins(described: Pipeline) -> dict[str, PluginRecord]:
 def _variables(run: MeasuredRun) -> Iterator[VariableRecord]:
     plan = run.prepared.plan
     masked_by = {name: group.step for group in plan.groups for name in group.variables}
+    unchanged = {each.variable.name: each.percent for each in run.unchanged}
     published = {variable.name: variable for variable in run.result.masked.variables}
     for variable in plan.variables.values():
         after = published.get(variable.name, variable)
@@ -149,6 +154,7 @@ def _variables(run: MeasuredRun) -> Iterator[VariableRecord]:
             role=variable.role,
             decimals=after.decimals,
             masked_by=masked_by.get(variable.name),
+            unchanged=unchanged.get(variable.name),
         )
 
 

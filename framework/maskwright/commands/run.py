@@ -15,6 +15,7 @@ from maskwright.foundation.randomness import fresh_seed
 from maskwright.pipeline.reading import read_pipeline
 from maskwright.release.files import Release
 from maskwright.release.gate import judge
+from maskwright.release.last_look import unchanged_cells, unchanged_doubts
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -111,9 +112,14 @@ def run(
         released = running.read_back(result)
         outcome = running.validate(result)
         found = running.measure(released)
-        judgement = judge((*ready.doubts, *result.doubts), described.waivers)
+        with clock("last look"):
+            unchanged = unchanged_cells(ready.original, released)
+        doubts = (*ready.doubts, *result.doubts, *unchanged_doubts(unchanged, ready.plan))
+        judgement = judge(doubts, described.waivers)
         running.tell(judgement.notices)
-        record = run_record(MeasuredRun(described, ready, result, outcome, found, judgement, seed, clock.seconds))
+        record = run_record(
+            MeasuredRun(described, ready, result, outcome, found, unchanged, judgement, seed, clock.seconds)
+        )
         refuse_release(described, result, outcome, record, judgement)
         record = publish(running, record, found)
     return RunResult(True, record.to_json())

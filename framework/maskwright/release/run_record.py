@@ -61,6 +61,10 @@ class VariableRecord(RecordPart):
         description="Number of the step; null: published as it is."
     )
 
+    unchanged: float | None = Field(
+        description="Percent of its cells with a value, other than 0, that are as they were; null: there are none."
+    )
+
     @property
     def may_be_published(self) -> bool:
         """All but identifiers."""

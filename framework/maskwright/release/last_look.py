@@ -1,0 +1,134 @@
+"""The last look: of every variable of the file that will be released, how many cells are as they were.
+
+It knows the original and the file that was read back, and nothing of how one was made of the other.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from maskwright.foundation.doubts import Doubt
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
+
+    from numpy.typing import NDArray
+
+    from maskwright.data.dataset import Column, Dataset
+    from maskwright.data.variable import Variable
+    from maskwright.planning.plan import Plan
+
+MOST_UNCHANGED = 50.0
+"""Percent of the cells of a confidential variable that may be as they were, unless it is declared otherwise."""
+
+
+@dataclass(frozen=True)
+class UnchangedCells:
+    """Cells of a variable that have the value of the original.
+
+    Attributes
+    ----------
+    variable : Variable
+        As in the original.
+    cells : int
+        Cells of the released records whose original has a value, other than 0 for a number: zeros are many, and tell
+        little.
+    unchanged : int
+        Those of them that show that value.
+    """
+
+    variable: Variable
+    cells: int
+    unchanged: int
+
+    @property
+    def percent(self) -> float | None:
+        """Share of the cells that are unchanged; None where there are none."""
+        return 100 * self.unchanged / self.cells if self.cells else None
+
+
+def unchanged_cells(original: Dataset, released: Dataset) -> tuple[UnchangedCells, ...]:
+    """Compare each released variable with the original, record by record.
+
+    Parameters
+    ----------
+    original : Dataset
+    released : Dataset
+        As it was read back; `origin` pairs its records with those of the original. Without it they are paired in
+        order.
+    """
+    origin = _positions(original, released)
+    return tuple(_compared(original[column.name], column, origin) for column in released if column.name in original)
+
+
+def _positions(original: Dataset, released: Dataset) -> NDArray[np.int64] | slice:
+    """Where in the original each released record comes from; both may be counted in a file before them."""
+    if released.origin is None:
+        return slice(None)
+    if original.origin is None:
+        return released.origin
+    order = np.argsort(original.origin, kind="stable")
+    return np.asarray(order[np.searchsorted(original.origin, released.origin, sorter=order)], dtype=np.int64)
+
+
+def _compared(before: Column, after: Column, origin: NDArray[np.int64] | slice) -> UnchangedCells:
+    values, telling = before.values[origin], ~before.missing[origin]
+    if before.variable.is_numeric:
+        telling &= values != 0
+        same = _numbers(after) == values
+    else:
+        same = _codes(after, before.variable.categories) == values
+    same &= telling & ~after.missing
+    return UnchangedCells(before.variable, int(np.count_nonzero(telling)), int(np.count_nonzero(same)))
+
+
+def _numbers(column: Column) -> NDArray[np.float64]:
+    """Values; of categories, the numbers that their texts are."""
+    if column.variable.is_numeric:
+        return np.asarray(column.values, dtype=np.float64)
+    return np.array([*map(_number, column.variable.categories), np.nan])[column.values]
+
+
+def _number(text: str) -> float:
+    try:
+        return float(text)
+    except ValueError:
+        return float("nan")
+
+
+def _codes(column: Column, categories: Sequence[str]) -> NDArray[np.int64]:
+    """Position of each cell's text in the categories of the original; -1 for another text."""
+    if column.variable.is_numeric:
+        known: Mapping[float, int] = {_number(text): position for position, text in enumerate(categories)}
+        found, places = np.unique(column.values, return_inverse=True)
+        return np.array([known.get(value, -1) for value in found.tolist()], dtype=np.int64)[places]
+    position_of = {text: position for position, text in enumerate(categories)}
+    new = np.array([*(position_of.get(text, -1) for text in column.variable.categories), -1], dtype=np.int64)
+    return np.asarray(new[column.values], dtype=np.int64)
+
+
+def unchanged_doubts(found: Iterable[UnchangedCells], plan: Plan) -> Iterator[Doubt]:
+    """Doubts about masked variables that are mostly, or altogether, as they were.
+
+    Parameters
+    ----------
+    found : iterable of UnchangedCells
+    plan : Plan
+        Which variables are masked, and by methods that are to leave most values as they are.
+    """
+    few = {name for group in plan.groups for name in group.variables if plan.steps[group.step - 1].method.changes_few}
+    masked = set(plan.masked)
+    for each in found:
+        variable, share = each.variable, each.percent
+        if share is None or variable.name not in masked or variable.as_is:
+            continue
+        allowed = variable.unchanged
+        if allowed is None:
+            allowed = MOST_UNCHANGED if variable.role == "confidential" and variable.name not in few else None
+        if share == 100 if allowed is None else share > allowed:
+            limit = "" if allowed is None else f", and at most {allowed:g} % may be"
+            message = f"{each.unchanged} of {each.cells} cells are as they were{limit}"
+            yield Doubt("values-unchanged", variable.name, message, each.unchanged, each.cells)
