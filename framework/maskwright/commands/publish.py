@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from maskwright.foundation.errors import EditViolation, OpenDoubts, Problem, ThresholdMissed
@@ -62,6 +63,10 @@ def refuse_doubts(request: MaskingRequest, judgement: Judgement) -> None:
     OpenDoubts
         With all of them.
     """
+    # Other doubts name variables, and these names may be values of a record.
+    of_names = tuple(each for each in judgement.open if each.kind == "header-may-be-a-record")
+    if of_names:
+        judgement = replace(judgement, open=of_names)
     if judgement.open:
         raise OpenDoubts([*judgement.problems, _ending(request, judgement)])
 

@@ -10,7 +10,7 @@ import pyarrow as pa
 from maskwright.data.category_columns import category_column
 from maskwright.data.dataset import Column, Dataset, Layout
 from maskwright.data.inference import UNDECLARED, missing_note
-from maskwright.data.misread_columns import misread_doubt, unseen_codes
+from maskwright.data.misread_columns import doubtful_names, misread_doubt, unseen_codes
 from maskwright.data.missing import is_code_number
 from maskwright.data.number_columns import EXACT, number_column
 from maskwright.data.number_text import write_numbers
@@ -58,7 +58,7 @@ def dataset_from_frame(frame: pd.DataFrame, declared: Mapping[str, VariableDecla
         raise DataError(unknown)
     columns: list[Column] = []
     notes: list[str] = []
-    doubts: list[Doubt] = []
+    doubts: list[Doubt] = list(doubtful_names(names))
     problems: list[Problem] = []
     for name in names:
         stated = declarations.get(name, UNDECLARED)

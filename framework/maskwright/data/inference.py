@@ -10,7 +10,7 @@ import pyarrow as pa
 
 from maskwright.data.dataset import Column, Dataset, Layout
 from maskwright.data.declaration import VariableDeclaration
-from maskwright.data.misread_columns import misread_doubt, unseen_codes
+from maskwright.data.misread_columns import doubtful_names, misread_doubt, unseen_codes
 from maskwright.data.text_columns import text_column
 from maskwright.data.typed_columns import typed_column
 from maskwright.foundation.errors import DataError, Place, Problem, unknown_name
@@ -72,7 +72,7 @@ def read_dataset(
     make = typed_column if typed else text_column
     columns: list[Column] = []
     notes: list[str] = list(layout.details.get("notes", ()))
-    doubts: list[Doubt] = []
+    doubts: list[Doubt] = list(doubtful_names(names)) if typed else []
     problems: list[Problem] = []
     for position, (name, kind) in enumerate(zip(names, kinds, strict=True)):
         # The chunks of a column are let go as soon as it is typed: text and numbers of the whole file never coexist.

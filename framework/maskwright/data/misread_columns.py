@@ -1,4 +1,4 @@
-"""Doubts about columns: text that looks like numbers, and declared missing codes that no cell holds.
+"""Doubts about columns: text that looks like numbers, missing codes that no cell holds, names that may be values.
 
 What makes a number of a text is a question for a person: ``1,234`` may be one number or another, ``NA`` a missing value
 or Namibia. Here it is only seen that most of a column is numbers under some reading, and said what is probably missing
@@ -46,6 +46,7 @@ DECIMAL_COMMA = r"^\s*-?[0-9]*,[0-9]+\s*$"
 THREE_AFTER_COMMA = r"^\s*-?[1-9][0-9]{0,2}(?:,[0-9]{3})+\s*$"
 GROUPED = rf"^{WHITE}{SIGN}{WHITE}{MONEY}{WHITE}{GROUPS}"
 LEADING_ZERO = r"^\s*-?0[0-9]"
+DATE = r"^\s*[0-9]{1,4}[-./][0-9]{1,2}[-./][0-9]{1,4}(?:[ T].*)?$"
 CODE = r"^[0-9]+(?:\.[0-9]+)*$"
 ALPHANUMERIC = r"^[0-9A-Za-z]+$"
 
@@ -201,6 +202,24 @@ def missing_words(cells: Any) -> list[str]:
     trimmed = pc.utf8_trim_whitespace(cells)
     found = pc.is_in(pc.utf8_lower(trimmed), value_set=pa.array(sorted(MISSING_WORDS), trimmed.type))
     return sorted(pc.unique(trimmed.filter(pc.fill_null(found, False))).to_pylist())
+
+
+def doubtful_names(names: Sequence[str]) -> Iterator[Doubt]:
+    """Doubt about columns that are named by numbers or dates; those that only count the columns are none.
+
+    Parameters
+    ----------
+    names : sequence of str
+    """
+    if any(list(names) == [str(first + position) for position in range(len(names))] for first in (0, 1)):
+        return
+    texts = pa.array(list(names), pa.string())
+    count = pc.sum(
+        pc.or_(pc.match_substring_regex(texts, LIKE_A_NUMBER), pc.match_substring_regex(texts, DATE))
+    ).as_py()
+    if count:
+        message = f"{count} of {len(names)} names of columns are numbers or dates"
+        yield Doubt("header-may-be-a-record", "", message, count, len(names))
 
 
 def unseen_codes(name: str, cells: Any, declared: VariableDeclaration) -> Iterator[Doubt]:

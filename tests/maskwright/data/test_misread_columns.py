@@ -152,3 +152,17 @@ def test_a_declared_missing_code_that_no_cell_holds_is_a_doubt() -> None:
     stated = {"V": VariableDeclaration(missing=("-9", "-8"))}
     (doubt,) = read_dataset(numbers.to_batches(), Layout("parquet"), stated).doubts
     assert doubt.message == "no cell holds the declared missing code '-8'"
+
+
+def test_columns_named_by_numbers_are_a_doubt_that_names_none() -> None:
+    frame = pd.DataFrame({"Geheim": ["north", "south"] * 10, "34": range(20), "52000": range(20)})
+    with pytest.raises(mw.OpenDoubts) as caught:
+        mw.protect(frame, "microaggregation", params={"k": 3})
+    assert "W103 header-may-be-a-record: 2 of 3 names of columns are numbers or dates" in str(caught.value)
+    assert "Geheim" not in str(caught.value)
+    assert "52000" not in str(caught.value)
+    assert dataset_from_frame(pd.DataFrame(np.ones((5, 3))).rename(columns=str)).doubts == ()
+    table = pa.table({"2019": [1.5, 2.5], "t": ["a", "b"]})
+    assert [each.kind for each in read_dataset(table.to_batches(), Layout("parquet")).doubts] == [
+        "header-may-be-a-record"
+    ]
