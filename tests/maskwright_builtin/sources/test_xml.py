@@ -76,7 +76,7 @@ def test_layout_says_how_the_file_was_written(tmp_path: Path) -> None:
 ATTRIBUTES = (
     '<d:Data xmlns:d="urn:d" xmlns:x=\'urn:x\' xml:base="file:///home/geheim/" owner="Anna &amp; Geheim" '
     'version = "2" x:schema="urn:s" >\n<d:Set by="Geheim"><!-- Geheim --><?note Geheim?>\n'
-    "<Record><V1>1</V1><V2>one</V2></Record>\n<Record><V1>2</V1><V2>two</V2></Record>\n</d:Set><?end Geheim?></d:Data>\n"
+    "<Record><V1>1</V1><V2>one</V2></Record>\n<Record><V1>2</V1><V2>two</V2></Record>\n</d:Set></d:Data>\n"
 )
 
 
