@@ -16,6 +16,9 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 
+TOWN = {"town": {"role": "other"}}
+
+
 def _incomes(n: int = 200, seed: int = 0) -> pd.DataFrame:
     rng = np.random.default_rng(seed)
     wages = rng.integers(1000, 90000, n)
@@ -29,7 +32,9 @@ def test_a_frame_comes_back_masked_with_every_edit_kept() -> None:
     frame = _incomes()
     frame.index = pd.Index(range(500, 700), name="row")
     before = frame.copy()
-    masked = mw.protect(frame, "microaggregation", edits=["wages + other == total"], seed=1, params={"k": 5})
+    masked = mw.protect(
+        frame, "microaggregation", edits=["wages + other == total"], seed=1, params={"k": 5}, declared=TOWN
+    )
     pd.testing.assert_frame_equal(frame, before)
     assert list(masked.columns) == list(frame.columns)
     assert masked.index.equals(pd.RangeIndex(200))
@@ -71,7 +76,7 @@ def test_what_else_a_frame_carries_is_not_published() -> None:
 
 def test_the_same_seed_gives_the_same_frame() -> None:
     """Determinism through the API."""
-    frames = [mw.protect(_incomes(), "microaggregation", seed=3, params={"k": 4}) for _ in range(2)]
+    frames = [mw.protect(_incomes(), "microaggregation", seed=3, params={"k": 4}, declared=TOWN) for _ in range(2)]
     pd.testing.assert_frame_equal(*frames)
 
 
@@ -144,7 +149,7 @@ def test_a_dataset_comes_back_as_a_dataset(tmp_path: Path) -> None:
     """The type that came in."""
     path = tmp_path / "incomes.csv"
     _incomes().to_csv(path, index=False)
-    data = mw.read(path)
+    data = mw.read(path, variables=TOWN)
     masked = mw.protect(data, "microaggregation", edits=["wages + other = total"], seed=1, params={"k": 5})
     assert isinstance(masked, mw.Dataset)
     assert mw.validate(masked, ["wages + other = total"]).ok
