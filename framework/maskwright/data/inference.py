@@ -64,7 +64,8 @@ def read_dataset(
     layout = layout() if callable(layout) else layout
     declarations = declared or {}
     if not names or sum(map(len, gathered[0])) == 0:
-        raise DataError(Problem("the file has no records", place))
+        hint = "A file of one row has names only; in CSV, `header: false` says that this row is a record."
+        raise DataError(Problem("the file has no records", place, hint))
     unknown = [Problem(unknown_name("variable", name, names), place) for name in declarations if name not in names]
     if unknown:
         raise DataError(unknown)
