@@ -90,20 +90,27 @@ def misread_doubt(column: Column, declared: VariableDeclaration, *, typed: bool)
     settled = declared.type is not None or declared.categories or declared.release is not None
     if column.variable.is_numeric or settled or declared.role == "identifier":
         return None
-    every = column.variable.categories
+    every = pa.array(column.variable.categories, pa.string())
     counts = np.bincount(column.values[~column.missing], minlength=len(every))
-    words = np.array([text.strip().lower() in MISSING_WORDS for text in every], dtype=np.bool_)
+    words = _is_word(every) & (counts > 0)
     kept = np.flatnonzero((counts > 0) & ~words)
-    found = _Texts(pa.array(every, pa.string()).take(pa.array(kept)), counts[kept], kept)
-    like = found.having(LIKE_A_NUMBER) & ~found.having(TELEPHONE)
+    found = _Texts(every.take(pa.array(kept)), counts[kept], kept)
+    like = found.having(LIKE_A_NUMBER)
     few_of_cells = 2 * found.cells(like) < int(found.counts.sum())
     few_of_texts = np.count_nonzero(like) < max(MANY_DISTINCT, len(like) / 2)
-    if not np.any(like) or (few_of_cells and few_of_texts) or _are_codes(found, like, typed=typed):
+    if not np.any(like) or (few_of_cells and few_of_texts):
         return None
-    said = [
-        (each, int(counts[position])) for position, each in enumerate(every) if words[position] and counts[position]
-    ]
+    like &= ~found.having(TELEPHONE)
+    if not np.any(like) or _are_codes(found, like, typed=typed):
+        return None
+    said = [(every[position].as_py(), int(counts[position])) for position in np.flatnonzero(words).tolist()]
     return _doubt(column, found, like, said)
+
+
+def _is_word(texts: Any) -> NDArray[np.bool_]:
+    lowered = pc.utf8_lower(pc.utf8_trim_whitespace(texts))
+    found = pc.is_in(lowered, value_set=pa.array(sorted(MISSING_WORDS), texts.type))
+    return np.array(pc.fill_null(found, False), dtype=np.bool_)
 
 
 def _are_codes(found: _Texts, like: NDArray[np.bool_], *, typed: bool) -> bool:
@@ -199,9 +206,8 @@ def missing_words(cells: Any) -> list[str]:
     ----------
     cells : pyarrow.ChunkedArray of strings, shape (n,)
     """
-    trimmed = pc.utf8_trim_whitespace(cells)
-    found = pc.is_in(pc.utf8_lower(trimmed), value_set=pa.array(sorted(MISSING_WORDS), trimmed.type))
-    return sorted(pc.unique(trimmed.filter(pc.fill_null(found, False))).to_pylist())
+    distinct = pc.unique(pc.cast(cells, pa.string()))
+    return sorted(set(pc.utf8_trim_whitespace(distinct.filter(pa.array(_is_word(distinct)))).to_pylist()))
 
 
 def doubtful_names(names: Sequence[str]) -> Iterator[Doubt]:

@@ -92,7 +92,7 @@ def test_only_declared_attributes_of_what_is_around_the_records_are_written(
         (("x:schema",), ('<d:Data xmlns:d="urn:d" xmlns:x=\'urn:x\' x:schema="urn:s">', "<d:Set>")),
         (("by",), ('<d:Data xmlns:d="urn:d">', '<d:Set by="Geheim">')),
     ):
-        reading = reader(path, XmlParams(record="Record", keep_attributes=keep), lambda _: None)
+        reading = reader(path, XmlParams.model_validate({"record": "Record", "keep_attributes": keep}), lambda _: None)
         assert reading.layout.details["start_tags"] == expected
     plain = opened(path, record="Record")
     (note,) = plain.layout.details["notes"]
