@@ -18,7 +18,7 @@ from maskwright.planning.applicable_edits import refuse_contradictions
 from maskwright.planning.dropped_edits import dropped_edit_notices, without_dropped
 from maskwright.planning.plan import Plan, make_plan
 from maskwright.planning.publication_warnings import publication_notices
-from maskwright.release.files import file_facts
+from maskwright.release.facts import file_facts
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
