@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from maskwright.planning.model import KeptBy
+    from maskwright.release.doubt_record import DoubtRecord
     from maskwright.release.plan_record import GroupRecord, StepRecord
     from maskwright.release.run_record import ClassesRecord, EditRecord, MovedRows, RunRecord
 
@@ -131,6 +132,8 @@ def verdict(record: RunRecord) -> str:
     if not record.ok:
         reasons = [f"{plural(len(errors), 'edit')} violated ({', '.join(errors)})"] if errors else []
         reasons += [f"{plural(len(missed), 'threshold')} missed ({', '.join(missed)})"] if missed else []
+        doubts = [each for each in record.doubts if each.because is None]
+        reasons += [f"{plural(len(doubts), 'doubt')} open ({_named(doubts)})"] if doubts else []
         return "Not released: " + ("; ".join(reasons) or "see the notices") + "."
     said = f"Released: {_what_holds(len(record.edits), len(warnings))} in {plural(record.records, 'masked record')}"
     unknown = sum(1 for edit in record.edits if edit.unknown)
@@ -146,6 +149,23 @@ def verdict(record: RunRecord) -> str:
         are = "warning is" if len(warnings) == 1 else "warnings are"
         said += f" {len(warnings)} {are} violated ({', '.join(warnings)})."
     return said
+
+
+def beside_verdict(record: RunRecord) -> tuple[tuple[str, str], ...]:
+    """Titles and texts of what stands beside the word Released: what was waived, and what is published unmasked."""
+    waived = [each for each in record.doubts if each.because is not None]
+    as_they_are = record.plan.published_as_they_are
+    unmasked = [f"{each.name} ({each.role})" for each in record.variables if each.name in as_they_are]
+    said = (("waived", _named(waived)), ("published unmasked", ", ".join(unmasked)))
+    return tuple((title, text) for title, text in said if text)
+
+
+def _named(doubts: Iterable[DoubtRecord]) -> str:
+    """``column-not-understood of income, age; ...``."""
+    subjects: dict[str, list[str]] = {}
+    for each in doubts:
+        subjects.setdefault(each.doubt, []).append(each.subject)
+    return "; ".join(name + (f" of {', '.join(of)}" if any(of) else "") for name, of in subjects.items())
 
 
 def _what_holds(edits: int, warnings: int) -> str:
