@@ -19,7 +19,7 @@ from maskwright.planning.dropped_edits import dropped_edit_notices, without_drop
 from maskwright.planning.plan import Plan, make_plan
 from maskwright.planning.publication_warnings import publication_notices
 from maskwright.release.doubt_record import doubt_records
-from maskwright.release.files import file_facts
+from maskwright.release.facts import file_facts
 from maskwright.release.gate import judge
 
 if TYPE_CHECKING:

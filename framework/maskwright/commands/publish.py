@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from maskwright.foundation.errors import EditViolation, OpenDoubts, Problem, ThresholdMissed
 from maskwright.pipeline.resolved import Pipeline
-from maskwright.release.files import file_facts, writing
+from maskwright.release.files import writing
 from maskwright.release.run_record import OutputFile, RunRecord
 
 if TYPE_CHECKING:
@@ -122,9 +122,7 @@ def _written_about(
     """Write reports and records of the run as it will be when it is published, and return that record."""
     later = {"record", "public_record", *(report.name for report, _ in pipeline.output.reports)}
     outputs = {
-        key: OutputFile(file=str(path))
-        if key in later
-        else OutputFile(file=str(path), **file_facts(release.temporary(key)))
+        key: OutputFile(file=str(path)) if key in later else OutputFile(file=str(path), **release.sealed(key))
         for key, path in pipeline.output.paths.items()
     }
     record = record.model_copy(update={"ok": True, "outputs": outputs})
@@ -132,7 +130,7 @@ def _written_about(
         written = release.temporary(report.name)
         with writing(written):
             report.write(written, record.to_json())
-        outputs = outputs | {report.name: OutputFile(file=str(path), **file_facts(written))}
+        outputs = outputs | {report.name: OutputFile(file=str(path), **release.sealed(report.name))}
         record = record.model_copy(update={"outputs": outputs})
     if pipeline.output.record is not None:
         # Contributions of records are in this file only: reports and the caller never get them.
