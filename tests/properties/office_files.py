@@ -74,11 +74,11 @@ class Office:
         """Bytes of the data file."""
         rows = list(zip(*self.columns, strict=True))
         if self.form == "parquet":
-            stream = io.BytesIO()
+            packed = io.BytesIO()
             twice = [self.header.index(name) != place for place, name in enumerate(self.header)]
             names = [f"{name}_2" if again else name for name, again in zip(self.header, twice, strict=True)]
-            pq.write_table(pa.table(dict(zip(names, map(_parquet_column, self.columns), strict=True))), stream)
-            return stream.getvalue()
+            pq.write_table(pa.table(dict(zip(names, map(_parquet_column, self.columns), strict=True))), packed)
+            return packed.getvalue()
         if self.form == "xml":
             lines = [
                 "".join(f"<{name}>{_escaped(cell)}</{name}>" for name, cell in zip(self.header, row, strict=True))

@@ -71,8 +71,8 @@ def released_columns(path: Path, delimiters: str = ";,\t|") -> dict[str, list[st
         names = list(dict.fromkeys(name for record in records for name, _ in record))
         return {name: [dict(record).get(name, "") for record in records] for name in names}
     text = path.read_bytes().decode("utf-8-sig", "replace")
-    delimiter = max(delimiters, key=text.partition("\n")[0].count)
-    header, *rows = list(csv.reader(text.splitlines(), delimiter=delimiter))
+    tables = [list(csv.reader(text.splitlines(), delimiter=delimiter)) for delimiter in delimiters]
+    header, *rows = max((table for table in tables if len(set(map(len, table))) == 1), key=lambda table: len(table[0]))
     return {f"{name}-{place}": [row[place] for row in rows] for place, name in enumerate(header)}
 
 

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from maskwright.data.dataset import Column, Dataset
     from maskwright.data.variable import Variable
     from maskwright.planning.plan import Plan
+    from maskwright.plugins.method import Method
 
 MOST_UNCHANGED = 50.0
 """Percent of the cells of a confidential variable that may be as they were, unless it is declared otherwise."""
@@ -113,21 +114,28 @@ def _codes(column: Column, categories: Sequence[str]) -> NDArray[np.int64]:
 def unchanged_doubts(found: Iterable[UnchangedCells], plan: Plan) -> Iterator[Doubt]:
     """Doubts about masked variables that are mostly, or altogether, as they were.
 
+    Steps that only remove records or cells may find nothing to remove: what no other step masks is no doubt here.
+
     Parameters
     ----------
     found : iterable of UnchangedCells
     plan : Plan
         Which variables are masked, and by methods that are to leave most values as they are.
     """
-    few = {name for group in plan.groups for name in group.variables if plan.steps[group.step - 1].method.changes_few}
-    masked = set(plan.masked)
+    changed_by: dict[str, list[Method]] = {}
+    for group in plan.groups:
+        step = plan.steps[group.step - 1]
+        for name in () if step.only_removes else group.variables:
+            changed_by.setdefault(name, []).append(step.method)
     for each in found:
         variable, share = each.variable, each.percent
-        if share is None or variable.name not in masked or variable.as_is:
+        methods = changed_by.get(variable.name)
+        if share is None or methods is None or variable.as_is:
             continue
         allowed = variable.unchanged
         if allowed is None:
-            allowed = MOST_UNCHANGED if variable.role == "confidential" and variable.name not in few else None
+            few = any(method.changes_few for method in methods)
+            allowed = MOST_UNCHANGED if variable.role == "confidential" and not few else None
         if share == 100 if allowed is None else share > allowed:
             limit = "" if allowed is None else f", and at most {allowed:g} % may be"
             message = f"{each.unchanged} of {each.cells} cells are as they were{limit}"
