@@ -90,7 +90,8 @@ def _numbers(column: Column) -> NDArray[np.float64]:
     """Values; of categories, the numbers that their texts are."""
     if column.variable.is_numeric:
         return np.asarray(column.values, dtype=np.float64)
-    return np.array([*map(_number, column.variable.categories), np.nan])[column.values]
+    numbers = np.array([*map(_number, column.variable.categories), np.nan])
+    return np.asarray(numbers[column.values], dtype=np.float64)
 
 
 def _number(text: str) -> float:
@@ -134,7 +135,7 @@ def unchanged_doubts(found: Iterable[UnchangedCells], plan: Plan) -> Iterator[Do
             continue
         allowed = variable.unchanged
         if allowed is None:
-            few = any(method.changes_few for method in methods)
+            few = all(method.changes_few for method in methods)
             allowed = MOST_UNCHANGED if variable.role == "confidential" and not few else None
         if share == 100 if allowed is None else share > allowed:
             limit = "" if allowed is None else f", and at most {allowed:g} % may be"
