@@ -202,7 +202,9 @@ def _measure(node: Node, registry: Registry, problems: list[Problem]) -> Measure
     if values is None:
         return None
     per_record = wanted is not None and wanted.value is True
-    return MeasureRequest(label.raw if label is not None else measure.name, measure, values, key.place, per_record)
+    places = {name.raw: given.place for name, given in params.entries}
+    label_given = label.raw if label is not None else measure.name
+    return MeasureRequest(label_given, measure, values, key.place, per_record, places)
 
 
 def resolve_thresholds(

@@ -10,12 +10,19 @@ from maskwright.planning.params import PlanningParams
 from maskwright.release.run_record import ClassSizes
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Sequence
 
     from maskwright.planning.model import KeptBy
     from maskwright.release.doubt_record import DoubtRecord
     from maskwright.release.plan_record import GroupRecord, StepRecord
-    from maskwright.release.run_record import ClassesRecord, EditRecord, MovedRows, RunRecord, VariableRecord
+    from maskwright.release.run_record import (
+        ClassesRecord,
+        EditRecord,
+        MeasureRecord,
+        MovedRows,
+        RunRecord,
+        VariableRecord,
+    )
 
 KEPT_BY: Mapping[KeptBy, str] = {
     "construction": "the method itself",
@@ -123,8 +130,15 @@ def operator_word(group: GroupRecord, name: str) -> str:
     return "computed" if name in group.computed else group.operators.get(name, "").replace("_", " ")
 
 
-def verdict(record: RunRecord) -> str:
-    """Sentence that says whether the masked file may be released, and why not."""
+def verdict(record: RunRecord, most: int | None = None) -> str:
+    """Sentences that say whether the masked file may be released, and why not; and what is not masked or measured.
+
+    Parameters
+    ----------
+    record : RunRecord
+    most : int, optional
+        Variables, or subjects of doubts, that are named before the others are counted; by default all are.
+    """
     broken = [edit for edit in record.edits if edit.violations]
     errors = [edit.name for edit in broken if edit.severity == "error"]
     warnings = [edit.name for edit in broken if edit.severity != "error"]
@@ -133,7 +147,7 @@ def verdict(record: RunRecord) -> str:
         reasons = [f"{plural(len(errors), 'edit')} violated ({', '.join(errors)})"] if errors else []
         reasons += [f"{plural(len(missed), 'threshold')} missed ({', '.join(missed)})"] if missed else []
         doubts = [each for each in record.doubts if each.because is None]
-        reasons += [f"{plural(len(doubts), 'doubt')} open ({_named(doubts)})"] if doubts else []
+        reasons += [f"{plural(len(doubts), 'doubt')} open ({_named(doubts, most)})"] if doubts else []
         return "Not released: " + ("; ".join(reasons) or "see the notices") + "."
     said = f"Released: {_what_holds(len(record.edits), len(warnings))} in {plural(record.records, 'masked record')}"
     unknown = sum(1 for edit in record.edits if edit.unknown)
@@ -150,23 +164,44 @@ def verdict(record: RunRecord) -> str:
         said += f" {len(warnings)} {are} violated ({', '.join(warnings)})."
     waived = [each for each in record.doubts if each.because is not None]
     if waived:
-        said += f" Waived: {plural(len(waived), 'doubt')} ({_named(waived)})."
-    open_ones = [f"{each.name} ({each.role})" for each in record.variables if _is_open(each)]
+        said += f" Waived: {plural(len(waived), 'doubt')} ({_named(waived, most)})."
+    open_ones = [f"{each.name} ({each.role})" for each in published_unmasked(record)]
     if open_ones:
-        said += f" Published unmasked: {', '.join(open_ones)}."
+        said += f" Published unmasked: {names(open_ones, most)}."
+    if record.not_measured:
+        said += f" Not measured: {names(record.not_measured, most)}." if record.measures else " Nothing was measured."
     return said
 
 
-def _is_open(variable: VariableRecord) -> bool:
-    return variable.masked_by is None and variable.role != "identifier"
+def published_unmasked(record: RunRecord) -> list[VariableRecord]:
+    """Variables that are published as they were."""
+    return [each for each in record.variables if each.masked_by is None and each.role != "identifier"]
 
 
-def _named(doubts: Iterable[DoubtRecord]) -> str:
+def names(listed: Sequence[str], most: int | None = None) -> str:
+    """``age, sex and 37 more``.
+
+    Parameters
+    ----------
+    listed : sequence of str
+    most : int, optional
+        How many are named; by default all.
+    """
+    left = 0 if most is None else len(listed) - most
+    return ", ".join(listed) if left <= 0 else f"{', '.join(listed[:most])} and {left} more"
+
+
+def left_out(measure: MeasureRecord) -> str:
+    """What a measure leaves out, to stand beside its value: ``without sex, age``; empty where it is nothing."""
+    return f"without {names(measure.leaves_out)}" if measure.leaves_out else ""
+
+
+def _named(doubts: Iterable[DoubtRecord], most: int | None) -> str:
     """``column-not-understood of income, age; ...``."""
     subjects: dict[str, list[str]] = {}
     for each in doubts:
         subjects.setdefault(each.doubt, []).append(each.subject)
-    return "; ".join(name + (f" of {', '.join(of)}" if any(of) else "") for name, of in subjects.items())
+    return "; ".join(name + (f" of {names(of, most)}" if any(of) else "") for name, of in subjects.items())
 
 
 def _what_holds(edits: int, warnings: int) -> str:

@@ -26,6 +26,7 @@ plugins.distribution plugins.version
 variables.name variables.type variables.decimals variables.masked
 steps.method steps.params steps.groups.variables steps.groups.operators
 edits.name edits.kind edits.text edits.severity edits.kept_by edits.violations edits.not_applicable
+doubts.id doubts.doubt doubts.about doubts.subject
 dropped_edits.name dropped_edits.text
 suppressed.variable suppressed.cells suppressed.complementary
 k.requested k.expected
@@ -33,6 +34,7 @@ k.groups.step k.groups.variables k.groups.requested k.groups.expected k.groups.s
 k.quasi_identifiers.variables k.quasi_identifiers.smallest k.quasi_identifiers.below
 k.records.smallest k.records.below
 loss.measure loss.params loss.value loss.unit loss.direction loss.parts
+loss.leaves_out not_measured
 """
 
 

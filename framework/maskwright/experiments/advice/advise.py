@@ -308,7 +308,7 @@ def _measured(
     done = mask_request(
         masking_request(data, method, edits=edits, seed=seed, params=params, variables=in_order, groups=groups)
     )
-    found = compute_measures(requests, data, done.masked, edits, {}, seed, Quiet(), in_order)
+    found = compute_measures(requests, data, done.masked, edits, {}, seed, Quiet(), in_order, changed=in_order)
     return {label: each.value for label, each in found.items()}
 
 
