@@ -115,7 +115,7 @@ def arrive(
     problems = [*unknown_uses(request.uses, known), *unpublished_uses(request.uses, known[len(original.names) :])]
     try:
         stated = written_out(rules, original.names, hidden)
-        stated += declared_bounds(original.variables)
+        stated += declared_bounds(original.variables, stated)
         refuse_identifiers(stated, hidden)
         with timed("check"), stage(reporter, "Checking the original"):
             domain = Domain.from_dataset(original, domain_tuples(stated))

@@ -138,8 +138,16 @@ def _analysis(edits: tuple[Edit, ...], variables: tuple[Variable, ...], thorough
     return analyse(edits, variables, thorough=thorough)
 
 
-def declared_bounds(variables: Sequence[Variable]) -> EditSet:
-    """Range edits from the bounds that are declared of variables."""
+def declared_bounds(variables: Sequence[Variable], stated: EditSet) -> EditSet:
+    """Range edits from the bounds that are declared of variables, but for those that are among the edits already.
+
+    Parameters
+    ----------
+    variables : sequence of Variable
+    stated : EditSet
+        Of a run that was prepared before it has them.
+    """
+    there = {(edit.name, edit.text) for edit in stated}
     rules = []
     for variable in variables:
         if variable.lower is None and variable.upper is None:
@@ -147,7 +155,7 @@ def declared_bounds(variables: Sequence[Variable]) -> EditSet:
         low = "" if variable.lower is None else f"{plain_text(variable.lower)} <= "
         high = "" if variable.upper is None else f" <= {plain_text(variable.upper)}"
         rules.append({"rule": f"{low}`{variable.name}`{high}", "name": f"bounds of {variable.name}"})
-    return EditSet.parse(rules)
+    return EditSet(tuple(edit for edit in EditSet.parse(rules) if (edit.name, edit.text) not in there))
 
 
 def without_violations(data: Dataset, edits: EditSet) -> tuple[Dataset, int]:
