@@ -18,14 +18,14 @@ from maskwright.edits.evaluation.domain import Domain, domain_tuples
 from maskwright.foundation.errors import EditError, InputError, Problem
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Mapping, Sequence
+    from collections.abc import Collection, Iterator, Mapping, Sequence
 
     from numpy.typing import NDArray
 
     from maskwright.data.declaration import VariableDeclaration
     from maskwright.data.record_chunk import RecordChunk
     from maskwright.data.variable import Variable
-    from maskwright.edits.analysis.finding import Analysis
+    from maskwright.edits.analysis.finding import Analysis, Finding
     from maskwright.edits.edit import Edit
 
 # Findings about rules told in a run.
@@ -124,12 +124,20 @@ def refuse_contradictions(edits: EditSet, variables: Sequence[Variable], *, thor
     )
     analysis = _analysis(binding, known, thorough)
     if analysis.blocking:
-        raise EditError([Problem(finding.message, finding.place, finding.hint) for finding in analysis.blocking])
+        raise EditError([problem for finding in analysis.blocking for problem in _told(finding, edits)])
     said = [finding.message for finding in analysis.findings]
     more = len(said) - MOST_TOLD
     if more > 0:
         said = [*said[:MOST_TOLD], f"and {more} more findings about the rules: maskwright edits lists them"]
     return tuple(said)
+
+
+def _told(finding: Finding, edits: EditSet) -> Iterator[Problem]:
+    """What blocks, where the first edit stands; and where the others do that take part in it."""
+    yield Problem(finding.message, finding.place, finding.hint)
+    for edit in edits:
+        if edit.name in finding.edits and edit.place is not None and edit.place != finding.place:
+            yield Problem(f"{edit.name} is one of them", edit.place)
 
 
 @lru_cache(maxsize=8)
