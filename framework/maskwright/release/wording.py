@@ -130,15 +130,8 @@ def operator_word(group: GroupRecord, name: str) -> str:
     return "computed" if name in group.computed else group.operators.get(name, "").replace("_", " ")
 
 
-def verdict(record: RunRecord, most: int | None = None) -> str:
-    """Sentences that say whether the masked file may be released, and why not; and what is not masked or measured.
-
-    Parameters
-    ----------
-    record : RunRecord
-    most : int, optional
-        Variables, or subjects of doubts, that are named before the others are counted; by default all are.
-    """
+def verdict(record: RunRecord) -> str:
+    """Sentence that says whether the masked file may be released, and why not."""
     broken = [edit for edit in record.edits if edit.violations]
     errors = [edit.name for edit in broken if edit.severity == "error"]
     warnings = [edit.name for edit in broken if edit.severity != "error"]
@@ -147,7 +140,7 @@ def verdict(record: RunRecord, most: int | None = None) -> str:
         reasons = [f"{plural(len(errors), 'edit')} violated ({', '.join(errors)})"] if errors else []
         reasons += [f"{plural(len(missed), 'threshold')} missed ({', '.join(missed)})"] if missed else []
         doubts = [each for each in record.doubts if each.because is None]
-        reasons += [f"{plural(len(doubts), 'doubt')} open ({_named(doubts, most)})"] if doubts else []
+        reasons += [f"{plural(len(doubts), 'doubt')} open ({_named(doubts)})"] if doubts else []
         return "Not released: " + ("; ".join(reasons) or "see the notices") + "."
     said = f"Released: {_what_holds(len(record.edits), len(warnings))} in {plural(record.records, 'masked record')}"
     unknown = sum(1 for edit in record.edits if edit.unknown)
@@ -162,20 +155,31 @@ def verdict(record: RunRecord, most: int | None = None) -> str:
     if warnings:
         are = "warning is" if len(warnings) == 1 else "warnings are"
         said += f" {len(warnings)} {are} violated ({', '.join(warnings)})."
-    waived = [each for each in record.doubts if each.because is not None]
-    if waived:
-        said += f" Waived: {plural(len(waived), 'doubt')} ({_named(waived, most)})."
-    open_ones = [f"{each.name} ({each.role})" for each in published_unmasked(record)]
-    if open_ones:
-        said += f" Published unmasked: {names(open_ones, most)}."
-    if record.not_measured:
-        said += f" Not measured: {names(record.not_measured, most)}." if record.measures else " Nothing was measured."
     return said
+
+
+def beside_verdict(record: RunRecord, most: int | None = None) -> tuple[tuple[str, str], ...]:
+    """Titles and texts of what stands beside the word Released: what was waived, is published unmasked, not measured.
+
+    Parameters
+    ----------
+    record : RunRecord
+    most : int, optional
+        Variables, or subjects of doubts, that are named before the others are counted; by default all are.
+    """
+    waived = [each for each in record.doubts if each.because is not None]
+    unmasked = [f"{each.name} ({each.role})" for each in published_unmasked(record)]
+    said = (
+        ("waived", _named(waived, most)),
+        ("published unmasked", names(unmasked, most)),
+        ("not measured", names(record.not_measured, most) if record.measures else "anything: no measure was asked for"),
+    )
+    return tuple((title, text) for title, text in said if text)
 
 
 def published_unmasked(record: RunRecord) -> list[VariableRecord]:
     """Variables that are published as they were."""
-    return [each for each in record.variables if each.masked_by is None and each.role != "identifier"]
+    return [each for each in record.variables if each.name in record.plan.published_as_they_are]
 
 
 def names(listed: Sequence[str], most: int | None = None) -> str:
@@ -196,7 +200,7 @@ def left_out(measure: MeasureRecord) -> str:
     return f"without {names(measure.leaves_out)}" if measure.leaves_out else ""
 
 
-def _named(doubts: Iterable[DoubtRecord], most: int | None) -> str:
+def _named(doubts: Iterable[DoubtRecord], most: int | None = None) -> str:
     """``column-not-understood of income, age; ...``."""
     subjects: dict[str, list[str]] = {}
     for each in doubts:

@@ -18,8 +18,6 @@ if TYPE_CHECKING:
     from maskwright import MeasureRecord
 
 BAR_WIDTH = 220.0
-MOST_NAMED = 6
-"""Variables that the verdict names; the box below it names all."""
 
 
 @dataclass(frozen=True)
@@ -70,7 +68,7 @@ def write_html(path: Path, record: Mapping[str, Any]) -> None:
     found = RunRecord.model_validate(record)
     shown = {
         "record": found,
-        "verdict": wording.verdict(found, MOST_NAMED),
+        "verdict": wording.verdict(found),
         "waived": [doubt for doubt in found.doubts if doubt.because is not None],
         "unmasked": wording.published_unmasked(found),
         "classes": wording.classes_of_equal_records(found.k) if found.k.expected is not None else [],
