@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 
 def variable_uses(root: Node, registry: Registry) -> tuple[VariableUse, ...]:
-    """Names of variables that the data section, the steps and the measures give, with their places."""
+    """Names of variables that the data section, steps, measures and waivers give, with their places."""
     data = root.get("data") or Node("scalar", root.place)
     declared = data.get("variables")
     found = [] if declared is None else [VariableUse(key.raw, key.place) for key, _ in declared.entries]
@@ -34,6 +34,8 @@ def variable_uses(root: Node, registry: Registry) -> tuple[VariableUse, ...]:
         if params is not None:
             nodes += _in_params(params, step.get("method"), registry)
         found += [VariableUse(node.raw, node.place, f"step {number}: ") for node in nodes]
+    for waiver in root.get("waive") or ():
+        found += [VariableUse(node.raw, node.place, "waive: ") for node in _texts(waiver.get("variable"))]
     return (*found, *_in_measures(root.get("measure"), registry))
 
 
