@@ -62,7 +62,7 @@ def test_a_pipeline_with_the_waivers_that_are_suggested_is_released(tmp_path: Pa
     path = tmp_path / "p.yaml"
     text = (
         (
-            "maskwright: 1\ndata: {source: d.csv, variables: {x: {role: quasi_identifier, release: as is}}}\n"
+            "maskwright: 1\ndata: {source: d.csv, header: true, variables: {x: {role: quasi_identifier, release: as is}}}\n"
             "protect: [{method: microaggregation, variables: [x], params: {k: 3}}]\n"
             "output: {data: m.csv, record: r.json}\n"
             "measure: [sse: {as: loss}, uniqueness: {keys: ['2019']}]\nthresholds: {uniqueness: 100}\nseed: 1\n"
