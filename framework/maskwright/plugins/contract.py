@@ -112,7 +112,12 @@ def _method_error(method: Method) -> str | None:
             return (
                 f"{field}: {', '.join(sorted(map(repr, found - known)))} unknown; there are {', '.join(sorted(known))}"
             )
-    for attribute, arguments in (("fewest_records", ("params", "p")), ("mean_cluster_size", ("params", "n"))):
+    for attribute, arguments in (
+        ("fewest_records", ("params", "p")),
+        ("mean_cluster_size", ("params", "n")),
+        ("limits", ("params", "variables")),
+        ("keeps_equals", ("params",)),
+    ):
         function = getattr(method, attribute)
         problem = None if function is None else _signature_error(attribute, function, arguments)
         if problem is not None:

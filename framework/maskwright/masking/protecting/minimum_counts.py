@@ -37,7 +37,8 @@ def with_enough_values(result: GroupResult, work: GroupWork, source: GroupSource
     Returns
     -------
     GroupResult
-        With a note of how many clusters had too few values, and a warning that counts them by variable.
+        With a note of how many clusters had too few values, a warning that counts them by variable, and a doubt where
+        k does not hold at all.
     """
     if result.labels is None or result.representatives is None:
         return result
@@ -72,15 +73,20 @@ def with_enough_values(result: GroupResult, work: GroupWork, source: GroupSource
         return result
     notes = dict(result.notes)
     notes["clusters_joined_for_missing_cells"] = sum(joined.values())
-    notes["warnings"] = [*notes.get("warnings", ()), *_said(joined, scarce, k, source.households is not None)]
+    warnings, doubts = _said(joined, scarce, k, source.households is not None)
+    notes["warnings"] = [*notes.get("warnings", ()), *warnings]
     values = np.where(result.missing, np.nan, representatives[labels])
-    return replace(result, values=values, representatives=representatives, notes=notes)
+    return replace(
+        result, values=values, representatives=representatives, notes=notes, doubts=(*result.doubts, *doubts)
+    )
 
 
-def _said(joined: dict[str, int], scarce: Sequence[str], k: int, households: bool) -> list[str]:
+def _said(joined: dict[str, int], scarce: Sequence[str], k: int, households: bool) -> tuple[list[str], list[str]]:
+    """What happened, and what k does not hold for."""
     few = f"fewer than k = {k} {'households' if households else 'records'} have a value"
     met = {name: count for name, count in joined.items() if name not in scarce}
-    said = []
+    said: list[str] = []
+    doubts: list[str] = []
     if met:
         counted = ", ".join(f"{name}: {count}" for name, count in met.items())
         said.append(
@@ -88,8 +94,8 @@ def _said(joined: dict[str, int], scarce: Sequence[str], k: int, households: boo
             f"({counted} clusters)"
         )
     if scarce:
-        said.append(f"in the whole file {few} of {', '.join(scarce)}: k does not hold for what is published of it")
-    return said
+        doubts.append(f"in the whole file {few} of {', '.join(scarce)}: k does not hold for what is published of it")
+    return said, doubts
 
 
 def _owners(labels: NDArray[np.int64], households: NDArray[np.int64] | None, count: int) -> NDArray[np.int64]:

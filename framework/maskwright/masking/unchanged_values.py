@@ -1,0 +1,68 @@
+"""Variables that a step returned as they were, or nearly so: whatever the reason, they are not protected by it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from maskwright.foundation.doubts import Doubt
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from numpy.typing import NDArray
+
+    from maskwright.data.dataset import Column, Dataset
+    from maskwright.planning.model import Step
+
+NEARLY_ALL = 0.999
+"""Share of unchanged cells from which on a step has changed nearly nothing."""
+
+
+def unchanged_doubts(number: int, step: Step, names: Sequence[str], before: Dataset, after: Dataset) -> Iterator[Doubt]:
+    """Doubts about the variables that a step left as they were.
+
+    Cells that are missing and numbers that are 0 do not count, nor do variables that are constant: there is nothing to
+    hide. Steps that only remove are not looked at: they leave every other value as it is.
+
+    Parameters
+    ----------
+    number : int
+        Of the step, from 1.
+    step : Step
+    names : sequence of str
+        Variables that it masks.
+    before, after : Dataset
+        Of the same records.
+    """
+    if step.only_removes:
+        return
+    least = 1.0 if step.method.changes_few else NEARLY_ALL
+    for name in names:
+        old, new = before[name], after[name]
+        relevant = ~old.missing & ~new.missing
+        if old.variable.is_numeric:
+            relevant &= old.values != 0
+        total = int(np.sum(relevant))
+        if not total or np.all(old.values[relevant] == old.values[relevant][0]):
+            continue
+        count = int(np.sum(same_values(old, new)[relevant]))
+        if count >= least * total:
+            how = "as it was" if count == total else f"nearly as it was: {count} of {total} values are the same"
+            yield Doubt(
+                "step-changed-nothing", name, f"step {number} ({step.method.name}) left it {how}",
+                count=count, total=total, place=step.place,
+            )  # fmt: skip
+
+
+def same_values(old: Column, new: Column) -> NDArray[np.bool_]:
+    """Records in which two columns of one variable say the same; shape (n,), whatever missing cells hold."""
+    if old.variable.is_numeric != new.variable.is_numeric:
+        return np.zeros(len(old.values), dtype=np.bool_)
+    if old.variable.is_numeric or old.variable.categories == new.variable.categories:
+        return np.asarray(old.values == new.values, dtype=np.bool_)
+    codes = {category: code for code, category in enumerate(new.variable.categories)}
+    # The last place stands for missing cells, whose code is -1.
+    translated = np.array([*(codes.get(category, -2) for category in old.variable.categories), -2])
+    return np.asarray(translated[old.values] == new.values, dtype=np.bool_)
