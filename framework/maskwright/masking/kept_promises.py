@@ -80,11 +80,13 @@ def _classes(plan: Plan, masked: Dataset, k: Mapping[str, Any]) -> Iterator[Doub
     """Classes smaller than promised; where cells are missing, averages rest on k values and classes may be smaller."""
     for found in k["groups"]:
         step = plan.steps[found["step"] - 1]
-        strict = found["requested"] is not None and step.planning.k_guarantee == "require"
-        if strict and found["below"] and not any(masked[name].missing.any() for name in found["variables"]):
+        promised = found["requested"] if step.planning.k_guarantee == "require" else None
+        if promised is None or any(masked[name].missing.any() for name in found["variables"]):
+            continue
+        if found["smallest"] < promised:
             yield Doubt(
                 "promise-not-kept", str(found["step"]),
-                f"k = {found['requested']} is promised of {', '.join(found['variables'])}, and {found['below']} of "
-                f"{len(masked)} records are in smaller classes",
-                count=found["below"], total=len(masked), place=step.place,
+                f"k = {promised} is promised of {', '.join(found['variables'])}, and the smallest class has "
+                f"{found['smallest']}",
+                count=found["smallest"], place=step.place,
             )  # fmt: skip

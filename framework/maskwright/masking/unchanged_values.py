@@ -19,6 +19,9 @@ if TYPE_CHECKING:
 NEARLY_ALL = 0.999
 """Share of unchanged cells from which on a step has changed nearly nothing."""
 
+RELATIVE = 1e-9
+"""A number without a grid that moved by less has not moved."""
+
 
 def unchanged_doubts(number: int, step: Step, names: Sequence[str], before: Dataset, after: Dataset) -> Iterator[Doubt]:
     """Doubts about the variables that a step left as they were.
@@ -60,7 +63,13 @@ def same_values(old: Column, new: Column) -> NDArray[np.bool_]:
     """Records in which two columns of one variable say the same; shape (n,), whatever missing cells hold."""
     if old.variable.is_numeric != new.variable.is_numeric:
         return np.zeros(len(old.values), dtype=np.bool_)
-    if old.variable.is_numeric or old.variable.categories == new.variable.categories:
+    if old.variable.is_numeric:
+        places = new.variable.decimals
+        if places is None:
+            return np.asarray(np.abs(old.values - new.values) <= RELATIVE * np.abs(old.values), dtype=np.bool_)
+        # What rounding to the published grid takes back has not been changed.
+        return np.asarray(np.round(old.values, places) == np.round(new.values, places), dtype=np.bool_)
+    if old.variable.categories == new.variable.categories:
         return np.asarray(old.values == new.values, dtype=np.bool_)
     codes = {category: code for code, category in enumerate(new.variable.categories)}
     # The last place stands for missing cells, whose code is -1.

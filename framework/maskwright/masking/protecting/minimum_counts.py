@@ -37,8 +37,7 @@ def with_enough_values(result: GroupResult, work: GroupWork, source: GroupSource
     Returns
     -------
     GroupResult
-        With a note of how many clusters had too few values, a warning that counts them by variable, and a doubt where
-        k does not hold at all.
+        With a note of how many clusters had too few values, and a warning that counts them by variable.
     """
     if result.labels is None or result.representatives is None:
         return result
@@ -73,20 +72,15 @@ def with_enough_values(result: GroupResult, work: GroupWork, source: GroupSource
         return result
     notes = dict(result.notes)
     notes["clusters_joined_for_missing_cells"] = sum(joined.values())
-    warnings, doubts = _said(joined, scarce, k, source.households is not None)
-    notes["warnings"] = [*notes.get("warnings", ()), *warnings]
+    notes["warnings"] = [*notes.get("warnings", ()), *_said(joined, scarce, k, source.households is not None)]
     values = np.where(result.missing, np.nan, representatives[labels])
-    return replace(
-        result, values=values, representatives=representatives, notes=notes, doubts=(*result.doubts, *doubts)
-    )
+    return replace(result, values=values, representatives=representatives, notes=notes)
 
 
-def _said(joined: dict[str, int], scarce: Sequence[str], k: int, households: bool) -> tuple[list[str], list[str]]:
-    """What happened, and what k does not hold for."""
+def _said(joined: dict[str, int], scarce: Sequence[str], k: int, households: bool) -> list[str]:
     few = f"fewer than k = {k} {'households' if households else 'records'} have a value"
     met = {name: count for name, count in joined.items() if name not in scarce}
-    said: list[str] = []
-    doubts: list[str] = []
+    said = []
     if met:
         counted = ", ".join(f"{name}: {count}" for name, count in met.items())
         said.append(
@@ -94,8 +88,8 @@ def _said(joined: dict[str, int], scarce: Sequence[str], k: int, households: boo
             f"({counted} clusters)"
         )
     if scarce:
-        doubts.append(f"in the whole file {few} of {', '.join(scarce)}: k does not hold for what is published of it")
-    return said, doubts
+        said.append(f"in the whole file {few} of {', '.join(scarce)}: k does not hold for what is published of it")
+    return said
 
 
 def _owners(labels: NDArray[np.int64], households: NDArray[np.int64] | None, count: int) -> NDArray[np.int64]:

@@ -188,8 +188,8 @@ def _explained(targets: Floats, fitted: Floats) -> float:
 
 def _too_near(explained: float) -> tuple[str, ...]:
     said = (
-        f"a dependent variable comes out nearly as it was (more than {NEARLY_ALL:.0%} of its variance is explained): take "
-        "fewer models or independent variables, 'label: draw', or 'residuals: resample'"
+        f"a dependent variable comes out nearly as it was (more than {NEARLY_ALL:.0%} of its variance is explained): "
+        "take fewer models or independent variables, 'label: draw', or 'residuals: resample'"
     )
     return (said,) if explained > NEARLY_ALL else ()
 
@@ -205,6 +205,8 @@ FUZZY_C_REGRESSION = Method(
     params=FuzzyCRegressionParams,
     scope="all",
     may_be_split=True,
+    # Models of a block of similar records are near them.
+    protects_in_blocks=False,
     fewest_records=fewest_records,
     reference="Cano and Torra (2009), FUZZ-IEEE, 1145-1150",
     summary="Replaces dependent variables by the values that one of c regressions fits for each record.",

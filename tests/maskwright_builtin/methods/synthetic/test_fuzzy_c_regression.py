@@ -80,7 +80,7 @@ def test_finds_two_lines():
     masked = protected(data, c=2, dependent=("y",))
     assert np.abs(masked.values[:, 0] - data["y"]).max() < 0.6
     assert masked.notes["not_converged"] == 0
-    assert "take fewer models" in masked.notes["warning"]
+    assert "take fewer models" in masked.doubts[0]
     one = protected(data, c=1, dependent=("y",))
     assert np.abs(one.values[:, 0] - data["y"]).mean() > 3
 

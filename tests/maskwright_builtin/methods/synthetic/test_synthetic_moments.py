@@ -145,7 +145,7 @@ def test_muralidhar_sarathy_mixes_original_and_synthetic():
     method = find_method("muralidhar_sarathy")
     same = method.protect(block, method.params(alpha=1.0), np.random.default_rng(0))
     np.testing.assert_allclose(same.values, data, rtol=1e-9, atol=1e-9)
-    assert "nothing is protected" in same.notes["warning"]
+    assert "nothing is protected" in same.doubts[0]
 
 
 def test_the_change_of_third_moments_stays_below_its_bound():
