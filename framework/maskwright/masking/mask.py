@@ -157,8 +157,11 @@ def _protect_step(
         data = with_group(data, result)
     if "detail" in step.method.removes:
         standardisation = standardisation.updated(data, [name for group in groups for name in group.variables])
-    names = [name for group in groups for name in group.variables]
-    doubts = () if step.only_removes else tuple(unchanged_doubts(number, step, names, before.data, data))
+    doubts = [
+        doubt
+        for group, result in zip(groups, results[len(before.results) :], strict=True)
+        for doubt in unchanged_doubts(number, step, group.variables, before.data, data, result.labels)
+    ]
     return _Protected(data, tuple(results), standardisation, (*before.doubts, *doubts))
 
 

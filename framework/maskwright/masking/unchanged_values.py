@@ -23,11 +23,19 @@ RELATIVE = 1e-9
 """A number without a grid that moved by less has not moved."""
 
 
-def unchanged_doubts(number: int, step: Step, names: Sequence[str], before: Dataset, after: Dataset) -> Iterator[Doubt]:
+def unchanged_doubts(
+    number: int,
+    step: Step,
+    names: Sequence[str],
+    before: Dataset,
+    after: Dataset,
+    clusters: NDArray[np.int64] | None = None,
+) -> Iterator[Doubt]:
     """Doubts about the variables that a step left as they were.
 
     Cells that are missing and numbers that are 0 do not count, nor do variables that are constant: there is nothing to
-    hide. Steps that only remove are not looked at: they leave every other value as it is.
+    hide. Where the step promises k, nor do values that all records of a cluster have: so many publish them. Steps that
+    only remove are not looked at: they leave every other value as it is.
 
     Parameters
     ----------
@@ -38,6 +46,8 @@ def unchanged_doubts(number: int, step: Step, names: Sequence[str], before: Data
         Variables that it masks.
     before, after : Dataset
         Of the same records.
+    clusters : ndarray of shape (n,), int64, or None
+        Cluster of each record, where the step makes any.
     """
     if step.only_removes:
         return
@@ -47,6 +57,8 @@ def unchanged_doubts(number: int, step: Step, names: Sequence[str], before: Data
         relevant = ~old.missing & ~new.missing
         if old.variable.is_numeric:
             relevant &= old.values != 0
+        if clusters is not None and step.k is not None:
+            relevant &= _varying(old, clusters)
         total = int(np.sum(relevant))
         if not total or np.all(old.values[relevant] == old.values[relevant][0]):
             continue
@@ -57,6 +69,17 @@ def unchanged_doubts(number: int, step: Step, names: Sequence[str], before: Data
                 "step-changed-nothing", name, f"step {number} ({step.method.name}) left it {how}",
                 count=count, total=total, place=step.place,
             )  # fmt: skip
+
+
+def _varying(column: Column, clusters: NDArray[np.int64]) -> NDArray[np.bool_]:
+    """Records whose cluster has several values of a variable; shape (n,)."""
+    values = np.where(column.missing, 0, column.values).astype(np.float64)
+    order = np.argsort(clusters, kind="stable")
+    starts = np.flatnonzero(np.diff(clusters[order], prepend=-1))
+    low, high = np.minimum.reduceat(values[order], starts), np.maximum.reduceat(values[order], starts)
+    varies = np.zeros(int(clusters.max(initial=-1)) + 1, dtype=np.bool_)
+    varies[clusters[order][starts]] = high > low
+    return np.asarray(varies[clusters], dtype=np.bool_)
 
 
 def same_values(old: Column, new: Column) -> NDArray[np.bool_]:
