@@ -20,7 +20,7 @@ NEARLY_ALL = 0.999
 """Share of unchanged cells from which on a step has changed nearly nothing."""
 
 RELATIVE = 1e-9
-"""A number without a grid that moved by less has not moved."""
+"""A number without a grid that moved by less, as a share of the range of its variable, has not moved."""
 
 
 def unchanged_doubts(
@@ -89,7 +89,9 @@ def same_values(old: Column, new: Column) -> NDArray[np.bool_]:
     if old.variable.is_numeric:
         places = new.variable.decimals
         if places is None:
-            return np.asarray(np.abs(old.values - new.values) <= RELATIVE * np.abs(old.values), dtype=np.bool_)
+            present = old.values[~old.missing]
+            spread = float(np.ptp(present)) if len(present) else 0.0
+            return np.asarray(np.abs(old.values - new.values) <= RELATIVE * spread, dtype=np.bool_)
         # What rounding to the published grid takes back has not been changed.
         return np.asarray(np.round(old.values, places) == np.round(new.values, places), dtype=np.bool_)
     if old.variable.categories == new.variable.categories:

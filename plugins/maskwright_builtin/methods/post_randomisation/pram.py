@@ -81,10 +81,11 @@ def protect(block: Block, params: PramParams, rng: np.random.Generator) -> Maske
     -------
     Masked
         Each record's category k becomes l with probability p_kl, independently of the other records. Only categories
-        that occur among the records of the block are reached (records on either side of an edit's condition are
-        apart, so that a category never moves a record to the other side); what a given matrix promises others stays
-        with k. Missing cells stay missing. It is a doubt when a variable has a single category in a block, which then
-        stays.
+        that occur among the records of the block are reached; what a given matrix promises others stays with k. Edits
+        between categories are kept by adjustment afterwards, which may lead to others. Where a condition on the
+        variable governs numbers that are masked too, records on either side of it are apart: a category never moves a
+        record to the other side. Missing cells stay missing. It is a doubt when a variable has a single category in a
+        block, which then stays.
 
     Raises
     ------

@@ -8,8 +8,6 @@ import pytest
 from pydantic import ValidationError
 
 import maskwright as mw
-from maskwright.commands.protect import mask_request
-from maskwright.commands.requests import masking_request
 from maskwright.plugins.registry import find_method
 
 METHODS = ["additive_noise", "correlated_noise", "multiplicative_noise"]
@@ -156,5 +154,5 @@ def test_the_notice_names_the_variables_that_stay() -> None:
     """Not the first ones of the step: those that have no spread, and are published as they are."""
     rng = np.random.default_rng(1)
     frame = pd.DataFrame({"a": rng.normal(size=50), "b": rng.normal(size=50), "c": 4.0, "d": 5.0})
-    with pytest.raises(mw.OpenDoubts, match="W305 .*: c, d: true values are published unchanged"):
+    with pytest.raises(mw.OpenDoubts, match=r"W305 .*: c, d: true values are published unchanged"):
         mw.protect(frame, "correlated_noise", seed=1)
