@@ -17,6 +17,7 @@ from maskwright.masking.adjustment_record import (
     unit_json,
 )
 from maskwright.masking.category_adjustment import AdjustedCategories, adjust_categories, with_categories
+from maskwright.masking.coded_values import CodedValues, coded_value_notices, coded_values
 from maskwright.masking.context import MaskingContext
 from maskwright.masking.equivalence_classes import smallest_classes
 from maskwright.masking.kept_promises import promise_doubts
@@ -104,6 +105,7 @@ class _Protected:
     results: tuple[GroupResult, ...]
     standardisation: Standardisation
     doubts: tuple[Doubt, ...] = ()
+    coded: tuple[CodedValues, ...] = ()
 
     def limits(self, plan: Plan) -> tuple[StepLimit, ...]:
         """Limits that methods found in the data, of variables that are published as values."""
@@ -162,7 +164,9 @@ def _protect_step(
         for group, result in zip(groups, results[len(before.results) :], strict=True)
         for doubt in unchanged_doubts(number, step, group.variables, before.data, data, result.labels)
     ]
-    return _Protected(data, tuple(results), standardisation, (*before.doubts, *doubts))
+    found = [limit for result in results[len(before.results) :] for limit in result.limits]
+    coded = coded_values(number, found, before.data, data) if not step.only_removes else ()
+    return _Protected(data, tuple(results), standardisation, (*before.doubts, *doubts), (*before.coded, *coded))
 
 
 def _work(group: Group, step: Step, edits: EditSet) -> GroupWork:
@@ -230,6 +234,7 @@ def _result(
             *zero_notices(zeros),
             *range_notices(context.original, masked, numeric, edits),
             *conflict_notices(units),
+            *coded_value_notices(protected.coded, removal.data),
             *category_notices(categories),
             *drift_notices(drift),
             *removal.notices,

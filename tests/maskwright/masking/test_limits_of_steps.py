@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 import maskwright as mw
 from maskwright.commands.protect import mask_request
 from maskwright.commands.requests import masking_request
+from maskwright.foundation.progress import Quiet
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -160,3 +161,23 @@ def test_multiples_that_edits_undo_are_a_doubt() -> None:
         mw.protect(
             pd.DataFrame({"x": np.arange(10, 60)}), "rounding", edits=["x <= 44"], params={"base": 10}, seed=1,
         )  # fmt: skip
+
+
+def test_coded_values_that_edits_bring_back_are_counted() -> None:
+    """One of them became 25: the part of a total that is published as it is."""
+    rng = np.random.default_rng(1)
+    frame = pd.DataFrame({"wage": rng.integers(100, 1000, 200)})
+    frame["cap"] = frame["wage"].where(frame.index > 0, 999).astype(int)
+    frame.loc[:4, ["wage", "cap"]] = [[950, 950], [960, 960], [970, 970], [980, 980], [990, 990]]
+    heard: list[str] = []
+
+    class Heard(Quiet):
+        def notice(self, text: str) -> None:
+            heard.append(text)
+
+    masked = mw.protect(
+        frame, "top_and_bottom_coding", edits=["wage <= cap - 400"], variables=["wage"], seed=1, reporter=Heard(),
+        params={"top": {"wage": 940}, "replace_by": "mean"}, declared={"cap": {"release": "as is"}},
+    )  # fmt: skip
+    assert (masked["wage"] <= frame["cap"] - 400).all()
+    assert any("have come to lie below others" in said for said in heard)
