@@ -147,7 +147,11 @@ def _wrong_zeros(step: Step, known: Mapping[str, Variable], wanted: Sequence[str
     if names and not step.method.may_be_split:
         yield Problem(f"step {number}: structural_zeros cuts records apart, and {step.method.name!r} needs all of them")
     for name in names:
-        if name not in wanted:
+        if name in known and name not in wanted:
+            what = f"it is {known[name].type}, its role {known[name].role}"
+            said = f"no variable that the step masks called {name!r}: {what}"
+            yield Problem(f"step {number}: structural_zeros: {said}")
+        elif name not in wanted:
             said = unknown_name("variable that the step masks", name, wanted)
             yield Problem(f"step {number}: structural_zeros: {said}")
         elif name in known and not known[name].is_numeric:
