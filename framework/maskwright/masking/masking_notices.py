@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from maskwright.foundation.doubts import Doubt
 from maskwright.planning.criteria import is_zero
 
 if TYPE_CHECKING:
@@ -13,8 +14,10 @@ if TYPE_CHECKING:
 
     from maskwright.data.dataset import Dataset
     from maskwright.masking.adjusting.drift import Drift
+    from maskwright.masking.category_adjustment import AdjustedCategories
     from maskwright.masking.protecting.assembling import GroupResult
     from maskwright.masking.unit_adjustment import AdjustedUnit
+    from maskwright.planning.model import Group
     from maskwright.planning.plan import Plan
 
 LARGE_DRIFT = 0.1
@@ -24,10 +27,22 @@ LARGE_DRIFT = 0.1
 def method_warnings(plan: Plan, results: Sequence[GroupResult]) -> Iterator[str]:
     """What methods warn of, group by group of the plan."""
     for group, result in zip(plan.groups, results, strict=True):
-        shown = ", ".join(group.variables[:5]) + (", ..." if len(group.variables) > 5 else "")
         method = plan.steps[group.step - 1].method.name
         for warning in result.notes.get("warnings", ()):
-            yield f"step {group.step} ({method}) on {shown}: {warning}"
+            yield f"step {group.step} ({method}) on {_shown(group)}: {warning}"
+
+
+def method_doubts(plan: Plan, results: Sequence[GroupResult]) -> Iterator[Doubt]:
+    """What methods are for and say that they could not do, group by group of the plan."""
+    for group, result in zip(plan.groups, results, strict=True):
+        step = plan.steps[group.step - 1]
+        for doubt in result.doubts:
+            said = f"{step.method.name} on {_shown(group)}: {doubt}"
+            yield Doubt("method-warned", str(group.step), said, place=step.place)
+
+
+def _shown(group: Group) -> str:
+    return ", ".join(group.variables[:5]) + (", ..." if len(group.variables) > 5 else "")
 
 
 def structural_zeros(original: Dataset, masked: Dataset, plan: Plan) -> Iterator[Mapping[str, Any]]:
@@ -68,6 +83,22 @@ def conflict_notices(units: Sequence[AdjustedUnit]) -> Iterator[str]:
             *others, last = names
             several = f"{', '.join(others)} and {last} together" if others else last
             yield f"in some records no masked values satisfy {several}: their unmasked values exclude it"
+
+
+def category_notices(adjusted: Sequence[AdjustedCategories]) -> Iterator[str]:
+    """What adjusting did to categories, and how often the original came back by it."""
+    for each in adjusted:
+        names = ", ".join(each.unit.variables)
+        if each.changed:
+            yield (
+                f"{each.changed} categories of {names} were changed in {int(each.moved.sum())} record(s) to keep "
+                f"edits; {each.restored} of them came out as in the original"
+            )
+        if each.infeasible.any():
+            yield (
+                f"in {int(each.infeasible.sum())} record(s) no categories of {names} satisfy every edit: what is "
+                "published unmasked, or missing, excludes it"
+            )
 
 
 def drift_notices(drift: Drift | None) -> Iterator[str]:

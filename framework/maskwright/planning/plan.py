@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from maskwright.edits.edit import GoverningPart
 from maskwright.edits.edit_set import EditSet
+from maskwright.edits.expression import variable_names
 from maskwright.foundation.errors import InputError
+from maskwright.planning.category_units import category_units
 from maskwright.planning.criteria import Criterion, criteria
 from maskwright.planning.grouping import Components, choose_operators, group_variables
-from maskwright.planning.keepers import keeper_of
+from maskwright.planning.keepers import category_keeper, keeper_of, limit_keeper
+from maskwright.planning.later_steps import undone_promises
+from maskwright.planning.limits import StepLimit, declared_limits, limit_edits
 from maskwright.planning.missing_cells import missing_pattern_notices, refuse_missing
 from maskwright.planning.model import AdjustmentUnit, Group, Keeper, Step
 from maskwright.planning.plan_warnings import dangers
@@ -26,6 +31,7 @@ if TYPE_CHECKING:
 
     from maskwright.data.dataset import Dataset
     from maskwright.data.variable import Variable
+    from maskwright.edits.edit import Edit
     from maskwright.foundation.doubts import Doubt
 
 
@@ -39,6 +45,9 @@ class Plan:
     groups : tuple of Group
         Of all steps, in order.
     units : tuple of AdjustmentUnit
+        Of numbers.
+    category_units : tuple of AdjustmentUnit
+        Of categories.
     keepers : tuple of Keeper
         One for each edit, in file order.
     variables : mapping of name to Variable
@@ -50,6 +59,11 @@ class Plan:
     warnings : tuple of str
     doubts : tuple of Doubt
     edits : EditSet
+        Of the request; what the steps promise besides is in `limits`.
+    limits : EditSet
+        What steps promise of published values, as edits that hold from then on.
+    promised : tuple of StepLimit
+        The same, and promises that no edit says.
     recoded : frozenset of str
         Variables that are published as coarser categories.
     may_lose_cells : tuple of str
@@ -69,6 +83,9 @@ class Plan:
     recoded: frozenset[str] = frozenset()
     may_lose_cells: tuple[str, ...] = ()
     doubts: tuple[Doubt, ...] = ()
+    limits: EditSet = field(default_factory=EditSet)
+    promised: tuple[StepLimit, ...] = ()
+    category_units: tuple[AdjustmentUnit, ...] = ()
 
     @property
     def shaping(self) -> int:
@@ -88,6 +105,7 @@ class Plan:
 
     def to_json(self) -> dict[str, Any]:
         """Plain record of the plan, as in `run.json` and for measures."""
+        edits = {edit.name: edit for edit in (*self.edits, *self.limits)}
         return {
             "records": self.records,
             "steps": [
@@ -102,8 +120,8 @@ class Plan:
             "edits": [
                 {
                     "name": keeper.edit,
-                    "kind": self.edits[keeper.edit].kind,
-                    "text": self.edits[keeper.edit].text,
+                    "kind": edits[keeper.edit].kind,
+                    "text": edits[keeper.edit].text,
                     "kept_by": keeper.kept_by,
                     "how": keeper.how,
                 }
@@ -115,7 +133,7 @@ class Plan:
                     "edits": list(unit.edits),
                     "acting_on": self._acting_on(unit),
                 }
-                for unit in self.units
+                for unit in (*self.units, *self.category_units)
                 if unit.edits
             ],
             "grid": {name: self.variables[name].decimals for name in self.masked if name not in self.recoded},
@@ -169,19 +187,33 @@ def make_plan(
     known = {variable.name: variable for variable in variables}
     chosen = variables_of_steps(steps, variables)
     masked = frozenset(name for each in chosen for name in each.names)
+    recoded = frozenset(
+        name for step, own in zip(steps, chosen, strict=True) if "detail" in step.method.removes for name in own.names
+    )
+    promised = declared_limits(steps, chosen, recoded)
+    limits = limit_edits(promised, known)
+    categories = category_units(steps, chosen, known, edits + limits, recoded)
+    adjusted = frozenset(name for unit in categories for name in unit.edits)
     groups: list[Group] = []
     for number, (step, own) in enumerate(zip(steps, chosen, strict=True), 1):
         relevant = EditSet(tuple(edit for edit in edits if set(edit.variables) & set(own.names)))
         found = group_variables(own.names, relevant, step.planning, step.groups, step.method.scope)
         with step.placed(f"step {number}: "):
-            groups.extend(_plan_group(number, step, group, own.known, relevant, masked, data) for group in found)
-    recoded = frozenset(
-        name for step, own in zip(steps, chosen, strict=True) if "detail" in step.method.removes for name in own.names
-    )
+            groups.extend(
+                _plan_group(number, step, group, own.known, relevant, masked, adjusted, data) for group in found
+            )
     shaping = [None if steps[group.step - 1].only_removes else group for group in groups]
-    units = adjustment_units(shaping, known, edits, masked - recoded)
+    units = adjustment_units(shaping, known, edits + limits, masked - recoded)
     require_k(units, steps, [group for group in shaping if group is not None], edits)
-    keepers = tuple(keeper_of(edit, groups, units, steps, masked, arrival or {}) for edit in edits)
+    keepers = (
+        *(
+            category_keeper(edit)
+            if edit.name in adjusted
+            else keeper_of(edit, groups, units, steps, masked, arrival or {})
+            for edit in edits
+        ),
+        *(limit_keeper(edit) for edit in limits),
+    )
     dropped = tuple(name for name, variable in known.items() if variable.role == "identifier")
     # Where cells are only suppressed, those that edits would give them away by are suppressed too.
     changed = frozenset(name for group in shaping if group is not None for name in group.variables)
@@ -195,7 +227,8 @@ def make_plan(
         tuple(steps), tuple(groups), tuple(units), keepers, known, untouched, dropped,
         None if data is None else len(data), said, edits, recoded,
         _may_lose_cells(steps, chosen, known, untouched, edits),
-        tuple(unmasked_doubts(known[name] for name in untouched)),
+        (*unmasked_doubts(known[name] for name in untouched), *undone_promises(groups, steps)), limits, promised,
+        tuple(categories),
     )  # fmt: skip
 
 
@@ -225,17 +258,26 @@ def _plan_group(
     known: Mapping[str, Variable],
     edits: EditSet,
     masked: frozenset[str],
+    adjusted: frozenset[str],
     data: Dataset | None,
 ) -> Group:
     own = EditSet(tuple(edit for edit in edits if set(edit.variables) & masked <= set(group)))
     operators = choose_operators(group, known, own)
-    cut_by = _criteria(step, group, operators.names, edits, masked)
+    # What a method could never change if it cut the records, adjustment keeps for categories.
+    cutting = EditSet(tuple(edit for edit in edits if edit.name not in adjusted or not _governed_by(edit, group)))
+    cut_by = _criteria(step, group, operators.names, cutting, masked)
     strata = None
     if data is not None:
         strata = _strata(step, group, cut_by, edits, data)
         refuse_missing(number, step, group, strata, data)
     inside = tuple(edit.name for edit in edits if set(edit.variables) & masked <= set(group))
     return Group(number, group, operators.names, operators.computed, inside, cut_by, strata)
+
+
+def _governed_by(edit: Edit, group: Sequence[str]) -> bool:
+    """Whether the conditions of an edit read variables of the group, and no other."""
+    used = {name for part in edit.parts if isinstance(part, GoverningPart) for name in variable_names(part.condition)}
+    return bool(used) and used <= set(group)
 
 
 def _criteria(

@@ -148,7 +148,7 @@ def test_muralidhar_sarathy_mixes_original_and_synthetic():
     method = find_method("muralidhar_sarathy")
     same = method.protect(block, method.params(alpha=1.0), np.random.default_rng(0))
     np.testing.assert_allclose(same.values, data, rtol=1e-9, atol=1e-9)
-    assert "nothing is protected" in same.notes["warning"]
+    assert "nothing is protected" in same.doubts[0]
 
 
 def test_the_change_of_third_moments_stays_below_its_bound():
@@ -242,6 +242,9 @@ def test_small_strata_of_a_condition_are_merged():
     data["b"] = np.where(np.arange(len(data)) < 4, -1.0, data["b"].abs() + 1)
     edits = mw.EditSet.parse(["if b < 0 then a >= 0"])
     for method in ("ipso", "micro_hybrid", "muralidhar_sarathy", "fuzzy_c_regression"):
-        masked = protect(data, method, seed=1, params=ROLES, edits=edits)
+        near = [{"doubt": "method-warned", "step": 1, "because": "b is nearly a function of the others"}]
+        masked = protect(
+            data, method, seed=1, params=ROLES, edits=edits, waive=near if method == "fuzzy_c_regression" else []
+        )
         assert mw.validate(masked, edits).ok
         assert not np.isclose(masked["a"], data["a"], rtol=1e-6).any()
