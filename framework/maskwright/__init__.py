@@ -41,11 +41,13 @@ if TYPE_CHECKING:
     from maskwright.experiments.results import Compared as Compared
     from maskwright.experiments.tune import Tuned as Tuned
     from maskwright.experiments.tune import tune as tune
+    from maskwright.foundation.doubts import Doubt as Doubt
     from maskwright.foundation.errors import DataError as DataError
     from maskwright.foundation.errors import EditError as EditError
     from maskwright.foundation.errors import EditViolation as EditViolation
     from maskwright.foundation.errors import InputError as InputError
     from maskwright.foundation.errors import MaskwrightError as MaskwrightError
+    from maskwright.foundation.errors import OpenDoubts as OpenDoubts
     from maskwright.foundation.errors import PipelineError as PipelineError
     from maskwright.foundation.errors import Place as Place
     from maskwright.foundation.errors import PluginError as PluginError
@@ -96,6 +98,7 @@ _HOME = {
     "DataError": "maskwright.foundation.errors",
     "Dataset": "maskwright.data.dataset",
     "DependentVariables": "maskwright.plugins.parameter_markers",
+    "Doubt": "maskwright.foundation.doubts",
     "Edit": "maskwright.edits.edit",
     "EditError": "maskwright.foundation.errors",
     "EditReader": "maskwright.plugins.edit_reader",
@@ -128,6 +131,7 @@ _HOME = {
     "NamesPartition": "maskwright.plugins.parameter_markers",
     "NoParams": "maskwright.plugins.partition",
     "Outcome": "maskwright.edits.evaluation.check",
+    "OpenDoubts": "maskwright.foundation.errors",
     "Partition": "maskwright.plugins.partition",
     "PipelineError": "maskwright.foundation.errors",
     "Place": "maskwright.foundation.errors",

@@ -15,7 +15,7 @@ from maskwright.cli.comparing import add_comparing
 from maskwright.cli.output import print_json, reporter
 from maskwright.cli.reading_options import add_reading_options, reading_options
 from maskwright.cli.rules import add_rule_commands
-from maskwright.foundation.errors import EXIT_BUG, EXIT_FINE, EXIT_INPUT, MaskwrightError, ReleaseRefused
+from maskwright.foundation.errors import EXIT_BUG, EXIT_FINE, EXIT_INPUT, EXIT_REFUSED, MaskwrightError, ReleaseRefused
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -186,7 +186,7 @@ def _plan(chosen: argparse.Namespace) -> int:
         print_json(plan)
     else:
         print_plan(plan)
-    return EXIT_FINE
+    return EXIT_REFUSED if any(doubt["because"] is None for doubt in plan.get("doubts", ())) else EXIT_FINE
 
 
 def _measure(chosen: argparse.Namespace) -> int:

@@ -34,6 +34,7 @@ if TYPE_CHECKING:
 
     from maskwright.data.dataset import Dataset
     from maskwright.edits.evaluation.check import Outcome
+    from maskwright.foundation.doubts import Doubt
     from maskwright.pipeline.resolved import MaskingRequest
 
 
@@ -69,6 +70,8 @@ class CheckedInput:
     identifiers : tuple of Variable
         Declared, and not read.
     notices : tuple of str
+    doubts : tuple of Doubt
+        What was not surely understood.
     localisation : mapping or None
         Confidential.
     """
@@ -79,6 +82,7 @@ class CheckedInput:
     broken: Mapping[str, int]
     identifiers: tuple[Variable, ...] = ()
     notices: tuple[str, ...] = ()
+    doubts: tuple[Doubt, ...] = ()
     localisation: Mapping[str, Any] | None = None
 
 
@@ -133,10 +137,11 @@ def arrive(
     else:
         original, arrival, more = _on_violation(request, original, edits, arrival)
         broken = {each.name: each.violations for each in arrival.edits}
+    doubts = original.doubts
     gone = [f"{variable.name} is an identifier: it is not published" for variable in identifiers]
     suspicious = suspicious_edit_notices(arrival)
     notices = (*gone, *original.notes, *stated.notes, *silent_notices, *more, *rule_notices, *suspicious)
-    return CheckedInput(original, edits, arrival, broken, identifiers, notices, located)
+    return CheckedInput(original, edits, arrival, broken, identifiers, notices, doubts, located)
 
 
 def read_rules(request: MaskingRequest) -> EditSet:

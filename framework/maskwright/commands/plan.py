@@ -18,7 +18,9 @@ from maskwright.planning.applicable_edits import refuse_contradictions
 from maskwright.planning.dropped_edits import dropped_edit_notices, without_dropped
 from maskwright.planning.plan import Plan, make_plan
 from maskwright.planning.publication_warnings import publication_notices
+from maskwright.release.doubt_record import doubt_records
 from maskwright.release.files import file_facts
+from maskwright.release.gate import judge
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -28,6 +30,7 @@ if TYPE_CHECKING:
     from maskwright.edits.edit import Edit
     from maskwright.edits.edit_set import EditSet
     from maskwright.edits.evaluation.check import Outcome
+    from maskwright.foundation.doubts import Doubt
     from maskwright.pipeline.resolved import MaskingRequest
 
 
@@ -45,6 +48,8 @@ class ReadyRun:
         Verdicts on the original.
     plan : Plan
     notices : tuple of str
+    doubts : tuple of Doubt
+        Of reading and planning.
     localisation : mapping or None
         Under ``on_input_violation: localize``: which fields of which records were adjusted. Confidential.
     dropped : tuple of Edit
@@ -57,6 +62,7 @@ class ReadyRun:
     arrival: Outcome
     plan: Plan
     notices: tuple[str, ...]
+    doubts: tuple[Doubt, ...] = ()
     localisation: Mapping[str, Any] | None = None
     dropped: tuple[Edit, ...] = ()
 
@@ -91,7 +97,9 @@ def plan_pipeline(
     request = read_pipeline(pipeline, overrides, check_data=with_data)
     if with_data:
         ready = prepare(request, reporter or Quiet())
-        return ready.plan.to_json() | {"notices": list(ready.notices)}
+        judgement = judge(ready.doubts, request.waivers)
+        doubts = [each.to_json() for each in doubt_records(judgement)]
+        return ready.plan.to_json() | {"doubts": doubts, "notices": list(ready.notices)}
     edits = read_rules(request)
     refuse_ranges(edits)
     named = [name for step in request.steps for name in step.named]
@@ -139,7 +147,15 @@ def prepare(
         *publication_notices(arrived.original, plan, arrived.broken),
     )
     return ReadyRun(
-        request, arrived.original, plan.edits, arrived.outcome, plan, notices, arrived.localisation, dropped
+        request,
+        arrived.original,
+        plan.edits,
+        arrived.outcome,
+        plan,
+        notices,
+        (*arrived.doubts, *plan.doubts),
+        arrived.localisation,
+        dropped,
     )
 
 
@@ -171,7 +187,10 @@ def _declared_variable(name: str, declared: VariableDeclaration | None) -> Varia
         return Variable(name)
     kind = declared.type or "continuous"
     role = declared.role or ("confidential" if kind in ("continuous", "integer") else "other")
-    return Variable(name, kind, role, decimals=declared.decimals)
+    return Variable(
+        name, kind, role, decimals=declared.decimals, as_is=declared.release == "as is",
+        inferred_role=declared.role is None,
+    )  # fmt: skip
 
 
 def _earlier_release_notices(request: MaskingRequest) -> tuple[str, ...]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, TypeVar
 
 from maskwright.commands.plan import prepare
+from maskwright.commands.publish import refuse_doubts
 from maskwright.commands.requests import DeclaredVariables, Rules, masking_request
 from maskwright.data.dataset import Dataset
 from maskwright.data.restored_frames import frame_from_dataset
@@ -15,6 +16,7 @@ from maskwright.foundation.progress import Quiet, Reporter
 from maskwright.foundation.randomness import fresh_seed
 from maskwright.masking.context import Execution
 from maskwright.masking.mask import mask
+from maskwright.release.gate import judge
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -40,6 +42,7 @@ def protect(
     cluster: str | None = None,
     workers: int = 1,
     block_size: int | None = None,
+    waive: Sequence[Mapping[str, object]] = (),
     reporter: Reporter | None = None,
 ) -> AnyData:
     """Mask data with one method so that every edit holds.
@@ -67,6 +70,9 @@ def protect(
         Processes; they never change a result.
     block_size : int, optional
         Largest block; by default all records at once.
+    waive : sequence of mappings
+        Doubts that do not stop it, as a pipeline's ``waive:`` section lists them:
+        ``{"doubt": "published-undeclared", "variable": "remark", "because": "dropped later"}``.
     reporter : Reporter, optional
         Told of stages and notices; nothing is shown by default.
 
@@ -81,6 +87,8 @@ def protect(
         Bad parameters, edits that contradict each other or cannot be met on the grid.
     EditViolation
         When an edit of severity error does not hold in the result.
+    OpenDoubts
+        When something was perhaps not understood or not protected, and `waive` does not name it.
 
     Examples
     --------
@@ -95,7 +103,7 @@ def protect(
     """
     request = masking_request(
         data, method, edits=edits, seed=seed, params=params, variables=variables, groups=groups, declared=declared,
-        cluster=cluster, workers=workers, block_size=block_size,
+        cluster=cluster, workers=workers, block_size=block_size, waive=waive,
     )  # fmt: skip
     result = mask_request(request, reporter)
     if isinstance(data, Dataset):
@@ -112,11 +120,14 @@ def mask_request(request: MaskingRequest, reporter: Reporter | None = None) -> M
         Anything wrong with data, edits or plan.
     EditViolation
         When an edit of severity error does not hold in the result.
+    OpenDoubts
+        When something was perhaps not understood or not protected, and no waiver names it.
     """
     listener = reporter or Quiet()
     ready = prepare(request, listener, thorough=reporter is not None)
     for notice in ready.notices:
         listener.notice(notice)
+    refuse_doubts(request, judge(ready.doubts, request.waivers))
     seed = fresh_seed() if request.seed is None else request.seed
     execution = Execution(request.execution.workers, request.execution.block_size)
     result = mask(ready.original, ready.edits, ready.plan, seed, execution, listener)
@@ -124,6 +135,7 @@ def mask_request(request: MaskingRequest, reporter: Reporter | None = None) -> M
         listener.notice(notice)
     domain = Domain.from_dataset(ready.original, domain_tuples(ready.edits))
     outcome = check_dataset(result.masked, result.edits, domain)
+    refuse_doubts(request, judge((*ready.doubts, *result.doubts), request.waivers))
     failing = [each for each in outcome.edits if each.violations and each.severity == "error"]
     if failing:
         raise EditViolation(

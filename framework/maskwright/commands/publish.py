@@ -6,7 +6,8 @@ import json
 import math
 from typing import TYPE_CHECKING
 
-from maskwright.foundation.errors import EditViolation, Problem, ThresholdMissed
+from maskwright.foundation.errors import EditViolation, OpenDoubts, Problem, ThresholdMissed
+from maskwright.pipeline.resolved import Pipeline
 from maskwright.release.files import file_facts, writing
 from maskwright.release.run_record import OutputFile, RunRecord
 
@@ -17,13 +18,16 @@ if TYPE_CHECKING:
     from maskwright.commands.stages import PipelineRun
     from maskwright.edits.evaluation.check import Outcome
     from maskwright.masking.masking_result import MaskingResult
-    from maskwright.pipeline.resolved import MeasureRequest, Pipeline
+    from maskwright.pipeline.resolved import MaskingRequest, MeasureRequest
     from maskwright.plugins.measure import Measurement
     from maskwright.release.files import Release
+    from maskwright.release.gate import Judgement
 
 
-def refuse_release(pipeline: Pipeline, result: MaskingResult, outcome: Outcome, record: RunRecord) -> None:
-    """Stop the release when an edit is violated or a threshold missed.
+def refuse_release(
+    pipeline: Pipeline, result: MaskingResult, outcome: Outcome, record: RunRecord, judgement: Judgement
+) -> None:
+    """Stop the release when an edit is violated, a threshold missed, or a doubt open: all are told at once.
 
     Parameters
     ----------
@@ -34,22 +38,43 @@ def refuse_release(pipeline: Pipeline, result: MaskingResult, outcome: Outcome, 
         Of the file as it was read back.
     record : RunRecord
         Its measures are compared with the thresholds.
+    judgement : Judgement
+        Of all doubts of the run.
 
     Raises
     ------
-    EditViolation, ThresholdMissed
-        With the record as far as it goes.
+    EditViolation, ThresholdMissed, OpenDoubts
+        The first of these that there is a reason for, with every reason and the record as far as it goes.
     """
-    left = [str(path) for path in pipeline.output.paths.values() if path.exists()]
-    ending = Problem(
-        "nothing was released" + (f"; of an earlier run there is still: {', '.join(left)}" if left else "")
-    )
     broken = list(_violated_edits(result, outcome))
-    if broken:
-        raise EditViolation([*broken, ending], record.to_json())
     missed = list(_missed_thresholds(pipeline, record))
-    if missed:
-        raise ThresholdMissed([*missed, ending], record.to_json())
+    reasons = [*broken, *missed, *judgement.problems]
+    if reasons:
+        refusal = EditViolation if broken else ThresholdMissed if missed else OpenDoubts
+        raise refusal([*reasons, _ending(pipeline, judgement)], record.to_json())
+
+
+def refuse_doubts(request: MaskingRequest, judgement: Judgement) -> None:
+    """Stop before anything is masked when reading or planning left a doubt open.
+
+    Raises
+    ------
+    OpenDoubts
+        With all of them.
+    """
+    if judgement.open:
+        raise OpenDoubts([*judgement.problems, _ending(request, judgement)])
+
+
+def _ending(request: MaskingRequest, judgement: Judgement) -> Problem:
+    """What was released: nothing; and what the pipeline would have to say to have it released all the same."""
+    paths = request.output.paths.values() if isinstance(request, Pipeline) else ()
+    left = [str(path) for path in paths if path.exists()]
+    said = "nothing was released" + (f"; of an earlier run there is still: {', '.join(left)}" if left else "")
+    if not judgement.open:
+        return Problem(said)
+    waivers = judgement.waivers_to_write.replace("\n", "\n    ")
+    return Problem(said, hint=f"where all is as it should be, say so in the pipeline, and why:\n    {waivers}")
 
 
 def publish(run: PipelineRun, record: RunRecord, found: Mapping[str, Measurement]) -> RunRecord:

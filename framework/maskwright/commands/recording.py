@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from maskwright.pipeline.resolved import RuleFile
 from maskwright.plugins.registry import plugins
+from maskwright.release.doubt_record import doubt_records
 from maskwright.release.files import file_facts
 from maskwright.release.measuring import measure_record
 from maskwright.release.plan_record import PlanRecord
@@ -39,6 +40,7 @@ if TYPE_CHECKING:
     from maskwright.masking.masking_result import MaskingResult
     from maskwright.pipeline.resolved import Pipeline
     from maskwright.plugins.measure import Measurement
+    from maskwright.release.gate import Judgement
 
 
 @dataclass(frozen=True, eq=False)
@@ -53,6 +55,8 @@ class MeasuredRun:
     outcome : Outcome
         Verdicts on the masked file as it was read back.
     found : mapping of label to Measurement
+    judgement : Judgement
+        Of its doubts.
     seed : int
     seconds : mapping of stage to float
     """
@@ -62,6 +66,7 @@ class MeasuredRun:
     result: MaskingResult
     outcome: Outcome
     found: Mapping[str, Measurement]
+    judgement: Judgement
     seed: int
     seconds: Mapping[str, float]
 
@@ -84,6 +89,7 @@ def run_record(run: MeasuredRun) -> RunRecord:
         variables=tuple(_variables(run)),
         plan=plan,
         edits=tuple(_edits(run, plan)),
+        doubts=doubt_records(run.judgement),
         dropped_edits=tuple(DroppedEdit(name=edit.name, text=edit.text) for edit in prepared.dropped),
         suppressed=tuple(
             SuppressedCells.model_validate(each) for each in (result.removal.suppressed if result.removal else ())

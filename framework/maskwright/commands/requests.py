@@ -22,6 +22,7 @@ from maskwright.pipeline.file_model import Declarations, ExecutionSection, Singl
 from maskwright.pipeline.names import further_problems, in_order, names_in, variable_uses
 from maskwright.pipeline.resolved import DataInMemory, DataSource, MaskingRequest, MeasureRequest, RuleFile, RuleText
 from maskwright.pipeline.steps import resolve_measures, resolve_steps
+from maskwright.pipeline.waivers import resolve_waivers
 from maskwright.plugins.registry import plugins
 
 if TYPE_CHECKING:
@@ -51,12 +52,13 @@ def masking_request(
     cluster: str | None = None,
     workers: int = 1,
     block_size: int | None = None,
+    waive: Sequence[Mapping[str, object]] = (),
 ) -> MaskingRequest:
     """Request of a call of `maskwright.protect`, whose parameters these are.
 
     Parameters
     ----------
-    data, method, edits, seed, params, variables, groups, declared, cluster, workers, block_size
+    data, method, edits, seed, params, variables, groups, declared, cluster, workers, block_size, waive
         As in `maskwright.protect`.
 
     Raises
@@ -73,6 +75,7 @@ def masking_request(
     steps = resolve_steps(protect, plugins(), stated.problems)
     rules = edits if isinstance(edits, EditSet) else stated.edits(edits)
     execution = read_model(ExecutionSection, stated.section(workers=workers, block_size=block_size), stated.problems)
+    waivers = resolve_waivers(stated.node("waive", waive), stated.problems)
     single = read_model(SingleSettings, stated.section(maskwright=1, seed=seed), stated.problems)
     root = Node("mapping", Place()).with_entry("data", known).with_entry("protect", protect)
     uses = variable_uses(root, plugins())
@@ -86,6 +89,7 @@ def masking_request(
         steps=steps,
         seed=single.seed,
         execution=execution,
+        waivers=waivers,
         uses=uses,
     )
 

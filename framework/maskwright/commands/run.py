@@ -7,13 +7,14 @@ from typing import TYPE_CHECKING, Any
 
 from maskwright.commands.arrive import Clock
 from maskwright.commands.plan import prepare
-from maskwright.commands.publish import publish, refuse_release
+from maskwright.commands.publish import publish, refuse_doubts, refuse_release
 from maskwright.commands.recording import MeasuredRun, run_json, run_record
 from maskwright.commands.stages import PipelineRun
 from maskwright.foundation.progress import Quiet, Reporter
 from maskwright.foundation.randomness import fresh_seed
 from maskwright.pipeline.reading import read_pipeline
 from maskwright.release.files import Release
+from maskwright.release.gate import judge
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -76,7 +77,7 @@ def run(
     ------
     InputError
         Bad input: nothing was written.
-    EditViolation, ThresholdMissed
+    EditViolation, ThresholdMissed, OpenDoubts
         The result may not be released: nothing was published.
 
     Examples
@@ -104,12 +105,15 @@ def run(
     with Release(described.output.paths, PRIVATE) as release:
         running = PipelineRun(described, ready, release, seed, listener, clock)
         running.tell(ready.notices)
+        refuse_doubts(described, judge(ready.doubts, described.waivers))
         result = running.mask()
         result = running.write(result)
         released = running.read_back(result)
         outcome = running.validate(result)
         found = running.measure(released)
-        record = run_record(MeasuredRun(described, ready, result, outcome, found, seed, clock.seconds))
-        refuse_release(described, result, outcome, record)
+        judgement = judge((*ready.doubts, *result.doubts), described.waivers)
+        running.tell(judgement.notices)
+        record = run_record(MeasuredRun(described, ready, result, outcome, found, judgement, seed, clock.seconds))
+        refuse_release(described, result, outcome, record, judgement)
         record = publish(running, record, found)
     return RunResult(True, record.to_json())

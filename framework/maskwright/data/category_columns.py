@@ -70,6 +70,8 @@ def category_column(
         name=name,
         type=kind,
         role=declared.role or "other",
+        as_is=declared.release == "as is",
+        inferred_role=declared.role is None,
         unit=declared.unit,
         categories=categories,
         missing_codes=declared.missing,

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from maskwright.data.variable import Variable
+    from maskwright.foundation.doubts import Doubt
 
 
 @dataclass(frozen=True, eq=False)
@@ -101,6 +102,8 @@ class Dataset:
         (sampling) or are paired by a key, in any order; None when record i comes from original record i.
     households : ndarray of shape (n,), int64, or None
         Household of each record, 0..c-1, when the pipeline declares ``data: cluster``.
+    doubts : tuple of Doubt
+        What reading did not surely understand.
     notes : tuple of str
         What reading did that a person should know: cells coerced, missing cells counted, identifiers dropped.
 
@@ -122,6 +125,7 @@ class Dataset:
     origin: NDArray[np.int64] | None = None
     households: NDArray[np.int64] | None = None
     notes: tuple[str, ...] = ()
+    doubts: tuple[Doubt, ...] = ()
 
     def __post_init__(self) -> None:
         names = [column.name for column in self.columns]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, BeforeValidator, Field, model_validator
 
@@ -40,6 +40,11 @@ class VariableDeclaration(BaseModel, extra="forbid", frozen=True):
         default=None,
         description="identifier (dropped), quasi_identifier or confidential (masked), weight or other (kept as it is). "
         "Left out: confidential for numbers, other for text.",
+    )
+    release: Literal["as is"] | None = Field(
+        default=None,
+        description="'as is': it may be published unmasked whatever its role; the record and the report say so. Left "
+        "out: what has to be masked and is not, and text without a declared role, stop the release.",
     )
     unit: str | None = Field(default=None, description="Unit of measurement, shown in reports.")
     decimals: int | None = Field(

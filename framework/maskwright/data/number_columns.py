@@ -99,6 +99,8 @@ def number_column(
         name=name,
         type=_numeric_type(name, values, missing, seen, declared),
         role=declared.role or "confidential",
+        as_is=declared.release == "as is",
+        inferred_role=declared.role is None,
         unit=declared.unit,
         decimals=decimals,
         lower=declared.min,

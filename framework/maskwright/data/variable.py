@@ -33,6 +33,10 @@ class Variable:
         Categories of a nominal or ordinal variable in code order (the declared order for ordinal variables).
     missing_codes : tuple of str
         Cell texts that mean "no value", besides an absent or empty cell.
+    as_is : bool
+        Whether it is declared to be published as it is, whatever its role.
+    inferred_role : bool
+        Whether the role was not declared.
 
     Examples
     --------
@@ -50,6 +54,8 @@ class Variable:
     upper: float | None = None
     categories: tuple[str, ...] = ()
     missing_codes: tuple[str, ...] = ()
+    as_is: bool = False
+    inferred_role: bool = False
 
     @property
     def is_numeric(self) -> bool:

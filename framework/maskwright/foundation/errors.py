@@ -314,6 +314,22 @@ class ThresholdMissed(ReleaseRefused):
     """
 
 
+class OpenDoubts(ReleaseRefused):
+    """Something was perhaps not understood or not protected, and the pipeline does not waive the doubt by name.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> import maskwright as mw
+    >>> data = pd.DataFrame({"age": range(20, 40), "remark": ["none"] * 20})
+    >>> try:
+    ...     mw.protect(data, "microaggregation", params={"k": 4})
+    ... except mw.OpenDoubts as error:
+    ...     print(error.problems[0].message.partition(":")[0])
+    W202 published-undeclared
+    """
+
+
 def nearest_name(name: str, valid: Iterable[str]) -> str | None:
     """Return the valid name that looks most like `name`, or None when none is close."""
     names = sorted(valid)

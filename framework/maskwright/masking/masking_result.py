@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from maskwright.edits.edit_set import EditSet
+    from maskwright.foundation.doubts import Doubt
     from maskwright.masking.adjusting.drift import Drift
     from maskwright.masking.suppressing.steps import Removal
 
@@ -40,6 +41,8 @@ class MaskingResult:
         Share of zeros before and after, for variables with structural zeros.
     notices : tuple of str
         What methods and adjustment did that a person should know.
+    doubts : tuple of Doubt
+        What masking may not have protected.
     cost : Cost
         Of masking, adjusting and rounding.
     removal : Removal
@@ -57,6 +60,7 @@ class MaskingResult:
     notes: tuple[Mapping[str, Any], ...]
     zeros: tuple[Mapping[str, Any], ...] = ()
     notices: tuple[str, ...] = ()
+    doubts: tuple[Doubt, ...] = ()
     cost: Cost = field(default_factory=Cost)
     drift: Drift | None = None
     removal: Removal | None = None

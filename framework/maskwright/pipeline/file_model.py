@@ -13,6 +13,7 @@ from pydantic import BaseModel, Field, model_validator
 
 from maskwright.data.declaration import VariableDeclaration
 from maskwright.edits.rule_language.rule_entry import RuleEntry
+from maskwright.pipeline.waivers import Waiver
 
 FORMAT = 1
 
@@ -137,6 +138,10 @@ class PipelineFile(SingleSettings, extra="forbid", frozen=True):
     thresholds: dict[Name, float] = Field(
         default_factory=dict,
         description="Bounds by measure label; nothing is released on the wrong side (a measure's direction tells).",
+    )
+    waive: tuple[Waiver, ...] = Field(
+        default=(),
+        description="Doubts that do not stop the release, each by name and with a reason (maskwright explain doubts).",
     )
     output: OutputSection
     execution: ExecutionSection = Field(default_factory=ExecutionSection, description="How the work is done.")

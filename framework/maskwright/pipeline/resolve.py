@@ -17,6 +17,7 @@ from maskwright.pipeline.names import in_order, variable_uses
 from maskwright.pipeline.overrides import Overrides, apply_overrides
 from maskwright.pipeline.resolved import DataSource, Output, Pipeline, RuleFile, RuleText, VariableUse
 from maskwright.pipeline.steps import resolve_measures, resolve_steps, resolve_thresholds
+from maskwright.pipeline.waivers import resolve_waivers
 from maskwright.plugins.registry import Registry, plugins
 
 if TYPE_CHECKING:
@@ -159,6 +160,7 @@ class _Reading:
         steps = resolve_steps(self.section("protect"), self.registry, self.problems) if "protect" in self.root else ()
         measures = resolve_measures(self.section("measure"), self.registry, self.problems)
         thresholds = resolve_thresholds(self.section("thresholds"), measures, self.problems)
+        waivers = resolve_waivers(self.section("waive"), self.problems)
         execution = read_model(ExecutionSection, self.section("execution"), self.problems)
         plain = read_model(SingleSettings, only(self.root, tuple(SingleSettings.model_fields)), self.problems)
         inputs = {"this pipeline file": self.path}
@@ -193,6 +195,7 @@ class _Reading:
             output=output,
             seed=plain.seed,
             execution=execution,
+            waivers=waivers,
             uses=uses,
             file=self.root.place.file or "",
         )

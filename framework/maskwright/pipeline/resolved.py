@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from maskwright.edits.edit import Edit
     from maskwright.edits.edit_set import EditSet
     from maskwright.pipeline.file_model import ExecutionSection
+    from maskwright.pipeline.waivers import Waiver
     from maskwright.planning.model import Step
     from maskwright.plugins.edit_reader import EditReader
     from maskwright.plugins.measure import Measure
@@ -178,6 +179,8 @@ class MaskingRequest:
         None: draw one.
     execution : ExecutionSection
         `workers` and `block_size`.
+    waivers : tuple of Waiver
+        Doubts that do not stop the release.
     uses : tuple of VariableUse
         Names of variables in the declarations and the steps.
     file : str
@@ -190,6 +193,7 @@ class MaskingRequest:
     steps: tuple[Step, ...]
     seed: int | None = None
     execution: ExecutionSection
+    waivers: tuple[Waiver, ...] = ()
     uses: tuple[VariableUse, ...] = ()
     file: str = ""
 

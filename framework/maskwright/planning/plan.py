@@ -16,12 +16,14 @@ from maskwright.planning.signs import sign_notices
 from maskwright.planning.step_variables import StepVariables, variables_of_steps
 from maskwright.planning.strata import Strata, stratify
 from maskwright.planning.units import adjustment_units, require_k
+from maskwright.planning.unmasked_variables import unmasked_doubts
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from maskwright.data.dataset import Dataset
     from maskwright.data.variable import Variable
+    from maskwright.foundation.doubts import Doubt
 
 
 @dataclass(frozen=True, eq=False)
@@ -43,6 +45,7 @@ class Plan:
         Identifiers, not published.
     records : int or None
     warnings : tuple of str
+    doubts : tuple of Doubt
     edits : EditSet
     recoded : frozenset of str
         Variables that are published as coarser categories.
@@ -62,6 +65,7 @@ class Plan:
     edits: EditSet
     recoded: frozenset[str] = frozenset()
     may_lose_cells: tuple[str, ...] = ()
+    doubts: tuple[Doubt, ...] = ()
 
     @property
     def shaping(self) -> int:
@@ -188,6 +192,7 @@ def make_plan(
         tuple(steps), tuple(groups), tuple(units), keepers, known, untouched, dropped,
         None if data is None else len(data), said, edits, recoded,
         _may_lose_cells(steps, chosen, known, untouched, edits),
+        tuple(unmasked_doubts(known[name] for name in untouched)),
     )  # fmt: skip
 
 

@@ -8,6 +8,7 @@ from pydantic import Field
 
 from maskwright.edits.edit import EditKind
 from maskwright.planning.model import KeptBy
+from maskwright.release.doubt_record import DoubtRecord
 from maskwright.release.record_part import Public, RecordPart
 
 ActingOn = Literal["records", "representatives"]
@@ -74,4 +75,5 @@ class PlanRecord(RecordPart):
     )
     dropped: tuple[str, ...] = Field(description="Identifiers, not published.")
     warnings: tuple[str, ...]
+    doubts: tuple[DoubtRecord, ...] = Field(default=(), description="Of ``maskwright plan``; a run has its own.")
     notices: tuple[str, ...] = Field(default=(), description="Of ``maskwright plan``; a run has its own.")

@@ -13,6 +13,7 @@ from maskwright.data.variable import Role, VariableType
 from maskwright.edits.edit import EditKind, Severity
 from maskwright.pipeline.file_schema import DIALECT, untitled
 from maskwright.planning.model import KeptBy
+from maskwright.release.doubt_record import DoubtRecord
 from maskwright.release.plan_record import ActingOn, PlanRecord
 from maskwright.release.record_part import Public, Publication, RecordPart
 
@@ -311,6 +312,9 @@ class RunRecord(RecordPart):
     variables: Public[tuple[VariableRecord, ...]]
     plan: Annotated[PlanRecord, Publication(opened=True)]
     edits: Public[tuple[EditRecord, ...]]
+    doubts: Public[tuple[DoubtRecord, ...]] = Field(
+        description="What was not surely understood or protected; each is waived with a reason, or stopped the release."
+    )
     dropped_edits: Public[tuple[DroppedEdit, ...]]
     suppressed: Public[tuple[SuppressedCells, ...]]
     localisation: LocalisationRecord | None

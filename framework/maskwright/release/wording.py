@@ -13,8 +13,9 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from maskwright.planning.model import KeptBy
+    from maskwright.release.doubt_record import DoubtRecord
     from maskwright.release.plan_record import GroupRecord, StepRecord
-    from maskwright.release.run_record import ClassesRecord, EditRecord, MovedRows, RunRecord
+    from maskwright.release.run_record import ClassesRecord, EditRecord, MovedRows, RunRecord, VariableRecord
 
 KEPT_BY: Mapping[KeptBy, str] = {
     "construction": "the method itself",
@@ -131,6 +132,8 @@ def verdict(record: RunRecord) -> str:
     if not record.ok:
         reasons = [f"{plural(len(errors), 'edit')} violated ({', '.join(errors)})"] if errors else []
         reasons += [f"{plural(len(missed), 'threshold')} missed ({', '.join(missed)})"] if missed else []
+        doubts = [each for each in record.doubts if each.because is None]
+        reasons += [f"{plural(len(doubts), 'doubt')} open ({_named(doubts)})"] if doubts else []
         return "Not released: " + ("; ".join(reasons) or "see the notices") + "."
     said = f"Released: {_what_holds(len(record.edits), len(warnings))} in {plural(record.records, 'masked record')}"
     unknown = sum(1 for edit in record.edits if edit.unknown)
@@ -145,7 +148,25 @@ def verdict(record: RunRecord) -> str:
     if warnings:
         are = "warning is" if len(warnings) == 1 else "warnings are"
         said += f" {len(warnings)} {are} violated ({', '.join(warnings)})."
+    waived = [each for each in record.doubts if each.because is not None]
+    if waived:
+        said += f" Waived: {plural(len(waived), 'doubt')} ({_named(waived)})."
+    open_ones = [f"{each.name} ({each.role})" for each in record.variables if _is_open(each)]
+    if open_ones:
+        said += f" Published unmasked: {', '.join(open_ones)}."
     return said
+
+
+def _is_open(variable: VariableRecord) -> bool:
+    return variable.masked_by is None and variable.role != "identifier"
+
+
+def _named(doubts: Iterable[DoubtRecord]) -> str:
+    """``column-not-understood of income, age; ...``."""
+    subjects: dict[str, list[str]] = {}
+    for each in doubts:
+        subjects.setdefault(each.doubt, []).append(each.subject)
+    return "; ".join(name + (f" of {', '.join(of)}" if any(of) else "") for name, of in subjects.items())
 
 
 def _what_holds(edits: int, warnings: int) -> str:

@@ -12,7 +12,9 @@ from pydantic_core import PydanticUndefined
 
 from maskwright.edits.languages.yaml.file_model import EditsFile
 from maskwright.edits.rule_language.rule_entry import RuleEntry
+from maskwright.foundation.doubts import DOUBT_KINDS, DoubtKind
 from maskwright.foundation.errors import PluginError
+from maskwright.pipeline.waivers import kind_called
 from maskwright.planning.missing_patterns import splits_by_pattern
 from maskwright.planning.params import PlanningParams
 from maskwright.plugins.measure import Measure
@@ -26,12 +28,14 @@ if TYPE_CHECKING:
 _WIDTH = 100
 EDITS = "edits"
 STEPS = "steps"
+DOUBTS = "doubts"
 
 
 def explain(name: str) -> str:
     """Text about the plugin or plugins of that name.
 
-    ``edits`` is the language of rules, ``steps`` what every step knows besides the parameters of its method.
+    ``edits`` is the language of rules, ``steps`` what every step knows besides the parameters of its method,
+    ``doubts`` what stops a release unless it is waived; a doubt has a name (``column-not-understood``) and an id.
 
     Raises
     ------
@@ -42,10 +46,15 @@ def explain(name: str) -> str:
         return _edits()
     if name == STEPS:
         return _steps()
+    if name == DOUBTS:
+        return _doubts()
+    doubt = kind_called(name)
+    if doubt is not None:
+        return "\n".join(_doubt(doubt))
     registry = plugins()
     found = [(kind, offered[name]) for kind, offered in _offered(registry).items() if name in offered]
     if not found:
-        every = [EDITS, STEPS, *(info.name for info in registry.infos)]
+        every = [EDITS, STEPS, DOUBTS, *DOUBT_KINDS, *(info.name for info in registry.infos)]
         raise PluginError(registry.unknown("plugin", name, every))
     return "\n\n".join(_text(registry, kind, plugin) for kind, plugin in found)
 
@@ -63,6 +72,28 @@ def _steps() -> str:
         "promised, what becomes of missing cells."
     )
     return "\n".join([*_wrap(lead), "", *_parameters(PlanningParams)])
+
+
+def _doubts() -> str:
+    lead = (
+        "A doubt about what was understood or protected stops the release, unless the pipeline waives it by name and "
+        "says why: waive: [{doubt: published-undeclared, variable: remarks, because: free text is dropped later}]. "
+        "Waivers stand in the record, in the report and beside the word Released."
+    )
+    lines = _wrap(lead)
+    stage = ""
+    for kind in DOUBT_KINDS.values():
+        if kind.stage != stage:
+            stage = kind.stage
+            lines += ["", f"Doubts of {stage}"]
+        lines += ["", *_doubt(kind)]
+    return "\n".join(lines)
+
+
+def _doubt(kind: DoubtKind) -> list[str]:
+    about = "" if kind.about == "file" else f" (waived for a {kind.about})"
+    said = textwrap.wrap(kind.meaning, _WIDTH - 4) + textwrap.wrap(f"Instead of waiving: {kind.remedy}", _WIDTH - 4)
+    return [f"{kind.id} {kind.name}{about}", *(f"    {line}" for line in said)]
 
 
 def _offered(registry: Registry) -> dict[str, dict[str, Any]]:

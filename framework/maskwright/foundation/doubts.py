@@ -1,0 +1,226 @@
+"""Doubts: what was not surely understood or protected. An open one stops a release; a pipeline waives it by name.
+
+A mistake, which cannot be meant, is an `InputError`. A doubt may be meant: a column of free text that is dropped later,
+a threshold on a measure that leaves something out. It has a stable id (``W101``), a name (``column-not-understood``),
+what it is about (a variable, an edit, a step, a measure, or a file), and a remedy. Reading, planning, masking,
+measuring and writing emit doubts where they know of them; `maskwright.release.gate` alone judges them.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Literal
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from maskwright.foundation.errors import Place
+
+Stage = Literal["reading", "planning", "masking", "measuring", "writing"]
+About = Literal["variable", "edit", "step", "measure", "file"]
+
+
+@dataclass(frozen=True)
+class DoubtKind:
+    """One kind of doubt.
+
+    Attributes
+    ----------
+    id : str
+        ``W101``: stable from version to version; the first digit is the stage.
+    name : str
+        As waivers give it.
+    about : {"variable", "edit", "step", "measure", "file"}
+        What a waiver has to name beside it; nothing for a file.
+    meaning : str
+        What is in doubt, in one or two sentences.
+    remedy : str
+        What to do instead of waiving it.
+    """
+
+    id: str
+    name: str
+    about: About
+    meaning: str
+    remedy: str
+
+    @property
+    def stage(self) -> Stage:
+        """Where in a run it arises."""
+        stages: tuple[Stage, ...] = ("reading", "planning", "masking", "measuring", "writing")
+        return stages[int(self.id[1]) - 1]
+
+
+@dataclass(frozen=True)
+class Doubt:
+    """A doubt about one variable, edit, step, measure or file.
+
+    Attributes
+    ----------
+    kind : str
+        Name in `DOUBT_KINDS`.
+    subject : str
+        Name of the variable, edit or measure, or the number of the step; empty for a file.
+    message : str
+        What was seen, as the rest of a sentence after the subject: names and counts, never a value of a record.
+    count, total : int or None
+        How many cells, records or values are concerned, and of how many.
+    place : Place or None
+        In the pipeline or a rule file.
+    hint : str or None
+        A remedy more precise than that of the kind.
+
+    Raises
+    ------
+    KeyError
+        For a kind that is not in the catalogue.
+
+    Examples
+    --------
+    >>> from maskwright import Doubt
+    >>> str(Doubt("column-not-understood", "income", "97 of 100 cells are numbers, and the others are not"))
+    'W101 column-not-understood: income: 97 of 100 cells are numbers, and the others are not'
+    """
+
+    kind: str
+    subject: str
+    message: str
+    count: int | None = None
+    total: int | None = None
+    place: Place | None = None
+    hint: str | None = None
+
+    def __post_init__(self) -> None:
+        DOUBT_KINDS[self.kind]
+
+    def __str__(self) -> str:
+        described = DOUBT_KINDS[self.kind]
+        named = f"step {self.subject}" if described.about == "step" else self.subject
+        return f"{described.id} {self.kind}: " + (f"{named}: " if named else "") + self.message
+
+    @property
+    def remedy(self) -> str:
+        """What to do instead of waiving it."""
+        return self.hint or DOUBT_KINDS[self.kind].remedy
+
+
+_CATALOGUE = (
+    DoubtKind(
+        "W101",
+        "column-not-understood",
+        "variable",
+        "Many cells of a column that was read as text look like numbers. It is probably a number with missing codes, a "
+        "decimal comma or thousands separators that are not declared, and as text it would be neither masked nor "
+        "measured.",
+        'Declare its missing codes (`missing: [NA]`), the decimal sign of the file (`decimal: ","`), or its type.',
+    ),
+    DoubtKind(
+        "W102",
+        "missing-code-never-occurs",
+        "variable",
+        "A text is declared to mean 'no value', and no cell holds it: it may be written otherwise in the file, and "
+        "then the codes were taken for values.",
+        "Look how the file writes missing values, or remove the code from the declaration.",
+    ),
+    DoubtKind(
+        "W103",
+        "header-may-be-a-record",
+        "file",
+        "The first line of the file looks like a record, not like names of variables: its values would be published as "
+        "names.",
+        "Put a line with the names of the variables first.",
+    ),
+    DoubtKind(
+        "W201",
+        "not-masked",
+        "variable",
+        "The role of a variable says that it has to be protected (confidential, quasi_identifier), by declaration or "
+        "because it is a number, and no step masks it.",
+        "Name it in a step, or declare `release: as is` or `role: other` if it may be published as it is.",
+    ),
+    DoubtKind(
+        "W202",
+        "published-undeclared",
+        "variable",
+        "A column is masked by no step, and nothing says that it may be published as it is: everything that leaves is "
+        "masked or declared.",
+        "Declare what it is: `role: identifier` drops it, `role: other` or `release: as is` publishes it as it is; or "
+        "name it in a step.",
+    ),
+    DoubtKind(
+        "W203",
+        "promise-undone-by-a-later-step",
+        "step",
+        "A step promises something (a smallest class, top codes, suppressed cells) that a later step can undo.",
+        "Change the order of the steps, or the variables of the later one.",
+    ),
+    DoubtKind(
+        "W204",
+        "constant-within-households",
+        "variable",
+        "A variable is the same for all members of each household, and a step masks members one by one: the masked "
+        "values differ, or a value suppressed for one member stands in the row of another.",
+        "Mask the variable in a file of households, or leave it out of the release.",
+    ),
+    DoubtKind(
+        "W301",
+        "step-changed-nothing",
+        "variable",
+        "A step returned a variable as it was, or nearly so.",
+        "Look at the parameters of the step and at the type of the variable; remove the step if it is not needed.",
+    ),
+    DoubtKind(
+        "W302",
+        "suppressed-cells-follow",
+        "variable",
+        "Suppressed cells can be computed or read off what is published, by an edit or by a dependency in the data.",
+        "Suppress or leave out the variables that give them away.",
+    ),
+    DoubtKind(
+        "W303",
+        "suppressed-cells-undecided",
+        "variable",
+        "It could not be decided whether suppressed cells follow from what is published.",
+        "Simplify the edits that read the variable, or suppress the others in them too.",
+    ),
+    DoubtKind(
+        "W304",
+        "promise-not-kept",
+        "step",
+        "What a step promised does not hold in the masked file.",
+        "Change its parameters, or the edits that undo it.",
+    ),
+    DoubtKind(
+        "W305",
+        "method-warned",
+        "step",
+        "A method says that it could not do all that it is for.",
+        "Change its parameters as the warning says, or choose another method.",
+    ),
+    DoubtKind(
+        "W401",
+        "risk-leaves-out-quasi-identifiers",
+        "measure",
+        "A measure of risk that has a threshold leaves out declared quasi-identifiers: what an intruder knows is not "
+        "all counted.",
+        "Set the threshold on a measure that uses them, or remove it.",
+    ),
+    DoubtKind(
+        "W402",
+        "values-unchanged",
+        "variable",
+        "A variable that is to be protected has the values of the original in more records than is to be expected.",
+        "Mask it more strongly, or declare the share that may stay: `unchanged: 80` (in percent).",
+    ),
+    DoubtKind(
+        "W501",
+        "written-file-not-read-twice",
+        "file",
+        "The masked file is of a format that only its plugin reads, so that no second, independent evaluation of the "
+        "edits was made.",
+        "Publish CSV, XML or Parquet.",
+    ),
+)
+
+DOUBT_KINDS: Mapping[str, DoubtKind] = {kind.name: kind for kind in _CATALOGUE}
+"""Every kind of doubt, by name, in the order of their ids."""
