@@ -8,7 +8,7 @@ from maskwright.edits.edit import Edit, GoverningPart, LinearPart, ProductPart, 
 from maskwright.planning.model import AdjustmentUnit, Group, Keeper, Step
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Collection, Mapping, Sequence
 
 
 def keeper_of(
@@ -33,16 +33,25 @@ def keeper_of(
     """
     touched = set(edit.variables) & masked
     unit = max(units, key=lambda unit: len(touched & set(unit.variables)), default=None)
-    if not touched:
-        return Keeper(edit.name, "checked", "its variables are published as they are")
-    if edit.kind == "checked":
-        return Keeper(edit.name, "checked", "outside the analysable language: adjusted where neighbours allow")
+    why_not = _only_checked(edit, touched)
+    if why_not is not None:
+        return Keeper(edit.name, "checked", why_not)
     if unit is None or not touched & set(unit.variables):
         return Keeper(edit.name, "checked", "its masked variables are not numeric")
     if unit.group is None:
         return Keeper(edit.name, "adjustment", "each record is moved to the nearest point that satisfies it")
     group = groups[unit.group]
     return _keeper_in_group(edit, group, steps[group.step - 1], arrival.get(edit.name, 0))
+
+
+def _only_checked(edit: Edit, touched: Collection[str]) -> str | None:
+    if edit.shadowed:
+        return "it is about no record of this file"
+    if edit.engine is not None:
+        return "only an engine understands it"
+    if not touched:
+        return "its variables are published as they are"
+    return "outside the analysable language: adjusted where neighbours allow" if edit.kind == "checked" else None
 
 
 def _keeper_in_group(edit: Edit, group: Group, step: Step, broken: int) -> Keeper:
