@@ -16,6 +16,7 @@ from maskwright.foundation.progress import Quiet, Reporter
 from maskwright.foundation.randomness import fresh_seed
 from maskwright.masking.context import Execution
 from maskwright.masking.mask import mask
+from maskwright.planning.undecided_edits import undecided_doubts
 from maskwright.release.gate import judge
 
 if TYPE_CHECKING:
@@ -135,7 +136,8 @@ def mask_request(request: MaskingRequest, reporter: Reporter | None = None) -> M
         listener.notice(notice)
     domain = Domain.from_dataset(ready.original, domain_tuples(ready.edits))
     outcome = check_dataset(result.masked, result.edits, domain)
-    refuse_doubts(request, judge((*ready.doubts, *result.doubts), request.waivers))
+    left = undecided_doubts(outcome, ready.arrival)
+    refuse_doubts(request, judge((*ready.doubts, *result.doubts, *left), request.waivers))
     failing = [each for each in outcome.edits if each.violations and each.severity == "error"]
     if failing:
         raise EditViolation(

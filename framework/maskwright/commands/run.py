@@ -13,6 +13,7 @@ from maskwright.commands.stages import PipelineRun
 from maskwright.foundation.progress import Quiet, Reporter
 from maskwright.foundation.randomness import fresh_seed
 from maskwright.pipeline.reading import read_pipeline
+from maskwright.planning.undecided_edits import undecided_doubts
 from maskwright.release.files import Release
 from maskwright.release.gate import judge
 
@@ -111,7 +112,8 @@ def run(
         released = running.read_back(result)
         outcome = running.validate(result)
         found = running.measure(released)
-        judgement = judge((*ready.doubts, *result.doubts), described.waivers)
+        left = undecided_doubts(outcome, ready.arrival)
+        judgement = judge((*ready.doubts, *result.doubts, *left), described.waivers)
         running.tell(judgement.notices)
         record = run_record(MeasuredRun(described, ready, result, outcome, found, judgement, seed, clock.seconds))
         refuse_release(described, result, outcome, record, judgement)

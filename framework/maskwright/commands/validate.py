@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from maskwright.commands.options import NO_OPTIONS, ReadingOptions, data_files, read_rule_files
@@ -36,7 +37,12 @@ if TYPE_CHECKING:
 
 
 def validate(
-    data: Data, edits: Rules, *, original: Data | None = None, declared: DeclaredVariables | None = None
+    data: Data,
+    edits: Rules,
+    *,
+    original: Data | None = None,
+    declared: DeclaredVariables | None = None,
+    allow_unknown: bool = False,
 ) -> Outcome:
     """Verdict of every edit on every record.
 
@@ -48,11 +54,14 @@ def validate(
         The original file, for values-exist-in-domain edits.
     declared : mapping of name to declaration, optional
         For DataFrames.
+    allow_unknown : bool, default False
+        Whether the data are ``ok`` though the verdict of an edit is unknown in every record.
 
     Returns
     -------
     Outcome
-        ``ok``, ``violations`` (DataFrame), ``counts`` (edit name to violations).
+        ``ok``, ``violations`` (DataFrame), ``counts`` (edit name to violations), ``undecided`` (edits that are unknown
+        in every record, and why).
 
     Raises
     ------
@@ -69,7 +78,7 @@ def validate(
     """
     stated = edits_of(edits)
     domain = domain_of(original, declared, stated)
-    return check_dataset(dataset_of(data, declared), stated, domain)
+    return replace(check_dataset(dataset_of(data, declared), stated, domain), allow_unknown=allow_unknown)
 
 
 def validate_file(
@@ -81,6 +90,7 @@ def validate_file(
     reporter: Reporter,
     fired: Fired = "summary",
     options: ReadingOptions = NO_OPTIONS,
+    allow_unknown: bool = False,
 ) -> Outcome:
     """Check a data file against rule files, as a stream.
 
@@ -92,6 +102,8 @@ def validate_file(
         Whether the SVRL report says once of each rule that it fired, or once for each record.
     options : ReadingOptions
         Of the data format (``max_text``) and of the rule language (``phase``, ``max_nesting``), and what is declared.
+    allow_unknown : bool, default False
+        Whether the file is ``ok`` though the verdict of an edit is unknown in every record.
 
     Raises
     ------
@@ -129,7 +141,7 @@ def validate_file(
         if release is not None and stream is not None:
             stream.close()
             release.publish()
-    return outcome
+    return replace(outcome, allow_unknown=allow_unknown)
 
 
 def _rules(edits: Sequence[Path], options: ReadingOptions, data: DataSource) -> EditSet:
