@@ -21,6 +21,7 @@ from maskwright.planning.publication_warnings import publication_notices
 from maskwright.release.doubt_record import doubt_records
 from maskwright.release.files import file_facts
 from maskwright.release.gate import judge
+from maskwright.release.second_look import not_read_twice
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -139,6 +140,7 @@ def prepare(
     with timed("plan"), stage(reporter, "Planning"):
         plan = plan_of(request, arrived)
     dropped = _dropped(arrived.edits, plan)
+    written = not_read_twice(request.output.source) if isinstance(request, Pipeline) else ()
     notices = (
         *arrived.notices,
         *dropped_edit_notices(dropped),
@@ -153,7 +155,7 @@ def prepare(
         arrived.outcome,
         plan,
         notices,
-        (*arrived.doubts, *plan.doubts),
+        (*arrived.doubts, *plan.doubts, *written),
         arrived.localisation,
         dropped,
     )

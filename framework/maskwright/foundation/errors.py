@@ -238,6 +238,12 @@ class PluginError(InputError):
     """
 
 
+class EvaluationsDisagree(MaskwrightError):  # noqa: N818 - the state by its name
+    """The two evaluations of the written file disagree on an edit: a bug, and nothing was published (exit code 3)."""
+
+    exit_code = EXIT_BUG
+
+
 class ReleaseRefused(MaskwrightError):  # noqa: N818 - the outcome by its name
     """The result may not be released: nothing was published (exit code 1).
 
