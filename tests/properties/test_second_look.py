@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import random
+import sys
+from pathlib import Path
 from typing import TYPE_CHECKING
 
-from edit_language import condition, records
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -16,6 +17,9 @@ from maskwright.edits.edit_set import EditSet
 from maskwright.plugins.registry import find_source
 from maskwright.release.check_file import check_file
 from maskwright.release.second_look import second_look
+
+sys.path.insert(0, str(Path(__file__).parent))
+from edit_language import condition, records
 
 if TYPE_CHECKING:
     import pytest

@@ -184,8 +184,10 @@ def _csv_blocks(path: Path, details: Mapping[str, Any], names: Sequence[str]) ->
 
 
 def _csv_rows(text: str, delimiter: str, quote: str | None) -> Any:
-    quoting = csv.QUOTE_NONE if quote is None else csv.QUOTE_MINIMAL
-    return csv.reader(io.StringIO(text, newline=""), delimiter=delimiter, quotechar=quote, quoting=quoting, strict=True)
+    lines = io.StringIO(text, newline="")
+    if quote is None:
+        return csv.reader(lines, delimiter=delimiter, quoting=csv.QUOTE_NONE, strict=True)
+    return csv.reader(lines, delimiter=delimiter, quotechar=quote, strict=True)
 
 
 def _split_header(block: str, delimiter: str, quote: str | None) -> tuple[list[str], str]:

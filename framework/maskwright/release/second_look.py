@@ -95,7 +95,8 @@ def second_look(
     looked = [_Seen(edit) for edit in edits if edit.engine is None and _is_about(edit, path_of_records)]
     known = {variable.name: variable for variable in original.variables}
     floats = _binary_columns(path) if file_format == "parquet" else frozenset()
-    grids = {name: known[name].decimals for name in floats if name in known and known[name].decimals is not None}
+    declared = {name: each.decimals for name, each in known.items() if name in floats}
+    grids = {name: decimals for name, decimals in declared.items() if decimals is not None}
     opinion = Opinion(
         floats - grids.keys(),
         {name: frozenset(code.strip() for code in each.missing_codes) for name, each in known.items()},

@@ -18,6 +18,7 @@ from maskwright.commands import stages
 from maskwright.data.number_text import NumberText
 from maskwright.edits.edit_set import EditSet
 from maskwright.edits.evaluation.domain import Domain, domain_tuples
+from maskwright.edits.evaluation.exact import evaluate_exact
 from maskwright.plugins.registry import find_source
 from maskwright.release import second_look as module
 from maskwright.release.check_file import check_file
@@ -238,16 +239,13 @@ def test_a_run_looks_twice(tmp_path: Path, ending: str, monkeypatch: pytest.Monk
 @pytest.mark.parametrize("ending", ["csv", "xml"])
 def test_a_broken_reader_of_numbers_is_caught(tmp_path: Path, ending: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """The first evaluation loses decimals, as it did of columns of large strings: the second one stops the release."""
-    from maskwright.data import record_chunk
-
-    right = record_chunk.read_numbers
 
     def without_decimals(text: Any) -> NumberText:
-        spoken = right(text)
+        spoken = mw.read_numbers(text)
         return NumberText(spoken.values, spoken.is_number, spoken.is_blank, 0)
 
     pipeline = write_run(tmp_path, ending)
-    monkeypatch.setattr(record_chunk, "read_numbers", without_decimals)
+    monkeypatch.setattr("maskwright.data.record_chunk.read_numbers", without_decimals)
     with pytest.raises(mw.MaskwrightError) as caught:
         mw.run(pipeline)
     assert caught.value.exit_code in (1, 3)
@@ -258,18 +256,15 @@ def test_a_broken_reader_of_numbers_is_caught(tmp_path: Path, ending: str, monke
 @pytest.mark.parametrize("wrong", [-1, 1])
 def test_a_wrong_verdict_is_caught(tmp_path: Path, rule: str, wrong: int, monkeypatch: pytest.MonkeyPatch) -> None:
     """The first evaluation calls one record of 50 obedient, or disobedient, that is not."""
-    from maskwright.edits.evaluation import check
-
     obeys = {"x": "2", "y": "2", "t": "a"}
     breaks = {"x": "2.5", "y": "2", "t": "b"}
     rows = [obeys] * 50
     if wrong < 0:
         rows = [*rows[:30], breaks, *rows[31:]]
     (tmp_path / "d.csv").write_text("x,y,t\n" + "".join(",".join(row.values()) + "\n" for row in rows))
-    right = check.evaluate_exact
 
     def broken(*given: Any) -> Any:
-        verdict = right(*given)
+        verdict = evaluate_exact(*given)
         verdict.holds[30] = wrong < 0
         return verdict
 
@@ -277,7 +272,7 @@ def test_a_wrong_verdict_is_caught(tmp_path: Path, rule: str, wrong: int, monkey
     edits = EditSet.parse([rule])
     source = find_source("csv")
     assert agree(tmp_path / "d.csv", data, source, source.params(), edits).counts["edit-1"] == (wrong < 0)
-    monkeypatch.setattr(check, "evaluate_exact", broken)
+    monkeypatch.setattr("maskwright.edits.evaluation.check.evaluate_exact", broken)
     with pytest.raises(mw.EvaluationsDisagree, match=r"edit 'edit-1'.*first record 31") as caught:
         agree(tmp_path / "d.csv", data, source, source.params(), edits)
     assert caught.value.exit_code == 3

@@ -210,9 +210,10 @@ def _computed(node: x.Expression, values: list[Fraction], *, approximate: bool) 
             return None if values[1] == 0 else values[0] - values[1] * math.trunc(values[0] / values[1])
         case x.Arithmetic("^") if values[1].denominator == 1 and abs(values[1]) <= 64:
             return None if values[0] == 0 and values[1] < 0 else values[0] ** int(values[1])
-        case x.Function("floor" | "ceiling" | "round" as name):
-            shifted = values[0] + (Fraction(1, 2) if name == "round" else 0)
-            return Fraction(math.ceil(shifted) if name == "ceiling" else math.floor(shifted))
+        case x.Function("ceiling"):
+            return Fraction(math.ceil(values[0]))
+        case x.Function("floor" | "round" as rounding):
+            return Fraction(math.floor(values[0] + (Fraction(1, 2) if rounding == "round" else 0)))
         case _:
             raise CannotTell
 

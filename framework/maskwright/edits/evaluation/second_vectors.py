@@ -112,8 +112,9 @@ def scaled_floats(values: NDArray[Any], missing: Booleans, decimals: int) -> Sca
 def scaled_objects(texts: Sequence[str | None]) -> Scaled:
     """Numbers that texts say; None is a missing cell."""
     encoded = [b"" if text is None else text.encode() for text in texts]
-    ends = np.cumsum([len(text) for text in encoded], dtype=np.int64)
-    starts = ends - [len(text) for text in encoded]
+    lengths = np.array([len(text) for text in encoded], dtype=np.int64)
+    ends = np.cumsum(lengths)
+    starts = ends - lengths
     return scaled_bytes(np.frombuffer(b"".join(encoded) + b"\0", dtype=np.uint8), starts, ends, ord("."))
 
 
