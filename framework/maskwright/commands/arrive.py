@@ -31,7 +31,7 @@ from maskwright.planning.publication_warnings import refuse_arithmetic_on_text, 
 from maskwright.planning.undecided_edits import undecided_doubts
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Iterable, Iterator, Mapping
 
     from maskwright.data.dataset import Dataset
     from maskwright.edits.evaluation.check import Outcome
@@ -126,7 +126,7 @@ def arrive(
     if problems:
         raise InputError(in_order(problems, request.file))
     edits, silent_notices = applicable(stated, arrival, original)
-    with timed("analyse"), stage(reporter, "Analysing the edits"):
+    with timed("analyse"), stage(reporter, "Analysing the edits"), explained_by(original.doubts):
         rule_notices = refuse_contradictions(edits, original.variables, thorough=thorough)
         refuse_arithmetic_on_text(edits, original)
     located: dict[str, Any] | None = None
@@ -143,6 +143,31 @@ def arrive(
     suspicious = suspicious_edit_notices(arrival)
     notices = (*gone, *original.notes, *stated.notes, *silent_notices, *more, *rule_notices, *suspicious)
     return CheckedInput(original, edits, arrival, broken, identifiers, notices, doubts, located)
+
+
+@contextmanager
+def explained_by(doubts: Iterable[Doubt]) -> Iterator[None]:
+    """Tell with a mistake which columns were not understood: a number that was read as text is often its real reason.
+
+    Parameters
+    ----------
+    doubts : iterable of Doubt
+        Of reading.
+
+    Raises
+    ------
+    InputError
+        The mistakes that were found inside, and these doubts.
+    """
+    try:
+        yield
+    except InputError as error:
+        reasons = [
+            Problem(str(each), each.place, each.remedy) for each in doubts if each.kind == "column-not-understood"
+        ]
+        if not reasons:
+            raise
+        raise InputError([*error.problems, *reasons]) from error
 
 
 def read_rules(request: MaskingRequest) -> EditSet:

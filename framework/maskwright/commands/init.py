@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from maskwright.foundation.errors import InputError
+from maskwright.foundation.whole_files import write_text
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -19,9 +20,10 @@ data:
   # record: Record             # XML only: the element that holds one record
   # encoding: latin-1          # CSV only, like delimiter: ";" and decimal: ","
   # cluster: household         # the variable that names the household: k then counts households
-  # variables:                 # only what differs: numbers are confidential and masked, text is left alone
+  # variables:                 # a number of which nothing is said is confidential and masked; text has to be declared
   #   id: {role: identifier}   # never released
-  #   weight: {role: weight}   # kept as it is
+  #   weight: {role: weight}   # published as it is
+  #   region: {role: other}    # published as it is
   #   age: {role: quasi_identifier, missing: ["-9"]}
 
 edits:                         # what must hold in every released record
@@ -36,6 +38,9 @@ protect:
 
 measure: [pil, distance_record_linkage, score]
 # thresholds: {score: 40}      # nothing is released on the wrong side
+
+# waive:                       # doubts that do not stop the release: maskwright explain doubts
+#   - {doubt: published-undeclared, variable: remarks, because: free text is dropped before publication}
 
 output:
   data: masked.csv
@@ -56,10 +61,14 @@ def write_starting_pipeline(folder: Path) -> Path:
     path = folder / "pipeline.yaml"
     try:
         folder.mkdir(parents=True, exist_ok=True)
-        with path.open("x", encoding="utf-8") as stream:
-            stream.write(STARTING_PIPELINE)
+        path.open("x").close()  # the name is ours, or the file is somebody's
     except FileExistsError:
         raise InputError(f"{path} exists; it was left alone") from None
     except OSError as error:
         raise InputError(f"{path} cannot be written: {error.strerror}") from error
+    try:
+        write_text(path, STARTING_PIPELINE)
+    except BaseException:
+        path.unlink(missing_ok=True)
+        raise
     return path

@@ -6,7 +6,7 @@ import json
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from maskwright.commands.arrive import CheckedInput, Clock, arrive, read_rules
+from maskwright.commands.arrive import CheckedInput, Clock, arrive, explained_by, read_rules
 from maskwright.data.dataset import Dataset
 from maskwright.data.variable import Variable
 from maskwright.edits.variable_ranges import refuse_ranges
@@ -19,7 +19,7 @@ from maskwright.planning.dropped_edits import dropped_edit_notices, without_drop
 from maskwright.planning.plan import Plan, make_plan
 from maskwright.planning.publication_warnings import publication_notices
 from maskwright.release.doubt_record import doubt_records
-from maskwright.release.files import file_facts
+from maskwright.release.facts import file_facts
 from maskwright.release.gate import judge
 from maskwright.release.second_look import not_read_twice
 
@@ -164,8 +164,9 @@ def prepare(
 def plan_of(request: MaskingRequest, arrived: CheckedInput) -> Plan:
     """Plan of a request's steps on data that have been read; its edits are those that the steps do not drop."""
     variables = [*arrived.identifiers, *arrived.original.variables]
-    edits = without_dropped(arrived.edits, request.steps, variables)
-    return make_plan(request.steps, variables, edits, arrived.original, arrived.broken)
+    with explained_by(arrived.doubts):
+        edits = without_dropped(arrived.edits, request.steps, variables)
+        return make_plan(request.steps, variables, edits, arrived.original, arrived.broken)
 
 
 def refuse_steps(request: MaskingRequest) -> None:

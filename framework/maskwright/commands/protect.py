@@ -8,7 +8,7 @@ from maskwright.commands.plan import prepare
 from maskwright.commands.publish import refuse_doubts
 from maskwright.commands.requests import DeclaredVariables, Rules, masking_request
 from maskwright.data.dataset import Dataset
-from maskwright.data.restored_frames import frame_from_dataset
+from maskwright.data.restored_frames import released_frame
 from maskwright.edits.evaluation.check_data import check_dataset
 from maskwright.edits.evaluation.domain import Domain, domain_tuples
 from maskwright.foundation.errors import EditViolation, Problem
@@ -44,6 +44,7 @@ def protect(
     workers: int = 1,
     block_size: int | None = None,
     waive: Sequence[Mapping[str, object]] = (),
+    keep_index: bool = False,
     reporter: Reporter | None = None,
 ) -> AnyData:
     """Mask data with one method so that every edit holds.
@@ -74,13 +75,17 @@ def protect(
     waive : sequence of mappings
         Doubts that do not stop it, as a pipeline's ``waive:`` section lists them:
         ``{"doubt": "published-undeclared", "variable": "remark", "because": "dropped later"}``.
+    keep_index : bool, default False
+        For a DataFrame: its index may be published. Otherwise the records are numbered anew, 0, 1, ..., in their order;
+        the default index, which is these numbers, is kept.
     reporter : Reporter, optional
         Told of stages and notices; nothing is shown by default.
 
     Returns
     -------
     Dataset or pandas.DataFrame
-        The type that came in; identifiers are dropped.
+        The type that came in; identifiers are dropped, and so are the index of a DataFrame, its ``attrs``, and
+        categories that no record has.
 
     Raises
     ------
@@ -109,11 +114,23 @@ def protect(
     result = mask_request(request, reporter)
     if isinstance(data, Dataset):
         return result.masked
-    return frame_from_dataset(result.masked, data)
+    frame, notices = released_frame(result.masked, data, keep_index=keep_index)
+    for notice in notices:
+        (reporter or Quiet()).notice(notice)
+    return frame
 
 
-def mask_request(request: MaskingRequest, reporter: Reporter | None = None) -> MaskingResult:
+def mask_request(
+    request: MaskingRequest, reporter: Reporter | None = None, *, is_released: bool = True
+) -> MaskingResult:
     """Mask what a request asks for, in memory, and check every edit on the result.
+
+    Parameters
+    ----------
+    request : MaskingRequest
+    reporter : Reporter, optional
+    is_released : bool, default True
+        Whether the result leaves: then an open doubt stops it. What is only compared may be in doubt.
 
     Raises
     ------
@@ -128,7 +145,8 @@ def mask_request(request: MaskingRequest, reporter: Reporter | None = None) -> M
     ready = prepare(request, listener, thorough=reporter is not None)
     for notice in ready.notices:
         listener.notice(notice)
-    refuse_doubts(request, judge(ready.doubts, request.waivers))
+    if is_released:
+        refuse_doubts(request, judge(ready.doubts, request.waivers))
     seed = fresh_seed() if request.seed is None else request.seed
     execution = Execution(request.execution.workers, request.execution.block_size)
     result = mask(ready.original, ready.edits, ready.plan, seed, execution, listener)
@@ -136,8 +154,9 @@ def mask_request(request: MaskingRequest, reporter: Reporter | None = None) -> M
         listener.notice(notice)
     domain = Domain.from_dataset(ready.original, domain_tuples(ready.edits))
     outcome = check_dataset(result.masked, result.edits, domain)
-    left = undecided_doubts(outcome, ready.arrival)
-    refuse_doubts(request, judge((*ready.doubts, *result.doubts, *left), request.waivers))
+    if is_released:
+        left = undecided_doubts(outcome, ready.arrival)
+        refuse_doubts(request, judge((*ready.doubts, *result.doubts, *left), request.waivers))
     failing = [each for each in outcome.edits if each.violations and each.severity == "error"]
     if failing:
         raise EditViolation(

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from maskwright.pipeline.resolved import RuleFile
 from maskwright.plugins.registry import plugins
 from maskwright.release.doubt_record import doubt_records
-from maskwright.release.files import file_facts
+from maskwright.release.facts import file_facts
 from maskwright.release.measuring import measure_record
 from maskwright.release.plan_record import PlanRecord
 from maskwright.release.run_record import (

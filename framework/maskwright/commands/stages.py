@@ -78,6 +78,7 @@ class PipelineRun:
         file = self.release.temporary("data")
         with self.clock("write"), stage(self.reporter, "Writing"), writing(file):
             write_dataset(result.masked, file, self.pipeline.output.source)
+        self.release.sealed("data")  # what is read back and checked from here on is what is published
         self._write_rules(result)
         return result.without_data()
 

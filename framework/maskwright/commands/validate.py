@@ -15,6 +15,7 @@ from maskwright.edits.evaluation.check import unknown_variables
 from maskwright.edits.evaluation.check_data import check_dataset
 from maskwright.edits.evaluation.domain import Domain, domain_tuples
 from maskwright.foundation.errors import InputError, Problem
+from maskwright.foundation.file_identity import reads_noted, refuse_to_overwrite
 from maskwright.foundation.progress import Reporter, stage
 from maskwright.plugins.source import column_names
 from maskwright.release.check_file import check_file
@@ -81,6 +82,7 @@ def validate(
     return replace(check_dataset(dataset_of(data, declared), stated, domain), allow_unknown=allow_unknown)
 
 
+@reads_noted()
 def validate_file(
     data: Path,
     edits: Sequence[Path],
@@ -110,6 +112,12 @@ def validate_file(
     InputError
         Bad input; a rule set in which nothing ever fired; zero records.
     """
+    inputs = {"the data": data, **{f"the rules {path.name}:": path for path in edits}}
+    if original is not None:
+        inputs["the original"] = original
+    if options.pipeline is not None:
+        inputs["the pipeline"] = options.pipeline
+    refuse_to_overwrite({} if svrl is None else {"--svrl": svrl}, inputs)
     checked, *others = data_files((data, *([] if original is None else [original])), options, edits)
     rules = _rules(edits, options, checked)
     for note in rules.notes:
@@ -141,6 +149,8 @@ def validate_file(
         if release is not None and stream is not None:
             stream.close()
             release.publish()
+            for note in release.notices:
+                reporter.notice(note)
     return replace(outcome, allow_unknown=allow_unknown)
 
 

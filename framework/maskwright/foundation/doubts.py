@@ -126,9 +126,9 @@ _CATALOGUE = (
         "W103",
         "header-may-be-a-record",
         "file",
-        "The first line of the file looks like a record, not like names of variables: its values would be published as "
-        "names.",
-        "Put a line with the names of the variables first.",
+        "Names of columns are numbers or dates: the first record of a file without names was perhaps taken for them, "
+        "and its values would be published as names. A CSV file is not read until `header` says what the row is.",
+        "Give the columns names.",
     ),
     DoubtKind(
         "W201",

@@ -89,7 +89,7 @@ def _wrong_order(steps: Sequence[Step], found: Sequence[StepVariables]) -> Itera
 
 
 def _default_variables(step: Step, known: Mapping[str, Variable]) -> set[str]:
-    """Numeric quasi-identifiers and confidential variables; for methods with keys, all quasi-identifiers too."""
+    """Numeric quasi-identifiers and confidential variables; where records or keys count, all quasi-identifiers too."""
     usual = {
         name
         for name, variable in known.items()
@@ -97,7 +97,7 @@ def _default_variables(step: Step, known: Mapping[str, Variable]) -> set[str]:
         and variable.role in ("quasi_identifier", "confidential")
         and name not in step.independents
     }
-    if step.method.has_keys:
+    if step.method.has_keys or "records" in step.method.removes:
         usual |= {name for name, variable in known.items() if variable.role == "quasi_identifier"}
     if not usual and step.only_removes:
         usual = {name for name, variable in known.items() if variable.role == "other"}
@@ -147,7 +147,11 @@ def _wrong_zeros(step: Step, known: Mapping[str, Variable], wanted: Sequence[str
     if names and not step.method.may_be_split:
         yield Problem(f"step {number}: structural_zeros cuts records apart, and {step.method.name!r} needs all of them")
     for name in names:
-        if name not in wanted:
+        if name in known and name not in wanted:
+            what = f"it is {known[name].type}, its role {known[name].role}"
+            said = f"no variable that the step masks called {name!r}: {what}"
+            yield Problem(f"step {number}: structural_zeros: {said}")
+        elif name not in wanted:
             said = unknown_name("variable that the step masks", name, wanted)
             yield Problem(f"step {number}: structural_zeros: {said}")
         elif name in known and not known[name].is_numeric:
