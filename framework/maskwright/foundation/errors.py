@@ -241,7 +241,14 @@ class PluginError(InputError):
 
 
 class EvaluationsDisagree(MaskwrightError):  # noqa: N818 - the state by its name
-    """The two evaluations of the written file disagree on an edit: a bug, and nothing was published (exit code 3)."""
+    """The two evaluations of the written file disagree on an edit: a bug, and nothing was published (exit code 3).
+
+    Examples
+    --------
+    >>> from maskwright import EvaluationsDisagree
+    >>> EvaluationsDisagree("edit 'totals': 0 violations, and 2 the second time").exit_code
+    3
+    """
 
     exit_code = EXIT_BUG
 

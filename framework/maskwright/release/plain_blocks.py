@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 SIZE = 1 << 22
+LONGEST_TAG = 120
 CELL, ROW, ABSENT = "\x1f", "\x1e", "\x1d"
 ROWS = 65_536
 
@@ -273,12 +274,12 @@ def _xml_block(block: bytes, columns: Mapping[str, int], tags: Sequence[str], re
     is_end = data[opens + 1] == ord("/")
     begins = np.flatnonzero(~is_end)
     lengths = closes[begins] - opens[begins] - 1
-    if np.any(lengths > width):
+    if width > LONGEST_TAG or np.any(lengths > width):
         return None
     # Names as numbers of eight bytes each, the rest of them zero.
     padded = np.append(data, np.zeros(width + 1, dtype=np.uint8))
     window = np.lib.stride_tricks.sliding_window_view(padded, width)[opens[begins] + 1]
-    keys = np.where(np.arange(width) < lengths[:, None], window, 0).astype(np.uint8).view(np.uint64)
+    keys = (window * (np.arange(width, dtype=np.int8) < lengths.astype(np.int8)[:, None])).view(np.uint64)
     expected = np.frombuffer(b"".join(tag.ljust(width, b"\0") for tag in wanted), dtype=np.uint64)
     expected = expected.reshape(len(wanted), -1)
     is_record = np.all(keys == expected[0], axis=1)

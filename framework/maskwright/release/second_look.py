@@ -1,8 +1,8 @@
 """The second pair of eyes: the written file, read and judged once more by other means than the first time.
 
-Every record for rules that are comparisons of sums, ranges and sets of numbers, and what is built of them; a sample of
-records, spread over the file, for all rules. Rules that an engine evaluates, and verdicts that rest on the last digits
-of binary64 arithmetic, have no second opinion.
+Every record for rules that are comparisons of sums and products, ranges and sets of numbers, and what is built of them;
+a sample of records, spread over the file, for all rules. Rules that an engine evaluates, and verdicts that rest on the
+last digits of binary64 arithmetic, have no second opinion.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from maskwright.edits.evaluation.domain import domain_tuples
-from maskwright.edits.evaluation.plain_numbers import CannotTell, exact
+from maskwright.edits.evaluation.plain_numbers import CannotTell, Record, exact
 from maskwright.edits.evaluation.second_opinion import Opinion, combination
 from maskwright.edits.evaluation.second_vectors import MOST, BinaryVectors, Vectors
 from maskwright.edits.expression import variable_names
@@ -161,7 +161,9 @@ def _combinations(original: Dataset, names: tuple[str, ...]) -> frozenset[Any]:
 
 
 def _look(block: Block, before: int, sampled: Any, looked: Sequence[_Seen], opinion: Opinion) -> None:
-    records = {int(row): block.record(int(row) - before) for row in sampled}
+    rows = [int(row) for row in sampled]
+    few = rows[::FEWER]
+    records: dict[int, Record] = {}
     numbers: dict[str, Scaled] = {}
 
     def numbers_of(name: str) -> Scaled:
@@ -177,9 +179,11 @@ def _look(block: Block, before: int, sampled: Any, looked: Sequence[_Seen], opin
                 _look_at_all(block, before, seen, opinion, numbers_of)
             except CannotTell:
                 seen.is_whole = False
-        for row, record in list(records.items())[:: FEWER if seen.is_whole else 1]:
+        for row in few if seen.is_whole else rows:
+            if row not in records:
+                records[row] = block.record(row - before)
             try:
-                seen.sampled[row] = opinion.verdict(seen.edit, record)
+                seen.sampled[row] = opinion.verdict(seen.edit, records[row])
             except CannotTell:
                 continue
 

@@ -6,9 +6,10 @@ by one. It shares the expression tree with the first evaluation, and nothing els
 
 from __future__ import annotations
 
+import itertools
 from dataclasses import dataclass
 from fractions import Fraction
-from math import lcm
+from math import lcm, prod
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -131,12 +132,13 @@ class Three:
         return Three(~(self.true | self.unknown), self.unknown)
 
 
-Affine = tuple[dict[str, Fraction], Fraction]
+Polynomial = dict[tuple[str, ...], Fraction]
+"""Coefficients by the names that are multiplied; none for the constant."""
 
 
 @dataclass(frozen=True, eq=False)
 class Vectors:
-    """Rules that are built of comparisons of sums, intervals and sets of numbers, in exact arithmetic.
+    """Rules that are built of comparisons of sums and products, intervals and sets of numbers, in exact arithmetic.
 
     Attributes
     ----------
@@ -188,24 +190,27 @@ class Vectors:
                 raise CannotTell
 
     def compared(self, sign: x.ComparisonOperator, left: x.Expression, right: x.Expression) -> Three:
-        """Compare two sums exactly, as integers over a common denominator."""
-        coefficients, constant = _minus(_affine(left), _affine(right))
-        columns = {name: self.numbers(name) for name in coefficients}
-        exact = {name: coefficient / 10 ** columns[name].decimals for name, coefficient in coefficients.items()}
-        common = lcm(constant.denominator, *(each.denominator for each in exact.values()))
-        total = int(constant * common)
-        reach = abs(total)
-        result, unknown = np.zeros(self.n, dtype=np.int64), np.zeros(self.n, dtype=np.bool_)
-        for name, column in columns.items():
-            factor = int(exact[name] * common)
-            reach += abs(factor) * max(1, int(np.abs(column.values).max(initial=0)))
-            if reach >= MOST:
+        """Compare two sums of products exactly, as integers over a common denominator."""
+        terms = _minus(_polynomial(left), _polynomial(right))
+        columns = {name: self.numbers(name) for monomial in terms for name in monomial}
+        scaled = {
+            monomial: coefficient / 10 ** sum(columns[name].decimals for name in monomial)
+            for monomial, coefficient in terms.items()
+        }
+        common = lcm(*(each.denominator for each in scaled.values()))
+        result, reach = np.zeros(self.n, dtype=np.int64), 0
+        for monomial, coefficient in scaled.items():
+            factor = int(coefficient * common)
+            sizes = [max(1, int(np.abs(columns[name].values).max(initial=0))) for name in monomial]
+            reach += abs(factor) * prod(sizes)
+            if max(reach, prod(sizes)) >= MOST:
                 raise CannotTell
-            result += factor * column.values
-            unknown |= column.missing
-        if reach >= MOST:
-            raise CannotTell
-        compared = np.asarray(COMPARE[sign](result + total, 0), dtype=np.bool_)
+            product = np.full(self.n, factor, dtype=np.int64)
+            for name in monomial:
+                product *= columns[name].values
+            result += product
+        unknown = np.logical_or.reduce([np.zeros(self.n, dtype=np.bool_), *(each.missing for each in columns.values())])
+        compared = np.asarray(COMPARE[sign](result, 0), dtype=np.bool_)
         return Three(compared & ~unknown, unknown)
 
 
@@ -232,6 +237,8 @@ class BinaryVectors(Vectors):
                 return column.values / 10.0**column.decimals
             case x.Negative(operand):
                 return np.asarray(-self._value(operand))
+            case x.Function("number", (argument,)):
+                return self._value(argument)
             case x.Arithmetic("+" | "-" | "*" | "/" as sign, left, right):
                 one, other = self._value(left), self._value(right)
                 return np.asarray(ARITHMETIC[sign](one, other))
@@ -239,38 +246,37 @@ class BinaryVectors(Vectors):
                 raise CannotTell
 
 
-def _affine(node: x.Expression) -> Affine:  # noqa: PLR0911 - one case for each kind of node
+def _polynomial(node: x.Expression) -> Polynomial:  # noqa: PLR0911 - one case for each kind of node
     match node:
         case x.Number(value):
-            return {}, value
+            return {(): value}
         case x.VariableReference(name):
-            return {name: Fraction(1)}, Fraction(0)
+            return {(name,): Fraction(1)}
         case x.Negative(operand):
-            return _times(_affine(operand), Fraction(-1))
+            return _minus({}, _polynomial(operand))
         case x.Arithmetic("+", left, right):
-            return _minus(_affine(left), _times(_affine(right), Fraction(-1)))
+            return _minus(_polynomial(left), _minus({}, _polynomial(right)))
         case x.Arithmetic("-", left, right):
-            return _minus(_affine(left), _affine(right))
+            return _minus(_polynomial(left), _polynomial(right))
         case x.Arithmetic("*", left, right):
-            first, second = _affine(left), _affine(right)
-            first, second = (first, second) if first[0] else (second, first)
-            if second[0]:
-                raise CannotTell
-            return _times(first, second[1])
+            return _product(_polynomial(left), _polynomial(right))
         case x.Arithmetic("/", left, x.Number(value)) if value:
-            return _times(_affine(left), 1 / value)
+            return _product(_polynomial(left), {(): 1 / value})
         case _:
             raise CannotTell
 
 
-def _times(one: Affine, factor: Fraction) -> Affine:
-    return {name: coefficient * factor for name, coefficient in one[0].items()}, one[1] * factor
-
-
-def _minus(one: Affine, other: Affine) -> Affine:
-    names = dict.fromkeys((*one[0], *other[0]))
+def _minus(one: Polynomial, other: Polynomial) -> Polynomial:
     zero = Fraction(0)
-    return {name: one[0].get(name, zero) - other[0].get(name, zero) for name in names}, one[1] - other[1]
+    return {each: one.get(each, zero) - other.get(each, zero) for each in dict.fromkeys((*one, *other))}
+
+
+def _product(one: Polynomial, other: Polynomial) -> Polynomial:
+    found: Polynomial = {}
+    for left, right in itertools.product(one, other):
+        monomial = tuple(sorted((*left, *right)))
+        found[monomial] = found.get(monomial, Fraction(0)) + one[left] * other[right]
+    return found
 
 
 def _all(values: Sequence[Three]) -> Three:
