@@ -17,7 +17,7 @@ from maskwright.foundation.errors import EditViolation, InputError, Problem
 from maskwright.foundation.progress import Reporter, stage
 from maskwright.masking.field_adjustment import with_errors_located
 from maskwright.pipeline.edits_read import read_edits_of
-from maskwright.pipeline.names import further_problems, in_order, names_in, unknown_uses
+from maskwright.pipeline.names import further_problems, in_order, names_in, unknown_uses, unpublished_uses
 from maskwright.pipeline.resolved import DataInMemory
 from maskwright.planning.applicable_edits import (
     applicable,
@@ -113,10 +113,10 @@ def arrive(
     hidden = [variable.name for variable in identifiers]
     cluster = request.data.cluster
     known = [*original.names, *hidden, *([] if cluster is None else [cluster])]
-    problems = unknown_uses(request.uses, known)
+    problems = [*unknown_uses(request.uses, known), *unpublished_uses(request.uses, known[len(original.names) :])]
     try:
         stated = written_out(rules, original.names, hidden)
-        stated += declared_bounds(original.variables)
+        stated += declared_bounds(original.variables, stated)
         refuse_identifiers(stated, hidden)
         with timed("check"), stage(reporter, "Checking the original"):
             domain = Domain.from_dataset(original, domain_tuples(stated))

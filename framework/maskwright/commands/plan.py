@@ -12,6 +12,7 @@ from maskwright.data.variable import Variable
 from maskwright.edits.variable_ranges import refuse_ranges
 from maskwright.foundation.errors import InputError, Problem
 from maskwright.foundation.progress import Quiet, Reporter, stage
+from maskwright.pipeline.names import in_order
 from maskwright.pipeline.reading import read_pipeline
 from maskwright.pipeline.resolved import DataInMemory, Pipeline
 from maskwright.planning.applicable_edits import refuse_contradictions
@@ -21,6 +22,7 @@ from maskwright.planning.publication_warnings import publication_notices
 from maskwright.release.doubt_record import doubt_records
 from maskwright.release.facts import file_facts
 from maskwright.release.gate import judge
+from maskwright.release.measured_variables import measure_doubts, measure_problems, to_be_measured
 from maskwright.release.second_look import not_read_twice
 
 if TYPE_CHECKING:
@@ -139,6 +141,7 @@ def prepare(
     arrived = arrive(request, reporter, timed, thorough=thorough)
     with timed("plan"), stage(reporter, "Planning"):
         plan = plan_of(request, arrived)
+    doubts = (*arrived.doubts, *plan.doubts, *_doubts_of_measures(request, plan))
     dropped = _dropped(arrived.edits, plan)
     written = not_read_twice(request.output.source) if isinstance(request, Pipeline) else ()
     notices = (
@@ -155,7 +158,7 @@ def prepare(
         arrived.outcome,
         plan,
         notices,
-        (*arrived.doubts, *plan.doubts, *written),
+        (*doubts, *written),
         arrived.localisation,
         dropped,
     )
@@ -178,6 +181,17 @@ def refuse_steps(request: MaskingRequest) -> None:
     """
     _refuse_methods_that_count_records(request)
     _refuse_small_blocks(request)
+
+
+def _doubts_of_measures(request: MaskingRequest, plan: Plan) -> tuple[Doubt, ...]:
+    """Doubts about what a pipeline measures; mistakes in it are refused here, before anything is masked."""
+    if not isinstance(request, Pipeline):
+        return ()
+    given = to_be_measured(plan)
+    problems = measure_problems(request.measures, given)
+    if problems:
+        raise InputError(in_order(problems, request.file))
+    return tuple(measure_doubts(request.measures, request.thresholds, given, plan.masked))
 
 
 def _dropped(edits: EditSet, plan: Plan) -> tuple[Edit, ...]:

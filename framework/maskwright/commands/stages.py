@@ -120,7 +120,7 @@ class PipelineRun:
                 self.tell(about[:1])
             found = compute_measures(
                 requests, original, released, self.ready.edits, plan.to_json(), self.seed, self.reporter, names,
-                about=about,
+                about=about, changed=plan.masked,
             )  # fmt: skip
         self.tell(
             f"{each.label} has no contributions of single records: none are written"

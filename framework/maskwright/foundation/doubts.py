@@ -221,6 +221,14 @@ _CATALOGUE = (
         "Mask it more strongly, or declare the share that may stay: `unchanged: 80` (in percent).",
     ),
     DoubtKind(
+        "W403",
+        "loss-leaves-out-masked-variables",
+        "measure",
+        "A measure of loss that has a threshold leaves out variables that are masked: what masking them cost is not "
+        "counted.",
+        "Set the threshold on a measure that looks at them, or remove it.",
+    ),
+    DoubtKind(
         "W501",
         "written-file-not-read-twice",
         "file",

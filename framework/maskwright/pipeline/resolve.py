@@ -162,7 +162,10 @@ class _Reading:
         steps = resolve_steps(self.section("protect"), self.registry, self.problems) if "protect" in self.root else ()
         measures = resolve_measures(self.section("measure"), self.registry, self.problems)
         thresholds = resolve_thresholds(self.section("thresholds"), measures, self.problems)
-        waivers = resolve_waivers(self.section("waive"), self.problems)
+        all_read = len(measures) == len(self.section("measure").elements)
+        labels = [each.label for each in measures] if all_read else None
+        stated = len(self.section("protect").elements)
+        waivers = resolve_waivers(self.section("waive"), self.problems, stated, labels)
         execution = read_model(ExecutionSection, self.section("execution"), self.problems)
         plain = read_model(SingleSettings, only(self.root, tuple(SingleSettings.model_fields)), self.problems)
         inputs = {"this pipeline file": self.path}

@@ -217,6 +217,9 @@ class MeasureRecord(RecordPart):
     per_variable: dict[str, float | None]
     interval: tuple[float | None, float | None] | None = Field(description="95 percent interval of the value.")
     notes: tuple[str, ...]
+    leaves_out: Public[tuple[str, ...]] = Field(
+        default=(), description="Quasi-identifiers that a risk, and masked variables that a loss does not look at."
+    )
     threshold: float | None
     met: bool | None = Field(description="Whether the value is on the right side of the threshold; null without one.")
 
@@ -345,6 +348,9 @@ class RunRecord(RecordPart):
     localisation: LocalisationRecord | None
     k: Public[ClassesRecord]
     measures: Annotated[dict[str, MeasureRecord], Publication(name="loss")] = Field(description="By label.")
+    not_measured: Public[tuple[str, ...]] = Field(
+        description="Masked variables and quasi-identifiers that no measure of the pipeline looks at."
+    )
     adjustment: tuple[AdjustedUnit, ...]
     moved: tuple[MovedRows, ...]
     loss_by_step: LossByStep
