@@ -48,7 +48,7 @@ def print_outcome(outcome: Mapping[str, Any]) -> None:
     where = f"{plural(len(outcome['edits']), 'edit')}, {plural(outcome['records'], 'record')}"
     _print_reasons(out, outcome)
     if not outcome["ok"]:
-        said = f"{violations}; {plural(unknown, 'verdict')} unknown" if unknown else violations
+        said = violations if outcome["violations"] else f"no edit is violated; {plural(unknown, 'verdict')} unknown"
         out.print(Text(f"{said} ({where})", style="bold red"))
     elif outcome["violations"]:
         out.print(Text(f"no edit of severity error is violated; {violations} in all ({where})", style="bold green"))
