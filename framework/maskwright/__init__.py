@@ -45,6 +45,7 @@ if TYPE_CHECKING:
     from maskwright.foundation.errors import DataError as DataError
     from maskwright.foundation.errors import EditError as EditError
     from maskwright.foundation.errors import EditViolation as EditViolation
+    from maskwright.foundation.errors import EvaluationsDisagree as EvaluationsDisagree
     from maskwright.foundation.errors import InputError as InputError
     from maskwright.foundation.errors import MaskwrightError as MaskwrightError
     from maskwright.foundation.errors import OpenDoubts as OpenDoubts
@@ -126,6 +127,7 @@ _HOME = {
     "Localisation": "maskwright.edits.localisation.localize",
     "localize": "maskwright.commands.localize",
     "Masked": "maskwright.plugins.method",
+    "EvaluationsDisagree": "maskwright.foundation.errors",
     "MaskwrightError": "maskwright.foundation.errors",
     "Measure": "maskwright.plugins.measure",
     "measure": "maskwright.commands.measure",

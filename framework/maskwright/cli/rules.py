@@ -37,6 +37,8 @@ def _localize_arguments(localize: argparse.ArgumentParser) -> None:
     localize.add_argument("--edits", type=Path, action="append", required=True, metavar="FILE")
     localize.add_argument("--weight", action="append", default=[], dest="weights", metavar="NAME=W",
                           help="how much a variable is trusted: the cost of changing it (1)")  # fmt: skip
+    localize.add_argument("--allow-unknown", action="store_true",
+                          help="accept a rule whose verdict is unknown in every record")  # fmt: skip
 
 
 def _validate_arguments(validate: argparse.ArgumentParser) -> None:
@@ -46,8 +48,12 @@ def _validate_arguments(validate: argparse.ArgumentParser) -> None:
     validate.add_argument("--svrl", type=Path, metavar="OUT", help="write an SVRL report; it carries values of records")
     validate.add_argument("--fired", choices=("summary", "all"), default="summary",
                           help="in the SVRL report: rules fired, once each or for each record")  # fmt: skip
-    validate.add_argument("--fail-on-unknown", action="store_true",
-                          help="treat records whose verdict rests on a missing cell as violations")  # fmt: skip
+    unknown = validate.add_mutually_exclusive_group()
+    unknown.add_argument("--allow-unknown", action="store_true",
+                         help="accept a rule whose verdict is unknown in every record (missing cells, texts where "
+                              "numbers are compared); otherwise the exit code is 1")  # fmt: skip
+    unknown.add_argument("--fail-on-unknown", action="store_true",
+                         help="treat every record whose verdict is unknown as a violation, and say why")  # fmt: skip
     validate.add_argument("--phase", metavar="NAME", help="phase of a Schematron schema; #ALL for every pattern")
     validate.add_argument("--include", type=Path, metavar="FOLDER",
                           help="folder inside which a Schematron schema may include files")  # fmt: skip
@@ -75,15 +81,17 @@ def _validate(chosen: argparse.Namespace) -> int:
 
     outcome = validate_file(
         chosen.data, chosen.edits, original=chosen.original, svrl=chosen.svrl, fired=chosen.fired,
-        options=reading_options(chosen), reporter=reporter(quiet=chosen.json),
+        options=reading_options(chosen), reporter=reporter(quiet=chosen.json), allow_unknown=chosen.allow_unknown,
     )  # fmt: skip
     found = outcome.to_json()
+    refused = [edit for edit in outcome.edits if edit.unknown] if chosen.fail_on_unknown else []
+    if refused:
+        found |= {"ok": False, "unknown_because": {edit.name: edit.unknown_because for edit in refused}}
     if chosen.json:
         print_json(found)
     else:
         print_outcome(found)
-    unknown = any(edit["unknown"] for edit in found["edits"])
-    return EXIT_FINE if outcome.ok and not (chosen.fail_on_unknown and unknown) else EXIT_REFUSED
+    return EXIT_FINE if found["ok"] else EXIT_REFUSED
 
 
 def _edits(chosen: argparse.Namespace) -> int:
@@ -145,4 +153,5 @@ def _localize(chosen: argparse.Namespace) -> int:
         print_json(found)
     else:
         print_localisation(found)
-    return EXIT_FINE if not found["violating"] else EXIT_REFUSED
+    unknown = "undecided" in found and not chosen.allow_unknown
+    return EXIT_REFUSED if found["violating"] or unknown else EXIT_FINE

@@ -28,6 +28,7 @@ from maskwright.planning.applicable_edits import (
     without_violations,
 )
 from maskwright.planning.publication_warnings import refuse_arithmetic_on_text, suspicious_edit_notices
+from maskwright.planning.undecided_edits import undecided_doubts
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
@@ -137,7 +138,7 @@ def arrive(
     else:
         original, arrival, more = _on_violation(request, original, edits, arrival)
         broken = {each.name: each.violations for each in arrival.edits}
-    doubts = original.doubts
+    doubts = (*original.doubts, *undecided_doubts(arrival))
     gone = [f"{variable.name} is an identifier: it is not published" for variable in identifiers]
     suspicious = suspicious_edit_notices(arrival)
     notices = (*gone, *original.notes, *stated.notes, *silent_notices, *more, *rule_notices, *suspicious)

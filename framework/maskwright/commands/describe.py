@@ -56,6 +56,7 @@ def describe_edits(
     given = data_files([] if data is None else (data,), options, [] if language else files)
     rules = read_rule_files(files, options, language)
     counts: Mapping[str, Any] = {}
+    notes = list(rules.notes)
     records = None
     variables: tuple[Variable, ...] = ()
     for file in given:
@@ -67,6 +68,11 @@ def describe_edits(
             outcome = check_dataset(dataset, rules, Domain.from_dataset(dataset, domain_tuples(rules)))
         counts = {edit.name: edit for edit in outcome.edits}
         records = outcome.records
+        notes += [
+            f"edit {edit.name!r} is unknown in every record it is for: {'; '.join(edit.unknown_because)}"
+            for edit in outcome.edits
+            if edit.undecided
+        ]
     with stage(reporter, "Analysing the edits"):
         analysis = analyse(rules, variables)
     # Warnings stop nothing, so neither do contradictions with them.
@@ -99,5 +105,5 @@ def describe_edits(
             for edit in rules
         ],
         "analysis": {"blocked": blocked, **analysis.to_json()},
-        "notes": list(rules.notes),
+        "notes": notes,
     }

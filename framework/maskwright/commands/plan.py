@@ -23,6 +23,7 @@ from maskwright.release.doubt_record import doubt_records
 from maskwright.release.facts import file_facts
 from maskwright.release.gate import judge
 from maskwright.release.measured_variables import measure_doubts, measure_problems, to_be_measured
+from maskwright.release.second_look import not_read_twice
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -143,6 +144,7 @@ def prepare(
         plan = plan_of(request, arrived)
     doubts = (*arrived.doubts, *plan.doubts, *_doubts_of_measures(request, plan))
     dropped = _dropped(arrived.edits, plan)
+    written = not_read_twice(request.output.source) if isinstance(request, Pipeline) else ()
     notices = (
         *arrived.notices,
         *dropped_edit_notices(dropped),
@@ -157,7 +159,7 @@ def prepare(
         arrived.outcome,
         plan,
         notices,
-        doubts,
+        (*doubts, *written),
         arrived.localisation,
         dropped,
     )

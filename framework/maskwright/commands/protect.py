@@ -16,6 +16,7 @@ from maskwright.foundation.progress import Quiet, Reporter
 from maskwright.foundation.randomness import fresh_seed
 from maskwright.masking.context import Execution
 from maskwright.masking.mask import mask
+from maskwright.planning.undecided_edits import undecided_doubts
 from maskwright.release.gate import judge
 from maskwright.release.last_look import unchanged_cells, unchanged_doubts
 
@@ -156,7 +157,8 @@ def mask_request(
     outcome = check_dataset(result.masked, result.edits, domain)
     if is_released:
         seen = unchanged_doubts(unchanged_cells(ready.original, result.masked), ready.plan)
-        refuse_doubts(request, judge((*ready.doubts, *result.doubts, *seen), request.waivers))
+        left = undecided_doubts(outcome, ready.arrival)
+        refuse_doubts(request, judge((*ready.doubts, *result.doubts, *left, *seen), request.waivers))
     failing = [each for each in outcome.edits if each.violations and each.severity == "error"]
     if failing:
         raise EditViolation(

@@ -14,6 +14,7 @@ from maskwright.foundation.file_identity import reads_noted
 from maskwright.foundation.progress import Quiet, Reporter
 from maskwright.foundation.randomness import fresh_seed
 from maskwright.pipeline.reading import read_pipeline
+from maskwright.planning.undecided_edits import undecided_doubts
 from maskwright.release.files import Release
 from maskwright.release.gate import judge
 from maskwright.release.last_look import unchanged_cells, unchanged_doubts
@@ -116,8 +117,9 @@ def run(
         found = running.measure(released)
         with clock("last look"):
             unchanged = unchanged_cells(ready.original, released)
-        doubts = (*ready.doubts, *result.doubts, *unchanged_doubts(unchanged, ready.plan))
-        judgement = judge(doubts, described.waivers)
+        seen = unchanged_doubts(unchanged, ready.plan)
+        left = undecided_doubts(outcome, ready.arrival)
+        judgement = judge((*ready.doubts, *result.doubts, *left, *seen), described.waivers)
         running.tell(judgement.notices)
         record = run_record(
             MeasuredRun(described, ready, result, outcome, found, unchanged, judgement, seed, clock.seconds)

@@ -18,6 +18,7 @@ from maskwright.release.check_file import check_file
 from maskwright.release.data_file import write_dataset, written_file
 from maskwright.release.files import Release, writing
 from maskwright.release.measuring import compute_measures, released_variables, unmasked_variable_notices
+from maskwright.release.second_look import is_read_twice, second_look
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -100,10 +101,14 @@ class PipelineRun:
             if self.pipeline.output.svrl is not None:
                 stack.enter_context(writing(self.release.temporary("svrl")))
                 svrl = stack.enter_context(self.release.temporary("svrl").open("wb"))
-            return check_file(
+            outcome = check_file(
                 file.path, file.source, file.params, result.edits, domain=domain, variables=known, svrl=svrl,
                 progress=progress,
             )  # fmt: skip
+        if is_read_twice(file.source):
+            with self.clock("second look"), stage(self.reporter, "Validating a second time"):
+                second_look(file.path, file.source.name, result.masked, result.edits, outcome, original)
+        return outcome
 
     def measure(self, released: Dataset) -> dict[str, Measurement]:
         """Loss and risk of what was read back, by label."""

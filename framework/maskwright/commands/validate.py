@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from maskwright.commands.options import NO_OPTIONS, ReadingOptions, data_files, read_rule_files
@@ -37,7 +38,12 @@ if TYPE_CHECKING:
 
 
 def validate(
-    data: Data, edits: Rules, *, original: Data | None = None, declared: DeclaredVariables | None = None
+    data: Data,
+    edits: Rules,
+    *,
+    original: Data | None = None,
+    declared: DeclaredVariables | None = None,
+    allow_unknown: bool = False,
 ) -> Outcome:
     """Verdict of every edit on every record.
 
@@ -49,11 +55,14 @@ def validate(
         The original file, for values-exist-in-domain edits.
     declared : mapping of name to declaration, optional
         For DataFrames.
+    allow_unknown : bool, default False
+        Whether the data are ``ok`` though the verdict of an edit is unknown in every record.
 
     Returns
     -------
     Outcome
-        ``ok``, ``violations`` (DataFrame), ``counts`` (edit name to violations).
+        ``ok``, ``violations`` (DataFrame), ``counts`` (edit name to violations), ``undecided`` (edits that are unknown
+        in every record, and why).
 
     Raises
     ------
@@ -70,7 +79,7 @@ def validate(
     """
     stated = edits_of(edits)
     domain = domain_of(original, declared, stated)
-    return check_dataset(dataset_of(data, declared), stated, domain)
+    return replace(check_dataset(dataset_of(data, declared), stated, domain), allow_unknown=allow_unknown)
 
 
 @reads_noted()
@@ -83,6 +92,7 @@ def validate_file(
     reporter: Reporter,
     fired: Fired = "summary",
     options: ReadingOptions = NO_OPTIONS,
+    allow_unknown: bool = False,
 ) -> Outcome:
     """Check a data file against rule files, as a stream.
 
@@ -94,6 +104,8 @@ def validate_file(
         Whether the SVRL report says once of each rule that it fired, or once for each record.
     options : ReadingOptions
         Of the data format (``max_text``) and of the rule language (``phase``, ``max_nesting``), and what is declared.
+    allow_unknown : bool, default False
+        Whether the file is ``ok`` though the verdict of an edit is unknown in every record.
 
     Raises
     ------
@@ -139,7 +151,7 @@ def validate_file(
             release.publish()
             for note in release.notices:
                 reporter.notice(note)
-    return outcome
+    return replace(outcome, allow_unknown=allow_unknown)
 
 
 def _rules(edits: Sequence[Path], options: ReadingOptions, data: DataSource) -> EditSet:

@@ -51,7 +51,7 @@ def read_numbers(text: Any) -> NumberText:
     Parameters
     ----------
     text : pyarrow.StringArray or ChunkedArray of shape (n,)
-        Cell texts; null where the cell is absent.
+        Cell texts, of any of Arrow's types for text; null where the cell is absent.
 
     Returns
     -------
@@ -69,6 +69,8 @@ def read_numbers(text: Any) -> NumberText:
     [False, False, True, True]
     """
     flat = text.combine_chunks() if isinstance(text, pa.ChunkedArray) else text
+    if not pa.types.is_string(flat.type):
+        flat = pc.cast(flat, pa.string())
     other = _other_bytes(flat)
     blank = pc.equal(pc.binary_length(flat), 0)
     if not other and not flat.null_count and not pc.any(blank).as_py():
@@ -77,7 +79,7 @@ def read_numbers(text: Any) -> NumberText:
         return NumberText(np.array(values), np.ones(n, dtype=np.bool_), np.zeros(n, dtype=np.bool_), 0)
     is_number = pc.fill_null(pc.match_substring_regex(flat, XPATH_NUMBER), False)
     trimmed = flat
-    if other is None or other.strip(b".-"):
+    if other.strip(b".-"):
         trimmed = pc.utf8_trim(flat, characters=WHITE_SPACE)
         blank = pc.equal(pc.binary_length(trimmed), 0)
     numeric = pc.if_else(is_number, trimmed, pa.scalar(None, flat.type))
@@ -85,10 +87,8 @@ def read_numbers(text: Any) -> NumberText:
     return NumberText(np.array(values), _bools(is_number), _bools(pc.fill_null(blank, True)), _decimals(numeric))
 
 
-def _other_bytes(flat: Any) -> bytes | None:
-    """Bytes of all cells that are no digits; None when they cannot be looked at together."""
-    if flat.type != pa.string():
-        return None
+def _other_bytes(flat: Any) -> bytes:
+    """Bytes of all cells that are no digits."""
     _, offsets, data = flat.buffers()
     if len(flat) == 0 or data is None:
         return b""

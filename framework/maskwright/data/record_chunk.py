@@ -16,6 +16,7 @@ import pyarrow.compute as pc
 
 from maskwright.data.missing import is_code_number, is_code_text
 from maskwright.data.number_text import read_numbers, write_numbers
+from maskwright.data.stored_cells import is_number_type, stored_numbers, stored_text
 from maskwright.foundation.errors import InputError, unknown_name
 
 if TYPE_CHECKING:
@@ -129,12 +130,13 @@ class RecordChunk:
         Parameters
         ----------
         batch : pyarrow.RecordBatch
-            String columns hold cell texts (null: absent, "": empty); numeric columns hold numbers (null: absent).
+            Text columns hold cell texts (null: absent, "": empty), columns of numbers hold numbers (null: absent);
+            others (truth values, dates, dictionaries) are what `maskwright.data.stored_cells` says they are as text.
         variables : mapping of name to Variable, optional
             Gives missing codes and declared decimals.
         """
         known = variables or {}
-        cells = {name: partial(_batch_cells, batch.column(name), known.get(name)) for name in batch.schema.names}
+        cells = {name: partial(_batch_cells, name, batch.column(name), known.get(name)) for name in batch.schema.names}
         return cls(batch.num_rows, cells)
 
 
@@ -188,19 +190,18 @@ def number_cells(values: NDArray[np.float64], missing: NDArray[np.bool_], decima
     return Cells(numbers, missing, missing, decimals, lambda: write_numbers(numbers, missing, decimals))
 
 
-def _batch_cells(array: Any, variable: Variable | None) -> Cells:
+def _batch_cells(name: str, array: Any, variable: Variable | None) -> Cells:
     absent = np.array(array.is_null(), dtype=np.bool_)
-    if pa.types.is_dictionary(array.type):
-        array = array.cast(pa.string())
-    if not (pa.types.is_string(array.type) or pa.types.is_large_string(array.type)):
-        numbers = np.array(pc.fill_null(pc.cast(array, pa.float64()), np.nan))
-        decimals = 0 if pa.types.is_integer(array.type) else (variable.decimals if variable else None)
-        missing = np.isnan(numbers)
-        if variable is not None:
-            missing = missing | is_code_number(numbers, variable.missing_codes)
-        return Cells(numbers, missing, absent, decimals, lambda: write_numbers(numbers, np.isnan(numbers), decimals))
-    spoken = read_numbers(array)
-    missing = spoken.is_blank
-    if variable is not None:
-        missing = missing | is_code_text(array, variable.missing_codes)
-    return Cells(spoken.values, missing, absent, spoken.decimals, lambda: array)
+    codes = () if variable is None else variable.missing_codes
+    kind = array.type
+    if is_number_type(kind):
+        numbers = stored_numbers(array)
+        missing = np.isnan(numbers) | is_code_number(numbers, codes)
+        if not pa.types.is_floating(kind):
+            decimals = max(int(kind.scale), 0) if pa.types.is_decimal(kind) else 0
+            return Cells(numbers, missing, absent, decimals, lambda: stored_text(name, array))
+        grid = None if variable is None else variable.decimals
+        return Cells(numbers, missing, absent, grid, lambda: write_numbers(numbers, np.isnan(numbers), grid))
+    text = stored_text(name, array)
+    spoken = read_numbers(text)
+    return Cells(spoken.values, spoken.is_blank | is_code_text(text, codes), absent, spoken.decimals, lambda: text)

@@ -6,14 +6,12 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from maskwright.data.category_columns import category_column
 from maskwright.data.missing import code_note, is_code_number
 from maskwright.data.number_columns import EXACT, number_column, stored_decimals
-from maskwright.data.number_text import write_numbers
+from maskwright.data.stored_cells import is_number_type, stored_numbers, stored_text
 from maskwright.data.text_columns import text_column
-from maskwright.foundation.errors import DataError, Problem
 
 if TYPE_CHECKING:
     from maskwright.data.dataset import Column
@@ -45,15 +43,11 @@ def typed_column(name: str, array: Any, declared: VariableDeclaration) -> tuple[
         return text_column(name, array.cast(pa.string()), declared)
     if pa.types.is_dictionary(kind):
         return _dictionary_column(name, array, declared)
-    if pa.types.is_integer(kind) or pa.types.is_floating(kind) or pa.types.is_decimal(kind):
+    if is_number_type(kind):
         if is_category:
-            return category_column(name, _number_text(array), declared)
+            return category_column(name, stored_text(name, array), declared)
         return _number_column(name, array, declared)
-    if pa.types.is_nested(kind) or pa.types.is_binary(kind):
-        raise DataError(
-            Problem(f"variable {name!r} holds {kind}, and one flat value was expected", hint="Drop the column.")
-        )
-    text = array.cast(pa.string())
+    text = stored_text(name, array)
     # In a format that has numbers, text is meant as text.
     if declared.type in ("continuous", "integer"):
         return text_column(name, text, declared)
@@ -64,9 +58,7 @@ def _number_column(name: str, array: Any, declared: VariableDeclaration) -> tupl
     notes: list[str] = []
     is_integer = pa.types.is_integer(array.type)
     missing = np.array(array.is_null(), dtype=np.bool_)
-    # Integers beyond 2**53 are looked for below, so the cast may round them.
-    floats = pc.cast(array, pa.float64(), safe=False)
-    values = np.array(pc.fill_null(floats, np.nan), dtype=np.float64)
+    values = stored_numbers(array)
     if not is_integer:
         no_number = np.isnan(values) & ~missing
         if np.any(no_number):
@@ -99,20 +91,12 @@ def _seen_decimals(kind: Any, present: Any) -> int | None:
     return stored_decimals(present)
 
 
-def _number_text(array: Any) -> Any:
-    if pa.types.is_integer(array.type) or pa.types.is_decimal(array.type):
-        return array.cast(pa.string())
-    values = np.array(pc.fill_null(pc.cast(array, pa.float64()), np.nan), dtype=np.float64)
-    return pa.chunked_array([write_numbers(values, np.isnan(values), None)])
-
-
 def _dictionary_column(name: str, array: Any, declared: VariableDeclaration) -> tuple[Column, list[str]]:
-    values = array.type.value_type
-    text = array.cast(values).cast(pa.string())
+    text = stored_text(name, array)
     order: tuple[str, ...] | None = None
     if array.type.ordered and declared.type != "nominal" and not declared.categories and array.num_chunks:
         dictionary = array.unify_dictionaries().chunk(0).dictionary
-        order = tuple(dictionary.cast(pa.string()).to_pylist())
+        order = tuple(stored_text(name, dictionary).to_pylist())
     if declared.type in ("continuous", "integer"):
         return text_column(name, text, declared)
     return category_column(name, text, declared, order)

@@ -163,6 +163,14 @@ _CATALOGUE = (
         "Mask the variable in a file of households, or leave it out of the release.",
     ),
     DoubtKind(
+        "W205",
+        "edit-unknown",
+        "edit",
+        "The verdict of an edit is unknown in every record that it is for: cells are missing, or are texts where the "
+        "edit needs numbers. Nobody knows whether the edit holds.",
+        "Declare how the file writes numbers and missing values, correct the edit, or leave it out.",
+    ),
+    DoubtKind(
         "W301",
         "step-changed-nothing",
         "variable",

@@ -251,6 +251,19 @@ class PluginError(InputError):
     """
 
 
+class EvaluationsDisagree(MaskwrightError):  # noqa: N818 - the state by its name
+    """The two evaluations of the written file disagree on an edit: a bug, and nothing was published (exit code 3).
+
+    Examples
+    --------
+    >>> from maskwright import EvaluationsDisagree
+    >>> EvaluationsDisagree("edit 'totals': 0 violations, and 2 the second time").exit_code
+    3
+    """
+
+    exit_code = EXIT_BUG
+
+
 class ReleaseRefused(MaskwrightError):  # noqa: N818 - the outcome by its name
     """The result may not be released: nothing was published (exit code 1).
 

@@ -12,9 +12,10 @@ from maskwright.data.dataset import Column, Dataset
 from maskwright.data.number_text import plain_text
 from maskwright.edits.analysis.analyse import analyse
 from maskwright.edits.edit_set import EditSet
-from maskwright.edits.evaluation.check import Outcome, condition_of, evaluate
-from maskwright.edits.evaluation.check_data import chunks_of
+from maskwright.edits.evaluation.check import Outcome, evaluate, fires
+from maskwright.edits.evaluation.check_data import chunks_of, record_path
 from maskwright.edits.evaluation.domain import Domain, domain_tuples
+from maskwright.edits.expression import Truth
 from maskwright.foundation.errors import EditError, InputError, Problem
 
 if TYPE_CHECKING:
@@ -33,7 +34,11 @@ MOST_TOLD = 5
 
 
 def applicable(stated: EditSet, arrival: Outcome, data: Dataset) -> tuple[EditSet, tuple[str, ...]]:
-    """Edits that fire on these data, and notices about those that do not.
+    """Edits of the run, and notices about those that fire on no record of the original.
+
+    All stated edits are kept: a condition that no original record obeys may come true of a masked one. Those about
+    another element than the records, or behind a rule that takes all records, cannot fire on any record; they are kept
+    for the ledger and say nothing.
 
     Parameters
     ----------
@@ -53,21 +58,30 @@ def applicable(stated: EditSet, arrival: Outcome, data: Dataset) -> tuple[EditSe
     fired = {each.name: each.fired for each in arrival.edits}
     if not any(fired.values()):
         contexts = sorted({edit.context for edit in stated if edit.context is not None})
-        path = data.layout.details.get("record_path", ())
-        elsewhere = f"they are about {', '.join(map(repr, contexts))}; a record of this file is {'/'.join(path)!r}"
+        here = "/".join(record_path(data.layout) or ())
+        elsewhere = f"they are about {', '.join(map(repr, contexts))}; a record of this file is {here!r}"
         raise InputError(
             Problem(
                 f"none of the {len(stated)} edits ever fired on {len(data)} records",
                 hint=elsewhere if contexts else "their 'when' or 'if' is true of no record",
             )
         )
-    silent = [name for name, count in fired.items() if count == 0]
-    notices = tuple(
-        f"edit {name!r} never fired: it is about no record of this file, or its 'when' or 'if' is true of none"
-        for name in silent
-    )
-    # A condition that no original record obeys may still come true of a masked one.
-    return EditSet(tuple(edit for edit in stated if fired[edit.name] or condition_of(edit) is not None)), notices
+    path = record_path(data.layout)
+    silent = tuple(edit for edit in stated if fired[edit.name] == 0)
+    notices = tuple(f"edit {edit.name!r} never fired: {_why_silent(edit, path)}" for edit in silent)
+    return EditSet(tuple(edit if fires(edit, path) else _without_effect(edit) for edit in stated)), notices
+
+
+def _why_silent(edit: Edit, path: tuple[str, ...] | None) -> str:
+    if edit.shadowed:
+        return "an earlier rule of its pattern takes the same records"
+    if not fires(edit, path):
+        return "it is about no record of this file"
+    return "its context, 'when' or 'if' is true of no original record; masked records are checked against it"
+
+
+def _without_effect(edit: Edit) -> Edit:
+    return replace(edit, expression=Truth(True), parts=(), variables=(), when=None, shadowed=True)
 
 
 def identifiers_of(declared: Mapping[str, VariableDeclaration]) -> tuple[str, ...]:

@@ -8,7 +8,7 @@ from maskwright.edits.edit import Edit, GoverningPart, LinearPart, ProductPart, 
 from maskwright.planning.model import AdjustmentUnit, Group, Keeper, Step
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Collection, Mapping, Sequence
 
 
 def keeper_of(
@@ -33,10 +33,9 @@ def keeper_of(
     """
     touched = set(edit.variables) & masked
     unit = max(units, key=lambda unit: len(touched & set(unit.variables)), default=None)
-    if not touched:
-        return Keeper(edit.name, "checked", "its variables are published as they are")
-    if edit.kind == "checked":
-        return Keeper(edit.name, "checked", "outside the analysable language: adjusted where neighbours allow")
+    why_not = _only_checked(edit, touched)
+    if why_not is not None:
+        return Keeper(edit.name, "checked", why_not)
     if unit is None or not touched & set(unit.variables):
         return Keeper(edit.name, "checked", "its masked variables are not numeric")
     if unit.group is None:
@@ -53,6 +52,16 @@ def category_keeper(edit: Edit) -> Keeper:
 def limit_keeper(edit: Edit) -> Keeper:
     """Keeper of a limit that a step sets."""
     return Keeper(edit.name, "construction", "the step that sets the limit keeps it, and adjustment what follows")
+
+
+def _only_checked(edit: Edit, touched: Collection[str]) -> str | None:
+    if edit.shadowed:
+        return "it is about no record of this file"
+    if edit.engine is not None:
+        return "only an engine understands it"
+    if not touched:
+        return "its variables are published as they are"
+    return "outside the analysable language: adjusted where neighbours allow" if edit.kind == "checked" else None
 
 
 def _keeper_in_group(edit: Edit, group: Group, step: Step, broken: int) -> Keeper:

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, BinaryIO
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
-from maskwright import DataError, Layout, NoParams, Place, Problem, Progress, Source, Variable
+from maskwright import DataError, Layout, NoParams, Place, Problem, Progress, Source, Variable, write_numbers
 from maskwright_builtin.sources.files import disk_trouble, readable_size, reading
 
 if TYPE_CHECKING:
@@ -72,7 +73,7 @@ class ParquetReading:
 
 def _is_flat(kind: Any) -> bool:
     return not (pa.types.is_nested(kind) or pa.types.is_binary(kind) or pa.types.is_large_binary(kind)
-                or pa.types.is_fixed_size_binary(kind))  # fmt: skip
+                or pa.types.is_fixed_size_binary(kind) or pa.types.is_binary_view(kind))  # fmt: skip
 
 
 def write_parquet(path: Path, batches: Iterable[Any], variables: tuple[Variable, ...], layout: Layout) -> None:
@@ -124,12 +125,23 @@ def _type(field: Any, variable: Variable, types: dict[str, Any]) -> Any:
     return original
 
 
+def _is_number(kind: Any) -> bool:
+    return bool(pa.types.is_integer(kind) or pa.types.is_floating(kind) or pa.types.is_decimal(kind))
+
+
+def _number_text(column: Any) -> Any:
+    return write_numbers(np.asarray(pc.fill_null(column, 0.0)), np.asarray(column.is_null()), None)
+
+
 def _cast(path: Path, batch: Any, wanted: Any) -> Any:
     columns = []
     for column, field in zip(batch.columns, wanted, strict=True):
         try:
+            # Arrow would write exponents, which are no numbers by the rule that texts are read with.
+            worded = pa.types.is_floating(column.type) and not _is_number(field.type)
+            stored = _number_text(column) if worded else column
             # Single precision rounds: that is what the original column held.
-            columns.append(pc.cast(column, field.type, safe=not pa.types.is_floating(field.type)))
+            columns.append(pc.cast(stored, field.type, safe=not pa.types.is_floating(field.type)))
         except pa.ArrowInvalid:
             message = f"variable {field.name!r} has masked values that do not fit the original column ({field.type})"
             hint = f"Declare `decimals: 0` for it, or store the original as {column.type}."

@@ -12,6 +12,8 @@ from maskwright.release.wording import count, plural
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from rich.console import Console
+
 MOST_RECORD_NUMBERS = 10
 
 FINDING_TITLES = {
@@ -44,8 +46,10 @@ def print_outcome(outcome: Mapping[str, Any]) -> None:
     violations = plural(outcome["violations"], "violation")
     unknown = sum(edit.get("unknown") or 0 for edit in outcome["edits"])
     where = f"{plural(len(outcome['edits']), 'edit')}, {plural(outcome['records'], 'record')}"
+    _print_reasons(out, outcome)
     if not outcome["ok"]:
-        out.print(Text(f"{violations} ({where})", style="bold red"))
+        said = violations if outcome["violations"] else f"no edit is violated; {plural(unknown, 'verdict')} unknown"
+        out.print(Text(f"{said} ({where})", style="bold red"))
     elif outcome["violations"]:
         out.print(Text(f"no edit of severity error is violated; {violations} in all ({where})", style="bold green"))
     elif unknown:
@@ -53,6 +57,14 @@ def print_outcome(outcome: Mapping[str, Any]) -> None:
         out.print(Text(f"no edit is violated; {plural(unknown, 'verdict')} unknown ({where})", style="bold yellow"))
     else:
         out.print(Text(f"every edit holds ({where})", style="bold green"))
+
+
+def _print_reasons(out: Console, found: Mapping[str, Any]) -> None:
+    """Why verdicts are unknown: of rules that are unknown in every record, or of all where that is asked for."""
+    everywhere = found.get("undecided", {})
+    for name, reasons in (everywhere | found.get("unknown_because", {})).items():
+        what = "unknown in every record it is for: " if name in everywhere else "unknown: "
+        item(out, f"{name} is {what}", "; ".join(reasons))
 
 
 def print_edits(found: Mapping[str, Any]) -> None:
@@ -95,6 +107,7 @@ def print_localisation(found: Mapping[str, Any]) -> None:
         out.print(f"and {plural(more, 'more record')}: --json lists them")
     for left in found["not_localised"]:
         item(out, f"{plural(left['records'], 'record')} not localised: ", left["reason"])
+    _print_reasons(out, found)
     if found["unproven"]:
         out.print(f"{plural(found['unproven'], 'record')} may need fewer fields: that they do not was not proven")
     heading(

@@ -13,6 +13,7 @@ import numpy as np
 import pyarrow as pa
 
 from maskwright.edits.evaluation.domain import ORIGINAL_FILE
+from maskwright.edits.evaluation.unknown import numeric_variables
 from maskwright.edits.evaluation.verdict import Verdict
 from maskwright.edits.evaluation.xpath_values import (
     Booleans,
@@ -102,7 +103,7 @@ def evaluate_xpath(expression: Expression, columns: RecordChunk, domain: Origina
     -------
     Verdict
         `holds`: the effective boolean value of the test. `unknown`: the test holds although a variable it uses is
-        missing there.
+        missing there, or is a text where the test needs a number.
 
     Raises
     ------
@@ -111,8 +112,11 @@ def evaluate_xpath(expression: Expression, columns: RecordChunk, domain: Origina
     """
     holds = _evaluate(_XPath(columns, domain), expression)
     missing = np.zeros(columns.n, dtype=np.bool_)
+    numeric = numeric_variables(expression)
     for name in variable_names(expression):
         missing |= columns[name].missing if name in columns else True
+        if name in numeric and name in columns:
+            missing |= np.isnan(columns[name].numbers)
     return Verdict(holds, holds & missing)
 
 

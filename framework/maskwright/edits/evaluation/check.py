@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
@@ -13,6 +13,7 @@ from maskwright.edits.engines.checker import Answer, EngineChecker
 from maskwright.edits.engines.record_document import RecordForm
 from maskwright.edits.evaluation.binary64 import evaluate_xpath
 from maskwright.edits.evaluation.exact import evaluate_exact
+from maskwright.edits.evaluation.tally import Tally
 from maskwright.edits.evaluation.verdict import Verdict
 from maskwright.edits.expression import IfThen
 from maskwright.edits.variable_ranges import written_out
@@ -23,67 +24,12 @@ if TYPE_CHECKING:
     from types import TracebackType
 
     import pandas as pd
-    from numpy.typing import NDArray
 
     from maskwright.data.record_chunk import RecordChunk
-    from maskwright.edits.edit import Edit, EditKind, Severity
+    from maskwright.edits.edit import Edit
     from maskwright.edits.evaluation.domain import Domain
+    from maskwright.edits.evaluation.tally import EditOutcome
     from maskwright.edits.expression import Expression
-
-FIRST_RECORDS = 10
-MOST_LISTED = 10_000
-
-
-@dataclass(frozen=True, eq=False)
-class EditOutcome:
-    """What one edit said of a file.
-
-    Attributes
-    ----------
-    name : str
-    kind : str
-    checked_by : {"model", "lxml", "saxon"}
-    severity : {"error", "warning"}
-    violations : int
-        Records that violate the edit.
-    unknown : int
-        Records whose verdict rests on a missing cell.
-    fired : int
-        Records the edit is for: those its context matches (Schematron), those whose ``when``, or ``if`` without
-        ``else``, is not false (YAML).
-    first_records : tuple of int
-        Numbers (1-based) of the first violating records, at most 10.
-    message, text : str
-        The edit's message and source text.
-    variables : tuple of str
-    listed : ndarray of shape (m,), int64
-        Numbers (1-based) of violating records, at most 10,000.
-    """
-
-    name: str
-    kind: EditKind
-    checked_by: str
-    severity: Severity
-    violations: int
-    unknown: int
-    fired: int
-    first_records: tuple[int, ...]
-    message: str
-    text: str
-    variables: tuple[str, ...]
-    listed: NDArray[np.int64] = field(default_factory=lambda: np.zeros(0, dtype=np.int64))
-
-    def to_json(self) -> dict[str, Any]:
-        """Entry of ``validate --json``."""
-        return {
-            "name": self.name,
-            "kind": self.kind,
-            "checked_by": self.checked_by,
-            "violations": self.violations,
-            "unknown": self.unknown,
-            "fired": self.fired,
-            "first_records": list(self.first_records),
-        }
 
 
 @dataclass(frozen=True, eq=False)
@@ -95,6 +41,8 @@ class Outcome:
     records : int
     edits : tuple of EditOutcome
         In the order of the edit set.
+    allow_unknown : bool
+        Whether an edit whose verdict is unknown in every record is let pass.
 
     Examples
     --------
@@ -110,11 +58,18 @@ class Outcome:
 
     records: int
     edits: tuple[EditOutcome, ...] = ()
+    allow_unknown: bool = False
 
     @property
     def ok(self) -> bool:
-        """Whether no edit of severity ``error`` is violated."""
-        return not any(edit.violations for edit in self.edits if edit.severity == "error")
+        """Whether no edit of severity ``error`` is violated, and of none the verdict is unknown in every record."""
+        violated = any(edit.violations for edit in self.edits if edit.severity == "error")
+        return not violated and (self.allow_unknown or not self.undecided)
+
+    @property
+    def undecided(self) -> tuple[EditOutcome, ...]:
+        """Edits of severity ``error`` whose verdict is unknown in every record that they are for."""
+        return tuple(edit for edit in self.edits if edit.undecided and edit.severity == "error")
 
     @property
     def counts(self) -> Mapping[str, int]:
@@ -146,12 +101,13 @@ class Outcome:
 
     def to_json(self) -> dict[str, Any]:
         """Plain data, as ``validate --json`` prints it."""
+        reasons = {edit.name: edit.unknown_because for edit in self.undecided}
         return {
             "records": self.records,
             "ok": self.ok,
             "violations": sum(edit.violations for edit in self.edits),
             "edits": [edit.to_json() for edit in self.edits],
-        }
+        } | ({"undecided": reasons} if reasons else {})
 
 
 def evaluate(edit: Edit, columns: RecordChunk, domain: Domain | None = None) -> Verdict:
@@ -248,7 +204,7 @@ class Checker:
         domain: Domain | None = None,
         form: RecordForm | None = None,
     ) -> None:
-        self._tallies = [_Tally(edit, fires(edit, record_path)) for edit in edits]
+        self._tallies = [Tally(edit, fires(edit, record_path)) for edit in edits]
         self._domain = domain
         self._records = 0
         if form is None and record_path is not None:
@@ -305,14 +261,14 @@ class Checker:
             if tally.edit.engine is not None:
                 verdict = self._engine_verdict(tally.edit, columns, answers)
                 applies = columns.n if verdict.fired is None else int(np.count_nonzero(verdict.fired))
-                tally.add(verdict, self._records, applies)
+                tally.add(verdict, columns, self._records, applies)
                 verdicts.append(verdict)
                 continue
             if not tally.fires:
                 verdicts.append(Verdict(np.ones(columns.n, dtype=np.bool_), np.zeros(columns.n, dtype=np.bool_)))
                 continue
             verdict = evaluate(tally.edit, columns, self._domain)
-            tally.add(verdict, self._records, _applies(tally.edit, columns, self._domain))
+            tally.add(verdict, columns, self._records, _applies(tally.edit, columns, self._domain))
             verdicts.append(verdict)
         self._records += columns.n
         return tuple(verdicts)
@@ -335,43 +291,6 @@ class Checker:
     def outcome(self) -> Outcome:
         """Say what the edits said of all records so far."""
         return Outcome(self._records, tuple(tally.outcome() for tally in self._tallies))
-
-
-class _Tally:
-    """Counts of one edit."""
-
-    def __init__(self, edit: Edit, does_fire: bool) -> None:
-        self.edit, self.fires = edit, does_fire
-        self.violations = self.unknown = self.fired = self.kept = 0
-        self.listed: list[NDArray[np.int64]] = []
-
-    def add(self, verdict: Verdict, before: int, applies: int) -> None:
-        self.fired += applies
-        self.unknown += int(np.count_nonzero(verdict.unknown))
-        violating = np.flatnonzero(np.logical_not(verdict.holds))
-        self.violations += len(violating)
-        numbers = violating[: MOST_LISTED - self.kept].astype(np.int64) + (before + 1)
-        if len(numbers):
-            self.listed.append(numbers)
-            self.kept += len(numbers)
-
-    def outcome(self) -> EditOutcome:
-        edit = self.edit
-        listed = np.concatenate(self.listed) if self.listed else np.zeros(0, dtype=np.int64)
-        return EditOutcome(
-            name=edit.name,
-            kind=edit.kind,
-            checked_by=edit.checked_by,
-            severity=edit.severity,
-            violations=self.violations,
-            unknown=self.unknown,
-            fired=self.fired,
-            first_records=tuple(int(number) for number in listed[:FIRST_RECORDS]),
-            message=edit.message,
-            text=edit.text,
-            variables=edit.variables,
-            listed=listed,
-        )
 
 
 def _applies(edit: Edit, columns: RecordChunk, domain: Domain | None) -> int:

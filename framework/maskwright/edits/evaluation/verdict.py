@@ -20,7 +20,8 @@ class Verdict:
         The record does not violate the edit.
     unknown : ndarray of shape (n,), bool
         The answer rests on a missing cell. Exact arithmetic (YAML): neither true nor false, `holds` is True there so
-        that a missing cell is no violation. XPath: the record passes, and an operand is missing.
+        that a missing cell is no violation. XPath: the record passes, and an operand is missing, or is a text where a
+        number is needed.
     """
 
     holds: NDArray[np.bool_]

@@ -12,7 +12,7 @@ import numpy as np
 
 from maskwright.data.dataset import Column, Dataset
 from maskwright.data.record_chunk import RecordChunk
-from maskwright.edits.evaluation.check import evaluate, fires
+from maskwright.edits.evaluation.check import Checker, fires
 from maskwright.edits.evaluation.domain import Domain, domain_tuples
 from maskwright.edits.localisation.records import Records
 from maskwright.edits.localisation.search import Located, Search
@@ -29,6 +29,7 @@ if TYPE_CHECKING:
 
     from maskwright.edits.edit import Edit
     from maskwright.edits.edit_set import EditSet
+    from maskwright.edits.evaluation.tally import EditOutcome
 
 CHUNK = 65_536
 FIRST_RECORDS = 10
@@ -47,6 +48,8 @@ class Localisation:
     found : tuple of Located, length m
         In the same order. Their `values` are confidential and stay out of every report.
     weights : mapping of name to float
+    undecided : tuple of EditOutcome
+        Edits whose verdict is unknown in every record: what they say of errors is not known.
 
     Examples
     --------
@@ -65,6 +68,7 @@ class Localisation:
     numbers: NDArray[np.int64]
     found: tuple[Located, ...]
     weights: Mapping[str, float] = field(default_factory=dict)
+    undecided: tuple[EditOutcome, ...] = ()
 
     def __repr__(self) -> str:
         """Return counts only."""
@@ -126,7 +130,7 @@ class Localisation:
                 for number, each in zip(self.numbers, self.found, strict=True)
                 if each.fields is not None
             ],
-        }
+        } | ({"undecided": {each.name: each.unknown_because for each in self.undecided}} if self.undecided else {})
 
 
 def localize(
@@ -177,18 +181,20 @@ def localize(
     clauses = [clause for edit in binding for clause in clauses_of(edit)]
     numbers: list[NDArray[np.int64]] = []
     found: list[Located] = []
-    for start in range(0, len(data), CHUNK):
-        broken = start + np.flatnonzero(_violating(data, binding, known, start))
-        if not len(broken):
-            continue
-        chosen = tuple(_taken(data[name], broken) for name in names)
-        records = Records(Dataset(chosen), {edit.name: edit for edit in binding}, clauses, data, known)
-        own = part(progress, start / len(data), min(1.0, (start + CHUNK) / len(data)))
-        found.extend(Search(records, clauses, costs).located(own))
-        numbers.append(broken.astype(np.int64) + 1)
+    with Checker(binding, None if path is None else tuple(path), known) as checker:
+        for start in range(0, len(data), CHUNK):
+            broken = start + np.flatnonzero(_violating(data, checker, start))
+            if not len(broken):
+                continue
+            chosen = tuple(_taken(data[name], broken) for name in names)
+            records = Records(Dataset(chosen), {edit.name: edit for edit in binding}, clauses, data, known)
+            own = part(progress, start / len(data), min(1.0, (start + CHUNK) / len(data)))
+            found.extend(Search(records, clauses, costs).located(own))
+            numbers.append(broken.astype(np.int64) + 1)
     progress(1.0)
     flat = np.concatenate(numbers) if numbers else np.zeros(0, dtype=np.int64)
-    return Localisation(len(data), flat, tuple(found), {name: float(costs[name]) for name in data.names})
+    weighed = {name: float(costs[name]) for name in data.names}
+    return Localisation(len(data), flat, tuple(found), weighed, checker.outcome().undecided)
 
 
 def _costs(data: Dataset, weights: Mapping[str, float]) -> dict[str, Fraction]:
@@ -214,11 +220,11 @@ def _refuse_unknown(edits: Sequence[Edit], names: Sequence[str]) -> None:
         raise EditError(problems)
 
 
-def _violating(data: Dataset, edits: Sequence[Edit], domain: Domain, start: int) -> NDArray[np.bool_]:
+def _violating(data: Dataset, checker: Checker, start: int) -> NDArray[np.bool_]:
     columns = RecordChunk.from_dataset(data, start, start + CHUNK)
     broken = np.zeros(columns.n, dtype=np.bool_)
-    for edit in edits:
-        broken |= np.logical_not(evaluate(edit, columns, domain).holds)
+    for verdict in checker.add(columns):
+        broken |= np.logical_not(verdict.holds)
     return broken
 
 

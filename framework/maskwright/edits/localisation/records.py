@@ -7,14 +7,17 @@ from fractions import Fraction
 from typing import TYPE_CHECKING
 
 import numpy as np
+import pyarrow as pa
 
 from maskwright.data.dataset import Column, Dataset
+from maskwright.data.number_text import WHITE_SPACE, read_numbers
 from maskwright.data.record_chunk import RecordChunk
 from maskwright.edits.evaluation.check import evaluate
 from maskwright.edits.evaluation.exact import evaluate_exact
 from maskwright.edits.reasoning.answers import Space, Value
 from maskwright.edits.reasoning.atoms import clause_expression
 from maskwright.edits.reasoning.clauses import Clause, Member, Opaque, TextSet, atom_variables, clause_of
+from maskwright.edits.reasoning.simplex import Row
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -24,7 +27,6 @@ if TYPE_CHECKING:
     from maskwright.edits.edit import Edit
     from maskwright.edits.evaluation.domain import Domain
     from maskwright.edits.reasoning.clauses import Atom
-    from maskwright.edits.reasoning.simplex import Row
 
 # Data without declared decimals are equal up to this share of the sizes of a rule's terms, as in `edits.exact`.
 ALLOWANCE = Fraction(1, 10**12)
@@ -135,6 +137,9 @@ class Records:
                 return atom if variable in texts else None
             case Member(variable, numbers) if variable in texts:
                 return TextSet(variable, tuple(text for text in texts[variable] if _number(text) in numbers))
+            case Row(_, coefficients) if len(coefficients) == 1 and next(iter(coefficients)) in texts:
+                (variable,) = coefficients
+                return TextSet(variable, tuple(text for text in texts[variable] if _obeys(atom, _number(text))))
             case Opaque():
                 return atom
         return None if any(name in texts for name in atom_variables(atom)) else atom
@@ -157,11 +162,20 @@ def _value(column: Column, record: int) -> Value:
     return Fraction(f"{float(cell):.{places}f}")
 
 
+def _obeys(row: Row, value: Fraction | None) -> bool:
+    """Whether a category obeys a row on its variable; one that is no number leaves it unknown."""
+    if value is None:
+        return True
+    (coefficient,) = row.coefficients.values()
+    reached = coefficient * value
+    if row.relation == "==":
+        return reached == row.constant
+    return reached < row.constant or (row.relation == "<=" and reached == row.constant)
+
+
 def _number(text: str) -> Fraction | None:
-    try:
-        return Fraction(text)
-    except ValueError:
-        return None
+    spoken = read_numbers(pa.array([text], pa.string()))
+    return Fraction(text.strip(WHITE_SPACE).removesuffix(".")) if spoken.is_number[0] else None
 
 
 def _with_value(column: Column, value: Value | None) -> Column:

@@ -211,3 +211,22 @@ def test_cheapest_covers(sets, weights):
     best = [mask for mask in covers if sum(costs[place] for place in places(mask)) == least]
     expected = min(best, key=lambda mask: [not mask >> place & 1 for place in range(7)])
     assert Covering(costs).cheapest(frozenset(sets)) == expected
+
+
+@pytest.mark.parametrize(
+    ("numbers", "texts"),
+    [
+        ("if econ == 5 then inc == 0", 'if econ == "5" then inc == 0'),
+        ("if econ != 3 then inc == 0", 'if econ != "3" then inc == 0'),
+        ("if econ >= 4 then inc == 0", 'if econ in {"5"} then inc == 0'),
+        ("econ in {3, 4}", 'econ in {"3", "4"}'),
+    ],
+)
+def test_codes_compared_with_numbers_are_located_as_texts_are(numbers, texts):
+    frame = pd.DataFrame({"econ": ["5", "3", "5", "x", "4"], "inc": [10, 10, 0, 1, 0]})
+    found = [localize(dataset(frame, econ={"type": "nominal"}), EditSet.parse([rule])) for rule in (numbers, texts)]
+    for each in found:
+        assert each.obstacles == {}
+    # A text is no number: whether "x" is 5 is unknown to the rule on numbers.
+    located = [[entry for entry in each.to_json()["fields"] if entry["record"] != 4] for each in found]
+    assert located[0] == located[1] != []
