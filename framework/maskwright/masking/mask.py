@@ -15,6 +15,7 @@ from maskwright.masking.equivalence_classes import smallest_classes
 from maskwright.masking.masking_notices import (
     conflict_notices,
     drift_notices,
+    household_doubts,
     method_warnings,
     structural_zeros,
     zero_notices,
@@ -174,6 +175,7 @@ def _result(
             *drift_notices(drift),
             *removal.notices,
         ),
+        doubts=(*household_doubts(context.original, masked, plan), *removal.doubts),
         cost=sum((each.cost for each in units), Cost()),
         drift=drift,
         removal=removal,

@@ -5,11 +5,19 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
+from maskwright.data.dependencies import Dependencies
+from maskwright.data.households import household_columns
 from maskwright.edits.edit_set import EditSet
 from maskwright.planning.criteria import Criterion, criteria
 from maskwright.planning.grouping import Components, choose_operators, group_variables
+from maskwright.planning.household_constants import household_doubts
 from maskwright.planning.keepers import keeper_of
-from maskwright.planning.missing_cells import missing_pattern_notices, refuse_missing
+from maskwright.planning.missing_cells import (
+    missing_pattern_notices,
+    rare_missing_doubts,
+    rare_missing_notices,
+    refuse_missing,
+)
 from maskwright.planning.model import AdjustmentUnit, Group, Keeper, Step
 from maskwright.planning.plan_warnings import dangers
 from maskwright.planning.signs import sign_notices
@@ -180,19 +188,25 @@ def make_plan(
     require_k(units, steps, [group for group in shaping if group is not None], edits)
     keepers = tuple(keeper_of(edit, groups, units, steps, masked, arrival or {}) for edit in edits)
     dropped = tuple(name for name, variable in known.items() if variable.role == "identifier")
+    untouched = tuple(name for name in known if name not in masked and name not in dropped)
     # Where cells are only suppressed, those that edits would give them away by are suppressed too.
     changed = frozenset(name for group in shaping if group is not None for name in group.variables)
     said = (
         *dangers(edits, known, changed, groups, steps, data),
         *missing_pattern_notices(groups, steps, data),
         *sign_notices(groups, steps, edits, data),
+        *rare_missing_notices(groups, steps, data),
     )
-    untouched = tuple(name for name in known if name not in masked and name not in dropped)
+    doubts = (
+        *unmasked_doubts(known[name] for name in untouched),
+        *household_doubts(groups, steps, data),
+        *rare_missing_doubts(groups, steps, data),
+    )
     return Plan(
         tuple(steps), tuple(groups), tuple(units), keepers, known, untouched, dropped,
         None if data is None else len(data), said, edits, recoded,
-        _may_lose_cells(steps, chosen, known, untouched, edits),
-        tuple(unmasked_doubts(known[name] for name in untouched)),
+        _may_lose_cells(steps, chosen, known, untouched, edits, data),
+        doubts,
     )  # fmt: skip
 
 
@@ -202,17 +216,24 @@ def _may_lose_cells(
     known: Mapping[str, Variable],
     untouched: Sequence[str],
     edits: EditSet,
+    data: Dataset | None,
 ) -> tuple[str, ...]:
-    """Unmasked variables that edits tie to suppressed ones, directly or through others; weights stay."""
+    """Unmasked variables that edits or dependencies in the data tie to suppressed ones; weights and households stay."""
     tied = Components(known)
     for edit in edits:
         if edit.severity == "error":
             tied.join(edit.variables)
-    suppressed = {
-        tied.find(name)
-        for step, own in zip(steps, chosen, strict=True) if "cells" in step.method.removes for name in own.names
-    }  # fmt: skip
-    return tuple(name for name in untouched if tied.find(name) in suppressed and known[name].role != "weight")
+    emptied = [
+        name for step, own in zip(steps, chosen, strict=True) if "cells" in step.method.removes for name in own.names
+    ]
+    suppressed = {tied.find(name) for name in emptied}
+    may_go = {name for name in known if tied.find(name) in suppressed}
+    stay = {name for name, variable in known.items() if variable.role == "weight"}
+    if data is not None and emptied:
+        stay |= set(household_columns(data))
+        seen = [name for name in data.names if name in known and known[name].role != "identifier"]
+        may_go |= set(Dependencies(data, seen).behind([name for name in seen if name in may_go]))
+    return tuple(name for name in untouched if name in may_go - stay)
 
 
 def _plan_group(
