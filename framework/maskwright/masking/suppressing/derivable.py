@@ -89,11 +89,11 @@ class Derivation:
                     self._occurring[clause] = Occurring(edit.name, part, domain, shown)
                 else:
                     clauses.append(clause)
-        part = Dataset(tuple(column for column in shown.taken(rows) if column.name in used))
-        self._records = Records(part, self._edits, clauses, shown, domain)
+        records = Dataset(tuple(column for column in shown.taken(rows) if column.name in used))
+        self._records = Records(records, self._edits, clauses, shown, domain)
         self._clauses = [*self._records.bound(clauses), *self._occurring] if used else []
         self._known: dict[object, Given | None] = {}
-        self.names = frozenset(part.names)
+        self.names = frozenset(records.names)
 
     def given(self, record: int, name: str, hidden: frozenset[str]) -> Given | None:
         """Say why a cell follows, or None when it does not.

@@ -104,7 +104,7 @@ class Occurring:
         key = (known, codes)
         if key not in self._answers:
             rows = self._grouped(known).get(codes, np.zeros(0, dtype=np.int64))
-            found = np.unique(self._codes[np.ix_(rows, free)], axis=0)
+            found = np.unique(self._codes[rows][:, list(free)], axis=0)
             self._answers[key] = (found[:: len(found) // MOST_COMBINATIONS + 1], len(found) <= MOST_COMBINATIONS)
         return self._answers[key]
 
