@@ -125,7 +125,7 @@ def test_no_suppressed_cell_can_be_filled_in(
     kept = published.notna().to_numpy()
     assert (published.to_numpy()[kept] == frame.to_numpy()[kept]).all()
     assert known_cells(records, allowed, determined) == []
-    classes = published.astype(str).groupby(keys)
+    classes = published.fillna("").astype(str).groupby(keys)
     assert (classes["home"].nunique() if homes else classes.size()).min() >= k
 
 
