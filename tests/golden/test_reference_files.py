@@ -79,7 +79,8 @@ def test_eia_is_edited_and_masked_in_one_step(reference: Path, k: int) -> None:
         "TOTREVENUE = RESREVENUE + COMREVENUE + INDREVENUE + OTHREVENUE",
         "TOTSALES = RESSALES + COMSALES + INDSALES + OTHRSALES",
     ]
-    variables = {"UTILITYID": {"role": "identifier"}, "YEAR": {"role": "other"}, "MONTH": {"role": "other"}}
+    variables = {name: {"role": "identifier"} for name in ("UTILITYID", "UTILNAME")}
+    variables |= {name: {"role": "other"} for name in ("YEAR", "MONTH", "STATE")}
     data = mw.read(reference / "eia.csv", variables=variables)
     assert list(mw.validate(data, rules).counts.values()) == [4092 - 3843, 4092 - 3817]
     masked = mw.protect(data, "microaggregation", edits=rules, seed=1, params={"k": k})

@@ -434,8 +434,10 @@ def _masked(seed: int, data: mw.Dataset, edits: mw.EditSet, method: Method, tall
     try:
         if variables is not None:
             # Nothing but categories is masked: numbers have to obey the rules beforehand.
-            data = mask_request(masking_request(data, "microaggregation", edits=edits, seed=1, params={"k": 3})).masked
-        return mask_request(masking_request(data, method.name, edits=edits, seed=1, params=params, variables=variables))
+            before = masking_request(data, "microaggregation", edits=edits, seed=1, params={"k": 3})
+            data = mask_request(before, is_released=False).masked
+        asked = masking_request(data, method.name, edits=edits, seed=1, params=params, variables=variables)
+        return mask_request(asked, is_released=False)
     except mw.EditViolation as error:
         reason = str(error).splitlines()[0]
         tally.refused[f"{method.name}: {_without_numbers(reason)}"] += 1

@@ -19,9 +19,10 @@ data:
   # record: Record             # XML only: the element that holds one record
   # encoding: latin-1          # CSV only, like delimiter: ";" and decimal: ","
   # cluster: household         # the variable that names the household: k then counts households
-  # variables:                 # only what differs: numbers are confidential and masked, text is left alone
+  # variables:                 # a number of which nothing is said is confidential and masked; text has to be declared
   #   id: {role: identifier}   # never released
-  #   weight: {role: weight}   # kept as it is
+  #   weight: {role: weight}   # published as it is
+  #   region: {role: other}    # published as it is
   #   age: {role: quasi_identifier, missing: ["-9"]}
 
 edits:                         # what must hold in every released record
@@ -36,6 +37,9 @@ protect:
 
 measure: [pil, distance_record_linkage, score]
 # thresholds: {score: 40}      # nothing is released on the wrong side
+
+# waive:                       # doubts that do not stop the release: maskwright explain doubts
+#   - {doubt: published-undeclared, variable: remarks, because: free text is dropped before publication}
 
 output:
   data: masked.csv

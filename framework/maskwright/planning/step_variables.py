@@ -89,7 +89,7 @@ def _wrong_order(steps: Sequence[Step], found: Sequence[StepVariables]) -> Itera
 
 
 def _default_variables(step: Step, known: Mapping[str, Variable]) -> set[str]:
-    """Numeric quasi-identifiers and confidential variables; for methods with keys, all quasi-identifiers too."""
+    """Numeric quasi-identifiers and confidential variables; where records or keys count, all quasi-identifiers too."""
     usual = {
         name
         for name, variable in known.items()
@@ -97,7 +97,7 @@ def _default_variables(step: Step, known: Mapping[str, Variable]) -> set[str]:
         and variable.role in ("quasi_identifier", "confidential")
         and name not in step.independents
     }
-    if step.method.has_keys:
+    if step.method.has_keys or "records" in step.method.removes:
         usual |= {name for name, variable in known.items() if variable.role == "quasi_identifier"}
     if not usual and step.only_removes:
         usual = {name for name, variable in known.items() if variable.role == "other"}

@@ -77,3 +77,8 @@ class PlanRecord(RecordPart):
     warnings: tuple[str, ...]
     doubts: tuple[DoubtRecord, ...] = Field(default=(), description="Of ``maskwright plan``; a run has its own.")
     notices: tuple[str, ...] = Field(default=(), description="Of ``maskwright plan``; a run has its own.")
+
+    @property
+    def published_as_they_are(self) -> tuple[str, ...]:
+        """Variables of which no cell is changed."""
+        return tuple(name for name in self.untouched if name not in self.may_lose_cells)

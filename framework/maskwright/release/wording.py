@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from maskwright.planning.model import KeptBy
     from maskwright.release.doubt_record import DoubtRecord
     from maskwright.release.plan_record import GroupRecord, StepRecord
-    from maskwright.release.run_record import ClassesRecord, EditRecord, MovedRows, RunRecord, VariableRecord
+    from maskwright.release.run_record import ClassesRecord, EditRecord, MovedRows, RunRecord
 
 KEPT_BY: Mapping[KeptBy, str] = {
     "construction": "the method itself",
@@ -148,17 +148,16 @@ def verdict(record: RunRecord) -> str:
     if warnings:
         are = "warning is" if len(warnings) == 1 else "warnings are"
         said += f" {len(warnings)} {are} violated ({', '.join(warnings)})."
-    waived = [each for each in record.doubts if each.because is not None]
-    if waived:
-        said += f" Waived: {plural(len(waived), 'doubt')} ({_named(waived)})."
-    open_ones = [f"{each.name} ({each.role})" for each in record.variables if _is_open(each)]
-    if open_ones:
-        said += f" Published unmasked: {', '.join(open_ones)}."
     return said
 
 
-def _is_open(variable: VariableRecord) -> bool:
-    return variable.masked_by is None and variable.role != "identifier"
+def beside_verdict(record: RunRecord) -> tuple[tuple[str, str], ...]:
+    """Titles and texts of what stands beside the word Released: what was waived, and what is published unmasked."""
+    waived = [each for each in record.doubts if each.because is not None]
+    as_they_are = record.plan.published_as_they_are
+    unmasked = [f"{each.name} ({each.role})" for each in record.variables if each.name in as_they_are]
+    said = (("waived", _named(waived)), ("published unmasked", ", ".join(unmasked)))
+    return tuple((title, text) for title, text in said if text)
 
 
 def _named(doubts: Iterable[DoubtRecord]) -> str:

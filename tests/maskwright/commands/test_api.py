@@ -15,6 +15,9 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 
+TOWN = {"town": {"role": "other"}}
+
+
 def _incomes(n: int = 200, seed: int = 0) -> pd.DataFrame:
     rng = np.random.default_rng(seed)
     wages = rng.integers(1000, 90000, n)
@@ -28,7 +31,9 @@ def test_a_frame_comes_back_masked_with_every_edit_kept() -> None:
     frame = _incomes()
     frame.index = pd.Index(range(500, 700), name="row")
     before = frame.copy()
-    masked = mw.protect(frame, "microaggregation", edits=["wages + other == total"], seed=1, params={"k": 5})
+    masked = mw.protect(
+        frame, "microaggregation", edits=["wages + other == total"], seed=1, params={"k": 5}, declared=TOWN
+    )
     pd.testing.assert_frame_equal(frame, before)
     assert list(masked.columns) == list(frame.columns)
     pd.testing.assert_index_equal(masked.index, frame.index)
@@ -40,7 +45,7 @@ def test_a_frame_comes_back_masked_with_every_edit_kept() -> None:
 
 def test_the_same_seed_gives_the_same_frame() -> None:
     """Determinism through the API."""
-    frames = [mw.protect(_incomes(), "microaggregation", seed=3, params={"k": 4}) for _ in range(2)]
+    frames = [mw.protect(_incomes(), "microaggregation", seed=3, params={"k": 4}, declared=TOWN) for _ in range(2)]
     pd.testing.assert_frame_equal(*frames)
 
 
@@ -113,7 +118,7 @@ def test_a_dataset_comes_back_as_a_dataset(tmp_path: Path) -> None:
     """The type that came in."""
     path = tmp_path / "incomes.csv"
     _incomes().to_csv(path, index=False)
-    data = mw.read(path)
+    data = mw.read(path, variables=TOWN)
     masked = mw.protect(data, "microaggregation", edits=["wages + other = total"], seed=1, params={"k": 5})
     assert isinstance(masked, mw.Dataset)
     assert mw.validate(masked, ["wages + other = total"]).ok

@@ -161,7 +161,12 @@ def test_the_same_mistake_is_told_in_the_same_words(name, tmp_path) -> None:
 
 def test_numbers_of_numpy_paths_and_sets_are_settings_too(tmp_path) -> None:
     masked = mw.protect(
-        _frame(), "microaggregation", params={"k": np.int64(5), "structural_zeros": {"a"}}, seed=np.int64(3), edits=[]
+        _frame(),
+        "microaggregation",
+        params={"k": np.int64(5), "structural_zeros": {"a"}},
+        seed=np.int64(3),
+        edits=[],
+        declared={"town": {"role": "other"}},
     )
     assert len(masked) == 30
     _frame().to_csv(tmp_path / "d.csv", index=False, sep=";")
@@ -199,7 +204,7 @@ def test_what_is_no_data_is_told(data) -> None:
 
 def test_what_is_declared_of_the_original_holds_for_the_masked_file() -> None:
     """Identifiers are gone there; a misspelt variable is a mistake everywhere, a misspelt identifier where it masks."""
-    declared = {"c": {"role": "identifier"}, "a": {"decimals": 0}}
+    declared = {"c": {"role": "identifier"}, "a": {"decimals": 0}, "town": {"role": "other"}}
     frame = _frame()
     masked = mw.protect(frame, "microaggregation", params={"k": 3}, declared=declared, seed=1)
     assert "c" not in masked

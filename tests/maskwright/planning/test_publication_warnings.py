@@ -27,7 +27,10 @@ class Heard:
 
 def _notices(frame: pd.DataFrame, edits: list[str], **params: object) -> str:
     heard = Heard()
-    mw.protect(frame, "microaggregation", edits=edits, seed=1, params={"k": 3, **params}, reporter=heard)
+    declared = {name: {"role": "other"} for name in frame if name == "firm"}
+    mw.protect(
+        frame, "microaggregation", edits=edits, seed=1, params={"k": 3, **params}, reporter=heard, declared=declared
+    )
     return " | ".join(heard.notices)
 
 
@@ -96,7 +99,7 @@ def test_an_edit_that_computes_with_text_is_explained() -> None:
 def test_representations_hold_no_values() -> None:
     """A notebook shows what an object is, not what it holds."""
     frame = pd.DataFrame({"income": [4711, 4712, 4713], "town": ["Ebro", "Ter", "Ter"]})
-    heard = mw.protect(frame, "microaggregation", seed=1, params={"k": 3})
+    heard = mw.protect(frame, "microaggregation", seed=1, params={"k": 3}, declared={"town": {"role": "other"}})
     assert len(heard) == 3
     from maskwright.data.frames import dataset_from_frame
 
@@ -128,7 +131,8 @@ def test_text_that_a_rule_compares_with_numbers_is_refused(rule) -> None:
 def test_text_that_a_rule_compares_with_texts_is_fine() -> None:
     data = pd.DataFrame({"c": ["north", "south", "east", "west"] * 5, "x": np.arange(20.0)})
     edits = mw.EditSet.parse(['c in {"north", "south", "east", "west"}', 'if c == "north" then x >= 0'])
-    assert mw.validate(mw.protect(data, "microaggregation", edits=edits, seed=1), edits).ok
+    masked = mw.protect(data, "microaggregation", edits=edits, seed=1, declared={"c": {"role": "other"}})
+    assert mw.validate(masked, edits).ok
 
 
 @pytest.mark.parametrize(("severity", "told"), [("error", True), ("warning", False)])
@@ -138,7 +142,7 @@ def test_an_edit_that_nothing_will_mend_is_told_before_the_run(tmp_path, severit
     (tmp_path / "pipeline.yaml").write_text(
         f"""
 maskwright: 1
-data: {{source: data.csv}}
+data: {{source: data.csv, variables: {{c: {{role: other}}, d: {{role: other}}}}}}
 edits: [{{rule: c == d, name: same, severity: {severity}}}]
 protect: [{{method: microaggregation, variables: [a, b], params: {{k: 3}}}}]
 output: {{data: masked.csv}}

@@ -19,7 +19,7 @@ seed: 1
 data:
   source: survey.csv
   variables:
-    age: {role: quasi_identifier}
+    age: {role: quasi_identifier, release: as is}
     w: {role: weight}
     note: {role: other}
 protect:

@@ -26,6 +26,7 @@ plugins.distribution plugins.version
 variables.name variables.type variables.decimals variables.masked
 steps.method steps.params steps.groups.variables steps.groups.operators
 edits.name edits.kind edits.text edits.severity edits.kept_by edits.violations edits.not_applicable
+doubts.id doubts.doubt doubts.about doubts.subject
 dropped_edits.name dropped_edits.text
 suppressed.variable suppressed.cells suppressed.complementary
 k.requested k.expected

@@ -16,6 +16,7 @@ from maskwright.release.plan_record import PlanRecord
 from maskwright.release.run_record import MeasureRecord, RunRecord
 from maskwright.release.wording import (
     KEPT_BY,
+    beside_verdict,
     classes_of_equal_records,
     count,
     duration,
@@ -143,7 +144,7 @@ def print_result(shown: Mapping[str, object]) -> None:
             strata = len(group.strata)
             apart = f"  [{plural(strata, 'stratum').replace('stratums', 'strata')}]" if strata > 1 else ""
             item(out, "     · ", ", ".join(group.variables) + apart)
-    _print_untouched(out, plan)
+    _print_unmasked(out, plan)
     if record.edits:
         out.print()
         show(out, _edit_ledger(record.edits))
@@ -161,6 +162,8 @@ def print_result(shown: Mapping[str, object]) -> None:
     style = "bold green" if record.ok else "bold red"
     total = sum(record.seconds.values())
     out.print(Text(verdict(record), style=style) + Text(f"  ({duration(total)})" if total else "", style="dim"))
+    for title, text in beside_verdict(record):
+        listed(out, title, text)
 
 
 def _edit_ledger(edits: Sequence[EditRecord]) -> Table:
@@ -298,7 +301,11 @@ def print_plugins(infos: Iterable[Mapping[str, str | None]]) -> None:
 
 
 def _print_untouched(out: Console, plan: PlanRecord) -> None:
-    untouched = [name for name in plan.untouched if name not in plan.may_lose_cells]
-    listed(out, "not masked", ", ".join(untouched))
+    listed(out, "not masked", ", ".join(plan.published_as_they_are))
+    _print_unmasked(out, plan)
+
+
+def _print_unmasked(out: Console, plan: PlanRecord) -> None:
+    """Variables of which something is taken; those that are published as they are stand in the verdict."""
     listed(out, "not masked, but cells that give suppressed ones away are suppressed", ", ".join(plan.may_lose_cells))
     listed(out, "dropped", ", ".join(plan.dropped))

@@ -306,7 +306,8 @@ def _measured(
     variables = [name for group in groups for name in group]
     in_order = [name for name in data.names if name in variables]
     done = mask_request(
-        masking_request(data, method, edits=edits, seed=seed, params=params, variables=in_order, groups=groups)
+        masking_request(data, method, edits=edits, seed=seed, params=params, variables=in_order, groups=groups),
+        is_released=False,
     )
     found = compute_measures(requests, data, done.masked, edits, {}, seed, Quiet(), in_order)
     return {label: each.value for label, each in found.items()}

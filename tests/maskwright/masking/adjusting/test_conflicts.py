@@ -30,6 +30,7 @@ def _frame() -> pd.DataFrame:
     return pd.DataFrame({"a": low, "b": low + rng.integers(1, 50, 40), "limit": [100] * 40, "region": ["north"] * 40})
 
 
+AS_IT_IS = {name: {"role": "other"} for name in ("limit", "region")}
 RULES = [
     {"rule": "a <= limit", "name": "below"},
     {"rule": "a >= 10", "name": "above"},
@@ -42,7 +43,14 @@ def _told(frame: pd.DataFrame, method: str = "additive_noise") -> str:
     heard = Heard()
     with pytest.raises(mw.EditViolation):
         mw.protect(
-            frame, method, edits=RULES, seed=1, variables=["a", "b"], reporter=heard, params={"k_guarantee": "report"}
+            frame,
+            method,
+            edits=RULES,
+            seed=1,
+            variables=["a", "b"],
+            reporter=heard,
+            params={"k_guarantee": "report"},
+            declared=AS_IT_IS,
         )
     return " | ".join(heard.notices)
 
@@ -65,5 +73,5 @@ def test_a_category_sets_three_edits_against_each_other() -> None:
 def test_nothing_is_said_where_every_record_can_be_saved() -> None:
     """Values are moved, and nobody is blamed."""
     heard = Heard()
-    mw.protect(_frame(), "additive_noise", edits=RULES, seed=1, variables=["a", "b"], reporter=heard)
+    mw.protect(_frame(), "additive_noise", edits=RULES, seed=1, variables=["a", "b"], reporter=heard, declared=AS_IT_IS)
     assert "no masked values" not in " | ".join(heard.notices)

@@ -77,7 +77,7 @@ def test_no_suppressed_cell_follows(rules: list[str], keys: list[str], k: int, s
 def test_a_superfluous_cell_is_not_suppressed() -> None:
     """One complementary cell for each suppressed one in a sum, none where an inequality leaves room."""
     data = pd.DataFrame({"a": [1, 1, 1, 2], "b": [4, 5, 6, 7], "c": [5, 6, 7, 9]})
-    declared = {"a": {"role": "quasi_identifier"}}
+    declared = {"a": {"role": "quasi_identifier"}, "b": {"role": "other"}, "c": {"role": "other"}}
     sums = mask_request(
         masking_request(
             data, "local_suppression", edits=["a + b == c"], params={"k": 2}, declared=declared, variables=["a"]
@@ -102,6 +102,7 @@ def test_a_category_that_a_rule_gives_away_is_protected() -> None:
         {"sex": ["m"] * 4 + ["f"] * 4, "pregnant": ["no"] * 7 + ["yes"], "town": list("AAABAAAB"), "x": range(8)}
     )
     declared = {name: {"role": "quasi_identifier"} for name in ("town", "pregnant")}
+    declared |= {name: {"role": "other"} for name in ("sex", "x")}
     done = mask_request(masking_request(
         data, "local_suppression", edits=["if sex == 'm' then pregnant == 'no'"], params={"k": 3}, declared=declared,
         variables=["town", "pregnant"],
@@ -124,7 +125,7 @@ def test_numbers_without_a_grid_are_protected_too() -> None:
     rng = np.random.default_rng(5)
     data = pd.DataFrame({"a": np.round(rng.random(9), 1) / 3, "b": rng.random(9)})
     data["c"] = data["a"] + data["b"]
-    declared = {"a": {"role": "quasi_identifier"}}
+    declared = {"a": {"role": "quasi_identifier"}, "b": {"role": "other"}, "c": {"role": "other"}}
     done = mask_request(masking_request(
         data, "local_suppression", edits=["abs(a + b - c) <= 0.000001"], params={"k": 3}, declared=declared,
         variables=["a"],

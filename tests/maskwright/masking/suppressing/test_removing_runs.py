@@ -14,6 +14,7 @@ import maskwright as mw
 from maskwright.cli.main import main
 from maskwright.commands.protect import mask_request
 from maskwright.commands.requests import masking_request
+from maskwright.data.declaration import VariableDeclaration
 from maskwright.data.frames import dataset_from_frame
 from maskwright.data.households import with_households
 
@@ -23,8 +24,9 @@ RULES = """<schema xmlns="http://purl.oclc.org/dsdl/schematron"><pattern id="sum
 <assert test="not(age &lt; 16) or wages = 0">No work.</assert></rule></pattern>
 </schema>"""
 PIPELINE = """maskwright: 1
-data: {source: data.xml, record: Record, variables: {age: {role: quasi_identifier}, sex: {role: quasi_identifier},
-  wages: {role: quasi_identifier}, weight: {role: weight}}}
+data: {source: data.xml, record: Record, variables: {
+  age: {role: quasi_identifier, release: as is}, sex: {role: quasi_identifier, release: as is},
+  wages: {role: quasi_identifier}, weight: {role: weight}, rents: {release: as is}, income: {release: as is}}}
 edits:
   - schematron: rules.sch
   - {rule: income >= 0, name: positive}
@@ -206,7 +208,8 @@ def test_whole_households_are_kept_and_counted() -> None:
     """With clusters declared, k counts households, and a sample takes all of a household or nobody."""
     frame = people(60)
     frame["home"] = np.arange(60) // 3
-    original = with_households(dataset_from_frame(frame, {}), "home").without(["home"])
+    declared = {name: VariableDeclaration(release="as is") for name in frame}
+    original = with_households(dataset_from_frame(frame, declared), "home").without(["home"])
     sample = mask_request(masking_request(original, "sampling", params={"fraction": 0.4}, seed=2)).masked
     assert sample.origin is not None
     assert (np.bincount(sample.origin // 3, minlength=20)[np.unique(sample.origin // 3)] == 3).all()
@@ -231,7 +234,7 @@ def test_variables_that_complementary_suppression_may_empty_are_not_called_publi
     assert not any("determine" in each for each in plan["warnings"])
     assert main(["run", str(path)]) == 0
     said = " ".join(capsys.readouterr().out.split())
-    assert "not masked: weight" in said
+    assert "published unmasked: weight (weight)" in said
     assert "not masked, but cells that give suppressed ones away are suppressed: rents, income" in said
     assert "masked.edits.sch the rules that hold in the masked data, to publish with it" in said
     suppressed = {each["variable"] for each in json.loads((tmp_path / "run.json").read_text())["suppressed"]}

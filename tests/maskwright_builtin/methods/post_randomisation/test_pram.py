@@ -97,7 +97,15 @@ def frame():
 
 def test_edits_on_categories_hold_and_others_change():
     rules = ["if region == 'north' then rent <= 20"]
-    masked = mw.protect(frame(), "pram", edits=rules, seed=1, params={"retain": 0.5}, variables=["region", "level"])
+    masked = mw.protect(
+        frame(),
+        "pram",
+        edits=rules,
+        seed=1,
+        params={"retain": 0.5},
+        variables=["region", "level"],
+        declared={"rent": {"role": "other"}},
+    )
     assert mw.validate(masked, rules).ok
     assert (masked["region"] != frame()["region"]).any()
     assert (masked["level"] != frame()["level"]).any()

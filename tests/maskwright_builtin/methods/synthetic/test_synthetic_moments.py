@@ -39,6 +39,11 @@ def frame(n: int = 120, seed: int = 0, offset: float = 0.0) -> pd.DataFrame:
     return pd.DataFrame(columns) * [1.0, 1000.0, 1e-3, 1.0, 10.0] + offset
 
 
+def protect(data: pd.DataFrame, method: str, **arguments: object) -> pd.DataFrame:
+    """What the method does not mask is declared to be published as it is."""
+    return mw.protect(data, method, declared={name: {"release": "as is"} for name in data}, **arguments)
+
+
 def moments_apart(first: pd.DataFrame, second: pd.DataFrame) -> float:
     """Largest difference of means and covariances, in standard deviations of the first."""
     a, b = first.to_numpy(float), second[first.columns].to_numpy(float)
@@ -54,7 +59,7 @@ def moments_apart(first: pd.DataFrame, second: pd.DataFrame) -> float:
 @given(seed=st.integers(0, 10_000))
 def test_means_and_covariances_are_exact_and_the_independents_stay(method, params, seed):
     data = frame(seed=seed)
-    masked = mw.protect(data, method, seed=seed, params={**params, **ROLES})
+    masked = protect(data, method, seed=seed, params={**params, **ROLES})
     assert moments_apart(data, masked) < 1e-9
     pd.testing.assert_frame_equal(masked[list(INDEPENDENT)], data[list(INDEPENDENT)])
     # One value in a hundred thousand comes back by chance.
@@ -65,7 +70,7 @@ def test_means_and_covariances_are_exact_and_the_independents_stay(method, param
 def test_large_offsets_do_no_harm(method, params):
     data = frame(offset=1e8)
     data["b"] = frame()["b"] + 1e8
-    masked = mw.protect(data, method, seed=1, params={**params, **ROLES})
+    masked = protect(data, method, seed=1, params={**params, **ROLES})
     # The spread of c is 1e-3 of a unit at an offset of 1e8: only 5 digits of it are in the data.
     columns = ["a", "b", "x", "y"]
     assert moments_apart(data[columns], masked[columns]) < 1e-6
@@ -75,7 +80,7 @@ def test_large_offsets_do_no_harm(method, params):
 def test_the_seed_decides(method):
     data = frame()
     params = {**ROLES, "c": 3, "label": "draw"} if method == "fuzzy_c_regression" else ROLES
-    first, again, other = (mw.protect(data, method, seed=seed, params=params) for seed in (1, 1, 2))
+    first, again, other = (protect(data, method, seed=seed, params=params) for seed in (1, 1, 2))
     pd.testing.assert_frame_equal(first, again)
     assert not np.isclose(first["a"], other["a"]).all()
 
@@ -86,7 +91,7 @@ def test_variant_a_is_least_squares_with_and_without_a_column_that_depends_on_ot
     design = np.column_stack([np.ones(len(data)), data[["x", "y"]]])
     expected = design @ np.linalg.lstsq(design, data[list(DEPENDENT)], rcond=None)[0]
     for independent in (("x", "y"), ("x", "y", "z")):
-        masked = mw.protect(
+        masked = protect(
             data, "ipso", seed=1, params={"variant": "A", "dependent": DEPENDENT, "independent": independent}
         )
         np.testing.assert_allclose(masked[list(DEPENDENT)], expected, rtol=1e-9)
@@ -94,7 +99,7 @@ def test_variant_a_is_least_squares_with_and_without_a_column_that_depends_on_ot
 
 def test_variant_b_keeps_coefficients_and_the_size_of_residuals():
     data = frame(n=4000)
-    masked = mw.protect(data, "ipso", seed=1, params={"variant": "B", **ROLES})
+    masked = protect(data, "ipso", seed=1, params={"variant": "B", **ROLES})
     design = np.column_stack([np.ones(len(data)), data[list(INDEPENDENT)]])
     before, left_before, *_ = np.linalg.lstsq(design, data[list(DEPENDENT)], rcond=None)
     after, left_after, *_ = np.linalg.lstsq(design, masked[list(DEPENDENT)], rcond=None)
@@ -105,16 +110,16 @@ def test_variant_b_keeps_coefficients_and_the_size_of_residuals():
 
 def test_without_independents_the_moments_of_the_dependents_stay():
     data = frame()
-    masked = mw.protect(data, "ipso", seed=1)
+    masked = protect(data, "ipso", seed=1)
     assert moments_apart(data, masked) < 1e-9
-    means = mw.protect(data, "ipso", seed=1, params={"variant": "A"})
+    means = protect(data, "ipso", seed=1, params={"variant": "A"})
     np.testing.assert_allclose(means, np.broadcast_to(data.mean(), data.shape), rtol=1e-9, atol=1e-12)
 
 
 def test_new_residuals_have_no_correlation_with_the_old_ones():
     data = frame()
-    masked = mw.protect(data, "ipso", seed=3, params=ROLES)
-    fitted = mw.protect(data, "ipso", seed=3, params={"variant": "A", **ROLES})
+    masked = protect(data, "ipso", seed=3, params=ROLES)
+    fitted = protect(data, "ipso", seed=3, params={"variant": "A", **ROLES})
     old, new = (each[list(DEPENDENT)] - fitted[list(DEPENDENT)] for each in (data, masked))
     across = old.T.to_numpy() @ new.to_numpy() / np.outer(old.std(), new.std()) / len(data)
     assert np.abs(across).max() < 1e-9
@@ -129,15 +134,13 @@ def test_linear_equalities_survive_without_adjustment(method, params):
     data = frame()
     data["total"] = data["a"] + data["b"] - 2 * data["x"]
     dependent = (*DEPENDENT, "total")
-    masked = mw.protect(data, method, seed=1, params={"dependent": dependent, "independent": INDEPENDENT, **params})
+    masked = protect(data, method, seed=1, params={"dependent": dependent, "independent": INDEPENDENT, **params})
     np.testing.assert_allclose(masked["total"], masked["a"] + masked["b"] - 2 * masked["x"], rtol=1e-9, atol=1e-9)
 
 
 def test_muralidhar_sarathy_mixes_original_and_synthetic():
     data = frame()
-    near, far = (
-        mw.protect(data, "muralidhar_sarathy", seed=1, params={"alpha": alpha, **ROLES}) for alpha in (0.99, 0.1)
-    )
+    near, far = (protect(data, "muralidhar_sarathy", seed=1, params={"alpha": alpha, **ROLES}) for alpha in (0.99, 0.1))
     assert np.corrcoef(near["b"], data["b"])[0, 1] > 0.98 > np.corrcoef(far["b"], data["b"])[0, 1]
     block = Block(
         data.to_numpy(), np.zeros(data.shape, bool), tuple(map(Variable, data)), center=np.zeros(5), scale=np.ones(5)
@@ -194,7 +197,7 @@ def test_mistakes_are_refused_by_name(method, params, message):
     data["same"] = data["x"] + data["y"]
     data["text"] = "n"
     with pytest.raises(InputError, match=message):
-        mw.protect(data, method, seed=1, params=params)
+        protect(data, method, seed=1, params=params)
 
 
 def test_shares_that_leave_no_room_for_noise_are_refused():
@@ -203,7 +206,7 @@ def test_shares_that_leave_no_room_for_noise_are_refused():
     data = frame()
     data["b"] = data["a"] + 0.01 * rng.normal(size=len(data))
     with pytest.raises(InputError, match=r"smallest eigenvalue.*-0\."):
-        mw.protect(data, "muralidhar_sarathy", seed=1, params={**ROLES, "alpha": {"a": 0.9, "b": 0.1, "c": 0.5}})
+        protect(data, "muralidhar_sarathy", seed=1, params={**ROLES, "alpha": {"a": 0.9, "b": 0.1, "c": 0.5}})
 
 
 @pytest.mark.parametrize(("n", "enough"), [(8, False), (9, True)])
@@ -211,23 +214,23 @@ def test_the_limit_on_records_is_exact(n, enough):
     """Two independents and three dependents: 1 + 2 + 3 + 3 records."""
     data = frame(n=n)
     if enough:
-        assert moments_apart(data, mw.protect(data, "ipso", seed=1, params=ROLES)) < 1e-9
+        assert moments_apart(data, protect(data, "ipso", seed=1, params=ROLES)) < 1e-9
     else:
         with pytest.raises(InputError, match=r"8 records .* at least 9"):
-            mw.protect(data, "ipso", seed=1, params=ROLES)
+            protect(data, "ipso", seed=1, params=ROLES)
 
 
 def test_missing_cells_are_refused_by_name():
     data = frame()
     data.loc[3, "x"] = np.nan
     with pytest.raises(InputError, match="reads x: 1 and takes no missing cells there"):
-        mw.protect(data, "ipso", seed=1, params=ROLES)
+        protect(data, "ipso", seed=1, params=ROLES)
 
 
 def test_constant_dependents_stay_and_lose_nothing():
     data = frame()
     data["b"] = 7.0
-    masked = mw.protect(data, "ipso", seed=1, params=ROLES)
+    masked = protect(data, "ipso", seed=1, params=ROLES)
     assert (masked["b"] == 7.0).all()
     assert moments_apart(data, masked) < 1e-9
 
@@ -239,6 +242,6 @@ def test_small_strata_of_a_condition_are_merged():
     data["b"] = np.where(np.arange(len(data)) < 4, -1.0, data["b"].abs() + 1)
     edits = mw.EditSet.parse(["if b < 0 then a >= 0"])
     for method in ("ipso", "micro_hybrid", "muralidhar_sarathy", "fuzzy_c_regression"):
-        masked = mw.protect(data, method, seed=1, params=ROLES, edits=edits)
+        masked = protect(data, method, seed=1, params=ROLES, edits=edits)
         assert mw.validate(masked, edits).ok
         assert not np.isclose(masked["a"], data["a"], rtol=1e-6).any()
