@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from maskwright.data.dependencies import Dependencies
 from maskwright.data.households import household_columns
 from maskwright.edits.edit_set import EditSet
@@ -32,6 +34,9 @@ if TYPE_CHECKING:
     from maskwright.data.dataset import Dataset
     from maskwright.data.variable import Variable
     from maskwright.foundation.doubts import Doubt
+
+LOOKED_AT = 100_000
+"""First records of a file on which the plan looks for dependencies; the run looks at all."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -232,7 +237,8 @@ def _may_lose_cells(
     if data is not None and emptied:
         stay |= set(household_columns(data))
         seen = [name for name in data.names if name in known and known[name].role != "identifier"]
-        may_go |= set(Dependencies(data, seen).behind([name for name in seen if name in may_go]))
+        some = data if len(data) <= LOOKED_AT else data.taken(np.arange(LOOKED_AT))
+        may_go |= set(Dependencies(some, seen).behind([name for name in seen if name in may_go]))
     return tuple(name for name in untouched if name in may_go - stay)
 
 
