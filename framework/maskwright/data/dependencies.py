@@ -154,6 +154,12 @@ def _exceptions(given: NDArray[np.int64], found: NDArray[np.int64], classes: int
     return len(found) - int(np.maximum.reduceat(counts, starts).sum())
 
 
+def _tells_sizes(counts: NDArray[np.int64]) -> bool:
+    """Whether numbers of records of each value may be sizes, as of households: small, different, and shared by many."""
+    sizes = len(np.unique(counts))
+    return bool(counts.max() <= LARGEST_COUNTED and 1 < sizes <= len(counts) / 2)
+
+
 class Dependencies:
     """What determines the variables of a file; looked for when it is asked for.
 
@@ -197,12 +203,11 @@ class Dependencies:
             given = self.codes.of(other)
             if determines(given, found, 2 * len(others)):
                 yield Dependency(name, (other,))
-            if self._n > self.codes.distinct(other) > self._n / LARGEST_COUNTED:
-                counts = np.bincount(given[given >= 0])
-                if counts.max() > LARGEST_COUNTED or counts.max() == counts.min():
-                    continue
-                if determines(np.where(given >= 0, counts[given], -1), found, 2 * len(others)):
-                    yield Dependency(name, (other,), by_count=True)
+            counts = np.bincount(given[given >= 0])
+            if not _tells_sizes(counts):
+                continue
+            if determines(np.where(given >= 0, counts[given], -1), found, 2 * len(others)):
+                yield Dependency(name, (other,), by_count=True)
 
     def _pairs(self, name: str, alone: set[str]) -> Iterator[Dependency]:
         candidates = [

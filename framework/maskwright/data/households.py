@@ -12,7 +12,7 @@ from maskwright.data.shared_codes import shared_codes
 from maskwright.foundation.errors import InputError
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Collection, Mapping
 
     from maskwright.data.dataset import Dataset
 
@@ -35,17 +35,23 @@ def with_households(data: Dataset, name: str) -> Dataset:
     return replace(data, households=codes)
 
 
-def household_columns(data: Dataset) -> tuple[str, ...]:
+def household_columns(data: Dataset, names: Collection[str]) -> tuple[str, ...]:
     """Variables that tell which records are of one household, the declared one and any that says the same.
 
-    None where households are not declared, or the variable that names them was dropped.
+    None where households are not declared, or none of their variables is published.
+
+    Parameters
+    ----------
+    data : Dataset
+    names : collection of str
+        Variables that are published as they are.
     """
     homes = data.households
     if homes is None:
         return ()
     found = []
     for column in data:
-        if not column.missing.any():
+        if column.name in names and not column.missing.any():
             (codes,) = shared_codes([column])
             # The same partition: as many values as households, and as many pairs of both.
             if codes.max(initial=-1) == homes.max(initial=-1):

@@ -97,7 +97,7 @@ def household_doubts(original: Dataset, masked: Dataset, plan: Plan) -> Iterator
         Its records say where they come from.
     plan : Plan
     """
-    if masked.households is None or not household_columns(masked):
+    if masked.households is None or not household_columns(masked, plan.untouched):
         return
     told = {each.subject for each in plan.doubts if each.kind == "constant-within-households"}
     before = original if masked.origin is None else original.taken(masked.origin)

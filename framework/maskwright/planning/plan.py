@@ -204,7 +204,7 @@ def make_plan(
     )
     doubts = (
         *unmasked_doubts(known[name] for name in untouched),
-        *household_doubts(groups, steps, data),
+        *household_doubts(groups, steps, untouched, data),
         *rare_missing_doubts(groups, steps, data),
     )
     return Plan(
@@ -235,7 +235,7 @@ def _may_lose_cells(
     may_go = {name for name in known if tied.find(name) in suppressed}
     stay = {name for name, variable in known.items() if variable.role == "weight"}
     if data is not None and emptied:
-        stay |= set(household_columns(data))
+        stay |= set(household_columns(data, untouched))
         seen = [name for name in data.names if name in known and known[name].role != "identifier"]
         some = data if len(data) <= LOOKED_AT else data.taken(np.arange(LOOKED_AT))
         may_go |= set(Dependencies(some, seen).behind([name for name in seen if name in may_go]))

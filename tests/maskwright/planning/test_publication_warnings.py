@@ -87,6 +87,7 @@ def test_a_rare_pattern_of_missing_cells_is_told() -> None:
     assert told in str(refused.value)
     heard = mw.protect(frame, "microaggregation", params={"k": 3}, waive=[RARE])
     assert heard["a"].isna().sum() == 1
+    assert told in _notices(frame, [], k_guarantee="report")
 
 
 def test_an_edit_that_computes_with_text_is_explained() -> None:

@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from maskwright.data.dependencies import Dependencies, Dependency
-from maskwright.data.households import household_columns
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping, Sequence
@@ -59,13 +58,20 @@ class Reader:
         Variables to suppress only where no other does: keys.
     never : collection of str
         Variables that are not suppressed: weights.
+    homes : collection of str
+        Those that name the household; they are not suppressed either.
     """
 
     def __init__(
-        self, shown: Dataset, columns: Sequence[str], last: Collection[str] = (), never: Collection[str] = ()
+        self,
+        shown: Dataset,
+        columns: Sequence[str],
+        last: Collection[str] = (),
+        never: Collection[str] = (),
+        homes: Collection[str] = (),
     ) -> None:
         self._dependencies = Dependencies(shown, columns)
-        self._homes = household_columns(shown)
+        self._homes = frozenset(homes)
         self._last = last
         self._never = frozenset(never).union(self._homes)
         self._n = len(shown)
@@ -113,7 +119,7 @@ class Reader:
             name = min(free, key=lambda each: each in self._last)
             gone[name] = gone.get(name, np.False_) | follows
             return True
-        if dependency.by_count or not set(dependency.given) <= set(self._homes):
+        if dependency.by_count or not set(dependency.given) <= self._homes:
             return False
         codes = self._dependencies.codes.together(dependency.given)
         gone[dependency.name] = gone[dependency.name] | np.isin(codes, codes[follows])

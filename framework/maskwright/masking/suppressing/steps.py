@@ -210,7 +210,7 @@ def _suppress(
             state = state.with_read_off(read_off)
             found = complement(
                 state.shown, state.hidden, certain, domain=context.domain, last=keys,
-                never=(*weights, *household_columns(state.shown)), progress=progress,
+                never=(*weights, *household_columns(state.shown, context.plan.untouched)), progress=progress,
             )  # fmt: skip
             state = state.with_complement(found)
             if not found.cells:
@@ -224,7 +224,7 @@ def _suppress(
 
 def _reader(state: _State, keys: Sequence[str], plan: Plan) -> Reader:
     published = [name for name in state.shown.names if name not in plan.dropped]
-    return Reader(state.shown, published, keys, _weights(plan))
+    return Reader(state.shown, published, keys, _weights(plan), household_columns(state.shown, plan.untouched))
 
 
 def _weights(plan: Plan) -> tuple[str, ...]:
