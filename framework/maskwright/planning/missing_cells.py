@@ -185,7 +185,10 @@ def _with_rare_patterns(
         k = steps[group.step - 1].k
         if data is None or k is None:
             continue
-        _, pattern = np.unique(_missing(group.variables, data), axis=0, return_inverse=True)
+        missing = _missing(group.variables, data)
+        if not missing.any():
+            continue
+        _, pattern = np.unique(missing, axis=0, return_inverse=True)
         pattern = pattern.reshape(-1)
         sizes = np.bincount(pattern)
         owners = sizes
