@@ -64,6 +64,7 @@ if TYPE_CHECKING:
     from maskwright.plugins.edit_reader import EditReader as EditReader
     from maskwright.plugins.hooks import hookimpl as hookimpl
     from maskwright.plugins.measure import Comparison as Comparison
+    from maskwright.plugins.measure import Measurable as Measurable
     from maskwright.plugins.measure import Measure as Measure
     from maskwright.plugins.measure import Measurement as Measurement
     from maskwright.plugins.method import Masked as Masked
@@ -72,6 +73,7 @@ if TYPE_CHECKING:
     from maskwright.plugins.parameter_markers import IndependentVariables as IndependentVariables
     from maskwright.plugins.parameter_markers import KeyVariables as KeyVariables
     from maskwright.plugins.parameter_markers import NamesPartition as NamesPartition
+    from maskwright.plugins.parameter_markers import NamesVariables as NamesVariables
     from maskwright.plugins.parameter_markers import PromisesK as PromisesK
     from maskwright.plugins.parameter_markers import UsesWeights as UsesWeights
     from maskwright.plugins.partition import NoParams as NoParams
@@ -125,10 +127,12 @@ _HOME = {
     "MaskwrightError": "maskwright.foundation.errors",
     "Measure": "maskwright.plugins.measure",
     "measure": "maskwright.commands.measure",
+    "Measurable": "maskwright.plugins.measure",
     "Measurement": "maskwright.plugins.measure",
     "MeasureRecord": "maskwright.release.run_record",
     "Method": "maskwright.plugins.method",
     "NamesPartition": "maskwright.plugins.parameter_markers",
+    "NamesVariables": "maskwright.plugins.parameter_markers",
     "NoParams": "maskwright.plugins.partition",
     "Outcome": "maskwright.edits.evaluation.check",
     "OpenDoubts": "maskwright.foundation.errors",

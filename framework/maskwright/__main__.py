@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import sys
-
-from maskwright.cli.main import main
+from maskwright.cli.main import command_line
 
 if __name__ == "__main__":
-    sys.exit(main())
+    command_line()

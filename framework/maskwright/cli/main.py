@@ -3,62 +3,34 @@
 from __future__ import annotations
 
 import argparse
-import os
 import sys
-import tempfile
 import traceback
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NoReturn
 
 from maskwright.cli.advising import add_advising
 from maskwright.cli.comparing import add_comparing
+from maskwright.cli.endings import ended_truthfully, leave
 from maskwright.cli.output import print_json, reporter
 from maskwright.cli.reading_options import add_reading_options, reading_options
 from maskwright.cli.rules import add_rule_commands
-from maskwright.foundation.errors import EXIT_BUG, EXIT_FINE, EXIT_INPUT, EXIT_REFUSED, MaskwrightError, ReleaseRefused
+from maskwright.foundation.errors import EXIT_FINE, EXIT_INPUT, EXIT_REFUSED, MaskwrightError, ReleaseRefused
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
 
-INTERRUPTED = 130
-
-
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Run the command line; returns the exit code: 0 fine, 1 refused, 2 bad input or usage, 3 a bug."""
+    """Run the command line; returns the exit code: 0 fine, 1 refused, 2 bad input or usage, 3 a bug, ..."""
     parser = build_parser()
     chosen = parser.parse_args(arguments)
     command: Callable[[argparse.Namespace], int] | None = getattr(chosen, "command", None)
     if command is None:
         parser.print_help()
         return EXIT_INPUT
-    try:
-        return command(chosen)
-    except MaskwrightError as error:
-        return _explain_error(error, chosen)
-    except (KeyboardInterrupt, BrokenPipeError, MemoryError) as error:
-        return _explain_end(error)
-    except Exception as error:  # noqa: BLE001 - the last resort: a bug is reported, not shown as a traceback
-        if chosen.traceback:
-            traceback.print_exc()
-        log = _write_log(error)
-        print(f"This is a bug in Maskwright or in a plugin ({type(error).__name__}).", file=sys.stderr)
-        print(f"A log without any value of your data is in {log}; please report it.", file=sys.stderr)
-        return EXIT_BUG
-
-
-def _explain_end(error: BaseException) -> int:
-    """Ends that are nobody's mistake."""
-    if isinstance(error, BrokenPipeError):
-        # Whoever read our output has gone (`maskwright plan ... | head`); that is no fault.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        return EXIT_FINE
-    if isinstance(error, MemoryError):
-        print("there is not enough memory for this file; nothing was released", file=sys.stderr)
-        print("    a million records of 15 variables need about 1.5 GB", file=sys.stderr)
-        return EXIT_INPUT
-    print("interrupted; nothing was released", file=sys.stderr)
-    return INTERRUPTED
+    return ended_truthfully(
+        lambda: command(chosen), lambda error: _explain_error(error, chosen), trace=chosen.traceback
+    )
 
 
 def _explain_error(error: MaskwrightError, chosen: argparse.Namespace) -> int:
@@ -255,17 +227,10 @@ def _init(chosen: argparse.Namespace) -> int:
     return EXIT_FINE
 
 
-def _write_log(error: BaseException) -> Path:
-    """Where the bug happened, without messages: those may hold values of records."""
-    from maskwright import __version__
-
-    descriptor, name = tempfile.mkstemp(prefix="maskwright-", suffix=".log")
-    with os.fdopen(descriptor, "w", encoding="utf-8") as stream:
-        stream.write(f"maskwright {__version__}, Python {sys.version}\n{type(error).__name__}\n")
-        for frame in traceback.extract_tb(error.__traceback__):
-            stream.write(f'  File "{frame.filename}", line {frame.lineno}, in {frame.name}\n')
-    return Path(name)
+def command_line() -> NoReturn:
+    """Run the command line as a process of its own."""
+    leave(main())
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    command_line()

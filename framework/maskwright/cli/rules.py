@@ -61,7 +61,7 @@ def _edit_arguments(edits: argparse.ArgumentParser) -> None:
     edits.add_argument("--share", type=float, default=1.0, metavar="S",
                        help="--suggest: also what holds in this share of the records (1)")  # fmt: skip
     edits.add_argument("--show-values", action="store_true",
-                       help="--suggest: exact bounds of ranges, which are values of records: confidential")  # fmt: skip
+                       help="--suggest: constants, listed values, exact bounds: confidential")  # fmt: skip
     edits.add_argument("--to", choices=("yaml", "schematron"), help="print the rules in this language instead")
     edits.add_argument("--from", dest="language", metavar="LANGUAGE",
                        help="their language: yaml, schematron, validate, banff; else the endings tell")  # fmt: skip

@@ -17,7 +17,7 @@ from maskwright.foundation.errors import EditViolation, InputError, Problem
 from maskwright.foundation.progress import Reporter, stage
 from maskwright.masking.field_adjustment import with_errors_located
 from maskwright.pipeline.edits_read import read_edits_of
-from maskwright.pipeline.names import further_problems, in_order, names_in, unknown_uses
+from maskwright.pipeline.names import further_problems, in_order, names_in, unknown_uses, unpublished_uses
 from maskwright.pipeline.resolved import DataInMemory
 from maskwright.planning.applicable_edits import (
     applicable,
@@ -30,7 +30,7 @@ from maskwright.planning.applicable_edits import (
 from maskwright.planning.publication_warnings import refuse_arithmetic_on_text, suspicious_edit_notices
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Iterable, Iterator, Mapping
 
     from maskwright.data.dataset import Dataset
     from maskwright.edits.evaluation.check import Outcome
@@ -112,10 +112,10 @@ def arrive(
     hidden = [variable.name for variable in identifiers]
     cluster = request.data.cluster
     known = [*original.names, *hidden, *([] if cluster is None else [cluster])]
-    problems = unknown_uses(request.uses, known)
+    problems = [*unknown_uses(request.uses, known), *unpublished_uses(request.uses, known[len(original.names) :])]
     try:
         stated = written_out(rules, original.names, hidden)
-        stated += declared_bounds(original.variables)
+        stated += declared_bounds(original.variables, stated)
         refuse_identifiers(stated, hidden)
         with timed("check"), stage(reporter, "Checking the original"):
             domain = Domain.from_dataset(original, domain_tuples(stated))
@@ -125,7 +125,7 @@ def arrive(
     if problems:
         raise InputError(in_order(problems, request.file))
     edits, silent_notices = applicable(stated, arrival, original)
-    with timed("analyse"), stage(reporter, "Analysing the edits"):
+    with timed("analyse"), stage(reporter, "Analysing the edits"), explained_by(original.doubts):
         rule_notices = refuse_contradictions(edits, original.variables, thorough=thorough)
         refuse_arithmetic_on_text(edits, original)
     located: dict[str, Any] | None = None
@@ -142,6 +142,31 @@ def arrive(
     suspicious = suspicious_edit_notices(arrival)
     notices = (*gone, *original.notes, *stated.notes, *silent_notices, *more, *rule_notices, *suspicious)
     return CheckedInput(original, edits, arrival, broken, identifiers, notices, doubts, located)
+
+
+@contextmanager
+def explained_by(doubts: Iterable[Doubt]) -> Iterator[None]:
+    """Tell with a mistake which columns were not understood: a number that was read as text is often its real reason.
+
+    Parameters
+    ----------
+    doubts : iterable of Doubt
+        Of reading.
+
+    Raises
+    ------
+    InputError
+        The mistakes that were found inside, and these doubts.
+    """
+    try:
+        yield
+    except InputError as error:
+        reasons = [
+            Problem(str(each), each.place, each.remedy) for each in doubts if each.kind == "column-not-understood"
+        ]
+        if not reasons:
+            raise
+        raise InputError([*error.problems, *reasons]) from error
 
 
 def read_rules(request: MaskingRequest) -> EditSet:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from maskwright.foundation.errors import InputError
+from maskwright.foundation.whole_files import write_text
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -60,10 +61,14 @@ def write_starting_pipeline(folder: Path) -> Path:
     path = folder / "pipeline.yaml"
     try:
         folder.mkdir(parents=True, exist_ok=True)
-        with path.open("x", encoding="utf-8") as stream:
-            stream.write(STARTING_PIPELINE)
+        path.open("x").close()  # the name is ours, or the file is somebody's
     except FileExistsError:
         raise InputError(f"{path} exists; it was left alone") from None
     except OSError as error:
         raise InputError(f"{path} cannot be written: {error.strerror}") from error
+    try:
+        write_text(path, STARTING_PIPELINE)
+    except BaseException:
+        path.unlink(missing_ok=True)
+        raise
     return path

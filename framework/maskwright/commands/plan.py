@@ -6,12 +6,13 @@ import json
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from maskwright.commands.arrive import CheckedInput, Clock, arrive, read_rules
+from maskwright.commands.arrive import CheckedInput, Clock, arrive, explained_by, read_rules
 from maskwright.data.dataset import Dataset
 from maskwright.data.variable import Variable
 from maskwright.edits.variable_ranges import refuse_ranges
 from maskwright.foundation.errors import InputError, Problem
 from maskwright.foundation.progress import Quiet, Reporter, stage
+from maskwright.pipeline.names import in_order
 from maskwright.pipeline.reading import read_pipeline
 from maskwright.pipeline.resolved import DataInMemory, Pipeline
 from maskwright.planning.applicable_edits import refuse_contradictions
@@ -19,8 +20,9 @@ from maskwright.planning.dropped_edits import dropped_edit_notices, without_drop
 from maskwright.planning.plan import Plan, make_plan
 from maskwright.planning.publication_warnings import publication_notices
 from maskwright.release.doubt_record import doubt_records
-from maskwright.release.files import file_facts
+from maskwright.release.facts import file_facts
 from maskwright.release.gate import judge
+from maskwright.release.measured_variables import measure_doubts, measure_problems, to_be_measured
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -138,6 +140,7 @@ def prepare(
     arrived = arrive(request, reporter, timed, thorough=thorough)
     with timed("plan"), stage(reporter, "Planning"):
         plan = plan_of(request, arrived)
+    doubts = (*arrived.doubts, *plan.doubts, *_doubts_of_measures(request, plan))
     dropped = _dropped(arrived.edits, plan)
     notices = (
         *arrived.notices,
@@ -153,7 +156,7 @@ def prepare(
         arrived.outcome,
         plan,
         notices,
-        (*arrived.doubts, *plan.doubts),
+        doubts,
         arrived.localisation,
         dropped,
     )
@@ -162,8 +165,9 @@ def prepare(
 def plan_of(request: MaskingRequest, arrived: CheckedInput) -> Plan:
     """Plan of a request's steps on data that have been read; its edits are those that the steps do not drop."""
     variables = [*arrived.identifiers, *arrived.original.variables]
-    edits = without_dropped(arrived.edits, request.steps, variables)
-    return make_plan(request.steps, variables, edits, arrived.original, arrived.broken)
+    with explained_by(arrived.doubts):
+        edits = without_dropped(arrived.edits, request.steps, variables)
+        return make_plan(request.steps, variables, edits, arrived.original, arrived.broken)
 
 
 def refuse_steps(request: MaskingRequest) -> None:
@@ -175,6 +179,17 @@ def refuse_steps(request: MaskingRequest) -> None:
     """
     _refuse_methods_that_count_records(request)
     _refuse_small_blocks(request)
+
+
+def _doubts_of_measures(request: MaskingRequest, plan: Plan) -> tuple[Doubt, ...]:
+    """Doubts about what a pipeline measures; mistakes in it are refused here, before anything is masked."""
+    if not isinstance(request, Pipeline):
+        return ()
+    given = to_be_measured(plan)
+    problems = measure_problems(request.measures, given)
+    if problems:
+        raise InputError(in_order(problems, request.file))
+    return tuple(measure_doubts(request.measures, request.thresholds, given, plan.masked))
 
 
 def _dropped(edits: EditSet, plan: Plan) -> tuple[Edit, ...]:

@@ -8,7 +8,7 @@ from maskwright.commands.plan import prepare
 from maskwright.commands.publish import refuse_doubts
 from maskwright.commands.requests import DeclaredVariables, Rules, masking_request
 from maskwright.data.dataset import Dataset
-from maskwright.data.restored_frames import frame_from_dataset
+from maskwright.data.restored_frames import released_frame
 from maskwright.edits.evaluation.check_data import check_dataset
 from maskwright.edits.evaluation.domain import Domain, domain_tuples
 from maskwright.foundation.errors import EditViolation, Problem
@@ -43,6 +43,7 @@ def protect(
     workers: int = 1,
     block_size: int | None = None,
     waive: Sequence[Mapping[str, object]] = (),
+    keep_index: bool = False,
     reporter: Reporter | None = None,
 ) -> AnyData:
     """Mask data with one method so that every edit holds.
@@ -73,13 +74,17 @@ def protect(
     waive : sequence of mappings
         Doubts that do not stop it, as a pipeline's ``waive:`` section lists them:
         ``{"doubt": "published-undeclared", "variable": "remark", "because": "dropped later"}``.
+    keep_index : bool, default False
+        For a DataFrame: its index may be published. Otherwise the records are numbered anew, 0, 1, ..., in their order;
+        the default index, which is these numbers, is kept.
     reporter : Reporter, optional
         Told of stages and notices; nothing is shown by default.
 
     Returns
     -------
     Dataset or pandas.DataFrame
-        The type that came in; identifiers are dropped.
+        The type that came in; identifiers are dropped, and so are the index of a DataFrame, its ``attrs``, and
+        categories that no record has.
 
     Raises
     ------
@@ -108,7 +113,10 @@ def protect(
     result = mask_request(request, reporter)
     if isinstance(data, Dataset):
         return result.masked
-    return frame_from_dataset(result.masked, data)
+    frame, notices = released_frame(result.masked, data, keep_index=keep_index)
+    for notice in notices:
+        (reporter or Quiet()).notice(notice)
+    return frame
 
 
 def mask_request(

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import json
 import math
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from maskwright.foundation.errors import EditViolation, OpenDoubts, Problem, ThresholdMissed
 from maskwright.pipeline.resolved import Pipeline
-from maskwright.release.files import file_facts, writing
+from maskwright.release.files import writing
 from maskwright.release.run_record import OutputFile, RunRecord
 
 if TYPE_CHECKING:
@@ -62,6 +63,10 @@ def refuse_doubts(request: MaskingRequest, judgement: Judgement) -> None:
     OpenDoubts
         With all of them.
     """
+    # Other doubts name variables, and these names may be values of a record.
+    of_names = tuple(each for each in judgement.open if each.kind == "header-may-be-a-record")
+    if of_names:
+        judgement = replace(judgement, open=of_names)
     if judgement.open:
         raise OpenDoubts([*judgement.problems, _ending(request, judgement)])
 
@@ -117,9 +122,7 @@ def _written_about(
     """Write reports and records of the run as it will be when it is published, and return that record."""
     later = {"record", "public_record", *(report.name for report, _ in pipeline.output.reports)}
     outputs = {
-        key: OutputFile(file=str(path))
-        if key in later
-        else OutputFile(file=str(path), **file_facts(release.temporary(key)))
+        key: OutputFile(file=str(path)) if key in later else OutputFile(file=str(path), **release.sealed(key))
         for key, path in pipeline.output.paths.items()
     }
     record = record.model_copy(update={"ok": True, "outputs": outputs})
@@ -127,7 +130,7 @@ def _written_about(
         written = release.temporary(report.name)
         with writing(written):
             report.write(written, record.to_json())
-        outputs = outputs | {report.name: OutputFile(file=str(path), **file_facts(written))}
+        outputs = outputs | {report.name: OutputFile(file=str(path), **release.sealed(report.name))}
         record = record.model_copy(update={"outputs": outputs})
     if pipeline.output.record is not None:
         # Contributions of records are in this file only: reports and the caller never get them.

@@ -19,6 +19,7 @@ from maskwright.data.households import with_household_role, with_households
 from maskwright.data.inference import read_dataset
 from maskwright.edits.evaluation.domain import Domain, domain_tuples
 from maskwright.foundation.errors import InputError, Place, Problem, unknown_name
+from maskwright.foundation.file_identity import note_read
 from maskwright.foundation.progress import Progress, silent
 from maskwright.pipeline.names import names_in
 from maskwright.pipeline.resolved import DataInMemory, DataSource
@@ -232,6 +233,7 @@ def _from_file(
     may_lack: MayLack,
 ) -> Dataset:
     """Read a file, but for these variables."""
+    note_read(data.path)
     reading = data.source.open(data.path, data.params, progress)
     with batches_of(reading) as batches:
         first = next(batches, None)

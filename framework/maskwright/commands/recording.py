@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Any
 from maskwright.pipeline.resolved import RuleFile
 from maskwright.plugins.registry import plugins
 from maskwright.release.doubt_record import doubt_records
-from maskwright.release.files import file_facts
+from maskwright.release.facts import file_facts
+from maskwright.release.measured_variables import not_measured, to_be_measured
 from maskwright.release.measuring import measure_record
 from maskwright.release.plan_record import PlanRecord
 from maskwright.release.run_record import (
@@ -102,6 +103,7 @@ def run_record(run: MeasuredRun) -> RunRecord:
             each.label: measure_record(each, run.found[each.label], described.thresholds.get(each.label))
             for each in described.measures
         },
+        not_measured=not_measured(described.measures, to_be_measured(prepared.plan), prepared.plan.masked),
         adjustment=tuple(AdjustedUnit.model_validate(unit) for unit in result.adjustment),
         moved=tuple(MovedRows.model_validate(each) for each in result.moved),
         loss_by_step=LossByStep(

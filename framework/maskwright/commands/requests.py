@@ -75,9 +75,10 @@ def masking_request(
     steps = resolve_steps(protect, plugins(), stated.problems)
     rules = edits if isinstance(edits, EditSet) else stated.edits(edits)
     execution = read_model(ExecutionSection, stated.section(workers=workers, block_size=block_size), stated.problems)
-    waivers = resolve_waivers(stated.node("waive", waive), stated.problems)
+    waived = stated.node("waive", waive)
+    waivers = resolve_waivers(waived, stated.problems, 1, ())
     single = read_model(SingleSettings, stated.section(maskwright=1, seed=seed), stated.problems)
-    root = Node("mapping", Place()).with_entry("data", known).with_entry("protect", protect)
+    root = Node("mapping", Place()).with_entry("data", known).with_entry("protect", protect).with_entry("waive", waived)
     uses = variable_uses(root, plugins())
     if stated.problems or declarations is None or execution is None or single is None:
         read = () if isinstance(rules, EditSet) else rules

@@ -10,6 +10,7 @@ from maskwright.commands.plan import prepare
 from maskwright.commands.publish import publish, refuse_doubts, refuse_release
 from maskwright.commands.recording import MeasuredRun, run_json, run_record
 from maskwright.commands.stages import PipelineRun
+from maskwright.foundation.file_identity import reads_noted
 from maskwright.foundation.progress import Quiet, Reporter
 from maskwright.foundation.randomness import fresh_seed
 from maskwright.pipeline.reading import read_pipeline
@@ -54,6 +55,7 @@ class RunResult:
         return run_json(self.record)
 
 
+@reads_noted()
 def run(
     pipeline: str | Path,
     overrides: Mapping[str, object] | Sequence[str] = (),
@@ -104,7 +106,7 @@ def run(
     seed = fresh_seed() if described.seed is None else described.seed
     with Release(described.output.paths, PRIVATE) as release:
         running = PipelineRun(described, ready, release, seed, listener, clock)
-        running.tell(ready.notices)
+        running.tell((*release.notices, *ready.notices))
         refuse_doubts(described, judge(ready.doubts, described.waivers))
         result = running.mask()
         result = running.write(result)

@@ -77,6 +77,7 @@ class PipelineRun:
         file = self.release.temporary("data")
         with self.clock("write"), stage(self.reporter, "Writing"), writing(file):
             write_dataset(result.masked, file, self.pipeline.output.source)
+        self.release.sealed("data")  # what is read back and checked from here on is what is published
         self._write_rules(result)
         return result.without_data()
 
@@ -114,7 +115,7 @@ class PipelineRun:
                 self.tell(about[:1])
             found = compute_measures(
                 requests, original, released, self.ready.edits, plan.to_json(), self.seed, self.reporter, names,
-                about=about,
+                about=about, changed=plan.masked,
             )  # fmt: skip
         self.tell(
             f"{each.label} has no contributions of single records: none are written"

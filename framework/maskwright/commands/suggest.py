@@ -29,6 +29,7 @@ def suggest(
     *,
     share: float = 1.0,
     declared: DeclaredVariables | None = None,
+    show_values: bool = False,
 ) -> Suggestions:
     """Find rules that hold in data: sums, products, constants, proportions, orderings, ranges, listed values.
 
@@ -43,6 +44,8 @@ def suggest(
         Suggest what holds in at least this share of the records.
     declared : mapping of name to declaration, optional
         For a DataFrame.
+    show_values : bool, default False
+        Whether constants, lists of values and exact bounds of ranges are found too: they are values of records.
 
     Returns
     -------
@@ -65,7 +68,7 @@ def suggest(
     ['wages + pensions == income', 'wages <= income', 'pensions <= income']
     """
     dataset = dataset_of(data, declared)
-    return suggest_rules(dataset, written_out(edits_of(edits), dataset.names), share)
+    return suggest_rules(dataset, written_out(edits_of(edits), dataset.names), share, show_values=show_values)
 
 
 def suggest_for_file(
@@ -92,7 +95,7 @@ def suggest_for_file(
     options : ReadingOptions
     reporter : Reporter
     show_values : bool, default False
-        Whether bounds of ranges are exact, which are values of records.
+        Whether constants, lists of values and exact bounds of ranges are found too: they are values of records.
 
     Raises
     ------

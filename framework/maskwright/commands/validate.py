@@ -14,6 +14,7 @@ from maskwright.edits.evaluation.check import unknown_variables
 from maskwright.edits.evaluation.check_data import check_dataset
 from maskwright.edits.evaluation.domain import Domain, domain_tuples
 from maskwright.foundation.errors import InputError, Problem
+from maskwright.foundation.file_identity import reads_noted, refuse_to_overwrite
 from maskwright.foundation.progress import Reporter, stage
 from maskwright.plugins.source import column_names
 from maskwright.release.check_file import check_file
@@ -72,6 +73,7 @@ def validate(
     return check_dataset(dataset_of(data, declared), stated, domain)
 
 
+@reads_noted()
 def validate_file(
     data: Path,
     edits: Sequence[Path],
@@ -98,6 +100,12 @@ def validate_file(
     InputError
         Bad input; a rule set in which nothing ever fired; zero records.
     """
+    inputs = {"the data": data, **{f"the rules {path.name}:": path for path in edits}}
+    if original is not None:
+        inputs["the original"] = original
+    if options.pipeline is not None:
+        inputs["the pipeline"] = options.pipeline
+    refuse_to_overwrite({} if svrl is None else {"--svrl": svrl}, inputs)
     checked, *others = data_files((data, *([] if original is None else [original])), options, edits)
     rules = _rules(edits, options, checked)
     for note in rules.notes:
@@ -129,6 +137,8 @@ def validate_file(
         if release is not None and stream is not None:
             stream.close()
             release.publish()
+            for note in release.notices:
+                reporter.notice(note)
     return outcome
 
 

@@ -10,6 +10,7 @@ import pyarrow as pa
 from maskwright.data.category_columns import category_column
 from maskwright.data.dataset import Column, Dataset, Layout
 from maskwright.data.inference import UNDECLARED, missing_note
+from maskwright.data.misread_columns import doubtful_names, misread_doubt, unseen_codes
 from maskwright.data.missing import is_code_number
 from maskwright.data.number_columns import EXACT, number_column
 from maskwright.data.number_text import write_numbers
@@ -17,11 +18,12 @@ from maskwright.data.text_columns import text_column
 from maskwright.foundation.errors import DataError, Problem, unknown_name
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterator, Mapping
 
     import pandas as pd
 
     from maskwright.data.declaration import VariableDeclaration
+    from maskwright.foundation.doubts import Doubt
 
 
 def dataset_from_frame(frame: pd.DataFrame, declared: Mapping[str, VariableDeclaration] | None = None) -> Dataset:
@@ -56,17 +58,33 @@ def dataset_from_frame(frame: pd.DataFrame, declared: Mapping[str, VariableDecla
         raise DataError(unknown)
     columns: list[Column] = []
     notes: list[str] = []
+    doubts: list[Doubt] = list(doubtful_names(names))
     problems: list[Problem] = []
     for name in names:
+        stated = declarations.get(name, UNDECLARED)
         try:
-            column, said = _column(name, frame[name], declarations.get(name, UNDECLARED))
+            column, said = _column(name, frame[name], stated)
             columns.append(column)
             notes += said
+            doubts += _doubts(column, frame[name], stated)
         except DataError as error:
             problems += error.problems
     if problems:
         raise DataError(problems)
-    return Dataset(tuple(columns), Layout("dataframe"), notes=(*notes, *missing_note(columns)))
+    return Dataset(tuple(columns), Layout("dataframe"), notes=(*notes, *missing_note(columns)), doubts=tuple(doubts))
+
+
+def _doubts(column: Column, series: Any, declared: VariableDeclaration) -> Iterator[Doubt]:
+    from pandas import CategoricalDtype
+
+    if declared.missing:
+        held = series.to_numpy(dtype=np.float64, na_value=np.nan) if _holds_numbers(series) else None
+        cells = _text(series) if held is None else pa.chunked_array([held], pa.float64())
+        yield from unseen_codes(column.name, cells, declared)
+    if not isinstance(series.dtype, CategoricalDtype):
+        doubt = misread_doubt(column, declared, typed=True)
+        if doubt is not None:
+            yield doubt
 
 
 def _column(name: str, series: Any, declared: VariableDeclaration) -> tuple[Column, list[str]]:

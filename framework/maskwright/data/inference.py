@@ -10,6 +10,7 @@ import pyarrow as pa
 
 from maskwright.data.dataset import Column, Dataset, Layout
 from maskwright.data.declaration import VariableDeclaration
+from maskwright.data.misread_columns import doubtful_names, misread_doubt, unseen_codes
 from maskwright.data.text_columns import text_column
 from maskwright.data.typed_columns import typed_column
 from maskwright.foundation.errors import DataError, Place, Problem, unknown_name
@@ -17,6 +18,8 @@ from maskwright.foundation.progress import Progress, silent
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
+
+    from maskwright.foundation.doubts import Doubt
 
 UNDECLARED = VariableDeclaration()
 
@@ -47,7 +50,8 @@ def read_dataset(
     Returns
     -------
     Dataset
-        `notes` say what was inferred that a person should know, and count missing cells.
+        `notes` say what was inferred that a person should know, and count missing cells; `doubts` what may have been
+        misunderstood.
 
     Raises
     ------
@@ -60,27 +64,34 @@ def read_dataset(
     layout = layout() if callable(layout) else layout
     declarations = declared or {}
     if not names or sum(map(len, gathered[0])) == 0:
-        raise DataError(Problem("the file has no records", place))
+        hint = "A file of one row has names only; in CSV, `header: false` says that this row is a record."
+        raise DataError(Problem("the file has no records", place, hint))
     unknown = [Problem(unknown_name("variable", name, names), place) for name in declarations if name not in names]
     if unknown:
         raise DataError(unknown)
-    make = text_column if all(_is_text(kind) for kind in kinds) else typed_column
+    typed = not all(_is_text(kind) for kind in kinds)
+    make = typed_column if typed else text_column
     columns: list[Column] = []
     notes: list[str] = list(layout.details.get("notes", ()))
+    doubts: list[Doubt] = list(doubtful_names(names)) if typed else []
     problems: list[Problem] = []
     for position, (name, kind) in enumerate(zip(names, kinds, strict=True)):
         # The chunks of a column are let go as soon as it is typed: text and numbers of the whole file never coexist.
         chunks, gathered[position] = gathered[position], []
+        cells, stated = pa.chunked_array(chunks, kind), declarations.get(name, UNDECLARED)
         try:
-            column, said = make(name, pa.chunked_array(chunks, kind), declarations.get(name, UNDECLARED))
+            column, said = make(name, cells, stated)
             columns.append(column)
             notes += said
+            doubts += unseen_codes(name, cells, stated)
+            if not pa.types.is_dictionary(kind):
+                doubts += filter(None, [misread_doubt(column, stated, typed=typed)])
         except DataError as error:
             problems += [replace(problem, place=problem.place or place) for problem in error.problems]
         progress((position + 1) / len(names))
     if problems:
         raise DataError(problems)
-    return Dataset(tuple(columns), layout, notes=(*notes, *missing_note(columns)))
+    return Dataset(tuple(columns), layout, notes=(*notes, *missing_note(columns)), doubts=tuple(doubts))
 
 
 def _gathered(batches: Iterable[Any]) -> tuple[list[str], list[Any], list[list[Any]]]:

@@ -46,6 +46,40 @@ def frame_from_dataset(data: Dataset, like: pd.DataFrame | None = None) -> pd.Da
     return pd.DataFrame(columns, index=index, columns=pd.Index(order, dtype=like.columns.dtype))
 
 
+def released_frame(data: Dataset, like: pd.DataFrame, *, keep_index: bool) -> tuple[pd.DataFrame, tuple[str, ...]]:
+    """DataFrame of masked records in the form of the original, without what else the original carries.
+
+    Parameters
+    ----------
+    data : Dataset
+    like : pandas.DataFrame
+        The original.
+    keep_index : bool
+        Whether its index may be published; the default one (0, 1, ...) holds nothing and is always kept.
+
+    Returns
+    -------
+    pandas.DataFrame
+        Categoricals have the categories that occur; an index that may not be published is replaced by 0, 1, ...
+    notices : tuple of str
+    """
+    import pandas as pd
+
+    frame = frame_from_dataset(data, like)
+    for name in frame.columns:
+        if isinstance(frame[name].dtype, pd.CategoricalDtype):
+            frame[name] = frame[name].cat.remove_unused_categories()
+    index = like.index
+    if keep_index or (
+        isinstance(index, pd.RangeIndex) and index.equals(pd.RangeIndex(len(like))) and index.name is None
+    ):
+        return frame, ()
+    notice = (
+        "the index of the DataFrame is not published: the records have the numbers 0, 1, ... (keep_index=True keeps it)"
+    )
+    return frame.reset_index(drop=True), (notice,)
+
+
 def _plain(column: Column) -> Any:
     if column.variable.is_numeric:
         integral = column.variable.decimals == 0 and not np.any(column.missing)

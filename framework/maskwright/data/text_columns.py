@@ -15,6 +15,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from maskwright.data.category_columns import category_column
+from maskwright.data.misread_columns import declared_missing, missing_words
 from maskwright.data.missing import code_note, is_code_text
 from maskwright.data.number_columns import EXACT, first_records, number_column
 from maskwright.data.number_text import read_numbers
@@ -72,7 +73,7 @@ def text_column(name: str, text: Any, declared: VariableDeclaration) -> tuple[Co
     others = int(np.count_nonzero(numbers.other))
     if others:
         if must_be_numeric or present - others >= NEARLY_ALL * present:
-            raise _not_numbers(name, numbers.other, declared)
+            raise _not_numbers(name, numbers.other, text, declared)
         column, notes = category_column(name, text, declared)
         return column, notes + _decimal_commas(name, text)
     notes = []
@@ -129,14 +130,16 @@ def _why_codes(numbers: _Numbers) -> str | None:
     return None
 
 
-def _not_numbers(name: str, other: NDArray[np.bool_], declared: VariableDeclaration) -> DataError:
+def _not_numbers(name: str, other: NDArray[np.bool_], text: Any, declared: VariableDeclaration) -> DataError:
     why = "the variable is declared a number" if _declares_number(declared) else "nearly all cells are"
     count = int(np.count_nonzero(other))
+    words = missing_words(text.filter(pa.array(other)))
+    missing = declared_missing(name, words) if words else f"`{name}: {{missing: [...]}}`"
     return DataError(
         Problem(
             f"variable {name!r}: {count} of {len(other)} cells {'is' if count == 1 else 'are'} not a number, and {why} "
             f"({first_records(other)})",
-            hint=f"Correct them; or declare `{name}: {{missing: [...]}}` with the texts that mean 'no value', or "
+            hint=f"Correct them; or declare {missing} with the texts that mean 'no value', or "
             f"`{name}: {{type: nominal}}` if it holds categories.",
         )
     )

@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from maskwright.edits.edit_set import EditSet
     from maskwright.experiments.experiment import Cell
     from maskwright.pipeline.resolved import MeasureRequest
+    from maskwright.planning.plan import Plan
     from maskwright.plugins.measure import Measurement
 
 
@@ -97,7 +98,9 @@ class CellRunner:
             "violations": sum(each.violations for each in outcome.edits if each.severity == "error"),
             "adjusted": adjusted,
             "smallest_class": smallest,
-            "measures": _measured(measures, original, masked, edits, plan.to_json(), seed, names),
+            "measures": _measured(
+                measures, original, masked, edits, plan, seed, names, plan.masked if active.steps else ()
+            ),
         }
 
 
@@ -117,11 +120,12 @@ def _measured(
     original: Dataset,
     masked: Dataset,
     edits: EditSet,
-    plan: dict[str, Any],
+    plan: Plan,
     seed: int,
     names: tuple[str, ...],
+    changed: tuple[str, ...],
 ) -> dict[str, Any]:
-    found = compute_measures(measures, original, masked, edits, plan, seed, Quiet(), names)
+    found = compute_measures(measures, original, masked, edits, plan.to_json(), seed, Quiet(), names, changed=changed)
     return {label: _plain(each) for label, each in found.items()}
 
 

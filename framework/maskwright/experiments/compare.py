@@ -9,6 +9,7 @@ import numpy as np
 
 from maskwright.experiments.cache import Cache
 from maskwright.experiments.experiment import Cell, Experiment, read_experiment
+from maskwright.experiments.export import pipeline_path
 from maskwright.experiments.keys import Keys
 from maskwright.experiments.results import Compared, request_of, sign_of
 from maskwright.experiments.summary import summary_text
@@ -16,10 +17,12 @@ from maskwright.experiments.table import FAILED, cells_table, pareto_front, runs
 from maskwright.experiments.worker import task_of
 from maskwright.experiments.worker_pool import WorkerPool
 from maskwright.foundation.errors import InputError, Problem, unknown_name
+from maskwright.foundation.file_identity import note_read, reads_noted, refuse_to_overwrite
 from maskwright.foundation.processors import processors
 from maskwright.foundation.progress import Quiet, Reporter, stage
 from maskwright.foundation.randomness import generator
 from maskwright.foundation.whole_files import write_text
+from maskwright.pipeline.resolved import RuleFile
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -29,8 +32,10 @@ if TYPE_CHECKING:
 
 
 CACHE = ".cache"
+RESULTS = ("table.csv", "table.parquet", "map.svg", "map.png", "score.svg", "score.png", "summary.txt")
 
 
+@reads_noted()
 def compare(
     experiment: str | Path,
     *,
@@ -125,6 +130,7 @@ def run_cells(
         When every cell fails.
     """
     start = time.perf_counter()
+    _refuse_to_overwrite_inputs(described, cells)
     cache = Cache(described.folder / CACHE)
     cache.prepare()
     found, computed = results_of(described, cells, cache, reporter, workers=workers, fresh=fresh)
@@ -142,6 +148,19 @@ def run_cells(
         _best(described, eligible, cells, score), _front(described, eligible, risk, loss),
         computed, len(runs) - computed, time.perf_counter() - start,
     )  # fmt: skip
+
+
+def _refuse_to_overwrite_inputs(described: Experiment, cells: Sequence[Cell]) -> None:
+    """Refuse a folder of results in which what is read has the name of a result."""
+    note_read(described.path)
+    for cell in cells:
+        note_read(cell.pipeline.data.path)
+        for edit in cell.pipeline.edits:
+            if isinstance(edit, RuleFile):
+                note_read(edit.path)
+    files = [described.folder / name for name in RESULTS]
+    files += [pipeline_path(cell, described.folder) for cell in cells]
+    refuse_to_overwrite({f"the result {path.name}": path for path in files})
 
 
 def results_of(

@@ -35,12 +35,17 @@ def write_pipeline(cell: Cell, folder: Path) -> Path:
         raise InputError(
             Problem(f"{cell.name} masks nothing (k is 1): there is no pipeline to run", hint="Choose another cell.")
         )
-    stem = re.sub(r"[^\w.=-]+", "-", cell.name).strip("-")
-    path = folder / f"{stem}.yaml"
+    path = pipeline_path(cell, folder)
     head = HEAD.format(cell=cell.name, experiment=cell.pipeline.path.name)
     text = yaml.dump(_settings(cell, path), Dumper=_Dumper, sort_keys=False, allow_unicode=True, width=120)
     write_text(path, head + text)
     return path
+
+
+def pipeline_path(cell: Cell, folder: Path) -> Path:
+    """Name of the pipeline file of a cell."""
+    stem = re.sub(r"[^\w.=-]+", "-", cell.name).strip("-")
+    return folder / f"{stem}.yaml"
 
 
 def _settings(cell: Cell, path: Path) -> dict[str, Any]:

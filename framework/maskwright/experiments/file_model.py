@@ -38,7 +38,7 @@ class Span(BaseModel, extra="forbid", frozen=True):
     @property
     def is_whole(self) -> bool:
         """Whether all its values are whole numbers."""
-        return all(each.is_integer() for each in (self.from_, self.to, self.step))
+        return all(each == int(each) for each in (self.from_, self.to, self.step))
 
 
 class Family(BaseModel, extra="forbid", frozen=True):

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from maskwright.commands.arrive import read_rules
 from maskwright.pipeline.resolved import RuleFile
 from maskwright.plugins.registry import BUILT_IN, plugins
-from maskwright.release.files import file_facts
+from maskwright.release.facts import file_facts
 
 if TYPE_CHECKING:
     from maskwright.experiments.experiment import Cell

@@ -16,6 +16,7 @@ from maskwright.experiments.results import Compared, request_of, sign_of
 from maskwright.experiments.table import cells_table, runs_table
 from maskwright.experiments.worker_pool import WorkerPool
 from maskwright.foundation.errors import InputError, Problem, ThresholdMissed
+from maskwright.foundation.file_identity import reads_noted
 from maskwright.foundation.progress import Quiet, Reporter, stage
 from maskwright.foundation.yaml_document import from_python
 
@@ -96,6 +97,7 @@ class Tuned:
         }  # fmt: skip
 
 
+@reads_noted()
 def tune(experiment: str | Path, *, workers: int | None = None, reporter: Reporter | None = None) -> Tuned:
     """Search settings beyond the grid of an experiment file, within the budget of its section `tune`.
 

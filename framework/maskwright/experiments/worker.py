@@ -14,6 +14,7 @@ from typing import IO, Any
 
 from maskwright.experiments.cell_runner import CellRunner, one_line
 from maskwright.experiments.experiment import Experiment, experiment_of
+from maskwright.foundation.core_dumps import prevent_core_dumps
 from maskwright.foundation.errors import MaskwrightError
 from maskwright.foundation.yaml_document import from_python
 
@@ -68,6 +69,7 @@ def serve(requests: IO[str], answers: IO[str]) -> None:
 
 
 if __name__ == "__main__":
+    prevent_core_dumps()
     # Whatever a plugin prints must not be taken for an answer.
     channel = os.fdopen(os.dup(1), "w", encoding="utf-8")
     os.dup2(2, 1)

@@ -126,9 +126,9 @@ _CATALOGUE = (
         "W103",
         "header-may-be-a-record",
         "file",
-        "The first line of the file looks like a record, not like names of variables: its values would be published as "
-        "names.",
-        "Put a line with the names of the variables first.",
+        "Names of columns are numbers or dates: the first record of a file without names was perhaps taken for them, "
+        "and its values would be published as names. A CSV file is not read until `header` says what the row is.",
+        "Give the columns names.",
     ),
     DoubtKind(
         "W201",
@@ -211,6 +211,14 @@ _CATALOGUE = (
         "variable",
         "A variable that is to be protected has the values of the original in more records than is to be expected.",
         "Mask it more strongly, or declare the share that may stay: `unchanged: 80` (in percent).",
+    ),
+    DoubtKind(
+        "W403",
+        "loss-leaves-out-masked-variables",
+        "measure",
+        "A measure of loss that has a threshold leaves out variables that are masked: what masking them cost is not "
+        "counted.",
+        "Set the threshold on a measure that looks at them, or remove it.",
     ),
     DoubtKind(
         "W501",

@@ -24,6 +24,8 @@ EXIT_FINE = 0
 EXIT_REFUSED = 1
 EXIT_INPUT = 2
 EXIT_BUG = 3
+EXIT_UNTOLD = 4
+"""All was done, but standard output could not be written to the end."""
 
 
 @dataclass(frozen=True)
@@ -50,6 +52,10 @@ class Place:
     line: int | None = None
     column: int | None = None
     text: str | None = None
+
+    def written(self, hint: str) -> str | None:
+        """Return a hint about how a file is written, for a place in one; None for an argument of a call."""
+        return None if self.line is None else hint
 
     def __str__(self) -> str:
         parts = [self.file or "", *(str(part) for part in (self.line, self.column) if part is not None)]
@@ -84,7 +90,7 @@ class Problem:
 
     def __str__(self) -> str:
         prefix = f"{self.place}: " if self.place is not None and str(self.place) else ""
-        lines = [prefix + self.message]
+        lines = [prefix + self._without_argument()]
         if self.place is not None and self.place.text is not None:
             lines.append(f"    {self.place.text}")
             if self.place.column is not None:
@@ -92,6 +98,13 @@ class Problem:
         if self.hint:
             lines.append(f"    {self.hint}")
         return "\n".join(lines)
+
+    def _without_argument(self) -> str:
+        """Return the message without the key of a file that it begins with, where its place is that argument."""
+        kind, _, argument = ((self.place and self.place.file) or "").partition(" ")
+        key, colon, rest = self.message.partition(": ")
+        same = kind == "argument" and colon and key in (argument, argument.removesuffix("s"))
+        return rest if same else self.message
 
 
 class MaskwrightError(Exception):
@@ -120,7 +133,7 @@ class MaskwrightError(Exception):
         elif isinstance(problems, Problem):
             problems = (problems,)
         self.problems: tuple[Problem, ...] = tuple(problems)
-        super().__init__("\n".join(str(problem) for problem in self.problems))
+        super().__init__("\n".join(dict.fromkeys(str(problem) for problem in self.problems)))
 
 
 class InputError(MaskwrightError):

@@ -1,12 +1,15 @@
-"""Writing results: a file appears whole or not at all, and what the disk refuses is said."""
+"""Writing files: one appears whole or not at all, is on the disk then, and what the disk refuses is said."""
 
 from __future__ import annotations
 
+import contextlib
+import errno
 import os
 import secrets
 from typing import TYPE_CHECKING
 
 from maskwright.foundation.errors import InputError
+from maskwright.foundation.file_identity import refuse_to_overwrite
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -18,7 +21,7 @@ PUBLIC = 0o666
 
 
 def write_whole(path: Path, write: Callable[[Path], None], mode: int = PUBLIC) -> None:
-    """Write a file under a temporary name and move it into place.
+    """Write a file under a temporary name, for its owner only, and move it into place.
 
     Parameters
     ----------
@@ -32,19 +35,24 @@ def write_whole(path: Path, write: Callable[[Path], None], mode: int = PUBLIC) -
     Raises
     ------
     InputError
-        The disk is full, the folder cannot be written, ...; the file that was there before is left as it is.
+        The disk is full, the folder cannot be written, the command reads this file, ...; the file that was there before
+        is left as it is.
     """
+    refuse_to_overwrite({path.name: path})
     temporary = path.with_name(f".{secrets.token_hex(4)}-{path.name}")
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
-        os.close(os.open(temporary, os.O_CREAT | os.O_EXCL | os.O_WRONLY, mode))
+        os.close(os.open(temporary, os.O_CREAT | os.O_EXCL | os.O_WRONLY, PRIVATE))
         write(temporary)
+        sync_file(temporary)
+        temporary.chmod(masked_mode(mode))
         temporary.replace(path)
     except OSError as error:
         reason = error.strerror or type(error).__name__
         raise InputError(f"{path} cannot be written: {reason}") from error
     finally:
-        temporary.unlink(missing_ok=True)
+        with contextlib.suppress(OSError):
+            temporary.unlink()
 
 
 def write_text(path: Path, text: str, mode: int = PUBLIC) -> None:
@@ -60,5 +68,36 @@ def write_text(path: Path, text: str, mode: int = PUBLIC) -> None:
     write_whole(path, lambda temporary: _put(temporary, text), mode)
 
 
+def masked_mode(mode: int) -> int:
+    """Permissions that a new file of this mode gets under the user's mask."""
+    mask = os.umask(0o077)  # the only way to ask is to set it: to what lets nobody in meanwhile
+    os.umask(mask)
+    return mode & ~mask
+
+
+def sync_file(path: Path) -> None:
+    """Return when the content of a file is on the disk."""
+    # Windows flushes only what may be written.
+    descriptor = os.open(path, os.O_RDWR if os.name == "nt" else os.O_RDONLY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
+
+
+def sync_folder(path: Path) -> None:
+    """Return when the names in a folder are on the disk; systems that cannot say so of a folder are trusted."""
+    if os.name == "nt":
+        return
+    descriptor = os.open(path, os.O_RDONLY)
+    try:
+        os.fsync(descriptor)
+    except OSError as error:
+        if error.errno not in (errno.EINVAL, errno.ENOTSUP):
+            raise
+    finally:
+        os.close(descriptor)
+
+
 def _put(path: Path, text: str) -> None:
-    path.write_text(text, encoding="utf-8")
+    path.write_text(text, encoding="utf-8", newline="\n")

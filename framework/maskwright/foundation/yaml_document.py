@@ -245,12 +245,27 @@ def _plain_value(text: str, place: Place, error: type[InputError]) -> Scalar:
     return number
 
 
+_BEGINNING = re.compile(r"""\s*(?:-(?:\s|$)|[\w'" -]+:(?:\s|$)|---|%YAML|[\[{&!])""")
+
+
+def begins_yaml(text: str) -> bool:
+    """Whether a text begins as a list or a mapping does: what does not may be data, of which nothing is shown.
+
+    Parameters
+    ----------
+    text : str
+        Comments and empty lines before it do not matter.
+    """
+    lines = (line for line in text.splitlines() if line.strip() and not line.lstrip().startswith("#"))
+    return _BEGINNING.match(next(lines, "")) is not None
+
+
 class _Composer:
     """Node tree from PyYAML's events; nothing of YAML 1.1's resolution or construction is used."""
 
     def __init__(self, text: str, name: str, error: type[InputError]) -> None:
         self.text, self.name, self.error = text, name, error
-        self.lines = text.splitlines()
+        self.lines = text.splitlines() if begins_yaml(text) else []
         self.anchors: dict[str, Node | None] = {}
         self.nodes = 0
         self.found: list[Problem] = []

@@ -180,9 +180,9 @@ def _suggestion(node: Node, details: Sequence[Mapping[str, Any]]) -> str | None:
     if nearest is not None:
         return f"Did you mean {nearest!r}?"
     if not isinstance(node.value, str) and any(detail["type"] == "string_type" for detail in details):
-        return f"If it is text, put it in quotes: '{node.raw}'."
+        return node.place.written(f"If it is text, put it in quotes: '{node.raw}'.")
     if isinstance(node.value, str) and any(detail["type"] in ("int_type", "float_type") for detail in details):
-        return "Numbers are written without quotes."
+        return node.place.written("Numbers are written without quotes.")
     return None
 
 

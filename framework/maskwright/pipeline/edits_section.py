@@ -36,7 +36,7 @@ def resolve_edits(section: Node, folder: Path, problems: list[Problem]) -> tuple
     if section.is_scalar and section.value is None:
         return ()
     if not section.is_sequence:
-        hint = "Start each rule with '- ' on its own line."
+        hint = section.place.written("Start each rule with '- ' on its own line.")
         problems.append(Problem(f"edits: expected a list, not {section.description}", section.place, hint))
         return ()
     found: list[RuleText | RuleFile] = []
@@ -89,7 +89,7 @@ def _rule_file(node: Node, folder: Path, problems: list[Problem]) -> RuleFile | 
         sentence = unknown_name("key", key.raw, valid)
         if nearest_name(key.raw, valid) is None:
             sentence = registry.unknown("edit_reader", key.raw, registry.edit_readers)
-        hint = "If this is one rule that holds ': ', put it in quotes."
+        hint = key.place.written("If this is one rule that holds ': ', put it in quotes.")
         problems.append(Problem(sentence, key.place, hint))
         return None
     params: BaseModel | None = None

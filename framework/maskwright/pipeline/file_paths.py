@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from maskwright.foundation.errors import PluginError, Problem
+from maskwright.foundation.file_identity import file_identity
 from maskwright.foundation.yaml_models import read_model
 from maskwright.foundation.yaml_subtrees import only
 from maskwright.pipeline.file_model import OutputSection
@@ -102,7 +103,7 @@ def resolve_output(
     reports = plugins().reports
     core = set(OutputSection.model_fields) - {"report"}
     read_model(OutputSection, only(section, (*core, "report")), problems)
-    taken = {_identity(path): what for what, path in inputs.items()}
+    taken = {file_identity(path): what for what, path in inputs.items()}
     paths: dict[str, Path] = {}
     for key, node in section.entries:
         if key.raw not in core and key.raw not in reports:
@@ -116,7 +117,7 @@ def resolve_output(
             continue
         _check_place(key.raw, path, node, taken, problems)
         _check_suffix(key.raw, path, node, reports, problems)
-        taken.setdefault(_identity(path), f"output.{key.raw}")
+        taken.setdefault(file_identity(path), f"output.{key.raw}")
         paths[key.raw] = path
     if new_rules and "data" in paths and "edits" not in paths and len(problems) == before:
         ending = ".edits.sch" if find_source(paths["data"]).name == "xml" else ".edits.yaml"
@@ -136,11 +137,13 @@ def resolve_output(
 
 
 def _check_place(key: str, path: Path, node: Node, taken: Mapping[object, str], problems: list[Problem]) -> None:
-    other = taken.get(_identity(path))
+    other = taken.get(file_identity(path))
     if other is not None:
         problems.append(Problem(f"output.{key} would overwrite {other}", node.place, "Give it another file name."))
     elif path.is_dir():
         problems.append(Problem(f"output.{key}: {node.raw!r} is a folder; expected a file name", node.place))
+    elif path.exists() and not path.is_file():
+        problems.append(Problem(f"output.{key}: {node.raw!r} is no regular file", node.place))
     elif not path.parent.is_dir():
         hint = "Create it, or choose another: names are relative to the pipeline file."
         problems.append(Problem(f"output.{key}: there is no folder {str(Path(node.raw).parent)!r}", node.place, hint))
@@ -156,12 +159,3 @@ def _check_suffix(key: str, path: Path, node: Node, reports: Mapping[str, Report
     suffixes = _SUFFIXES[key] if key in _SUFFIXES else reports[key].suffixes
     if suffixes and not path.name.lower().endswith(suffixes):
         problems.append(Problem(f"output.{key}: the file name must end in {' or '.join(suffixes)}", node.place))
-
-
-def _identity(path: Path) -> object:
-    """Identity of a file: two names of one file, hard links included, have the same."""
-    try:
-        status = path.stat()
-    except OSError:
-        return str(path)
-    return (status.st_dev, status.st_ino)

@@ -10,7 +10,7 @@ from maskwright.foundation.errors import Place, Problem, unknown_name
 from maskwright.foundation.yaml_document import Node
 from maskwright.pipeline.edits_read import read_edits_of
 from maskwright.pipeline.resolved import DataInMemory, DataSource, RuleFile, RuleText, VariableUse
-from maskwright.plugins.parameter_markers import DependentVariables, IndependentVariables, KeyVariables
+from maskwright.plugins.parameter_markers import naming_fields
 from maskwright.plugins.source import column_names
 
 if TYPE_CHECKING:
@@ -18,11 +18,9 @@ if TYPE_CHECKING:
 
     from maskwright.plugins.registry import Registry
 
-_NAMING = (DependentVariables, IndependentVariables, KeyVariables)
-
 
 def variable_uses(root: Node, registry: Registry) -> tuple[VariableUse, ...]:
-    """Names of variables that the data section and the steps give, with their places."""
+    """Names of variables that the data section, steps, measures and waivers give, with their places."""
     data = root.get("data") or Node("scalar", root.place)
     declared = data.get("variables")
     found = [] if declared is None else [VariableUse(key.raw, key.place) for key, _ in declared.entries]
@@ -36,14 +34,39 @@ def variable_uses(root: Node, registry: Registry) -> tuple[VariableUse, ...]:
         if params is not None:
             nodes += _in_params(params, step.get("method"), registry)
         found += [VariableUse(node.raw, node.place, f"step {number}: ") for node in nodes]
-    return tuple(found)
+    for waiver in root.get("waive") or ():
+        found += [VariableUse(node.raw, node.place, "waive: ") for node in _texts(waiver.get("variable"))]
+    return (*found, *_in_measures(root.get("measure"), registry))
+
+
+def _in_measures(section: Node | None, registry: Registry) -> Iterator[VariableUse]:
+    for entry in () if section is None else section.elements:
+        if not entry.is_mapping or len(entry.entries) != 1:
+            continue
+        name, params = entry.entries[0]
+        measure = registry.measures.get(name.raw)
+        if measure is None or not params.is_mapping:
+            continue
+        for key in naming_fields(measure.params):
+            for node in _names(params.get(key)):
+                yield VariableUse(node.raw, node.place, f"{name.raw}: {key}: ", published=True)
+
+
+def _names(node: Node | None) -> Iterator[Node]:
+    """Scalars of a list, of lists of lists, or the keys of a mapping; a scalar alone is a number or a word."""
+    if node is None:
+        return
+    yield from (key for key, _ in node.entries if key.is_scalar)
+    for each in node.elements:
+        yield from (each,) if each.is_scalar else _names(each)
 
 
 def _in_params(params: Node, method: Node | None, registry: Registry) -> Iterator[Node]:
     known = None if method is None else registry.methods.get(method.raw)
-    lists = () if known is None else [name for marker in _NAMING if (name := known.parameter(marker)) is not None]
-    for key in (*lists, "structural_zeros"):
-        yield from _texts(params.get(key))
+    for key in () if known is None else naming_fields(known.params):
+        node = params.get(key)
+        yield from _texts(node) if node is None or not node.is_mapping else _names(node)
+    yield from _texts(params.get("structural_zeros"))
     weights = params.get("adjustment_weights")
     yield from () if weights is None else (name for name, _ in weights.entries)
     yield from _texts(params.at(("release_edits", "drop")))
@@ -62,6 +85,15 @@ def unknown_uses(uses: Iterable[VariableUse], names: Sequence[str]) -> list[Prob
         Problem(use.where + unknown_name("variable", use.name, names), use.place)
         for use in uses
         if use.name not in names
+    ]
+
+
+def unpublished_uses(uses: Iterable[VariableUse], dropped: Sequence[str]) -> list[Problem]:
+    """A problem for each use of a variable that is dropped, where one is needed that is published."""
+    return [
+        Problem(f"{use.where}{use.name!r} is not published: no measure can look at it", use.place)
+        for use in uses
+        if use.published and use.name in dropped
     ]
 
 

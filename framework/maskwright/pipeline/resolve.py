@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from maskwright.foundation.errors import PipelineError, Place, Problem, unknown_name
+from maskwright.foundation.file_identity import note_read
 from maskwright.foundation.yaml_document import MAX_CHARACTERS, Node, load_yaml
 from maskwright.foundation.yaml_models import read_model
 from maskwright.foundation.yaml_subtrees import only
@@ -129,6 +130,7 @@ def text_of(file: Path, what: str, hint: str) -> str:
     PipelineError
         It cannot be read, is too large or no UTF-8 text.
     """
+    note_read(file)
     try:
         if file.stat().st_size > 4 * MAX_CHARACTERS:
             raise PipelineError(Problem(f"this file is too large to be a {what}", Place(str(file))))
@@ -160,7 +162,10 @@ class _Reading:
         steps = resolve_steps(self.section("protect"), self.registry, self.problems) if "protect" in self.root else ()
         measures = resolve_measures(self.section("measure"), self.registry, self.problems)
         thresholds = resolve_thresholds(self.section("thresholds"), measures, self.problems)
-        waivers = resolve_waivers(self.section("waive"), self.problems)
+        all_read = len(measures) == len(self.section("measure").elements)
+        labels = [each.label for each in measures] if all_read else None
+        stated = len(self.section("protect").elements)
+        waivers = resolve_waivers(self.section("waive"), self.problems, stated, labels)
         execution = read_model(ExecutionSection, self.section("execution"), self.problems)
         plain = read_model(SingleSettings, only(self.root, tuple(SingleSettings.model_fields)), self.problems)
         inputs = {"this pipeline file": self.path}

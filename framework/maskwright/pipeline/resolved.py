@@ -110,18 +110,23 @@ class RuleFile:
 
 @dataclass(frozen=True)
 class VariableUse:
-    """Name of a variable where the data section or a step gives it; `where` begins a message: ``step 1: ``."""
+    """Name of a variable where the data section, a step or a measure gives it.
+
+    `where` begins a message: ``step 1: ``. `published`: it has to be in the masked file, as for a measure.
+    """
 
     name: str
     place: Place
     where: str = ""
+    published: bool = False
 
 
 @dataclass(frozen=True)
 class MeasureRequest:
     """One measure to compute, under the label that reports and thresholds use.
 
-    `per_record`: also write the contribution of each masked record, to the confidential record only.
+    `per_record`: also write the contribution of each masked record, to the confidential record only. `places`: of its
+    parameters, by name.
     """
 
     label: str
@@ -129,6 +134,7 @@ class MeasureRequest:
     params: BaseModel
     place: Place = field(default_factory=Place)
     per_record: bool = False
+    places: Mapping[str, Place] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)

@@ -154,7 +154,7 @@ def resolve_measures(section: Node, registry: Registry, problems: list[Problem])
     if section.is_scalar and section.value is None:
         return ()
     if not section.is_sequence:
-        hint = "Start each measure with '- ' on its own line."
+        hint = section.place.written("Start each measure with '- ' on its own line.")
         problems.append(
             Problem(f"measure: expected a list of measures, not {section.description}", section.place, hint)
         )
@@ -180,7 +180,7 @@ def _measure(node: Node, registry: Registry, problems: list[Problem]) -> Measure
     else:
         hint = None
         if node.is_mapping:
-            hint = f"Parameters go inside: - {node.keys[0]}: {{...}}" if node.keys else None
+            hint = node.place.written(f"Parameters go inside: - {node.keys[0]}: {{...}}") if node.keys else None
         message = f"expected the name of a measure, or {{name: {{parameters}}}}, not {node.description}"
         problems.append(Problem(message, node.place, hint))
         return None
@@ -202,7 +202,9 @@ def _measure(node: Node, registry: Registry, problems: list[Problem]) -> Measure
     if values is None:
         return None
     per_record = wanted is not None and wanted.value is True
-    return MeasureRequest(label.raw if label is not None else measure.name, measure, values, key.place, per_record)
+    places = {name.raw: given.place for name, given in params.entries}
+    label_given = label.raw if label is not None else measure.name
+    return MeasureRequest(label_given, measure, values, key.place, per_record, places)
 
 
 def resolve_thresholds(

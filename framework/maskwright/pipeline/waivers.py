@@ -11,6 +11,8 @@ from maskwright.foundation.errors import Problem, unknown_name
 from maskwright.foundation.yaml_models import read_model
 
 if TYPE_CHECKING:
+    from collections.abc import Collection, Iterator
+
     from maskwright.foundation.yaml_document import Node
 
 
@@ -52,7 +54,7 @@ class Waiver(BaseModel, extra="forbid", frozen=True):
         if given != wanted:
             way = f"about a {kind.about}: name it with '{kind.about}', and nothing else" if wanted else "named alone"
             raise ValueError(f"{kind.name} is {way}")
-        if not self.because.strip():
+        if not self.because.strip(" ."):
             raise ValueError("'because' is empty: say why it may be published all the same")
         return self
 
@@ -78,7 +80,9 @@ def kind_called(name: str) -> DoubtKind | None:
     return next((kind for kind in DOUBT_KINDS.values() if name in (kind.name, kind.id)), None)
 
 
-def resolve_waivers(section: Node, problems: list[Problem]) -> tuple[Waiver, ...]:
+def resolve_waivers(
+    section: Node, problems: list[Problem], steps: int | None = None, labels: Collection[str] | None = None
+) -> tuple[Waiver, ...]:
     """Resolve the section: mistakes are added to `problems`.
 
     Parameters
@@ -86,6 +90,10 @@ def resolve_waivers(section: Node, problems: list[Problem]) -> tuple[Waiver, ...
     section : Node
         A list of waivers, or nothing.
     problems : list of Problem
+    steps : int, optional
+        Number of steps that a waiver can be about; by default they are not counted.
+    labels : collection of str, optional
+        Of the measures that it can be about, likewise.
     """
     if section.is_scalar and section.value is None:
         return ()
@@ -102,4 +110,16 @@ def resolve_waivers(section: Node, problems: list[Problem]) -> tuple[Waiver, ...
         waiver = read_model(Waiver, entry, problems)
         if waiver is not None:
             found.append(waiver)
+            problems.extend(_strangers(waiver, entry, steps, labels))
     return tuple(found)
+
+
+def _strangers(waiver: Waiver, entry: Node, steps: int | None, labels: Collection[str] | None) -> Iterator[Problem]:
+    """Steps and measures that the pipeline does not have; names of variables are looked up in the data."""
+    place = {about: node.place for about in ("step", "measure") if (node := entry.get(about)) is not None}
+    for number in waiver.step:
+        if steps is not None and number > steps:
+            yield Problem(f"there is no step {number}: the pipeline has {steps}", place["step"])
+    for label in waiver.measure:
+        if labels is not None and label not in labels:
+            yield Problem(unknown_name("measure in this pipeline", label, labels), place["measure"])

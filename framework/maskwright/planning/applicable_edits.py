@@ -18,14 +18,14 @@ from maskwright.edits.evaluation.domain import Domain, domain_tuples
 from maskwright.foundation.errors import EditError, InputError, Problem
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Mapping, Sequence
+    from collections.abc import Collection, Iterator, Mapping, Sequence
 
     from numpy.typing import NDArray
 
     from maskwright.data.declaration import VariableDeclaration
     from maskwright.data.record_chunk import RecordChunk
     from maskwright.data.variable import Variable
-    from maskwright.edits.analysis.finding import Analysis
+    from maskwright.edits.analysis.finding import Analysis, Finding
     from maskwright.edits.edit import Edit
 
 # Findings about rules told in a run.
@@ -124,12 +124,20 @@ def refuse_contradictions(edits: EditSet, variables: Sequence[Variable], *, thor
     )
     analysis = _analysis(binding, known, thorough)
     if analysis.blocking:
-        raise EditError([Problem(finding.message, finding.place, finding.hint) for finding in analysis.blocking])
+        raise EditError([problem for finding in analysis.blocking for problem in _told(finding, edits)])
     said = [finding.message for finding in analysis.findings]
     more = len(said) - MOST_TOLD
     if more > 0:
         said = [*said[:MOST_TOLD], f"and {more} more findings about the rules: maskwright edits lists them"]
     return tuple(said)
+
+
+def _told(finding: Finding, edits: EditSet) -> Iterator[Problem]:
+    """What blocks, where the first edit stands; and where the others do that take part in it."""
+    yield Problem(finding.message, finding.place, finding.hint)
+    for edit in edits:
+        if edit.name in finding.edits and edit.place is not None and edit.place != finding.place:
+            yield Problem(f"{edit.name} is one of them", edit.place)
 
 
 @lru_cache(maxsize=8)
@@ -138,8 +146,16 @@ def _analysis(edits: tuple[Edit, ...], variables: tuple[Variable, ...], thorough
     return analyse(edits, variables, thorough=thorough)
 
 
-def declared_bounds(variables: Sequence[Variable]) -> EditSet:
-    """Range edits from the bounds that are declared of variables."""
+def declared_bounds(variables: Sequence[Variable], stated: EditSet) -> EditSet:
+    """Range edits from the bounds that are declared of variables, but for those that are among the edits already.
+
+    Parameters
+    ----------
+    variables : sequence of Variable
+    stated : EditSet
+        Of a run that was prepared before it has them.
+    """
+    there = {(edit.name, edit.text) for edit in stated}
     rules = []
     for variable in variables:
         if variable.lower is None and variable.upper is None:
@@ -147,7 +163,7 @@ def declared_bounds(variables: Sequence[Variable]) -> EditSet:
         low = "" if variable.lower is None else f"{plain_text(variable.lower)} <= "
         high = "" if variable.upper is None else f" <= {plain_text(variable.upper)}"
         rules.append({"rule": f"{low}`{variable.name}`{high}", "name": f"bounds of {variable.name}"})
-    return EditSet.parse(rules)
+    return EditSet(tuple(edit for edit in EditSet.parse(rules) if (edit.name, edit.text) not in there))
 
 
 def without_violations(data: Dataset, edits: EditSet) -> tuple[Dataset, int]:

@@ -10,6 +10,7 @@ import numpy as np
 from maskwright.data.dependencies import Dependencies
 from maskwright.data.households import household_columns
 from maskwright.edits.edit_set import EditSet
+from maskwright.foundation.errors import InputError
 from maskwright.planning.criteria import Criterion, criteria
 from maskwright.planning.grouping import Components, choose_operators, group_variables
 from maskwright.planning.household_constants import household_doubts
@@ -278,6 +279,11 @@ def _criteria(
 
 
 def _strata(step: Step, group: tuple[str, ...], cut_by: Sequence[Criterion], edits: EditSet, data: Dataset) -> Strata:
+    households = None if data.households is None else int(np.unique(data.households).size)
+    if step.k is not None and households is not None and households < step.k:
+        raise InputError(
+            f"k = {step.k} is larger than the number of households, {households}: no group holds that many"
+        )
     return stratify(data, group, cut_by, edits, step.smallest_stratum(len(data), len(group)))
 
 

@@ -6,6 +6,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from maskwright.foundation.errors import InputError, Problem, unknown_name
+from maskwright.planning.step_order import wrong_order
 from maskwright.plugins.parameter_markers import DependentVariables, IndependentVariables
 
 if TYPE_CHECKING:
@@ -40,6 +41,20 @@ def variables_of_steps(steps: Sequence[Step], variables: Sequence[Variable]) -> 
         Unknown variables, variables that a method cannot mask, steps in an order that breaks what one of them
         promises; every mistake found.
     """
+    found, problems = _chosen(steps, variables)
+
+    def in_other_order(moved: Sequence[Step]) -> tuple[list[tuple[str, ...]], int]:
+        chosen, mistakes = _chosen(moved, variables)
+        return [each.names for each in chosen], len(mistakes)
+
+    problems += wrong_order(steps, [each.names for each in found], in_other_order)
+    if problems:
+        raise InputError(problems)
+    return found
+
+
+def _chosen(steps: Sequence[Step], variables: Sequence[Variable]) -> tuple[list[StepVariables], list[Problem]]:
+    """Variables of each step, and the mistakes in them."""
     known = {variable.name: variable for variable in variables}
     problems: list[Problem] = []
     found: list[StepVariables] = []
@@ -50,42 +65,12 @@ def variables_of_steps(steps: Sequence[Step], variables: Sequence[Variable]) -> 
         found.append(StepVariables(names, known))
         if "detail" in step.method.removes:
             known = known | {name: _coarser(known[name]) for name in names}
-    problems.extend(_wrong_order(steps, found))
-    if problems:
-        raise InputError(problems)
-    return found
+    return found, problems
 
 
 def _coarser(variable: Variable) -> Variable:
     """Numbers become bands, which have an order; categories stay what they are."""
     return replace(variable, type="ordinal", decimals=None) if variable.is_numeric else variable
-
-
-def _wrong_order(steps: Sequence[Step], found: Sequence[StepVariables]) -> Iterator[Problem]:
-    """Steps after which a promise of an earlier one no longer holds."""
-    for number, (step, own) in enumerate(zip(steps, found, strict=True), 1):
-        promise = None if step.planning.k_guarantee == "report" else step.promised
-        for later, (other, theirs) in enumerate(zip(steps[number:], found[number:], strict=True), number + 1):
-            if not other.only_removes and ("cells" in step.method.removes or step.method.has_keys):
-                yield Problem(
-                    f"step {number} ({step.method.name}) works on the values that are published, and step {later} "
-                    f"({other.method.name}) changes values after it",
-                    other.place,
-                    hint=f"put step {number} behind all steps that change values",
-                )
-                break
-            takes = "records" in other.method.removes or (
-                "cells" in other.method.removes and set(own.names) & set(theirs.names)
-            )
-            if promise is not None and takes:
-                yield Problem(
-                    f"step {number} ({step.method.name}) promises k = {promise}, and step {later} "
-                    f"({other.method.name}) takes away from its groups",
-                    other.place,
-                    hint=f"put step {later} before it, or set 'k_guarantee: report' in the params of step {number}: "
-                    "the smallest class is then reported",
-                )
-                break
 
 
 def _default_variables(step: Step, known: Mapping[str, Variable]) -> set[str]:
@@ -147,7 +132,11 @@ def _wrong_zeros(step: Step, known: Mapping[str, Variable], wanted: Sequence[str
     if names and not step.method.may_be_split:
         yield Problem(f"step {number}: structural_zeros cuts records apart, and {step.method.name!r} needs all of them")
     for name in names:
-        if name not in wanted:
+        if name in known and name not in wanted:
+            what = f"it is {known[name].type}, its role {known[name].role}"
+            said = f"no variable that the step masks called {name!r}: {what}"
+            yield Problem(f"step {number}: structural_zeros: {said}")
+        elif name not in wanted:
             said = unknown_name("variable that the step masks", name, wanted)
             yield Problem(f"step {number}: structural_zeros: {said}")
         elif name in known and not known[name].is_numeric:

@@ -17,6 +17,10 @@ if TYPE_CHECKING:
     from maskwright.edits.edit import Part
 
 
+MOST_NAMED = 5
+"""Edits that a message names before it counts the others."""
+
+
 def adjustment_units(
     groups: Sequence[Group | None], known: Mapping[str, Variable], edits: EditSet, masked: frozenset[str]
 ) -> list[AdjustmentUnit]:
@@ -79,6 +83,13 @@ def _flat(parts: Sequence[Part]) -> list[Part]:
     return found
 
 
+def _edits(names: Sequence[str]) -> str:
+    """Subject and verb: ``edit 'a' reads``, ``edits 'a', 'b' read``."""
+    shown = ", ".join(map(repr, names[:MOST_NAMED]))
+    more = f" and {len(names) - MOST_NAMED} more" if len(names) > MOST_NAMED else ""
+    return f"edit {shown} reads" if len(names) == 1 else f"edits {shown}{more} read"
+
+
 def require_k(units: Sequence[AdjustmentUnit], steps: Sequence[Step], groups: Sequence[Group], edits: EditSet) -> None:
     """Refuse plans in which adjustment has to move records apart that a step promised to keep equal.
 
@@ -107,14 +118,17 @@ def require_k(units: Sequence[AdjustmentUnit], steps: Sequence[Step], groups: Se
             name for name in unit.edits
             if not any(set(edits[name].variables) <= set(group.variables) for group in homes)
         ]  # fmt: skip
-        shown = ", ".join(repr(name) for name in crossing[:5])
-        problems.append(
-            Problem(
-                f"step {strict[0]} promises k = {steps[strict[0] - 1].k}, but edit {shown} reads variables outside one "
-                "variable group: keeping it means moving single records, which breaks k",
-                steps[strict[0] - 1].place,
-                hint="mask all variables of the edit in one group, or set 'k_guarantee: report' in the step's params",
-            )
-        )
+        promise = f"step {strict[0]} promises k = {steps[strict[0] - 1].k}"
+        ending = "means moving single records, which breaks k"
+        if crossing:
+            message = f"{promise}, but {_edits(crossing)} variables outside one variable group: keeping it {ending}"
+            way = "mask all variables of the edit in one group"
+        else:
+            masked = ", ".join(name for name in unit.variables if sum(name in group.variables for group in homes) > 1)
+            message = f"{promise}, but {masked} are masked again by a later step, and {_edits(unit.edits)} them: "
+            message += f"bringing what the later step makes onto the edits {ending}"
+            way = "mask these variables in one step"
+        hint = f"{way}, or set 'k_guarantee: report' in the step's params"
+        problems.append(Problem(message, steps[strict[0] - 1].place, hint))
     if problems:
         raise InputError(problems)

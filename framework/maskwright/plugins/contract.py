@@ -40,6 +40,8 @@ _SIGNATURES: Mapping[str, Mapping[str, tuple[str, ...]]] = {
     "measure": {"compute": ("comparison", "params", "rng")},
     "report": {"write": ("path", "record")},
 }
+_METHODS_MAY_HAVE = {"fewest_records": ("params", "p"), "mean_cluster_size": ("params", "n")}
+_MEASURES_MAY_HAVE = {"uses": ("params", "measurable"), "components": ("params",), "check": ("params", "measurable")}
 _NAME = re.compile(r"[A-Za-z][A-Za-z0-9_-]*")
 _INVARIANCES = {"affine", "records", "columns"}
 
@@ -112,12 +114,7 @@ def _method_error(method: Method) -> str | None:
             return (
                 f"{field}: {', '.join(sorted(map(repr, found - known)))} unknown; there are {', '.join(sorted(known))}"
             )
-    for attribute, arguments in (("fewest_records", ("params", "p")), ("mean_cluster_size", ("params", "n"))):
-        function = getattr(method, attribute)
-        problem = None if function is None else _signature_error(attribute, function, arguments)
-        if problem is not None:
-            return problem
-    return _promise_error(method)
+    return _optional_error(method, _METHODS_MAY_HAVE) or _promise_error(method)
 
 
 def _promise_error(method: Method) -> str | None:
@@ -142,4 +139,10 @@ def _measure_error(measure: Measure) -> str | None:
     for name, use in taken.items():
         if name in measure.params.model_fields:
             return f"a parameter cannot be called {name!r}: pipelines use it for {use}"
-    return None
+    return _optional_error(measure, _MEASURES_MAY_HAVE)
+
+
+def _optional_error(plugin: Plugin, functions: Mapping[str, tuple[str, ...]]) -> str | None:
+    """What is wrong with functions that a plugin may have or not."""
+    given = {name: getattr(plugin, name) for name in functions if getattr(plugin, name) is not None}
+    return next(filter(None, (_signature_error(name, each, functions[name]) for name, each in given.items())), None)

@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
+
+from maskwright.foundation.errors import EditError, InputError, Place, Problem
+from maskwright.foundation.yaml_document import begins_yaml
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -12,6 +16,12 @@ if TYPE_CHECKING:
     from pydantic import BaseModel
 
     from maskwright.edits.edit_set import EditSet
+
+RULE = re.compile(r"[<>=]|\bin\b|\bedits?\b|%in%", re.IGNORECASE)
+SCHEMATRON = re.compile(r"(?:<\?[^>]*\?>|<!--.*?-->|<![^>]*>|\s)*<(?:\w+:)?(?:schema|pattern|library)\b", re.DOTALL)
+COMMENTS = ("#", "*", "/*", "//")
+YAML_ENDINGS = (".yaml", ".yml")
+LOOKED_AT = 1 << 16
 
 
 @dataclass(frozen=True)
@@ -50,5 +60,41 @@ class EditReader:
     params: type[BaseModel] | None = None
 
     def read_with(self, path: Path, params: BaseModel | None) -> EditSet:
-        """Edits of a file, read with options; None: without."""
-        return self.read(path) if params is None else self.read(path, params)
+        """Edits of a file, read with options; None: without.
+
+        Raises
+        ------
+        InputError
+            With every mistake. Where the file does not look like rules, and may be data, nothing of it is quoted.
+        """
+        try:
+            return self.read(path) if params is None else self.read(path, params)
+        except InputError as error:
+            places = [problem.place for problem in error.problems if problem.place is not None and problem.place.line]
+            if places and not self._looks_like_rules(path):
+                raise self._no_rules(path, places[0]) from None
+            raise
+
+    def _looks_like_rules(self, path: Path) -> bool:
+        """Whether a file was probably written as rules, so that its text may be quoted in messages.
+
+        XML is taken for rules when its first element is one of Schematron. Otherwise the first line that is no comment
+        has to begin a YAML list or mapping, to hold a comparison, or to head a table of edits; any text will do in a
+        file whose ending is only that of this language.
+        """
+        try:
+            with path.open(encoding="utf-8", errors="replace") as file:
+                text = file.read(LOOKED_AT).removeprefix("\ufeff").lstrip()
+        except OSError:
+            return False
+        if text.startswith("<"):
+            return SCHEMATRON.match(text) is not None
+        if path.suffix.lower() in self.suffixes and path.suffix.lower() not in YAML_ENDINGS:
+            return True
+        lines = (line for line in text.splitlines() if line.strip() and not line.lstrip().startswith(COMMENTS))
+        return begins_yaml(text) or RULE.search(next(lines, "")) is not None
+
+    def _no_rules(self, path: Path, place: Place) -> EditError:
+        hint = "Nothing of it is shown, since it may be data: name a rule file."
+        message = f"this does not look like a file of rules, and is no {self.name} file"
+        return EditError(Problem(message, Place(str(path), place.line, place.column), hint))

@@ -11,13 +11,14 @@ from maskwright.foundation.progress import Progress, silent
 from maskwright.plugins.partition import NoParams
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Iterable, Mapping, Sequence
 
     import numpy as np
     from numpy.typing import NDArray
     from pydantic import BaseModel
 
     from maskwright.data.dataset import Dataset
+    from maskwright.data.variable import Variable
 
 
 @dataclass(frozen=True, eq=False)
@@ -149,6 +150,33 @@ class Comparison:
 
 
 @dataclass(frozen=True, eq=False)
+class Measurable:
+    """What a measure will be given, as far as a plan knows it: the variables, and no record.
+
+    Attributes
+    ----------
+    variables : mapping of name to Variable
+        Of both files, in file order, as they are published, with the roles of the original; no identifiers.
+    compared : tuple of str
+        The numeric ones to compare, as `Comparison.variables` will have them.
+
+    Examples
+    --------
+    >>> from maskwright import Measurable, Variable
+    >>> given = Measurable({"age": Variable("age"), "sex": Variable("sex", "nominal", "quasi_identifier")}, ("age",))
+    >>> given.with_role("quasi_identifier")
+    ('sex',)
+    """
+
+    variables: Mapping[str, Variable]
+    compared: tuple[str, ...]
+
+    def with_role(self, role: str) -> tuple[str, ...]:
+        """Names of the variables with a role, in file order."""
+        return tuple(name for name, variable in self.variables.items() if variable.role == role)
+
+
+@dataclass(frozen=True, eq=False)
 class Measurement:
     """What a measure found.
 
@@ -165,6 +193,9 @@ class Measurement:
         95 percent interval of `value`; the measure's docstring says what else it could have been. None for a figure of
         these two files and nothing beyond.
     notes : tuple of str
+    leaves_out : tuple of str
+        Quasi-identifiers that a risk, and masked variables that a loss does not look at. Filled in by the framework,
+        from what the measure says it uses.
 
     Examples
     --------
@@ -179,6 +210,7 @@ class Measurement:
     per_record: NDArray[np.float64] | None = field(default=None, repr=False)
     interval: tuple[float, float] | None = None
     notes: tuple[str, ...] = ()
+    leaves_out: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -208,6 +240,15 @@ class Measure:
     counts_households : bool
         Whether it counts households (``comparison.households``) instead of records where they are declared; a
         risk measure that does not is reported with a note.
+    uses : callable or None
+        ``(params, measurable) -> names`` of the variables that it looks at with these parameters; of a risk, those
+        whose values it takes the intruder to know or to seek. None: all of `Measurable.compared`.
+    components : callable or None
+        ``(params) -> [(measure, params), ...]`` of the measures that a score is made of; it leaves out what any of
+        them does.
+    check : callable or None
+        ``(params, measurable) -> [(parameter, what is wrong), ...]``: mistakes that the variables show before there is
+        anything to measure. Names in parameters marked `NamesVariables` have been looked up by then.
     reference, summary : str
 
     Examples
@@ -231,5 +272,8 @@ class Measure:
     deterministic: bool = True
     compares_unpaired: bool = False
     counts_households: bool = False
+    uses: Callable[[Any, Measurable], Iterable[str]] | None = None
+    components: Callable[[Any], Sequence[tuple[Measure, BaseModel]]] | None = None
+    check: Callable[[Any, Measurable], Iterable[tuple[str, str]]] | None = None
     reference: str = ""
     summary: str = ""

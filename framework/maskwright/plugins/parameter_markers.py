@@ -23,7 +23,7 @@ from maskwright.foundation.renamed_fields import former_names
 
 @dataclass(frozen=True)
 class ParameterMarker:
-    """What the markers of parameters have in common: each stands on at most one field of a model."""
+    """What the markers of parameters have in common: each but `NamesVariables` stands on at most one field."""
 
 
 class PromisesK(ParameterMarker):
@@ -110,6 +110,27 @@ class NamesPartition(ParameterMarker):
     """
 
 
+class NamesVariables(ParameterMarker):
+    """Names of variables of the data: in a list, in lists of lists, or as the keys of a mapping.
+
+    The pipeline checks them against the file, with their place and the nearest name. Several fields may bear it, of
+    measures and of methods; in a measure, a variable named so has to be in the masked file.
+
+    Examples
+    --------
+    >>> from typing import Annotated
+    >>> from pydantic import BaseModel
+    >>> from maskwright import NamesVariables
+    >>> class Params(BaseModel, extra="forbid", frozen=True):
+    ...     keys: Annotated[list[str] | None, NamesVariables()] = None
+    """
+
+
+def naming_fields(model: type[BaseModel]) -> tuple[str, ...]:
+    """Names of the fields whose values name variables."""
+    return tuple(dict.fromkeys(name for name, mark in _marks(model) if isinstance(mark, NAMING)))
+
+
 def marked_field(model: type[BaseModel], marker: type[ParameterMarker]) -> str | None:
     """Name of the field that bears a marker; None where none does."""
     return _marked_fields(model).get(marker)
@@ -138,7 +159,7 @@ def marking_error(model: type[BaseModel], *, of_method: bool) -> str | None:
     ----------
     model : type of pydantic.BaseModel
     of_method : bool
-        Whether it is a method's: others have nothing to mark but `Formerly`.
+        Whether it is a method's: others have nothing to mark but `Formerly` and `NamesVariables`.
     """
     for old, new in former_names(model).items():
         if old in model.model_fields:
@@ -146,13 +167,15 @@ def marking_error(model: type[BaseModel], *, of_method: bool) -> str | None:
     seen: dict[type[ParameterMarker], str] = {}
     for name, mark in _marks(model):
         kind = type(mark)
-        if not of_method:
+        if not of_method and kind is not NamesVariables:
             return f"parameter {name!r} is marked {kind.__name__}, which means something in methods only"
-        if kind in seen:
+        if kind in seen and kind is not NamesVariables:
             return f"{kind.__name__} marks both {seen[kind]!r} and {name!r}; there can be one"
         seen[kind] = name
         fits, wanted = _TYPES[kind]
-        if not all(fits(each) for each in _alternatives(model.model_fields[name].annotation)):
+        fitting = [fits(each) for each in _alternatives(model.model_fields[name].annotation)]
+        # Beside names there may be a number of variables, or a word for some of them.
+        if not (any(fitting) if kind is NamesVariables else all(fitting)):
             return f"parameter {name!r} is marked {kind.__name__}, so its type must be {wanted}"
     return _unseen_marker(model)
 
@@ -189,6 +212,11 @@ def _is_names(kind: object) -> bool:
     return get_origin(kind) in (tuple, list, Sequence) and get_args(kind)[0] is str
 
 
+def _is_names_of_variables(kind: object) -> bool:
+    listed = get_args(kind)[:1] if get_origin(kind) in (tuple, list, Sequence) else ()
+    return _is_mapping(kind) or any(each is str or _is_names(each) for one in listed for each in _alternatives(one))
+
+
 def _is_mapping(kind: object) -> bool:
     return get_origin(kind) in (dict, Mapping) and get_args(kind)[0] is str
 
@@ -204,5 +232,9 @@ _TYPES: Mapping[type[ParameterMarker], tuple[Callable[[object], bool], str]] = {
         lambda kind: kind is str or _is_mapping(kind) or (isinstance(kind, type) and issubclass(kind, BaseModel)),
         "str, or str | dict[str, dict[str, Any]]",
     ),
+    NamesVariables: (_is_names_of_variables, f"{_NAMES}, a list of such lists, or a dict by name"),
 }
 """What the types in the union of a marked field may be, None aside, and how that is said."""
+
+NAMING = (KeyVariables, DependentVariables, IndependentVariables, NamesVariables)
+"""Markers of fields whose values name variables."""

@@ -61,6 +61,9 @@ class Source:
     open_once : callable or None
         As `open`, for those who read the records once and can start over: records may be handed on before the rest of
         the file has been looked at, and `ReadAgain` is raised where it turns out that `open` was needed.
+    params_of_written : callable or None
+        ``params -> params``: options for a file that `write` has just written, where less has to be asked of it than
+        of a file of which nothing is known.
 
     Examples
     --------
@@ -79,6 +82,7 @@ class Source:
     writes_text: bool = True
     summary: str = ""
     open_once: Callable[[Path, Any, Progress], Reading] | None = None
+    params_of_written: Callable[[Any], BaseModel] | None = None
 
 
 @contextmanager

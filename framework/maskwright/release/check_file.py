@@ -10,6 +10,7 @@ from maskwright.data.record_chunk import RecordChunk
 from maskwright.edits.engines.record_document import RecordForm
 from maskwright.edits.evaluation.check_data import check, record_path
 from maskwright.foundation.errors import InputError
+from maskwright.foundation.file_identity import note_read
 from maskwright.foundation.progress import Progress, silent
 from maskwright.plugins.source import batches_of
 
@@ -76,6 +77,7 @@ def check_file(
             form = RecordForm.of_layout(reading.layout.details)
             return check(chunks, edits, record_path(reading.layout), domain, svrl, fired=fired, form=form)
 
+    note_read(path)
     if source.open_once is not None:
         # Nothing has been written when this fails: the report is put together at the end. Mistakes are looked at again
         # too, because a variable may stand in later records only.

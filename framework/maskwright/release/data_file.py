@@ -51,5 +51,8 @@ def written_file(path: Path, pipeline: Pipeline, variables: Sequence[Variable]) 
         )
         for variable in variables
     }
-    params = pipeline.data.params if same else pipeline.output.source.params()
-    return DataSource(path, pipeline.output.source, params, declared)
+    source = pipeline.output.source
+    params = pipeline.data.params if same else source.params()
+    if source.params_of_written is not None:
+        params = source.params_of_written(params)
+    return DataSource(path, source, params, declared)

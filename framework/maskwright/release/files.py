@@ -1,18 +1,39 @@
-"""Writing a release: every file under a temporary name first, moved into place only when all is well."""
+"""Writing a release: every file in a private folder first, moved into place as a set when all is well.
+
+What is guaranteed of the files of one run, whatever ends it:
+
+* Under their final names there is the old set or the new set, whole. A run that is killed, or a power failure, can
+  leave a mixture only while the files are being moved; the next run over one of them then completes the set, or puts
+  the old one back, before it does anything else.
+* What is moved is what was checked: its hash is taken when it is finished, and compared just before.
+* Until then nobody else can read it: the folder is 0700, each file 0600. Files with values of records, or the seed,
+  stay 0600; the others get what the user's mask leaves.
+* Two runs on one output: the second is refused. A run is known to be alive by a lock, which ends with its process.
+* What dead runs left is removed by the next run that writes into the folder.
+
+Nothing is promised of disks that say that they have written what they have not.
+"""
 
 from __future__ import annotations
 
 import contextlib
-import hashlib
 import os
 import secrets
-from typing import TYPE_CHECKING, Self, TypedDict
+from pathlib import Path
+from typing import TYPE_CHECKING, Self
 
+from maskwright.foundation.ending_signals import uninterrupted
 from maskwright.foundation.errors import InputError, Problem
+from maskwright.foundation.file_identity import file_identity, refuse_to_overwrite
+from maskwright.foundation.released import note_release, note_unsettled
+from maskwright.foundation.whole_files import PRIVATE, PUBLIC, masked_mode, sync_file, sync_folder
+from maskwright.release.facts import FileFacts, file_facts
+from maskwright.release.recovery import sweep
+from maskwright.release.staging import Staging, make_staging
+from maskwright.release.swap import Entry, complete, end_journal, undo, write_journal
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
-    from pathlib import Path
     from types import TracebackType
 
 
@@ -25,63 +46,143 @@ class Release:
         Final names, in the order of publication: the masked data last, so that whoever sees them sees the rest too.
     private : frozenset of str
         Keys of files that carry record values or the seed: readable by their owner only.
+
+    Attributes
+    ----------
+    notices : tuple of str
+        What was done about earlier runs that were cut off.
     """
 
     def __init__(self, targets: Mapping[str, Path], private: frozenset[str]) -> None:
-        self._targets = dict(targets)
+        self._targets = {key: Path(os.path.realpath(target)) for key, target in targets.items()}
         self._private = private
-        self._token = secrets.token_hex(4)
-        self._made: list[Path] = []
+        self._stagings: dict[object, Staging] = {}
+        self._sealed: dict[str, FileFacts] = {}
+        self._is_unsettled = False
+        self.notices: tuple[str, ...] = ()
 
     def __enter__(self) -> Self:
-        for key, target in self._targets.items():
-            if not target.parent.is_dir():
-                self._remove()
-                raise InputError(
-                    Problem(
-                        f"output {key}: the folder {target.parent} does not exist", hint="make it, or name another one"
-                    )
-                )
-            temporary = self.temporary(key)
-            with self._explained(key):
-                mode = 0o600 if key in self._private else 0o666
-                os.close(os.open(temporary, os.O_CREAT | os.O_EXCL | os.O_WRONLY, mode))
-            self._made.append(temporary)
+        refuse_to_overwrite({f"output {key}": target for key, target in self._targets.items()})
+        token = secrets.token_hex(4)
+        try:
+            with uninterrupted():
+                for key, target in self._targets.items():
+                    self._stage(key, target, token)
+                for staging in self._stagings.values():
+                    names = {each.name for key, each in self._targets.items() if self._staging(key) == staging}
+                    try:
+                        self.notices += sweep(staging, names)
+                    except OSError as error:
+                        folder, reason = staging.path.parent, error.strerror or type(error).__name__
+                        raise InputError(f"what earlier runs left in {folder} cannot be ended: {reason}") from error
+        except BaseException:
+            self._leave()
+            raise
         return self
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        self._remove()
+        self._leave()
 
     def temporary(self, key: str) -> Path:
-        """Name to write the file `key` under; it keeps the ending, which some formats are told by."""
-        target = self._targets[key]
-        return target.with_name(f".maskwright-{self._token}-{target.name}")
+        """Name to write the file `key` under: its own, in a private folder."""
+        return self._staging(key).new / self._targets[key].name
+
+    def sealed(self, key: str) -> FileFacts:
+        """Hash and size of a file that is finished: what is published is compared with them.
+
+        Parameters
+        ----------
+        key : str
+        """
+        if key not in self._sealed:
+            with self._explained(key):
+                self._sealed[key] = file_facts(self.temporary(key))
+        return self._sealed[key]
 
     def publish(self) -> None:
-        """Move every file into place, the masked data last.
+        """Move every file into place, the masked data last; signals that end the process wait meanwhile.
 
         Raises
         ------
         InputError
-            When the disk refuses; files published before stay, the masked data are not among them.
+            A file is not as it was sealed, or the disk refuses: what was there before is there again.
         """
-        for key in self._targets:
-            temporary = self.temporary(key)
-            with self._explained(key):
-                descriptor = os.open(temporary, os.O_RDONLY)
-                try:
-                    os.fsync(descriptor)
-                finally:
-                    os.close(descriptor)
-        for key, target in self._targets.items():
-            with self._explained(key):
-                self.temporary(key).replace(target)
+        with uninterrupted():
+            entries = [self._entry(key) for key in self._targets]
+            for key, entry in zip(self._targets, entries, strict=True):
+                with self._explained(key):
+                    sync_file(entry.new)
+                    if not entry.is_staged():
+                        raise InputError(
+                            f"output {key}: the file was changed by another program while it was checked; "
+                            "nothing was released"
+                        )
+            try:
+                for staging in self._stagings.values():
+                    sync_folder(staging.new)
+                    sync_folder(staging.path.parent)
+                write_journal(entries, entries[-1].staging)
+                complete(entries)
+            except OSError as error:
+                self._undo(entries, error)
+            note_release(self._targets.values())
+            # Should this fail, the next run finds a set that is complete.
+            with contextlib.suppress(OSError):
+                end_journal(entries[-1].staging)
 
-    def _remove(self) -> None:
-        for temporary in self._made:
-            temporary.unlink(missing_ok=True)
+    def _stage(self, key: str, target: Path, token: str) -> None:
+        if not target.parent.is_dir():
+            raise InputError(
+                Problem(f"output {key}: the folder {target.parent} does not exist", hint="make it, or name another one")
+            )
+        if target.exists() and not target.is_file():
+            raise InputError(f"output {key}: {target} is no regular file")
+        with self._explained(key):
+            folder = file_identity(target.parent)
+            if folder not in self._stagings:
+                self._stagings[folder] = make_staging(target.parent, token)
+            os.close(os.open(self.temporary(key), os.O_CREAT | os.O_EXCL | os.O_WRONLY, PRIVATE))
+
+    def _staging(self, key: str) -> Staging:
+        return self._stagings[file_identity(self._targets[key].parent)]
+
+    def _entry(self, key: str) -> Entry:
+        mode = PRIVATE if key in self._private else masked_mode(PUBLIC)
+        return Entry(self._staging(key).path, self._targets[key].name, **self.sealed(key), mode=mode)
+
+    def _undo(self, entries: list[Entry], error: OSError) -> None:
+        """Put back what was there before, and raise."""
+        reason = error.strerror or type(error).__name__
+        try:
+            undo(entries)
+            end_journal(entries[-1].staging)
+        except OSError as second:
+            self._is_unsettled = True
+            note_unsettled(self._targets.values())
+            more = second.strerror or type(second).__name__
+            raise InputError(
+                Problem(
+                    f"the outputs cannot be put in place ({reason}), nor can those be put back that they replaced "
+                    f"({more}): {', '.join(str(target) for target in self._targets.values())} may be of two releases",
+                    hint="The next run over them completes them, or puts the earlier ones back.",
+                )
+            ) from error
+        raise InputError(
+            Problem(
+                f"the outputs cannot be put in place: {reason}; nothing was released, what was there before is kept"
+            )
+        ) from error
+
+    def _leave(self) -> None:
+        with uninterrupted():
+            for staging in self._stagings.values():
+                if self._is_unsettled:
+                    staging.let_go()
+                else:
+                    staging.remove()
+            self._stagings.clear()
 
     @contextlib.contextmanager
     def _explained(self, key: str) -> Iterator[None]:
@@ -99,20 +200,4 @@ def writing(path: Path) -> Iterator[None]:
         yield
     except OSError as error:
         reason = error.strerror or type(error).__name__
-        raise InputError(f"{path.name.partition('-')[2] or path.name} cannot be written: {reason}") from error
-
-
-class FileFacts(TypedDict):
-    """What tells one file from another."""
-
-    sha256: str
-    bytes: int
-
-
-def file_facts(path: Path) -> FileFacts:
-    """SHA-256 and size of a file, read in pieces."""
-    digest = hashlib.sha256()
-    with path.open("rb") as stream:
-        while piece := stream.read(1 << 20):
-            digest.update(piece)
-    return {"sha256": digest.hexdigest(), "bytes": path.stat().st_size}
+        raise InputError(f"{path.name} cannot be written: {reason}") from error

@@ -6,6 +6,8 @@ emits it, and it is shown, waived or refused here.
 
 from __future__ import annotations
 
+import json
+import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -16,6 +18,9 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
     from maskwright.pipeline.waivers import Waiver
+
+_PLAIN = re.compile(r"[^\W\d][\w.-]*( [\w.-]+)*")
+_WORDS = ("true", "false", "yes", "no", "on", "off", "null", "y", "n")
 
 
 @dataclass(frozen=True)
@@ -95,5 +100,11 @@ def _entry(kind: str, names: Sequence[str]) -> str:
     about = DOUBT_KINDS[kind].about
     if about == "file":
         return f"doubt: {kind}, "
-    listed = names[0] if len(names) == 1 else f"[{', '.join(names)}]"
+    shown = [name if about == "step" else _flow_text(name) for name in names]
+    listed = shown[0] if len(shown) == 1 else f"[{', '.join(shown)}]"
     return f"doubt: {kind}, {about}: {listed}, "
+
+
+def _flow_text(name: str) -> str:
+    """A name as YAML takes it inside braces."""
+    return name if _PLAIN.fullmatch(name) and name.lower() not in _WORDS else json.dumps(name, ensure_ascii=False)

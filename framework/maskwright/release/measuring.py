@@ -8,10 +8,12 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from maskwright.data.shared_codes import shared_codes
 from maskwright.foundation.errors import InputError, PluginError, Problem, UnpairedRecords
 from maskwright.foundation.progress import Reporter, stage
 from maskwright.foundation.randomness import generator
 from maskwright.plugins.measure import Comparison, Measure, Measurement
+from maskwright.release.measured_variables import JUDGED, given_to_measures, left_out
 from maskwright.release.run_record import MeasureRecord
 
 if TYPE_CHECKING:
@@ -19,13 +21,10 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from maskwright.data.dataset import Dataset
+    from maskwright.data.dataset import Column, Dataset
     from maskwright.edits.edit_set import EditSet
     from maskwright.pipeline.resolved import MeasureRequest
 
-
-JUDGED = ("quasi_identifier", "confidential")
-"""Roles of the variables that are measured."""
 
 MOST_DESCRIBED = 8
 """Variables that are listed when none can be measured."""
@@ -121,6 +120,7 @@ def compute_measures(
     *,
     asked: bool = True,
     about: tuple[str, ...] = (),
+    changed: Collection[str] | None = None,
 ) -> dict[str, Measurement]:
     """Compute measures; each draws from a generator of its own label.
 
@@ -143,6 +143,8 @@ def compute_measures(
         none; otherwise it has no value, and a note says why.
     about : tuple of str
         Further notes of every measure.
+    changed : collection of str, optional
+        Names of the variables that steps mask; by default those whose values differ.
 
     Raises
     ------
@@ -153,9 +155,16 @@ def compute_measures(
     """
     names = tuple(variables) if variables is not None else compared_variables(original, masked)
     weights, about_weights = record_weights(original)
+    given = given_to_measures(original, masked, names)
+    hidden = changed_variables(original, masked) if changed is None else changed
     results: dict[str, Measurement] = {}
     unpaired: list[Problem] = []
     for request in requests:
+        missed = left_out(request.measure, request.params, given, hidden)
+        if missed.blind:
+            unseen = f"not defined: {', '.join(missed.blind)} looks at none of the masked variables"
+            results[request.label] = Measurement(math.nan, notes=(unseen,), leaves_out=missed.names)
+            continue
         with stage(reporter, f"Measuring {request.label}") as progress:
             comparison = Comparison(
                 original, masked, names, edits, masked.origin, weights, original.households, plan, progress
@@ -171,10 +180,28 @@ def compute_measures(
         if not isinstance(found, Measurement):
             raise PluginError(f"measure {request.measure.name!r} returned a {type(found).__name__}, not a Measurement")
         notes = (*found.notes, *about, *about_weights, *_household_notices(request.measure, original))
-        results[request.label] = replace(found, notes=notes)
+        results[request.label] = replace(found, notes=notes, leaves_out=missed.names)
     if unpaired and asked:
         raise InputError(unpaired)
     return results
+
+
+def changed_variables(original: Dataset, masked: Dataset) -> tuple[str, ...]:
+    """Names of the variables of both files whose values differ in some record; none where records are not paired."""
+    if masked.origin is None and len(original) != len(masked):
+        return ()
+    both = [column for column in original if column.name in masked]
+    return tuple(column.name for column in both if _differ(column, masked[column.name], masked.origin))
+
+
+def _differ(before: Column, after: Column, origin: NDArray[np.int64] | None) -> bool:
+    if before.variable.is_numeric != after.variable.is_numeric:
+        return True
+    if before.variable.is_numeric:
+        old, new = (np.where(column.missing, np.nan, column.values) for column in (before, after))
+        return not np.array_equal(old if origin is None else old[origin], new, equal_nan=True)
+    codes, others = shared_codes([before, after])
+    return not np.array_equal(codes if origin is None else codes[origin], others)
 
 
 def record_weights(original: Dataset) -> tuple[NDArray[np.float64] | None, tuple[str, ...]]:
@@ -231,6 +258,7 @@ def measure_record(request: MeasureRequest, found: Measurement, threshold: float
         per_variable={name: _number(value) for name, value in found.per_variable.items()},
         interval=None if found.interval is None else (_number(found.interval[0]), _number(found.interval[1])),
         notes=found.notes,
+        leaves_out=found.leaves_out,
         threshold=threshold,
         met=None if threshold is None else within(request.measure, found.value, threshold),
     )

@@ -17,6 +17,29 @@ from maskwright.release.doubt_record import DoubtRecord
 from maskwright.release.plan_record import ActingOn, PlanRecord
 from maskwright.release.record_part import Public, Publication, RecordPart
 
+PUBLIC_DIGITS = 3
+"""Significant digits of losses that are published: with all of them, the last value follows from n - 1 known ones."""
+
+
+def published_loss(value: float | None) -> float | None:
+    """A loss as it is published.
+
+    Parameters
+    ----------
+    value : float or None
+        None: not defined.
+
+    Returns
+    -------
+    float or None
+        With `PUBLIC_DIGITS` significant digits.
+    """
+    return None if value is None else float(f"{value:.{PUBLIC_DIGITS}g}")
+
+
+def _published_parts(parts: dict[str, float | None]) -> dict[str, float | None]:
+    return {name: published_loss(value) for name, value in parts.items()}
+
 
 class PipelineRecord(RecordPart):
     """The pipeline file that was run."""
@@ -184,17 +207,22 @@ class MeasureRecord(RecordPart):
     True
     """
 
-    value: Public[float | None] = Field(description="null: not defined; a note says why.")
+    value: Annotated[float | None, Publication(shown=published_loss)] = Field(
+        description="null: not defined; a note says why. Published with three significant digits."
+    )
     unit: Public[str]
     direction: Public[Literal["lower", "higher"]] = Field(description="Which is better.")
     kind: Literal["loss", "risk", "score"]
     measure: Annotated[str, Publication(first=True)] = Field(description="Its name; the key is its label.")
     summary: str
     params: Annotated[dict[str, object], Publication(first=True)]
-    parts: Public[dict[str, float | None]]
+    parts: Annotated[dict[str, float | None], Publication(shown=_published_parts)]
     per_variable: dict[str, float | None]
     interval: tuple[float | None, float | None] | None = Field(description="95 percent interval of the value.")
     notes: tuple[str, ...]
+    leaves_out: Public[tuple[str, ...]] = Field(
+        default=(), description="Quasi-identifiers that a risk, and masked variables that a loss does not look at."
+    )
     threshold: float | None
     met: bool | None = Field(description="Whether the value is on the right side of the threshold; null without one.")
 
@@ -323,6 +351,9 @@ class RunRecord(RecordPart):
     localisation: LocalisationRecord | None
     k: Public[ClassesRecord]
     measures: Annotated[dict[str, MeasureRecord], Publication(name="loss")] = Field(description="By label.")
+    not_measured: Public[tuple[str, ...]] = Field(
+        description="Masked variables and quasi-identifiers that no measure of the pipeline looks at."
+    )
     adjustment: tuple[AdjustedUnit, ...]
     moved: tuple[MovedRows, ...]
     loss_by_step: LossByStep

@@ -10,12 +10,19 @@ from maskwright.planning.params import PlanningParams
 from maskwright.release.run_record import ClassSizes
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Sequence
 
     from maskwright.planning.model import KeptBy
     from maskwright.release.doubt_record import DoubtRecord
     from maskwright.release.plan_record import GroupRecord, StepRecord
-    from maskwright.release.run_record import ClassesRecord, EditRecord, MovedRows, RunRecord
+    from maskwright.release.run_record import (
+        ClassesRecord,
+        EditRecord,
+        MeasureRecord,
+        MovedRows,
+        RunRecord,
+        VariableRecord,
+    )
 
 KEPT_BY: Mapping[KeptBy, str] = {
     "construction": "the method itself",
@@ -151,21 +158,54 @@ def verdict(record: RunRecord) -> str:
     return said
 
 
-def beside_verdict(record: RunRecord) -> tuple[tuple[str, str], ...]:
-    """Titles and texts of what stands beside the word Released: what was waived, and what is published unmasked."""
+def beside_verdict(record: RunRecord, most: int | None = None) -> tuple[tuple[str, str], ...]:
+    """Titles and texts of what stands beside the word Released: what was waived, is published unmasked, not measured.
+
+    Parameters
+    ----------
+    record : RunRecord
+    most : int, optional
+        Variables, or subjects of doubts, that are named before the others are counted; by default all are.
+    """
     waived = [each for each in record.doubts if each.because is not None]
-    as_they_are = record.plan.published_as_they_are
-    unmasked = [f"{each.name} ({each.role})" for each in record.variables if each.name in as_they_are]
-    said = (("waived", _named(waived)), ("published unmasked", ", ".join(unmasked)))
+    unmasked = [f"{each.name} ({each.role})" for each in published_unmasked(record)]
+    said = (
+        ("waived", _named(waived, most)),
+        ("published unmasked", names(unmasked, most)),
+        ("not measured", names(record.not_measured, most) if record.measures else "anything: no measure was asked for"),
+    )
     return tuple((title, text) for title, text in said if text)
 
 
-def _named(doubts: Iterable[DoubtRecord]) -> str:
+def published_unmasked(record: RunRecord) -> list[VariableRecord]:
+    """Variables that are published as they were."""
+    return [each for each in record.variables if each.name in record.plan.published_as_they_are]
+
+
+def names(listed: Sequence[str], most: int | None = None) -> str:
+    """``age, sex and 37 more``.
+
+    Parameters
+    ----------
+    listed : sequence of str
+    most : int, optional
+        How many are named; by default all.
+    """
+    left = 0 if most is None else len(listed) - most
+    return ", ".join(listed) if left <= 0 else f"{', '.join(listed[:most])} and {left} more"
+
+
+def left_out(measure: MeasureRecord) -> str:
+    """What a measure leaves out, to stand beside its value: ``without sex, age``; empty where it is nothing."""
+    return f"without {names(measure.leaves_out)}" if measure.leaves_out else ""
+
+
+def _named(doubts: Iterable[DoubtRecord], most: int | None = None) -> str:
     """``column-not-understood of income, age; ...``."""
     subjects: dict[str, list[str]] = {}
     for each in doubts:
         subjects.setdefault(each.doubt, []).append(each.subject)
-    return "; ".join(name + (f" of {', '.join(of)}" if any(of) else "") for name, of in subjects.items())
+    return "; ".join(name + (f" of {names(of, most)}" if any(of) else "") for name, of in subjects.items())
 
 
 def _what_holds(edits: int, warnings: int) -> str:

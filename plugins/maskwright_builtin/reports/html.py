@@ -48,6 +48,11 @@ class ShownMeasure:
         """Which direction is better, in words."""
         return wording.DIRECTION[self.found.direction]
 
+    @property
+    def left_out(self) -> str:
+        """Variables that it leaves out, in words; empty where there is none."""
+        return wording.left_out(self.found)
+
 
 def write_html(path: Path, record: Mapping[str, Any]) -> None:
     """Write the report of a finished run.
@@ -64,6 +69,8 @@ def write_html(path: Path, record: Mapping[str, Any]) -> None:
     shown = {
         "record": found,
         "verdict": wording.verdict(found),
+        "waived": [doubt for doubt in found.doubts if doubt.because is not None],
+        "unmasked": wording.published_unmasked(found),
         "classes": wording.classes_of_equal_records(found.k) if found.k.expected is not None else [],
         "measures": [_measure(label, measure) for label, measure in found.measures.items()],
         "steps": found.plan.steps,

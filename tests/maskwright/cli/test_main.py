@@ -7,12 +7,18 @@ import signal
 import subprocess
 import sys
 import time
+from functools import partialmethod
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
 
 from maskwright.cli.main import main
 from maskwright.commands.demo import write_demo
+from maskwright.release.files import Release
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
 HEADER = '<?xml version="1.0"?>\n<Data>\n'
 PIPELINE = """\
@@ -393,17 +399,16 @@ def test_a_full_disk_is_explained(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The writer hits a full disk: exit code 2, one sentence, nothing left."""
-    monkeypatch.setattr("maskwright.release.files.Release.temporary", _full)
+    monkeypatch.setattr("maskwright.release.files.Release.temporary", partialmethod(_full, Release.temporary))
     assert main(["run", str(_write(tmp_path))]) == 2
     said = capsys.readouterr().err
     assert "No space left" in said
     assert _names(tmp_path) == ["data.xml", "pipeline.yaml"]
 
 
-def _full(release: object, key: str) -> Path:
+def _full(release: Release, temporary: Callable[[Release, str], Path], key: str) -> Path:
     """A temporary name that is a link to a device without room."""
-    target = release._targets[key]  # type: ignore[attr-defined]
-    link = target.with_name(f".maskwright-full-{target.name}")
+    link = temporary(release, key)
     if key == "data" and link.exists() and not link.is_symlink():
         link.unlink()
         link.symlink_to("/dev/full")

@@ -144,6 +144,9 @@ def _through_python(settings: Mapping[str, Any]) -> mw.InputError:
     return caught.value
 
 
+HINTS_ON_WRITING = ("Start each", "Numbers are written", "If it is text", "If this is one rule", "Parameters go inside")
+
+
 @pytest.mark.parametrize("name", MISTAKES)
 def test_the_same_mistake_is_told_in_the_same_words(name, tmp_path) -> None:
     settings = MISTAKES[name]
@@ -151,7 +154,13 @@ def test_the_same_mistake_is_told_in_the_same_words(name, tmp_path) -> None:
 
     def said(error: mw.InputError) -> list[tuple[str, str | None]]:
         # Where the other rule of a name stands is said by its place.
-        return sorted((re.sub(r"another rule \(.*", "", each.message), each.hint or "") for each in error.problems)
+        return sorted((re.sub(r"another rule \(.*", "", each.message), hint_of(each)) for each in error.problems)
+
+    def hint_of(problem: mw.Problem) -> str:
+        # How a file is written is no advice on a call.
+        hint = problem.hint or ""
+        in_file = problem.place is not None and problem.place.line is not None
+        return "" if in_file and hint.startswith(HINTS_ON_WRITING) else hint
 
     assert said(yaml_door) == said(python_door)
     # A file has a line; a call names the argument, or nothing where only the data tell.
@@ -214,3 +223,47 @@ def test_what_is_declared_of_the_original_holds_for_the_masked_file() -> None:
         mw.validate(masked, ["a >= 0"], declared={"aa": {"role": "weight"}})
     with pytest.raises(mw.InputError, match="no variable called 'cc'"):
         mw.protect(frame, "microaggregation", params={"k": 3}, declared={"cc": {"role": "identifier"}})
+
+
+def test_a_call_names_its_argument_once_and_gives_no_advice_on_files() -> None:
+    data = pd.DataFrame({"x": range(8)})
+    with pytest.raises(mw.InputError) as refused:
+        mw.protect(data, "microaggregation", block_size="a", params=[4])  # type: ignore[arg-type]
+    assert str(refused.value) == (
+        "argument block_size: expected a whole number, not the text 'a'\n"
+        "argument params: expected a mapping of keys, not a list of 1"
+    )
+    with pytest.raises(mw.InputError) as refused:
+        mw.measure(data, data, "pil")
+    assert str(refused.value) == "argument measures: expected a list of measures, not the text 'pil'"
+
+
+def test_all_edits_of_a_contradiction_are_placed() -> None:
+    with pytest.raises(mw.EditError) as refused:
+        mw.protect(pd.DataFrame({"x": range(8)}), "microaggregation", edits=["x >= 5", "x >= 0", "x <= 3"])
+    places = [str(problem.place) for problem in refused.value.problems]
+    assert places == ["argument edits, item 1", "argument edits, item 3"]
+
+
+def test_k_beyond_the_number_of_households_is_told_by_the_plan() -> None:
+    data = pd.DataFrame({"household": [1, 1, 2, 2, 3, 3], "x": range(6)})
+    with pytest.raises(mw.InputError, match="k = 5 is larger than the number of households, 3"):
+        mw.protect(data, "microaggregation", params={"k": 5}, cluster="household")
+
+
+def test_a_rule_on_the_original_file_says_how_to_name_it() -> None:
+    with pytest.raises(mw.InputError, match="--original FILE"):
+        mw.validate(pd.DataFrame({"x": range(6)}), ["x in original"])
+
+
+def test_edits_bind_what_two_steps_mask_and_are_named(tmp_path) -> None:
+    pd.DataFrame({"a": range(20), "b": range(20), "c": range(0, 40, 2)}).to_csv(tmp_path / "d.csv", index=False)
+    (tmp_path / "p.yaml").write_text(
+        "maskwright: 1\ndata: {source: d.csv, variables: {a: {min: 0}}}\nedits: [a + b == c]\n"
+        "protect:\n  - {method: microaggregation, params: {k: 3, group_size: all}}\n  - {method: additive_noise}\n"
+        "output: {data: m.csv}\n",
+        encoding="utf-8",
+    )
+    with pytest.raises(mw.InputError) as refused:
+        mw.run(tmp_path / "p.yaml")
+    assert "edits 'edit-1', 'bounds of a' read them" in str(refused.value)

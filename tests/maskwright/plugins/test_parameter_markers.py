@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import pandas as pd
 import pytest
@@ -109,6 +109,7 @@ WRONG_METHODS = [
     (of(keys=(Annotated[tuple[int, ...], mw.KeyVariables()], ())), "marked KeyVariables, so its type must be"),
     (of(y=(Annotated[list[int], mw.DependentVariables()], [])), "tuple[str, ...] or list[str], or a dict by name"),
     (of(x=(Annotated[set[str], mw.IndependentVariables()], set())), "marked IndependentVariables, so its type"),
+    (of(w=(Annotated[int, mw.NamesVariables()], 0)), "marked NamesVariables, so its type must be tuple[str, ...]"),
     (of(w=(Annotated[int, mw.UsesWeights()], 0)), "marked UsesWeights, so its type must be bool"),
     (of(p=(Annotated[int, mw.NamesPartition()], 0)), "marked NamesPartition, so its type must be str"),
     (of(k=(Annotated[int, mw.PromisesK], 3)), "parameter 'k': write PromisesK(), not PromisesK"),
@@ -124,9 +125,19 @@ def test_a_wrong_marker_is_told_in_a_sentence(model: type[BaseModel], error: str
     assert error in said
 
 
+NAMING = {
+    "listed": list[str] | None,
+    "some": int | Annotated[list[str], Field(min_length=1)] | None,
+    "several": Literal["all"] | list[list[str]],
+    "by_name": dict[str, float],
+}
+
+
 def test_only_methods_have_markers_but_anything_may_be_renamed() -> None:
     wrong = contract_error("measure", mw.Measure("m", compute, params=Clusters))
     assert wrong == "parameter 'k' is marked PromisesK, which means something in methods only"
+    names = {name: (Annotated[kind, mw.NamesVariables()], None) for name, kind in NAMING.items()}
+    assert contract_error("measure", mw.Measure("m", compute, params=of(**names))) is None
     renamed = of(known=(Annotated[int, mw.Formerly("seen")], 1))
     assert contract_error("measure", mw.Measure("m", compute, params=renamed)) is None
 

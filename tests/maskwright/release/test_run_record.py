@@ -34,6 +34,7 @@ k.groups.step k.groups.variables k.groups.requested k.groups.expected k.groups.s
 k.quasi_identifiers.variables k.quasi_identifiers.smallest k.quasi_identifiers.below
 k.records.smallest k.records.below
 loss.measure loss.params loss.value loss.unit loss.direction loss.parts
+loss.leaves_out not_measured
 """
 
 

@@ -170,3 +170,26 @@ def test_a_notice_that_the_plan_and_the_run_give_is_shown_once(record: Record, t
     record["notices"] = ["1 stratum is small", "x is an identifier", "x is an identifier"]
     root = html.fromstring(write(record, tmp_path).encode())
     assert root.xpath("//ul[@class='notices']/li/text()") == ["1 stratum is small", "x is an identifier"]
+
+
+def test_what_was_let_pass_and_not_measured_stands_right_below_the_verdict(record: Record, tmp_path: Path) -> None:
+    many = [f"cell{number}" for number in range(40)]
+    record["not_measured"] = many
+    measure = next(iter(record["measures"].values()))
+    measure["leaves_out"] = ["region", "sex"]
+    page = write(record, tmp_path)
+    sections = html.fromstring(page.encode()).xpath("//section")
+    below = " ".join(str(sections[1].xpath("string()")).split())
+    waived = [doubt for doubt in record["doubts"] if doubt["because"] is not None]
+    assert waived
+    for doubt in waived:
+        assert f"{doubt['id']} {doubt['doubt']}: {doubt['subject']}" in below
+        assert doubt["because"] in below
+    assert f"Not measured: {', '.join(many)}" in below
+    assert "Published unmasked: " in below
+    assert text_of(page).count("without region, sex") == 2
+
+
+def test_a_record_without_any_of_it_has_no_such_box(record: Record, tmp_path: Path) -> None:
+    record["doubts"], record["plan"]["untouched"], record["not_measured"] = [], [], []
+    assert "What was let pass" not in write(record, tmp_path)

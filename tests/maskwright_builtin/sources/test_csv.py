@@ -158,6 +158,58 @@ REFUSED = {
 }  # fmt: skip
 
 
+@pytest.mark.parametrize("longest", [300_000, 3_000_000])
+def test_a_header_of_any_length_is_read(longest: int, tmp_path: Path) -> None:
+    names = [f"{'n' * (longest // 240)}_{column}" for column in range(240)]
+    rows = [[str(100 * row + column) for column in range(240)] for row in range(30)]
+    path = saved(tmp_path, "\n".join(";".join(row) for row in (names, *rows)) + "\n")
+    found = table(path)
+    assert found.column_names == names
+    assert {field.type for field in found.schema} == {pa.string()}
+    assert found.num_rows == 30
+    assert rewritten(path, tmp_path / "out.csv") == path.read_bytes()
+
+
+FIRST_ROWS = [
+    "Geheim,34,52000",
+    "Geheim,34,34",
+    "Geheim,,52000",
+    "Geheim,Berlin,1990-12-31",
+    "Geheim,Berlin,31.12.1990",
+    "Geheim,Berlin,NA",
+    'Geheim,Berlin,"1,5"',
+    "Geheim,Berlin,12:30",
+    "Geheim,male,Berlin",
+]
+
+
+@pytest.mark.parametrize("first", FIRST_ROWS)
+def test_a_first_row_that_may_be_a_record_is_refused_without_its_values(first: str, tmp_path: Path) -> None:
+    path = saved(tmp_path, f"{first}\nMeier,male,Bonn\nSchulz,female,Ulm\n")
+    with pytest.raises(DataError, match="the first row may be a record, not names") as caught:
+        table(path)
+    assert not set(re.findall(r"\w{3,}", first)) & set(re.findall(r"\w{3,}", str(caught.value)))
+    assert "`header: false`" in str(caught.value)
+    assert table(path, header=False).column_names == ["V1", "V2", "V3"]
+
+
+def test_names_that_are_numbers_are_names_when_it_is_said(tmp_path: Path) -> None:
+    path = saved(tmp_path, "region,2019,2020\nnorth,1,2\n")
+    assert table(path, header=True).column_names == ["region", "2019", "2020"]
+    written = CSV.params_of_written
+    assert written is not None
+    assert written(CSV.params()) == CSV.params(header=True)
+    assert written(CSV.params(header=False)) == CSV.params(header=False)
+
+
+def test_two_delimiters_that_fit_alike_are_not_guessed_at(tmp_path: Path) -> None:
+    path = saved(tmp_path, "a,b;c\n1,2;3\n4,5;6\n")
+    with pytest.raises(DataError, match="comma and semicolon cut all rows alike"):
+        table(path)
+    assert table(path, delimiter=";").column_names == ["a,b", "c"]
+    assert table(saved(tmp_path, "a;b\n1,5;2\n"), decimal=",").column_names == ["a", "b"]
+
+
 @pytest.mark.parametrize("name", REFUSED)
 def test_wrong_files_are_refused_with_a_line_and_no_values(name: str, tmp_path: Path) -> None:
     raw, params, message, line = REFUSED[name]

@@ -111,3 +111,23 @@ def test_full_disk_is_reported() -> None:
     batch = pa.record_batch([pa.array([1])], names=["a"])
     with pytest.raises(DataError, match="No space left"):
         PARQUET.write(full, [batch], (Variable("a"),), Layout("csv"))
+
+
+def test_nothing_beside_the_columns_is_written(tmp_path: Path) -> None:
+    """Neither metadata of the file and its columns, nor categories that no record has."""
+    area = pa.DictionaryArray.from_arrays(pa.array([0, 1, 0]), pa.array(["n", "s", "Geheim"]))
+    schema = pa.schema(
+        [
+            pa.field("money", pa.float64(), metadata={"comment": "Geheim"}),
+            pa.field("area", area.type, metadata={"comment": "Geheim"}),
+            pa.field("town", pa.large_string()),
+        ],
+        metadata={"pandas": '{"index_columns": ["Geheim"]}', "owner": "Geheim"},
+    )
+    table = pa.table([pa.array([1.25, 2.5, 3.75]), area, pa.array(["a", "b", "a"], pa.large_string())], schema=schema)
+    pq.write_table(table, tmp_path / "in.parquet")
+    assert b"Geheim" in (tmp_path / "in.parquet").read_bytes()
+    again = write(read(tmp_path / "in.parquet"), tmp_path / "out.parquet")
+    assert again.schema.metadata is None
+    assert not any(field.metadata for field in again.schema if field.metadata and b"comment" in field.metadata)
+    assert b"Geheim" not in (tmp_path / "out.parquet").read_bytes()

@@ -12,7 +12,8 @@ from hypothesis import strategies as st
 from lxml import etree
 
 from maskwright import DataError, Layout, Variable
-from maskwright_builtin.sources.xml.source import XML, XmlReading
+from maskwright_builtin.sources.xml.parser import XmlParams
+from maskwright_builtin.sources.xml.source import XML, XmlReading, XmlReadingOnce
 
 HEAD = '<?xml version="1.0" encoding="UTF-8"?>\n'
 PLAIN = (
@@ -66,10 +67,39 @@ def test_layout_says_how_the_file_was_written(tmp_path: Path) -> None:
     root = '<Microdata xmlns="urn:census" year="1995">'
     layout = opened(saved(tmp_path, PLAIN.replace("<Microdata>", root))).layout
     assert layout.format == "xml"
-    assert layout.details["root_tag"] == root
+    assert layout.details["root_tag"] == '<Microdata xmlns="urn:census">'
     assert layout.details["record_path"] == ("Microdata", "Record")
     assert layout.details["before_record"] == "\n  "
     assert layout.details["missing"] == {"V1": "empty", "V2": "empty"}
+
+
+ATTRIBUTES = (
+    '<d:Data xmlns:d="urn:d" xmlns:x=\'urn:x\' xml:base="file:///home/geheim/" owner="Anna &amp; Geheim" '
+    'version = "2" x:schema="urn:s" >\n<d:Set by="Geheim"><!-- Geheim --><?note Geheim?>\n'
+    "<Record><V1>1</V1><V2>one</V2></Record>\n<Record><V1>2</V1><V2>two</V2></Record>\n</d:Set></d:Data>\n"
+)
+
+
+@pytest.mark.parametrize("reader", [XmlReading, XmlReadingOnce])
+def test_only_declared_attributes_of_what_is_around_the_records_are_written(
+    reader: type[XmlReading | XmlReadingOnce], tmp_path: Path
+) -> None:
+    text = ATTRIBUTES if reader is XmlReading else ATTRIBUTES.replace("<!-- Geheim --><?note Geheim?>", "")
+    path = saved(tmp_path, text)
+    for keep, expected in (
+        ((), ('<d:Data xmlns:d="urn:d">', "<d:Set>")),
+        (("version",), ('<d:Data xmlns:d="urn:d" version = "2">', "<d:Set>")),
+        (("x:schema",), ('<d:Data xmlns:d="urn:d" xmlns:x=\'urn:x\' x:schema="urn:s">', "<d:Set>")),
+        (("by",), ('<d:Data xmlns:d="urn:d">', '<d:Set by="Geheim">')),
+    ):
+        reading = reader(path, XmlParams.model_validate({"record": "Record", "keep_attributes": keep}), lambda _: None)
+        assert reading.layout.details["start_tags"] == expected
+    plain = opened(path, record="Record")
+    (note,) = plain.layout.details["notes"]
+    assert note.startswith("6 attributes of the elements around the records are not written to the masked file: ")
+    assert all(name in note for name in ("xmlns:x", "xml:base", "owner", "version", "x:schema", "by"))
+    XML.write(tmp_path / "out.xml", plain.batches(), (Variable("V1"), Variable("V2", "nominal")), plain.layout)
+    assert "eheim" not in (tmp_path / "out.xml").read_text(encoding="utf-8")
 
 
 # What each of these says is the same two records; how they say it is beyond the fast reader unless marked.
@@ -146,7 +176,7 @@ def test_records_inside_another_element(tmp_path: Path) -> None:
         '<E v="1">\n  <Info>x</Info>\n  <Records n="2">\n    <P><a>1</a></P>\n    <P><a>2</a></P>\n  </Records>\n</E>\n'
     )
     path = saved(tmp_path, text)
-    reading = opened(path, record="P")
+    reading = opened(path, record="P", keep_attributes=["v", "n"])
     assert [batch.to_pylist() for batch in reading.batches()] == [[{"a": "1"}, {"a": "2"}]]
     assert "<Info>" in reading.layout.details["notes"][0]
     XML.write(tmp_path / "out.xml", reading.batches(), (Variable("a"),), reading.layout)

@@ -95,6 +95,13 @@ def item(out: Console, lead: str, text: str) -> None:
     show(out, grid)
 
 
+def paragraph(out: Console, text: Text) -> None:
+    """Print a text over as many lines as it needs."""
+    grid = Table.grid(padding=0)
+    grid.add_row(text)
+    show(out, grid)
+
+
 def heading(out: Console, text: str) -> None:
     """Print a line that stands out."""
     out.print(Text(text, style="bold"), soft_wrap=True)

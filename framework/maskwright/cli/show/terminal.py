@@ -11,7 +11,17 @@ from typing import TYPE_CHECKING
 
 from rich.text import Text
 
-from maskwright.cli.show.screen import console, heading, item, listed, print_notices, show, table_of, without_column
+from maskwright.cli.show.screen import (
+    console,
+    heading,
+    item,
+    listed,
+    paragraph,
+    print_notices,
+    show,
+    table_of,
+    without_column,
+)
 from maskwright.release.plan_record import PlanRecord
 from maskwright.release.run_record import MeasureRecord, RunRecord
 from maskwright.release.wording import (
@@ -24,6 +34,7 @@ from maskwright.release.wording import (
     kept_as_planned,
     loss_by_step,
     moved_rows,
+    names,
     operator_word,
     plural,
     step_line,
@@ -41,6 +52,9 @@ if TYPE_CHECKING:
     from maskwright.release.run_record import ClassesRecord, EditRecord, LocalisationRecord
 
 MOST_STRATA = 6
+MOST_NAMED = 6
+"""Variables that are named before the others are counted."""
+MOST_LEFT_OUT = 3
 
 OUTPUT_TITLES = {
     "data": "the masked data",
@@ -161,8 +175,9 @@ def print_result(shown: Mapping[str, object]) -> None:
     out.print()
     style = "bold green" if record.ok else "bold red"
     total = sum(record.seconds.values())
-    out.print(Text(verdict(record), style=style) + Text(f"  ({duration(total)})" if total else "", style="dim"))
-    for title, text in beside_verdict(record):
+    spent = Text(f"  ({duration(total)})" if total else "", style="dim")
+    paragraph(out, Text(verdict(record), style=style) + spent)
+    for title, text in beside_verdict(record, MOST_NAMED):
         listed(out, title, text)
 
 
@@ -247,19 +262,22 @@ def print_measures(shown: Mapping[str, object]) -> None:
 
 def _print_measures(out: Console, measures: Mapping[str, MeasureRecord]) -> None:
     some = any(measure.interval for measure in measures.values())
-    table = table_of("measure", "value (95 %)" if some else "value", "better", "threshold", "parts")
+    table = table_of("measure", "value (95 %)" if some else "value", "leaves out", "better", "threshold", "parts")
     table.columns[1].justify = "right"
     for label, measure in measures.items():
         name = label if measure.kind == label else f"{label} ({measure.kind})"
         table.add_row(
             Text(name, style="bold red" if measure.met is False else ""),
             with_unit(measure.value, measure.unit) + _interval(measure),
+            Text(names(measure.leaves_out, MOST_LEFT_OUT), style="bold"),
             measure.direction,
             _threshold(measure),
             _parts(measure.parts),
         )
     if all(measure.threshold is None for measure in measures.values()):
-        table = without_column(table, 3)
+        table = without_column(table, 4)
+    if not any(measure.leaves_out for measure in measures.values()):
+        table = without_column(table, 2)
     show(out, table)
     for label, measure in measures.items():
         if measure.value is None:

@@ -12,6 +12,7 @@ import pyarrow.compute as pc
 from maskwright.commands.demo.model import NAMES, survey
 from maskwright.foundation.errors import InputError, Problem
 from maskwright.foundation.progress import Progress, silent
+from maskwright.foundation.whole_files import write_text, write_whole
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -79,17 +80,11 @@ def write_demo(folder: Path, records: int = 1080, progress: Progress = silent) -
     try:
         folder.mkdir(parents=True, exist_ok=True)
         _refuse_to_overwrite(target, own)
-        partial = target.data.with_name("survey.xml.partial")
-        try:
-            with partial.open("wb") as stream:
-                _write_records(stream, records, progress)
-            partial.replace(target.data)
-        finally:
-            partial.unlink(missing_ok=True)
-        for name, text in texts.items():
-            (folder / name).write_text(text, encoding="utf-8", newline="\n")
     except OSError as error:
         raise InputError(f"the example cannot be written to {folder}: {error.strerror}") from error
+    write_whole(target.data, lambda path: _write_data(path, records, progress))
+    for name, text in texts.items():
+        write_text(folder / name, text)
     return target
 
 
@@ -120,6 +115,11 @@ def _refuse_to_overwrite(target: DemoFiles, own: dict[str, set[str]]) -> None:
     raise InputError(
         [Problem(f"{path} is not as the example writes it; it was left alone", hint=hint) for path in foreign]
     )
+
+
+def _write_data(path: Path, records: int, progress: Progress) -> None:
+    with path.open("wb") as stream:
+        _write_records(stream, records, progress)
 
 
 def _write_records(stream: IO[bytes], records: int, progress: Progress) -> None:

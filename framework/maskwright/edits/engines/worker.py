@@ -12,6 +12,8 @@ import json
 import sys
 from typing import TYPE_CHECKING, Any, Protocol
 
+from maskwright.foundation.core_dumps import prevent_core_dumps
+
 if TYPE_CHECKING:
     from collections.abc import Callable
 
@@ -114,4 +116,5 @@ def serve(engine: str) -> None:
 
 
 if __name__ == "__main__":
+    prevent_core_dumps()
     serve(sys.argv[1])

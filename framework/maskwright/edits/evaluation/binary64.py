@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 import numpy as np
 import pyarrow as pa
 
+from maskwright.edits.evaluation.domain import ORIGINAL_FILE
 from maskwright.edits.evaluation.verdict import Verdict
 from maskwright.edits.evaluation.xpath_values import (
     Booleans,
@@ -51,7 +52,7 @@ from maskwright.edits.expression import (
     VariableReference,
     variable_names,
 )
-from maskwright.foundation.errors import EditError
+from maskwright.foundation.errors import EditError, Problem
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -289,7 +290,8 @@ class _XPath:
                 return np.asarray(np.logical_and(np.isfinite(number), number == np.floor(number)))
             case InOriginal(names):
                 if self._domain is None:
-                    raise EditError(f"the edit on {', '.join(names)} needs the original file, and none was given")
+                    message = f"the edit on {', '.join(names)} needs the original file, and none was given"
+                    raise EditError(Problem(message, hint=ORIGINAL_FILE))
                 return self._domain.contains(names, self.columns)
         raise AssertionError(f"no evaluation for {type(node).__name__}")
 

@@ -26,6 +26,9 @@ Names = tuple[str, ...]
 # Records are compared in slices of this many, so that memory does not grow with the file.
 SLICE = 262_144
 
+ORIGINAL_FILE = "Name it: --original FILE, or mw.validate(..., original=data)."
+"""What to do where a rule needs the original file."""
+
 
 @dataclass(frozen=True, eq=False)
 class Combinations:

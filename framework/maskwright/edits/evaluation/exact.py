@@ -20,6 +20,7 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from maskwright.edits.evaluation import exact_numbers as numbers
+from maskwright.edits.evaluation.domain import ORIGINAL_FILE
 from maskwright.edits.evaluation.exact_vectors import constant, from_cells
 from maskwright.edits.evaluation.verdict import Verdict
 from maskwright.edits.expression import (
@@ -44,7 +45,7 @@ from maskwright.edits.expression import (
     Truth,
     VariableReference,
 )
-from maskwright.foundation.errors import EditError
+from maskwright.foundation.errors import EditError, Problem
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -270,7 +271,7 @@ class _Evaluation:
 
     def _in_original(self, names: tuple[str, ...]) -> _Three:
         if self.domain is None:
-            raise EditError("a rule with 'in original' needs the original file")
+            raise EditError(Problem("a rule with 'in original' needs the original file", hint=ORIGINAL_FILE))
         missing = functools.reduce(np.logical_or, (self.columns[name].missing for name in names))
         return _known(self.domain.contains(names, self.columns), missing)
 

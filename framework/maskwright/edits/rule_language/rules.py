@@ -34,12 +34,15 @@ class RuleItem:
         Of the other values, where known.
     aliases : mapping of name to Expression
         In force where the rule stands.
+    alias_texts : mapping of name to str
+        What each stands for, to be shown beside the rule.
     """
 
     item: object
     place: Place
     places: Mapping[str, Place] = field(default_factory=dict)
     aliases: Mapping[str, Expression] = field(default_factory=dict)
+    alias_texts: Mapping[str, str] = field(default_factory=dict)
 
 
 def edit_of(item: RuleItem, position: int) -> Edit:
@@ -76,7 +79,7 @@ def edit_of(item: RuleItem, position: int) -> Edit:
         expression=expression,
         parts=parts,
         variables=variable_names(expression),
-        text=_shown(text, tolerance, cast("str | None", fields.get("when"))),
+        text=_shown(text, tolerance, cast("str | None", fields.get("when"))) + _aliases_of(item, fields),
         message=cast("str", fields.get("message", "")),
         label=cast("str", fields.get("label", "")),
         severity=cast("Severity", fields.get("severity", "error")),
@@ -88,6 +91,15 @@ def edit_of(item: RuleItem, position: int) -> Edit:
 
 def _condition(text: str, place: Place, aliases: Mapping[str, Expression]) -> Expression:
     return without_aliases(parse_expression(text, place), aliases, place)
+
+
+def _aliases_of(item: RuleItem, fields: Mapping[str, str | Fraction]) -> str:
+    """What the aliases that a rule uses stand for: who reads the rule in a record has no file of rules beside it."""
+    if not item.alias_texts:
+        return ""
+    stated = [parse_expression(cast("str", fields[key]), item.place) for key in ("rule", "when") if key in fields]
+    used = dict.fromkeys(name for each in stated for name in variable_names(each) if name in item.alias_texts)
+    return f", where {', '.join(f'{name} is {item.alias_texts[name]}' for name in used)}" if used else ""
 
 
 def _shown(rule: str, tolerance: Fraction | None, when: str | None) -> str:
@@ -109,7 +121,7 @@ def _fields(item: object, place: Place) -> dict[str, str | Fraction]:
         raise EditError(
             Problem(
                 f"expected a rule as text, or a mapping with the key 'rule'; found {kind}", place,
-                "A rule with ': ', brackets or braces inside a mapping must be in quotes.",
+                place.written("A rule with ': ', brackets or braces inside a mapping must be in quotes."),
             )
         )  # fmt: skip
     problems = [
@@ -140,7 +152,7 @@ def _texts(item: Mapping[object, object], place: Place, problems: list[Problem])
         if isinstance(value, (int, float)) and not isinstance(value, bool) and key in ("name", "label", "message"):
             value = str(value)
         if not isinstance(value, str):
-            problems.append(Problem(f"{key}: expected text", place, "Put it in quotes."))
+            problems.append(Problem(f"{key}: expected text", place, place.written("Put it in quotes.")))
         else:
             fields[key] = value.strip() if key == "name" else value
     return fields

@@ -58,8 +58,8 @@ def orderings(data: Dataset, share: float) -> tuple[list[Candidate], int]:
 def ranges(data: Dataset, *, exact: bool = False) -> Iterator[Candidate]:
     """Ranges, sets and constants of single variables.
 
-    Values of a set occur in at least three records each. Bounds are rounded outwards to two digits, or further where
-    that would be a record's value; with `exact` they are the smallest and the largest value.
+    Bounds are rounded outwards to two digits, or further where that would be a record's value. With `exact` they are
+    the smallest and the largest value, and constants and sets of values, each in at least three records, are listed.
     """
     for column in data:
         if column.variable.role == "identifier" or column.missing.all() or not nameable(column.name):
@@ -67,7 +67,7 @@ def ranges(data: Dataset, *, exact: bool = False) -> Iterator[Candidate]:
         present = column.values[~column.missing]
         values, counts = np.unique(present, return_counts=True)
         few = len(values) <= MOST_VALUES and len(present) >= 4 * len(values) and counts.min() >= LEAST_RECORDS
-        if few:
+        if few and exact:
             yield from _listed(column, values)
         elif column.variable.is_numeric:
             low, high = (Fraction(str(float(value))) for value in (values[0], values[-1]))

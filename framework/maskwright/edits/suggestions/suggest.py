@@ -59,8 +59,8 @@ def suggest(
         Suggest what holds in at least this share of the records in which no cell it reads is missing.
     progress : callable, optional
     show_values : bool, default False
-        Give the smallest and largest value as bounds of ranges, instead of numbers rounded outwards. They are values
-        of records: for the office only.
+        Give constants, lists of values, and the smallest and largest value as bounds of ranges, instead of numbers
+        rounded outwards. They are values of records: for the office only.
 
     Returns
     -------
@@ -75,7 +75,11 @@ def suggest(
         raise InputError(f"the share of records must be above 0 and at most 1, not {share:g}")
     if len(data) == 0:
         raise InputError("there are no records to find rules in")
-    notes: list[str] = ["bounds of ranges are values of records: confidential"] if show_values else []
+    notes = [
+        "bounds of ranges are values of records: confidential"
+        if show_values
+        else "constants and lists of values are not shown: they are values of records (--show-values, show_values=True)"
+    ]
     names = exact_names(data)
     rough = [name for name in numeric_names(data) if data[name].variable.decimals is None]
     if rough:

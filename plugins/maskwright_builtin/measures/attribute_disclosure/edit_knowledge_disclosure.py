@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import numpy as np
 from pydantic import Field
 
-from maskwright import Column, Comparison, InputError, Measure, Measurement
+from maskwright import Column, Comparison, InputError, Measure, Measurement, NamesVariables
 from maskwright_builtin.measures.attribute_disclosure.edit_bounds import EditBounds
 from maskwright_builtin.measures.common.pairing import largest_of_household, listed, spread
 from maskwright_builtin.measures.common.uncertainty import MeanOverVariables
@@ -16,7 +16,7 @@ from maskwright_builtin.measures.record_linkage.distance_record_linkage import (
     DistanceRecordLinkageParams,
     distance_record_linkage,
 )
-from maskwright_builtin.measures.record_linkage.known_variables import KnownVariablesParams
+from maskwright_builtin.measures.record_linkage.known_variables import KnownVariablesParams, known_mistakes
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -31,7 +31,7 @@ ROUNDING = 1e-9
 class EditKnowledgeDisclosureParams(KnownVariablesParams, extra="forbid", frozen=True):
     """What is published unmasked, and what the intruder knows for the linkage."""
 
-    unmasked: Annotated[list[str], Field(min_length=1)] | None = Field(
+    unmasked: Annotated[Annotated[list[str], Field(min_length=1)] | None, NamesVariables()] = Field(
         None,
         description="Numeric variables published as they are. Default: those equal in all records of both files.",
     )
@@ -254,6 +254,7 @@ EDIT_KNOWLEDGE_DISCLOSURE = Measure(
     range=(0.0, 100.0),
     params=EditKnowledgeDisclosureParams,
     counts_households=True,
+    check=known_mistakes,
     invariant_to=frozenset({"records"}),
     reference="Torra, Cano and Navarro-Arribas, edit constraints and microaggregation, for the edits; the attack is "
     "interval propagation, Moore, Kearfott and Cloud (2009), Introduction to Interval Analysis, SIAM",

@@ -7,15 +7,17 @@ from typing import TYPE_CHECKING, Annotated
 import numpy as np
 from pydantic import Field, field_validator
 
-from maskwright import Comparison, InputError, Measure, Measurement
+from maskwright import Comparison, InputError, Measure, Measurement, NamesVariables
 from maskwright_builtin.measures.common.pairing import listed, pair_records
 from maskwright_builtin.measures.common.weighting import WeightedParams, Weights, chosen, weights_of
 from maskwright_builtin.numerics.ordering import stable_order
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator
 
     from numpy.typing import NDArray
+
+    from maskwright import Measurable
 
 MISSING_RULE = "each file uses its present values"
 
@@ -29,7 +31,7 @@ class HellingerParams(WeightedParams, extra="forbid", frozen=True):
     bins: int = Field(
         20, ge=2, le=1000, description="Cells of a numeric variable: intervals that hold equal shares of the original."
     )
-    categorical: list[Annotated[str, Field(min_length=1)]] = Field(
+    categorical: Annotated[list[Annotated[str, Field(min_length=1)]], NamesVariables()] = Field(
         default_factory=list, description="Categorical variables to compare as well, category by category."
     )
 
@@ -115,12 +117,24 @@ def hellinger(
     weights = weights_of(comparison, "hellinger", weighted=params.weighted)
     for name in params.categorical:
         if name in comparison.variables:
-            raise InputError(f"hellinger: {name!r} is numeric and compared already; `categorical` is for categories")
+            raise InputError(f"hellinger: {_compared_already(name)}")
         old, new = comparison.keys(name)
         cells = int(max(old.max(initial=-1), new.max(initial=-1))) + 2
         files = (old, None if weights is None else weights.original), (new, None if weights is None else weights.masked)
         others[name] = 100.0 * _hellinger(*(_shares(codes + 1, counts, cells) for codes, counts in files))
     return _by_variable(comparison, params, "hellinger", distance, others)
+
+
+def _compared_already(name: str) -> str:
+    return f"{name!r} is numeric and compared already; `categorical` is for categories"
+
+
+def _hellinger_uses(params: HellingerParams, given: Measurable) -> tuple[str, ...]:
+    return (*given.compared, *params.categorical)
+
+
+def _hellinger_mistakes(params: HellingerParams, given: Measurable) -> Iterator[tuple[str, str]]:
+    yield from (("categorical", _compared_already(name)) for name in params.categorical if name in given.compared)
 
 
 def _by_variable(
@@ -219,6 +233,8 @@ HELLINGER = Measure(
     direction="lower",
     range=(0.0, 100.0),
     params=HellingerParams,
+    uses=_hellinger_uses,
+    check=_hellinger_mistakes,
     compares_unpaired=True,
     invariant_to=frozenset({"affine", "records", "columns"}),
     reference="Hellinger (1909); as a utility measure: Gomatam, Karr, Sanil (2005), Data swapping as a decision "

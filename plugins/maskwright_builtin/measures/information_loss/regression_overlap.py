@@ -14,7 +14,11 @@ from maskwright_builtin.measures.common.pairing import Pairs, listed, pair_recor
 from maskwright_builtin.measures.common.weighting import WeightedParams, Weights, weights_of
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
     from numpy.typing import NDArray
+
+    from maskwright import Measurable
 
 MISSING_RULE = "each model uses the records of its own file that have all its variables"
 DEPENDENT = 1e-9
@@ -126,13 +130,25 @@ def _parsed(model: str) -> tuple[str, tuple[str, ...]]:
     return found["outcome"], predictors
 
 
+def _names_used(params: RegressionOverlapParams, given: Measurable) -> Sequence[str]:
+    named = [name for model in params.models for name in (_parsed(model)[0], *_parsed(model)[1])]
+    return list(dict.fromkeys(named)) or given.compared
+
+
+def _mistakes(params: RegressionOverlapParams, given: Measurable) -> Iterator[tuple[str, str]]:
+    unknown = [name for name in _names_used(params, given) if name not in given.compared]
+    if unknown:
+        yield "models", _not_compared(unknown, given.compared)
+
+
+def _not_compared(unknown: list[str], names: Sequence[str]) -> str:
+    return f"{listed(unknown)} not among the numeric variables compared: {listed(list(names))}"
+
+
 def _positions(outcome: str, predictors: tuple[str, ...], pairs: Pairs) -> tuple[int, tuple[int, ...]]:
     unknown = [name for name in (outcome, *predictors) if name not in pairs.names]
     if unknown:
-        raise InputError(
-            f"regression_overlap: {listed(unknown)} not among the numeric variables compared: "
-            f"{listed(list(pairs.names))}"
-        )
+        raise InputError(f"regression_overlap: {_not_compared(unknown, pairs.names)}")
     return pairs.names.index(outcome), tuple(pairs.names.index(name) for name in predictors)
 
 
@@ -264,6 +280,8 @@ REGRESSION_OVERLAP = Measure(
     direction="higher",
     range=(0.0, 100.0),
     params=RegressionOverlapParams,
+    uses=_names_used,
+    check=_mistakes,
     compares_unpaired=True,
     invariant_to=frozenset({"affine", "records"}),
     reference="Karr, Kohnen, Oganian, Reiter, Sanil (2006), A framework for evaluating the utility of data altered to "

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 import numpy as np
 from pydantic import Field, field_validator
 
-from maskwright import Comparison, Measure, Measurement
+from maskwright import Comparison, Measure, Measurement, NamesVariables
 from maskwright_builtin.measures.common.pairing import Pairs, pair_records, spread
 from maskwright_builtin.measures.common.weighting import WeightedParams, Weights, weights_of
 from maskwright_builtin.measures.information_loss.file_statistics import file_statistics
@@ -16,6 +16,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from numpy.typing import NDArray
+
+    from maskwright import Measurable
 
 MISSING_RULE = "each statistic uses the records of its own file that have the values"
 SMALLEST = 2
@@ -28,7 +30,7 @@ Records = tuple["NDArray[np.int64]", "NDArray[np.int64]"]
 class SubdomainParams(WeightedParams, extra="forbid", frozen=True):
     """Which parts of the file."""
 
-    domains: list[Annotated[str, Field(min_length=1)]] = Field(
+    domains: Annotated[list[Annotated[str, Field(min_length=1)]], NamesVariables()] = Field(
         default_factory=list,
         description="Variables, of any type, whose every value is a subdomain; each file is cut by its own values.",
     )
@@ -96,6 +98,10 @@ def subdomains(comparison: Comparison, params: SubdomainParams, rng: np.random.G
     if small:
         notes.append(f"left out, fewer than {SMALLEST} records in one of the files: {small} subdomains")
     return _summary(gathered, pairs, notes)
+
+
+def _names_used(params: SubdomainParams, given: Measurable) -> tuple[str, ...]:
+    return (*given.compared, *params.domains)
 
 
 def _subdomains(
@@ -178,6 +184,7 @@ SUBDOMAINS = Measure(
     direction="lower",
     range=(0.0, None),
     params=SubdomainParams,
+    uses=_names_used,
     deterministic=False,
     compares_unpaired=True,
     invariant_to=frozenset({"affine", "columns"}),

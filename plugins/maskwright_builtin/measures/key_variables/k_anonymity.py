@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from pydantic import Field
 
 from maskwright import Comparison, Measure, Measurement
-from maskwright_builtin.measures.key_variables.key_classes import KeysParams, key_classes
+from maskwright_builtin.measures.key_variables.key_classes import KeysParams, key_classes, key_mistakes, key_names
 
 if TYPE_CHECKING:
     import numpy as np
@@ -74,6 +74,8 @@ K_ANONYMITY = Measure(
     direction="higher",
     range=(1.0, None),
     params=KAnonymityParams,
+    uses=key_names,
+    check=key_mistakes,
     compares_unpaired=True,
     counts_households=True,
     invariant_to=frozenset({"affine", "records", "columns"}),

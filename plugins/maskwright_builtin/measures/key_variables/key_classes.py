@@ -8,18 +8,20 @@ from typing import TYPE_CHECKING, Annotated
 import numpy as np
 from pydantic import BaseModel, Field
 
-from maskwright import Comparison, InputError, Problem
+from maskwright import Comparison, InputError, NamesVariables, Problem
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
 
     from numpy.typing import NDArray
+
+    from maskwright import Measurable
 
 
 class KeysParams(BaseModel, extra="forbid", frozen=True):
     """The variables by which an intruder could recognise someone."""
 
-    keys: Annotated[list[str], Field(min_length=1)] | None = Field(
+    keys: Annotated[Annotated[list[str], Field(min_length=1)] | None, NamesVariables()] = Field(
         None, description="Key variables, of any type. Default: the variables with role quasi_identifier."
     )
 
@@ -42,6 +44,24 @@ class KeyClasses:
     of_record: NDArray[np.int64]
     size: NDArray[np.int64]
     households: NDArray[np.int64] | None
+
+
+NO_KEYS = "no key variables; name them as `keys`, or declare variables with role quasi_identifier"
+TWICE = "a key variable is named twice"
+
+
+def key_names(params: KeysParams, given: Measurable) -> tuple[str, ...]:
+    """Names of the key variables."""
+    return tuple(params.keys or given.with_role("quasi_identifier"))
+
+
+def key_mistakes(params: KeysParams, given: Measurable) -> Iterator[tuple[str, str]]:
+    """What is wrong with the keys, given the variables: the parameter, and what it is."""
+    keys = key_names(params, given)
+    if not keys:
+        yield "keys", NO_KEYS
+    if len(set(keys)) < len(keys):
+        yield "keys", TWICE
 
 
 def key_classes(comparison: Comparison, params: KeysParams, measure: str) -> KeyClasses:
@@ -67,12 +87,12 @@ def key_classes(comparison: Comparison, params: KeysParams, measure: str) -> Key
     if not keys:
         raise InputError(
             Problem(
-                f"{measure}: no key variables; name them as `keys`, or declare variables with role quasi_identifier",
+                f"{measure}: {NO_KEYS}",
                 hint=f"on the command line: --set '{measure}.keys=[region,sex,age]'",
             )
         )
     if len(set(keys)) < len(keys):
-        raise InputError(f"{measure}: a key variable is named twice")
+        raise InputError(f"{measure}: {TWICE}")
     if not len(comparison.masked):
         raise InputError(f"{measure}: there is nothing to measure: the masked file has no records")
     of_record = classes_of([comparison.keys(name)[1] for name in keys])

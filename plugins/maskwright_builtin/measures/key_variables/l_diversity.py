@@ -11,6 +11,8 @@ from maskwright import Comparison, Measure, Measurement
 from maskwright_builtin.measures.key_variables.key_classes import key_classes
 from maskwright_builtin.measures.key_variables.sensitive_variables import (
     SensitiveParams,
+    names_used,
+    sensitive_mistakes,
     sensitive_names,
     values_by_class,
 )
@@ -115,6 +117,8 @@ L_DIVERSITY = Measure(
     direction="higher",
     range=(1.0, None),
     params=LDiversityParams,
+    uses=names_used,
+    check=sensitive_mistakes,
     compares_unpaired=True,
     counts_households=True,
     invariant_to=frozenset({"affine", "records", "columns"}),

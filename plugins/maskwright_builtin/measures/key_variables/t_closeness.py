@@ -10,6 +10,8 @@ from maskwright import Comparison, Measure, Measurement
 from maskwright_builtin.measures.key_variables.key_classes import key_classes
 from maskwright_builtin.measures.key_variables.sensitive_variables import (
     SensitiveParams,
+    names_used,
+    sensitive_mistakes,
     sensitive_names,
     values_by_class,
 )
@@ -124,6 +126,8 @@ T_CLOSENESS = Measure(
     direction="lower",
     range=(0.0, 1.0),
     params=SensitiveParams,
+    uses=names_used,
+    check=sensitive_mistakes,
     compares_unpaired=True,
     counts_households=True,
     invariant_to=frozenset({"affine", "records", "columns"}),

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from maskwright import Comparison, Measure, Measurement
-from maskwright_builtin.measures.key_variables.key_classes import KeysParams, key_classes
+from maskwright_builtin.measures.key_variables.key_classes import KeysParams, key_classes, key_mistakes, key_names
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -111,6 +111,8 @@ UNIQUENESS = Measure(
     direction="lower",
     range=(0.0, 100.0),
     params=KeysParams,
+    uses=key_names,
+    check=key_mistakes,
     compares_unpaired=True,
     counts_households=True,
     invariant_to=frozenset({"affine", "records", "columns"}),

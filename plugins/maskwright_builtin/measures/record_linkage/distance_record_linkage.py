@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Literal
 from pydantic import Field
 
 from maskwright import Comparison, Measure, Measurement
+from maskwright_builtin.measures.record_linkage.known_variables import known_mistakes, known_names
 from maskwright_builtin.measures.record_linkage.linkage import LinkageParams
 from maskwright_builtin.measures.record_linkage.linkage_scenarios import measure_linkage
 
@@ -88,6 +89,8 @@ DISTANCE_RECORD_LINKAGE = Measure(
     direction="lower",
     range=(0.0, 100.0),
     params=DistanceRecordLinkageParams,
+    uses=known_names,
+    check=known_mistakes,
     counts_households=True,
     invariant_to=frozenset({"affine", "records"}),
     reference="Domingo-Ferrer and Torra (2001), A quantitative comparison of disclosure control methods for microdata, "

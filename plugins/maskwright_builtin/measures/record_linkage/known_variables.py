@@ -10,11 +10,13 @@ from typing import TYPE_CHECKING, Annotated, Literal
 import numpy as np
 from pydantic import BaseModel, Field, field_validator
 
-from maskwright import Comparison, InputError
+from maskwright import Comparison, InputError, NamesVariables
 from maskwright_builtin.measures.common.pairing import listed
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
+
+    from maskwright import Measurable
 
 FIRST_VARIABLES = 7
 MOST_SUBSETS = 10
@@ -25,12 +27,14 @@ Names = Annotated[list[str], Field(min_length=1)]
 class KnownVariablesParams(BaseModel, extra="forbid", frozen=True):
     """What the intruder knows."""
 
-    known: Annotated[int, Field(ge=1)] | Names | None = Field(
+    known: Annotated[Annotated[int, Field(ge=1)] | Names | None, NamesVariables()] = Field(
         None,
         description="The variables the intruder knows: an integer for that many of the first ones, or their names. "
         "Alone it makes one scenario of just these; with `scenarios` the scenarios are made from them.",
     )
-    scenarios: Literal["cumulative", "all_subsets"] | Annotated[list[Names], Field(min_length=1)] | None = Field(
+    scenarios: Annotated[
+        Literal["cumulative", "all_subsets"] | Annotated[list[Names], Field(min_length=1)] | None, NamesVariables()
+    ] = Field(
         None,
         description="The scenarios averaged: 'cumulative' for the first known variable, the first two, ...; "
         f"'all_subsets' for every non-empty subset of the known variables (at most {MOST_SUBSETS}); or a list of lists "
@@ -61,6 +65,39 @@ class Scenario:
 
     columns: tuple[int, ...]
     part: str
+
+
+def known_names(params: KnownVariablesParams, given: Measurable) -> tuple[str, ...]:
+    """Names of the variables that the intruder knows in any scenario."""
+    if isinstance(params.scenarios, list):
+        return tuple(dict.fromkeys(name for names in params.scenarios for name in names))
+    if isinstance(params.known, list):
+        return tuple(params.known)
+    return given.compared[: params.known or FIRST_VARIABLES]
+
+
+def known_mistakes(params: KnownVariablesParams, given: Measurable) -> Iterator[tuple[str, str]]:
+    """What is wrong with the scenarios, given the variables: the parameter, and the end of a sentence."""
+    names = given.compared
+    listed_ones = params.scenarios if isinstance(params.scenarios, list) else []
+    chosen = {"known": params.known if isinstance(params.known, list) else []}
+    chosen["scenarios"] = [name for scenario in listed_ones for name in scenario]
+    for parameter, wanted in chosen.items():
+        yield from ((parameter, said) for said in not_compared(wanted, names))
+    if listed_ones and params.known is not None:
+        yield "scenarios", "give either `known` or a list of scenarios, not both"
+    if isinstance(params.known, int) and params.known > len(names):
+        yield "known", f"known is {params.known}, but only {len(names)} variables are compared"
+    known = len(known_names(params, given))
+    if params.scenarios == "all_subsets" and known > MOST_SUBSETS:
+        yield "scenarios", f"all subsets of {known} variables are too many; name at most {MOST_SUBSETS} as `known`"
+
+
+def not_compared(chosen: Sequence[str], compared: Sequence[str]) -> Iterator[str]:
+    """Say of each name that is not among the variables compared that it is not."""
+    for name in dict.fromkeys(chosen):
+        if name not in compared:
+            yield f"variable {name!r} is not among the numeric variables compared: {listed(list(compared))}"
 
 
 def scenarios_of(params: KnownVariablesParams, comparison: Comparison, measure: str) -> list[Scenario]:

@@ -9,6 +9,7 @@ import numpy as np
 from pydantic import Field
 
 from maskwright import Comparison, Measure, Measurement
+from maskwright_builtin.measures.record_linkage.known_variables import known_mistakes, known_names
 from maskwright_builtin.measures.record_linkage.linkage import LinkageParams
 from maskwright_builtin.measures.record_linkage.linkage_scenarios import measure_linkage
 
@@ -116,6 +117,8 @@ MAHALANOBIS_RECORD_LINKAGE = Measure(
     direction="lower",
     range=(0.0, 100.0),
     params=MahalanobisRecordLinkageParams,
+    uses=known_names,
+    check=known_mistakes,
     counts_households=True,
     invariant_to=frozenset({"affine", "records"}),
     reference="Torra, Abowd and Domingo-Ferrer (2006), Using Mahalanobis distance-based record linkage for disclosure "

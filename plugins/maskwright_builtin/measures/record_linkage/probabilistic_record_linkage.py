@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 import numpy as np
 from pydantic import BaseModel, Field, model_validator
 
-from maskwright import Comparison, InputError, Measure, Measurement
+from maskwright import Comparison, InputError, Measure, Measurement, NamesVariables
 from maskwright_builtin.measures.common.pairing import households_of, listed, pair_records, present_values, spread
 from maskwright_builtin.measures.common.uncertainty import interval_of_mean
 from maskwright_builtin.measures.record_linkage.agreement import (
@@ -18,7 +18,7 @@ from maskwright_builtin.measures.record_linkage.agreement import (
     within_patterns,
 )
 from maskwright_builtin.measures.record_linkage.fellegi_sunter import Classes, fit_classes
-from maskwright_builtin.measures.record_linkage.known_variables import FIRST_VARIABLES, Names, positions
+from maskwright_builtin.measures.record_linkage.known_variables import FIRST_VARIABLES, Names, not_compared, positions
 from maskwright_builtin.measures.record_linkage.relatives import (
     HOUSEHOLD_DESCRIPTION,
     Household,
@@ -28,9 +28,11 @@ from maskwright_builtin.measures.record_linkage.relatives import (
 )
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
     from numpy.typing import NDArray
 
-    from maskwright import Progress
+    from maskwright import Measurable, Progress
     from maskwright_builtin.measures.common.pairing import Pairs
 
 MISSING_RULE = "a missing cell agrees with nothing"
@@ -44,7 +46,10 @@ SMALLEST_WEIGHT, SAME_WEIGHT = 1e-6, 1e-9
 class ProbabilisticRecordLinkageParams(BaseModel, extra="forbid", frozen=True):
     """What the intruder knows and when two values agree."""
 
-    known: Annotated[int, Field(ge=1, le=MOST_VARIABLES)] | Annotated[Names, Field(max_length=MOST_VARIABLES)] = Field(
+    known: Annotated[
+        Annotated[int, Field(ge=1, le=MOST_VARIABLES)] | Annotated[Names, Field(max_length=MOST_VARIABLES)],
+        NamesVariables(),
+    ] = Field(
         FIRST_VARIABLES,
         description="The variables the intruder knows: an integer for that many of the first ones (fewer where there "
         f"are fewer), or their names; at most {MOST_VARIABLES}.",
@@ -61,7 +66,7 @@ class ProbabilisticRecordLinkageParams(BaseModel, extra="forbid", frozen=True):
         description="'quantiles': cells with about the same number of original records. 'equal_width': cells of the "
         "same width between the smallest and the largest original value.",
     )
-    cuts: dict[str, Annotated[list[float], Field(min_length=1)]] = Field(
+    cuts: Annotated[dict[str, Annotated[list[float], Field(min_length=1)]], NamesVariables()] = Field(
         default_factory=dict,
         description="Declared grids: by variable, where its cells end, ascending; a value at a cut is in the upper "
         "cell.",
@@ -186,6 +191,18 @@ def _known_variables(params: ProbabilisticRecordLinkageParams, comparison: Compa
     if unknown:
         raise InputError(f"probabilistic_record_linkage: cuts are declared for {listed(unknown)}, not known variables")
     return chosen
+
+
+def _known_names(params: ProbabilisticRecordLinkageParams, given: Measurable) -> Sequence[str]:
+    return given.compared[: params.known] if isinstance(params.known, int) else params.known
+
+
+def _mistakes(params: ProbabilisticRecordLinkageParams, given: Measurable) -> Iterator[tuple[str, str]]:
+    known = _known_names(params, given)
+    yield from (("known", said) for said in not_compared(known, given.compared))
+    stray = [name for name in params.cuts if name not in known]
+    if stray:
+        yield "cuts", f"cuts are declared for {listed(stray)}, not known variables"
 
 
 def _linking(
@@ -373,6 +390,8 @@ PROBABILISTIC_RECORD_LINKAGE = Measure(
     range=(0.0, 100.0),
     params=ProbabilisticRecordLinkageParams,
     counts_households=True,
+    uses=_known_names,
+    check=_mistakes,
     invariant_to=frozenset({"affine", "records"}),
     reference="Fellegi and Sunter (1969), Journal of the American Statistical Association 64, 1183-1210; Jaro (1989), "
     "same journal 84, 414-420; as a disclosure risk: Domingo-Ferrer and Torra (2001), chapter 6 of Confidentiality, "

@@ -78,17 +78,22 @@ def score(comparison: Comparison, params: ScoreParams, rng: np.random.Generator)
     weights = params.model_dump()
     parts: dict[str, float] = {}
     notes: list[str] = []
-    components = [measure for measure in COMBINED if weights[measure.name] > 0.0]
-    for position, measure in enumerate(components):
+    components = _components(params)
+    for position, (measure, own) in enumerate(components):
 
         def progress(share: float, position: int = position) -> None:
             comparison.progress((position + share) / len(components))
 
-        found = measure.compute(replace(comparison, progress=progress), measure.params(), rng)
+        found = measure.compute(replace(comparison, progress=progress), own, rng)
         parts[measure.name] = found.value
         notes += [f"{measure.name}: {note}" for note in found.notes]
     value = sum(weights[name] * part for name, part in parts.items())
     return Measurement(float(value), parts=parts, notes=tuple(notes))
+
+
+def _components(params: ScoreParams) -> list[tuple[Measure, BaseModel]]:
+    weights = params.model_dump()
+    return [(measure, measure.params()) for measure in COMBINED if weights[measure.name] > 0.0]
 
 
 SCORE = Measure(
@@ -99,6 +104,7 @@ SCORE = Measure(
     direction="lower",
     range=(0.0, 100.0),
     params=ScoreParams,
+    components=_components,
     invariant_to=frozenset({"affine", "records"}),
     counts_households=True,
     reference="Torra, Cano, Navarro-Arribas, edit constraints and microaggregation: score = 0.5 loss + 0.5 risk, with "

@@ -86,6 +86,10 @@ def _share(progress: Callable[[float], None], position: int) -> Callable[[float]
     return lambda share: progress((position + share) / len(COMPONENTS))
 
 
+def _components(params: ThesisScoreParams) -> list[tuple[Measure, BaseModel]]:  # noqa: ARG001
+    return [(measure, measure.params.model_validate(settings)) for _, _, measure, settings in COMPONENTS]
+
+
 THESIS_SCORE = Measure(
     name="mg",
     compute=thesis_score,
@@ -94,6 +98,7 @@ THESIS_SCORE = Measure(
     direction="lower",
     range=(0.0, None),
     params=ThesisScoreParams,
+    components=_components,
     counts_households=True,
     reference="Mateo-Sanz, doctoral thesis (in Catalan), chapter 6, as its published tables compute it",
     summary="Half PI, a quarter record linkage, an eighth each of rank and standard-deviation intervals.",

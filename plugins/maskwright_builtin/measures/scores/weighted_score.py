@@ -119,6 +119,10 @@ def _share(progress: Callable[[float], None], position: int, count: int) -> Call
     return lambda share: progress((position + share) / count)
 
 
+def _components(params: WeightedScoreParams) -> list[tuple[Measure, BaseModel]]:
+    return [_resolved(component) for component in params.components]
+
+
 WEIGHTED_SCORE = Measure(
     name="weighted_score",
     compute=weighted_score,
@@ -127,6 +131,7 @@ WEIGHTED_SCORE = Measure(
     direction="lower",
     range=(None, None),
     params=WeightedScoreParams,
+    components=_components,
     deterministic=False,
     compares_unpaired=True,
     counts_households=True,

@@ -71,7 +71,8 @@ class CsvReading:
             _last_opened[0],
             read_options=arrow_csv.ReadOptions(
                 use_threads=False,
-                block_size=BLOCK,
+                # The header has to be in the first block.
+                block_size=max(BLOCK, 2 * sum(len(name.encode()) + 4 for name in names)),
                 column_names=None if dialect.header else names,
             ),
             parse_options=arrow_csv.ParseOptions(
@@ -216,6 +217,11 @@ def open_csv(path: Path, params: Any, progress: Progress) -> CsvReading:
     return CsvReading(path, params, progress)
 
 
+def _with_known_header(params: Any) -> CsvParams:
+    known: CsvParams = params
+    return known.model_copy(update={"header": known.header is not False})
+
+
 CSV = Source(
     name="csv",
     suffixes=(".csv", ".tsv", ".txt"),
@@ -223,5 +229,6 @@ CSV = Source(
     write=write_csv,
     params=CsvParams,
     writes_text=True,
+    params_of_written=_with_known_header,
     summary="Rows of cells between delimiters, with names in the header.",
 )

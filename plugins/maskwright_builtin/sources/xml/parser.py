@@ -40,6 +40,11 @@ class XmlParams(BaseModel, extra="forbid", frozen=True):
         description="Name of the element that is one record, for instance Record. Left out: the one child element of "
         "the root that is repeated.",
     )
+    keep_attributes: tuple[str, ...] = Field(
+        (),
+        description="Attributes of the elements around the records that may be published, as the file writes them: "
+        "[version, 'xsi:schemaLocation']. The others are left out of the masked file.",
+    )
     max_depth: int = Field(8, ge=2, le=200, description="Deepest nesting of elements accepted (default 8).")
     max_text: int = Field(
         1_000_000, ge=1, description="Longest text of one cell accepted, in characters (default 1 MB)."

@@ -11,6 +11,7 @@ from maskwright import DataError, Layout, Place, Problem, Progress, ReadAgain, S
 from maskwright_builtin.sources.files import readable_size
 from maskwright_builtin.sources.xml.opening import Opening, find_opening
 from maskwright_builtin.sources.xml.parser import ByteProgress, XmlParams
+from maskwright_builtin.sources.xml.published_tags import published_tags
 from maskwright_builtin.sources.xml.sparse import Deviation, NewVariable
 from maskwright_builtin.sources.xml.stream import Found, examine, stream
 from maskwright_builtin.sources.xml.template import RecordTemplate
@@ -69,7 +70,7 @@ class XmlReading:
     @property
     def layout(self) -> Layout:
         """What is needed to write the file again; see `write_xml`."""
-        return _layout(self._opening, self._found)
+        return _layout(self._opening, self._found, self._params)
 
 
 class XmlReadingOnce:
@@ -84,6 +85,7 @@ class XmlReadingOnce:
     def __init__(self, path: Path, params: XmlParams, progress: Progress) -> None:
         size = readable_size(path, params.max_file_size)
         self._path = path
+        self._params = params
         self._reading: ByteProgress = lambda done: progress(min(1.0, done / size))
         self._opening = find_opening(path, params)
         try:
@@ -104,24 +106,33 @@ class XmlReadingOnce:
     def layout(self) -> Layout:
         """The form of the file as far as its beginning tells."""
         nothing = {column.local: 0 for column in self._template.columns}
-        return _layout(self._opening, Found(list(self._template.columns), 0, nothing, nothing))
+        return _layout(self._opening, Found(list(self._template.columns), 0, nothing, nothing), self._params)
 
 
-def _layout(opening: Opening, found: Found) -> Layout:
+def _layout(opening: Opening, found: Found, params: XmlParams) -> Layout:
+    names = (*opening.path, opening.record, *found.columns)
+    tags, left_out = published_tags(opening.start_tags, [name.tag for name in names], params.keep_attributes)
     notes = [
         f"{count} element{'s' if count > 1 else ''} <{tag}> outside the records: not part of the data, and not "
         "written to the masked file"
         for tag, count in found.left_out.items()
     ]
+    if left_out:
+        one = len(left_out) == 1
+        notes.append(
+            f"{len(left_out)} attribute{'' if one else 's'} of the elements around the records "
+            f"{'is' if one else 'are'} not written to the masked file: {', '.join(left_out)} (`keep_attributes` in the "
+            "data section lists those that may be published)"
+        )
     return Layout(
         "xml",
         {
             "root": opening.path[0].tag,
-            "root_tag": opening.start_tags[0],
+            "root_tag": tags[0],
             "record": opening.record.tag,
             "record_path": (*(name.tag for name in opening.path), opening.record.tag),
             "path": tuple(name.tag for name in opening.path),
-            "start_tags": opening.start_tags,
+            "start_tags": tags,
             "gaps": opening.gaps,
             "before_record": opening.before_record,
             "before_cell": opening.before_cell,

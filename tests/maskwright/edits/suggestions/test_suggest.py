@@ -43,10 +43,10 @@ def test_every_kind_is_found():
     frame = made_up()
     assert set(rules(frame, "equality")) == {"wages + other == `total income`", "3 * noise + doubled == 2 * wages + 7"}
     assert rules(frame, "product") == ["hours * rate == pay"]
-    assert rules(frame, "constant") == ["year == 2026"]
+    assert rules(frame, "constant", show_values=True) == ["year == 2026"]
     assert "abs(tax - 0.0765 * wages) <= 0.5" in rules(frame, "proportion")
     assert {"wages <= `total income`", "tax <= wages"} <= set(rules(frame, "ordering"))
-    assert {"size in {1, 2, 3, 4, 5}", "sex in {'F', 'M'}"} == set(rules(frame, "set"))
+    assert {"size in {1, 2, 3, 4, 5}", "sex in {'F', 'M'}"} == set(rules(frame, "set", show_values=True))
     assert "hours in [0, 60]" in rules(frame, "range")
 
 
@@ -82,7 +82,7 @@ def test_decimals_are_exact():
 def test_known_rules_are_left_out():
     frame = made_up()
     known = ["other + wages == `total income`", "other >= 0", "hours * rate == pay"]
-    left = rules(frame, edits=known)
+    left = rules(frame, edits=known, show_values=True)
     assert "wages + other == `total income`" not in left
     assert "hours * rate == pay" not in left
     assert "wages <= `total income`" not in left
@@ -106,7 +106,7 @@ def test_missing_cells_and_few_records():
 def test_rare_values_are_not_listed():
     frame = made_up()
     frame.loc[0, "size"] = 9
-    assert not any(rule.startswith("size in {") for rule in rules(frame))
+    assert not any(rule.startswith("size in {") for rule in rules(frame, show_values=True))
 
 
 def test_names_that_rules_cannot_write_are_left_out():
@@ -213,8 +213,23 @@ def test_exact_bounds_only_when_asked_for_and_said_to_be_confidential(tmp_path, 
     assert "bounds of ranges are values of records: confidential" in said
 
 
+def test_constants_and_listed_values_only_when_asked_for(tmp_path, capsys):
+    frame = pd.DataFrame({"code": [7351] * 40, "name": ["Geheim"] * 40, "class": [4217, 8113] * 20, "x": range(40)})
+    frame.to_csv(tmp_path / "d.csv", index=False)
+    arguments = ["edits", "--data", str(tmp_path / "d.csv"), "--suggest"]
+    for more in ([], ["--json"]):
+        assert main([*arguments, *more]) == 0
+        said = capsys.readouterr().out
+        assert not any(value in said for value in ("Geheim", "7351", "4217", "8113"))
+        assert "constants and lists of values are not shown" in said
+    assert main([*arguments, "--show-values"]) == 0
+    said = capsys.readouterr().out
+    assert all(value in said for value in ("Geheim", "7351", "4217", "8113"))
+    assert not [each for each in mw.suggest(frame).found if each.kind in ("constant", "set")]
+
+
 def test_categories_with_quotes_are_suggested_as_the_language_writes_them() -> None:
     frame = pd.DataFrame({"region": ["Côte d'Azur", "Nord"] * 10, "said": ["a'b\"c", "d"] * 10})
-    rules = [each.rule for each in mw.suggest(frame).found]
+    rules = [each.rule for each in mw.suggest(frame, show_values=True).found]
     assert rules == ["region in {\"Côte d'Azur\", 'Nord'}"]
     assert mw.validate(frame, rules).ok

@@ -254,3 +254,15 @@ def test_variables_are_excluded_by_option(survey: pd.DataFrame, tmp_path: Path, 
     assert any("number is a different whole number in every record" in note for note in found["notes"])
     assert main([*arguments, "--exclude", "numbr"]) == 2
     assert "did you mean 'number'?" in capsys.readouterr().err
+
+
+def test_declared_bounds_of_a_pipeline_are_stated_once(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    rng = np.random.default_rng(1)
+    pd.DataFrame({name: rng.integers(0, 90, 30) for name in "abc"}).to_csv(tmp_path / "d.csv", index=False)
+    (tmp_path / "p.yaml").write_text(
+        "maskwright: 1\ndata: {source: d.csv, variables: {a: {min: 0}, b: {max: 90}}}\n"
+        "protect: [{method: microaggregation, params: {k: 3}}]\noutput: {data: m.csv}\n",
+        encoding="utf-8",
+    )
+    assert main(["advise", "variables", str(tmp_path / "p.yaml"), "--candidates", "1", "--k", "3"]) == 0
+    assert "In a pipeline: groups: [" in capsys.readouterr().out

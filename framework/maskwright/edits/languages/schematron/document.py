@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, NoReturn
 from xml.parsers import expat
 
 from maskwright.foundation.errors import EditError, Place, Problem
+from maskwright.foundation.file_identity import note_read
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -78,6 +79,7 @@ def read_document(path: Path, options: SchematronOptions) -> Element:
     EditError
         The file cannot be read, is not well-formed, declares a DOCTYPE or another encoding, or exceeds a limit.
     """
+    note_read(path)
     return _Builder(path, options).read()
 
 

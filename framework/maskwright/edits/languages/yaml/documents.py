@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from maskwright.foundation.errors import EditError, Place, Problem
+from maskwright.foundation.file_identity import note_read
 from maskwright.foundation.yaml_document import Node, load_yaml
 
 if TYPE_CHECKING:
@@ -41,6 +42,7 @@ def rule_text_of(path: Path, place: Place | None = None) -> str:
         It cannot be read, is too large, is empty or is not UTF-8.
     """
     where = place or Place(str(path))
+    note_read(path)
     try:
         if path.stat().st_size > MOST_BYTES:
             raise EditError(Problem(f"{path} is larger than {MOST_BYTES:,} bytes", where))

@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from maskwright.edits.edit_set import WrongRulesError, read_items
+from maskwright.edits.languages.conversion.yaml_text import rule_text
 from maskwright.edits.languages.r_validate.reader import is_validate, read_validate
 from maskwright.edits.languages.yaml.documents import listed_nodes, load_rule_file
 from maskwright.edits.languages.yaml.file_model import FILE_KEYS
@@ -87,6 +88,7 @@ class _Reading(Inclusion):
             if named is None:
                 return found
             listed = named
+        texts = {name: rule_text(meant) for name, meant in aliases.items()}
         if not listed.is_sequence:
             message = f"expected a list of rules, found {listed.description}"
             self.problems.append(Problem(message, listed.place, "Begin each rule with '- '."))
@@ -95,16 +97,16 @@ class _Reading(Inclusion):
             if element.is_mapping and element.keys == ("include",):
                 found += self._include(element.entries[0][1], here, aliases)
             else:
-                found.append(self._item(element, aliases))
+                found.append(self._item(element, aliases, texts))
         return found
 
-    def _item(self, element: Node, aliases: Mapping[str, Expression]) -> RuleItem:
+    def _item(self, element: Node, aliases: Mapping[str, Expression], texts: Mapping[str, str]) -> RuleItem:
         self.rules += 1
         if self.rules > MOST_RULES:
             raise EditError(Problem(f"more than {MOST_RULES:,} rules", element.place))
         rule = element.get("rule") if element.is_mapping else None
         places = {key.raw: value.place for key, value in element.entries}
-        return RuleItem(element.to_python(), (rule or element).place, places, aliases)
+        return RuleItem(element.to_python(), (rule or element).place, places, aliases, texts)
 
     def _include(self, node: Node, chain: tuple[Path, ...], aliases: Mapping[str, Expression]) -> list[RuleItem]:
         target = self.target(node, chain)

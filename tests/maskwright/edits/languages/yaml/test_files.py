@@ -181,7 +181,7 @@ include: parts.yaml
     ]  # fmt: skip
     assert isinstance(edits["edit-1"].parts[0], RangePart)
     assert isinstance(edits["edit-2"].parts[0], LinearPart)
-    assert edits["edit-2"].text == "profit >= 0"
+    assert edits["edit-2"].text == "profit >= 0, where profit is V14 - (`paid out` + V10)"
 
 
 @pytest.mark.parametrize(

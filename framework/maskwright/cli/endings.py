@@ -1,0 +1,185 @@
+"""How a command ends, whatever happens: with the exit code and the sentence that are true."""
+
+from __future__ import annotations
+
+import atexit
+import contextlib
+import io
+import os
+import signal
+import sys
+import tempfile
+import traceback
+from typing import IO, TYPE_CHECKING, NoReturn
+
+from maskwright.foundation.core_dumps import prevent_core_dumps
+from maskwright.foundation.ending_signals import Interrupted, ended_alike
+from maskwright.foundation.errors import EXIT_BUG, EXIT_INPUT, EXIT_UNTOLD, MaskwrightError
+from maskwright.foundation.released import forget_releases, release_sentence, was_released
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+SIGNALLED = 128
+"""Exit code of a command that a signal ended, with the number of the signal on top: 130 for INT."""
+
+
+class Stream:
+    """A standard stream that takes what a command says until its end, also when nobody reads or the disk is full.
+
+    What the work comes to does not depend on who listens: a run whose summary cannot be printed is made all the same.
+
+    Parameters
+    ----------
+    inner : text stream
+
+    Attributes
+    ----------
+    lost : OSError or None
+        Why the rest was not written.
+    """
+
+    def __init__(self, inner: IO[str]) -> None:
+        self._inner = inner
+        self.lost: OSError | None = None
+
+    def write(self, text: str) -> int:
+        """Write; what cannot be written is lost."""
+        self._attempt(lambda: self._inner.write(text))
+        return len(text)
+
+    def flush(self) -> None:
+        """Flush; what cannot be written is lost."""
+        self._attempt(self._inner.flush)
+
+    def __getattr__(self, name: str) -> object:
+        return getattr(self._inner, name)
+
+    def _attempt(self, action: Callable[[], object]) -> None:
+        try:
+            action()
+        except OSError as error:
+            self.lost = self.lost or error
+            # What is still buffered must not fail once more when the interpreter ends.
+            with contextlib.suppress(OSError, ValueError):
+                nowhere = os.open(os.devnull, os.O_WRONLY)
+                os.dup2(nowhere, self._inner.fileno())
+                os.close(nowhere)
+
+
+def ended_truthfully(work: Callable[[], int], explain: Callable[[MaskwrightError], int], *, trace: bool) -> int:
+    """Exit code of a command.
+
+    Parameters
+    ----------
+    work : callable
+        The command.
+    explain : callable
+        Tells an error of the user's, and gives its exit code.
+    trace : bool
+        Whether a bug's traceback is shown; it may hold values of records.
+
+    Returns
+    -------
+    int
+        That of the command; 128 and the number of the signal that ended it; 4 when it would be 0 and standard output
+        could not be written, unless that is a pipe whose reader has gone (`maskwright plan ... | head`), which is no
+        fault.
+    """
+    prevent_core_dumps()
+    forget_releases()
+    _open_closed_streams()
+    # Python has no such streams when they were closed before it began.
+    output, messages = Stream(sys.stdout or io.StringIO()), Stream(sys.stderr or io.StringIO())
+    with contextlib.redirect_stdout(output), contextlib.redirect_stderr(messages):
+        code = _code(work, explain, trace=trace)
+        output.flush()
+        if output.lost is not None:
+            reason = output.lost.strerror or type(output.lost).__name__
+            is_pipe = isinstance(output.lost, BrokenPipeError)
+            if was_released():
+                _say(f"{release_sentence()}; the summary could not be written to standard output: {reason}")
+            elif not is_pipe:
+                _say(f"standard output could not be written: {reason}")
+            code = code or (0 if is_pipe else EXIT_UNTOLD)
+        messages.flush()
+    return code
+
+
+def leave(code: int) -> NoReturn:
+    """End the process at once, after what is to be done at its end.
+
+    The interpreter is not taken down: a thread of a file reader that calls Python meanwhile would abort the process (or
+    hang it), after a release perhaps, and its exit code would be a lie.
+
+    Parameters
+    ----------
+    code : int
+        Exit code.
+    """
+    with contextlib.suppress(Exception):
+        atexit._run_exitfuncs()
+    for stream in (sys.stdout, sys.stderr):
+        with contextlib.suppress(OSError, ValueError, AttributeError):
+            stream.flush()
+    os._exit(code)
+
+
+def _code(work: Callable[[], int], explain: Callable[[MaskwrightError], int], *, trace: bool) -> int:
+    try:
+        with ended_alike():
+            try:
+                return work()
+            except MaskwrightError as error:
+                return explain(error)
+    except SystemExit:
+        raise
+    except KeyboardInterrupt as error:
+        _say(f"interrupted; {release_sentence()}")
+        return SIGNALLED + (error.number if isinstance(error, Interrupted) else signal.SIGINT)
+    except MemoryError:
+        _say(f"there is not enough memory for this file; {release_sentence()}")
+        _say("    a million records of 15 variables need about 1.5 GB")
+        return EXIT_INPUT
+    except BaseException as error:  # noqa: BLE001 - the last resort: a bug is reported, not shown as a traceback
+        if trace:
+            traceback.print_exc()
+        _report_bug(error)
+        return EXIT_BUG
+
+
+def _report_bug(error: BaseException) -> None:
+    """Say that it is a bug, and where: without messages, which may hold values of records."""
+    from maskwright import __version__
+
+    _say(f"This is a bug in Maskwright or in a plugin ({type(error).__name__}).")
+    if was_released():
+        _say(f"{release_sentence()}.")
+    places = (
+        f'  File "{frame.f_code.co_filename}", line {line}, in {frame.f_code.co_name}'
+        for frame, line in traceback.walk_tb(error.__traceback__)
+    )
+    log = "\n".join([f"maskwright {__version__}, Python {sys.version}", type(error).__name__, *places, ""])
+    try:
+        descriptor, name = tempfile.mkstemp(prefix="maskwright-", suffix=".log")
+        with os.fdopen(descriptor, "w", encoding="utf-8") as stream:
+            stream.write(log)
+    except OSError:
+        _say("No log can be written: there is no folder for temporary files. Please report this, without any value of")
+        _say("your data:")
+        _say(log)
+    else:
+        _say(f"A log without any value of your data is in {name}; please report it.")
+
+
+def _say(text: str) -> None:
+    print(text, file=sys.stderr)
+
+
+def _open_closed_streams() -> None:
+    """Give the numbers of standard streams that were closed to nothing, lest a data file gets them."""
+    for number in (0, 1, 2):
+        try:
+            os.fstat(number)
+        except OSError:
+            os.open(os.devnull, os.O_RDWR)  # the lowest number that is free: this one

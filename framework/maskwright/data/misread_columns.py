@@ -1,0 +1,260 @@
+"""Doubts about columns: text that looks like numbers, missing codes that no cell holds, names that may be values.
+
+What makes a number of a text is a question for a person: ``1,234`` may be one number or another, ``NA`` a missing value
+or Namibia. Here it is only seen that most of a column is numbers under some reading, and said what is probably missing
+in the declarations.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from maskwright.data.missing import is_code_number
+from maskwright.data.number_columns import EXACT, first_records
+from maskwright.data.number_text import WHITE_SPACE, XPATH_NUMBER, read_numbers
+from maskwright.foundation.doubts import Doubt
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Sequence
+
+    from numpy.typing import NDArray
+
+    from maskwright.data.dataset import Column
+    from maskwright.data.declaration import VariableDeclaration
+
+MISSING_WORDS = frozenset(
+    {"na", "n/a", "n.a.", "n.a", "#n/a", "<na>", "nan", "null", "nil", "none", "missing", "unknown", "not available",
+     "k.a.", "k. a.", ".", "..", "...", "-", "--", "---", "–", "—", "?", "*", "x"}
+)  # fmt: skip
+"""Texts, in lower case, that say 'no value' in many files: the only texts of a column that a message quotes."""
+
+WHITE = r"[\s\x{a0}\x{2007}\x{2009}\x{202f}\x{feff}]*"
+SIGN = r"[-+\x{2212}\x{2013}]?"
+MONEY = r"(?:[$€£¥]|EUR|USD|GBP|CHF)?"
+GROUPS = r"[1-9][0-9]{0,2}(?:[ .,'’\x{a0}\x{2009}\x{202f}][0-9]{3})+"
+NUMBER = rf"(?:(?:{GROUPS}|[0-9]+)(?:[.,][0-9]*)?|[.,][0-9]+)(?:[eE][-+]?[0-9]{{1,3}})?"
+LIKE_A_NUMBER = (
+    rf"^{WHITE}(?:{SIGN}{WHITE}{MONEY}{WHITE}{SIGN}{NUMBER}{WHITE}(?:{MONEY}|[%‰])|\({NUMBER}\)|{NUMBER}-){WHITE}$"
+)
+TELEPHONE = r"^\s*\+[0-9]{8,}\s*$"
+DECIMAL_COMMA = r"^\s*-?[0-9]*,[0-9]+\s*$"
+THREE_AFTER_COMMA = r"^\s*-?[1-9][0-9]{0,2}(?:,[0-9]{3})+\s*$"
+GROUPED = rf"^{WHITE}{SIGN}{WHITE}{MONEY}{WHITE}{GROUPS}"
+LEADING_ZERO = r"^\s*-?0[0-9]"
+DATE = r"^\s*[0-9]{1,4}[-./][0-9]{1,2}[-./][0-9]{1,4}(?:[ T].*)?$"
+CODE = r"^[0-9]+(?:\.[0-9]+)*$"
+ALPHANUMERIC = r"^[0-9A-Za-z]+$"
+
+MANY_DISTINCT = 10
+ZEROS_OF_CODES = 0.01
+LONGEST_SMALL_CODE = 2
+
+
+@dataclass(frozen=True)
+class _Texts:
+    """Distinct texts of a column, without those that say 'no value', and in how many cells each stands."""
+
+    texts: Any
+    counts: NDArray[np.int64]
+    codes: NDArray[np.int64]
+
+    def having(self, pattern: str) -> NDArray[np.bool_]:
+        """Which texts match."""
+        return np.array(pc.match_substring_regex(self.texts, pattern), dtype=np.bool_)
+
+    def cells(self, which: NDArray[np.bool_]) -> int:
+        """Cells that hold one of these texts."""
+        return int(self.counts[which].sum())
+
+
+def misread_doubt(column: Column, declared: VariableDeclaration, *, typed: bool) -> Doubt | None:
+    """Doubt about a column that was read as text although most of it looks like numbers.
+
+    Codes are no doubt: texts of one width with leading zeros (``01.11``, ``04109``), or of letters and digits
+    (``2A``), numbers too long for any number. A declared type, categories, or ``release: as is`` settle it.
+
+    Parameters
+    ----------
+    column : Column
+        As it was read.
+    declared : VariableDeclaration
+    typed : bool
+        Whether the format has numbers of its own, so that texts in it are meant to be texts: short whole numbers are
+        codes then.
+    """
+    settled = declared.type is not None or declared.categories or declared.release is not None
+    if column.variable.is_numeric or settled or declared.role == "identifier":
+        return None
+    every = pa.array(column.variable.categories, pa.string())
+    counts = np.bincount(column.values[~column.missing], minlength=len(every))
+    words = _is_word(every) & (counts > 0)
+    kept = np.flatnonzero((counts > 0) & ~words)
+    found = _Texts(every.take(pa.array(kept)), counts[kept], kept)
+    like = found.having(LIKE_A_NUMBER)
+    few_of_cells = 2 * found.cells(like) < int(found.counts.sum())
+    few_of_texts = np.count_nonzero(like) < max(MANY_DISTINCT, len(like) / 2)
+    if not np.any(like) or (few_of_cells and few_of_texts):
+        return None
+    like &= ~found.having(TELEPHONE)
+    if not np.any(like) or _are_codes(found, like, typed=typed):
+        return None
+    said = [(every[position].as_py(), int(counts[position])) for position in np.flatnonzero(words).tolist()]
+    return _doubt(column, found, like, said)
+
+
+def _is_word(texts: Any) -> NDArray[np.bool_]:
+    lowered = pc.utf8_lower(pc.utf8_trim_whitespace(texts))
+    found = pc.is_in(lowered, value_set=pa.array(sorted(MISSING_WORDS), texts.type))
+    return np.array(pc.fill_null(found, False), dtype=np.bool_)
+
+
+def _are_codes(found: _Texts, like: NDArray[np.bool_], *, typed: bool) -> bool:
+    numbers = found.texts.filter(pa.array(like))
+    width = np.array(pc.utf8_length(found.texts))
+    if len(np.unique(width)) == 1 and not np.all(like) and np.all(found.having(ALPHANUMERIC)):
+        return True
+    if np.count_nonzero(_too_long(found.texts) & like) * 2 >= np.count_nonzero(like):
+        return True
+    if not np.all(found.having(CODE)[like]):
+        return False
+    zeros = found.having(LEADING_ZERO) & like
+    whole = np.array(pc.binary_length(pc.replace_substring_regex(numbers, r"\..*", "")))
+    if np.all(zeros[like]) or (found.cells(zeros) >= ZEROS_OF_CODES * found.cells(like) and len(np.unique(whole)) == 1):
+        return bool(np.any(zeros))
+    is_whole = not np.any(found.having(r"\.")[like])
+    return typed and is_whole and (len(np.unique(whole)) == 1 or int(whole.max()) <= LONGEST_SMALL_CODE)
+
+
+def _too_long(texts: Any) -> NDArray[np.bool_]:
+    spoken = read_numbers(texts)
+    return spoken.is_number & (np.abs(np.nan_to_num(spoken.values)) > EXACT)
+
+
+def _doubt(column: Column, found: _Texts, like: NDArray[np.bool_], said: Sequence[tuple[str, int]]) -> Doubt:
+    name = column.name
+    present = len(column) - int(np.count_nonzero(column.missing))
+    findings = [*_said(name, said), *_notations(found, like), *_odd_cells(column, found, like)]
+    if not findings:
+        findings = [("", f"`{name}: {{type: continuous}}` if they are")]
+    seen = "; ".join(each for each, _ in findings if each)
+    message = f"{found.cells(like)} of {present} cells look like numbers, and it was read as text"
+    remedies = "; ".join(dict.fromkeys(remedy for _, remedy in findings))
+    hint = f"Declare or mend: {remedies}; or `{name}: {{type: nominal}}` if it holds codes."
+    message += f" ({seen})" if seen else ""
+    return Doubt("column-not-understood", name, message, found.cells(like), present, hint=hint)
+
+
+def _said(name: str, said: Sequence[tuple[str, int]]) -> Iterator[tuple[str, str]]:
+    if said:
+        counts = " and ".join(f"{count} {'says' if count == 1 else 'say'} {text.strip()!r}" for text, count in said)
+        yield counts, f"{declared_missing(name, [text for text, _ in said])} if that means 'no value'"
+
+
+def _notations(found: _Texts, like: NDArray[np.bool_]) -> Iterator[tuple[str, str]]:
+    """What is seen of numbers that are written otherwise than they are read, and what to do about it."""
+    commas, threes = found.having(DECIMAL_COMMA) & like, found.having(THREE_AFTER_COMMA) & like
+    grouped = found.having(GROUPED) & like
+    if np.any(commas & ~threes):
+        yield f"{found.cells(commas)} with a decimal comma", '`decimal: ","` in the data section (CSV)'
+    elif np.any(grouped):
+        other = ', or `decimal: ","` in the data section (CSV) if the comma is one' if np.any(threes) else ""
+        remedy = f"remove the separators between thousands{other}"
+        yield f"{found.cells(grouped)} with separators between thousands", remedy
+    written = like & ~found.having(XPATH_NUMBER) & ~commas & ~grouped
+    if np.any(written):
+        remedy = "write plain numbers: digits, a point, and '-' before them"
+        yield f"{found.cells(written)} with a sign, unit or exponent that is not read", remedy
+
+
+def _odd_cells(column: Column, found: _Texts, like: NDArray[np.bool_]) -> Iterator[tuple[str, str]]:
+    plain = found.having(XPATH_NUMBER)
+    for which, one, many in (
+        (~like, "is no number", "are no numbers"),
+        (plain & found.having(LEADING_ZERO), "has leading zeros", "have leading zeros"),
+        (plain & _too_long(found.texts), "has too many digits for a number", "have too many digits for a number"),
+    ):
+        if np.any(which):
+            cells = np.isin(column.values, found.codes[which]) & ~column.missing
+            count = int(np.count_nonzero(cells))
+            yield f"{count} {one if count == 1 else many}: {first_records(cells)}", "correct these cells"
+
+
+def declared_missing(name: str, words: Iterable[str]) -> str:
+    """A declaration of missing codes, as a pipeline writes it.
+
+    Parameters
+    ----------
+    name : str
+        Of the variable.
+    words : iterable of str
+        Among `MISSING_WORDS`, as the file writes them.
+    """
+    bare = (word.strip() for word in words)
+    listed = [word if word.isalpha() and word.lower() != "null" else f'"{word}"' for word in bare]
+    return f"`{name}: {{missing: [{', '.join(dict.fromkeys(listed))}]}}`"
+
+
+def missing_words(cells: Any) -> list[str]:
+    """Texts of cells that say 'no value' in many files, as they are written; sorted.
+
+    Parameters
+    ----------
+    cells : pyarrow.ChunkedArray of strings, shape (n,)
+    """
+    distinct = pc.unique(pc.cast(cells, pa.string()))
+    return sorted(set(pc.utf8_trim_whitespace(distinct.filter(pa.array(_is_word(distinct)))).to_pylist()))
+
+
+def doubtful_names(names: Sequence[str]) -> Iterator[Doubt]:
+    """Doubt about columns that are named by numbers or dates; those that only count the columns are none.
+
+    Parameters
+    ----------
+    names : sequence of str
+    """
+    if any(list(names) == [str(first + position) for position in range(len(names))] for first in (0, 1)):
+        return
+    texts = pa.array(list(names), pa.string())
+    count = pc.sum(
+        pc.or_(pc.match_substring_regex(texts, LIKE_A_NUMBER), pc.match_substring_regex(texts, DATE))
+    ).as_py()
+    if count:
+        message = f"{count} of {len(names)} names of columns are numbers or dates"
+        yield Doubt("header-may-be-a-record", "", message, count, len(names))
+
+
+def unseen_codes(name: str, cells: Any, declared: VariableDeclaration) -> Iterator[Doubt]:
+    """Doubt about declared missing codes that no cell holds.
+
+    Parameters
+    ----------
+    name : str
+    cells : pyarrow.ChunkedArray of shape (n,)
+        As the source gives them: texts or numbers.
+    declared : VariableDeclaration
+    """
+    wanted = [code for code in declared.missing if code.strip(WHITE_SPACE)]
+    if not wanted or declared.role == "identifier":
+        return
+    seen = _seen(cells, wanted)
+    unseen = [code for code, there in zip(wanted, seen, strict=True) if not there]
+    if unseen:
+        listed = ", ".join(map(repr, unseen))
+        holds = "the declared missing code" if len(unseen) == 1 else "the declared missing codes"
+        yield Doubt("missing-code-never-occurs", name, f"no cell holds {holds} {listed}", len(unseen), len(wanted))
+
+
+def _seen(cells: Any, wanted: list[str]) -> list[bool]:
+    kind = cells.type
+    if pa.types.is_integer(kind) or pa.types.is_floating(kind) or pa.types.is_decimal(kind):
+        values = np.unique(np.array(pc.fill_null(pc.cast(cells, pa.float64(), safe=False), np.nan)))
+        return [bool(np.any(is_code_number(values, [code]))) for code in wanted]
+    distinct = pc.unique(pc.cast(cells, pa.string()))
+    trimmed = pc.unique(pc.utf8_trim(distinct, characters=WHITE_SPACE))
+    stripped = pa.array([code.strip(WHITE_SPACE) for code in wanted], pa.string())
+    return list(pc.is_in(stripped, value_set=trimmed).to_pylist())

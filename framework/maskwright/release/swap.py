@@ -1,0 +1,231 @@
+"""Putting a set of files in place as a whole: all new or all old, also when it is cut off in the middle.
+
+The files lie on the disk, complete and checked, before a journal names them; the journal, once it is on the disk, is
+the decision. Then each file is moved over the one it replaces, which is kept aside until all are there. When the disk
+refuses one, those before are put back. When the process is killed or the power fails, whoever comes next finds the
+journal: every file is either still staged or in place, so the set is completed; should a file have been damaged or
+removed meanwhile, the old set is put back.
+"""
+
+from __future__ import annotations
+
+import errno
+import json
+import os
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from maskwright.foundation.whole_files import PRIVATE, sync_folder
+from maskwright.release.facts import file_facts
+from maskwright.release.staging import JOURNAL, UNFINISHED
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+
+@dataclass(frozen=True)
+class Entry:
+    """One file of a set.
+
+    Attributes
+    ----------
+    staging : Path
+        Staging folder in the output folder of the file.
+    name : str
+    sha256 : str
+    bytes : int
+    mode : int
+        Permissions it is to have.
+    """
+
+    staging: Path
+    name: str
+    sha256: str
+    bytes: int
+    mode: int
+
+    @property
+    def new(self) -> Path:
+        """The file before it is released."""
+        return self.staging / "new" / self.name
+
+    @property
+    def old(self) -> Path:
+        """What it replaces, kept aside."""
+        return self.staging / "old" / self.name
+
+    @property
+    def target(self) -> Path:
+        """Its place."""
+        return self.staging.parent / self.name
+
+    def is_staged(self) -> bool:
+        """Whether it still waits, as it was decided on."""
+        return self._is_as_decided(self.new)
+
+    def is_placed(self) -> bool:
+        """Whether it is in its place."""
+        return self._is_as_decided(self.target)
+
+    def _is_as_decided(self, path: Path) -> bool:
+        try:
+            # No link: it would be moved, and not what it names.
+            return not path.is_symlink() and file_facts(path) == {"sha256": self.sha256, "bytes": self.bytes}
+        except FileNotFoundError:
+            return False
+
+
+def complete(entries: Sequence[Entry]) -> None:
+    """Put every file that still waits in its place, in order; when this returns, the set is on the disk.
+
+    Raises
+    ------
+    OSError
+        With some files in place, perhaps.
+    """
+    for entry in entries:
+        if os.path.lexists(entry.new):
+            if os.path.lexists(entry.target) and not os.path.lexists(entry.old):
+                _second_name(entry.target, entry.old)
+            entry.new.chmod(entry.mode)
+            entry.new.replace(entry.target)
+    _sync(entries)
+
+
+def undo(entries: Sequence[Entry]) -> None:
+    """Put back what was replaced, and stage again what replaced it; when this returns, the old set is on the disk.
+
+    Raises
+    ------
+    OSError
+        With some files put back, perhaps.
+    """
+    for entry in reversed(entries):
+        if not os.path.lexists(entry.new) and os.path.lexists(entry.target):
+            # Staged again, so that whoever finds the journal still there can complete the set, or undo it once more.
+            _second_name(entry.target, entry.new) if os.path.lexists(entry.old) else entry.target.replace(entry.new)
+        if os.path.lexists(entry.old):
+            entry.old.replace(entry.target)
+    _sync(entries)
+
+
+def settle(entries: Sequence[Entry]) -> bool:
+    """Complete or undo a swap that was cut off.
+
+    Returns
+    -------
+    bool
+        True: completed. False: undone.
+
+    Raises
+    ------
+    OSError
+        It may be tried again. FileNotFoundError: neither can be, and nothing was touched.
+    """
+    if all(entry.is_staged() or entry.is_placed() for entry in entries):
+        complete(entries)
+        return True
+    if all(os.path.lexists(entry.old) or os.path.lexists(entry.new) or entry.is_placed() for entry in entries):
+        undo(entries)
+        return False
+    raise FileNotFoundError(errno.ENOENT, "one of them is damaged, and what it replaced is not there any more")
+
+
+def write_journal(entries: Sequence[Entry], home: Path) -> None:
+    """Decide: from here on the set is completed, whoever does it.
+
+    Parameters
+    ----------
+    entries : sequence of Entry
+    home : Path
+        Staging folder that holds the journal; those in other folders get a journal that names it, before.
+
+    Raises
+    ------
+    OSError
+    """
+    for staging in {entry.staging: None for entry in entries}:
+        if staging != home:
+            _write(staging, {"home": _from(staging, home)})
+    files = [asdict(entry) | {"staging": _from(home, entry.staging)} for entry in entries]
+    _write(home, {"files": files})
+
+
+def read_journal(staging: Path) -> tuple[Path, tuple[Entry, ...]] | None:
+    """Staging folder that holds the journal, and the files of the set; None when no release was decided.
+
+    Parameters
+    ----------
+    staging : Path
+        Of one of the folders of the set.
+
+    Raises
+    ------
+    OSError, ValueError, KeyError, TypeError
+        The journal cannot be read, or is none.
+    """
+    if not (staging / JOURNAL).exists():
+        return None
+    content = json.loads((staging / JOURNAL).read_text(encoding="utf-8"))
+    if "home" in content:
+        home = _at(staging, content["home"])
+        if not home.parent.is_dir():
+            raise FileNotFoundError(home.parent)
+        # Without a journal there, nothing was decided yet, or all was done.
+        return read_journal(home) if home.parent != staging.parent else None
+    return staging, tuple(
+        Entry(_at(staging, each["staging"]), Path(each["name"]).name, each["sha256"], each["bytes"], each["mode"])
+        for each in content["files"]
+    )
+
+
+def end_journal(home: Path) -> None:
+    """Say that the set is whole, new or old, so that nobody completes it once more.
+
+    Raises
+    ------
+    OSError
+    """
+    (home / JOURNAL).unlink(missing_ok=True)
+    sync_folder(home)
+
+
+def _second_name(path: Path, other: Path) -> None:
+    """Give a file another name; where the file system has no links, it loses the first one."""
+    try:
+        os.link(path, other)
+    except OSError:
+        path.replace(other)
+
+
+def _sync(entries: Sequence[Entry]) -> None:
+    for folder in {entry.staging.parent: None for entry in entries}:
+        sync_folder(folder)
+
+
+def _write(staging: Path, content: object) -> None:
+    unfinished = staging / UNFINISHED
+    descriptor = os.open(unfinished, os.O_CREAT | os.O_TRUNC | os.O_WRONLY, PRIVATE)
+    try:
+        left = memoryview(json.dumps(content).encode())
+        while left:
+            left = left[os.write(descriptor, left) :]
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
+    unfinished.replace(staging / JOURNAL)
+    sync_folder(staging)
+
+
+def _from(staging: Path, other: Path) -> str:
+    """Name of another staging folder, so that all may be moved or be mounted elsewhere together."""
+    try:
+        return os.path.relpath(other.parent, staging.parent)
+    except ValueError:  # on another drive
+        return str(other.parent)
+
+
+def _at(staging: Path, folder: str) -> Path:
+    """Staging folder of the same run in another output folder."""
+    return Path(os.path.normpath(staging.parent / folder)) / staging.name
