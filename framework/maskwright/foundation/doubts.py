@@ -195,7 +195,7 @@ _CATALOGUE = (
         "W304",
         "promise-not-kept",
         "step",
-        "What a step promised does not hold in the masked file.",
+        "What a step promised does not hold in the masked file, or cannot hold.",
         "Change its parameters, or the edits that undo it.",
     ),
     DoubtKind(

@@ -6,11 +6,16 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from maskwright.data.dependencies import ValueCodes, determines
+from maskwright.data.households import household_columns
 from maskwright.foundation.doubts import Doubt
 from maskwright.planning.criteria import is_zero
+from maskwright.planning.household_constants import agreeing_households
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
+
+    from numpy.typing import NDArray
 
     from maskwright.data.dataset import Dataset
     from maskwright.masking.adjusting.drift import Drift
@@ -110,3 +115,34 @@ def drift_notices(drift: Drift | None) -> Iterator[str]:
             f"adjusting and rounding moved the mean of {drift.mean_of} by {drift.mean:.2g} standard deviations and the "
             f"{second} by {drift.covariance:.2g} (in standard deviations)"
         )
+
+
+def household_doubts(original: Dataset, masked: Dataset, plan: Plan) -> Iterator[Doubt]:
+    """Doubts about variables that were the same within households and are no longer, unless the plan has told.
+
+    Parameters
+    ----------
+    original : Dataset
+    masked : Dataset
+        Its records say where they come from.
+    plan : Plan
+    """
+    if masked.households is None or not household_columns(masked, plan.untouched):
+        return
+    told = {each.subject for each in plan.doubts if each.kind == "constant-within-households"}
+    before = original if masked.origin is None else original.taken(masked.origin)
+    for name in (name for name in plan.masked if name in masked and name not in told):
+        codes = ValueCodes(before).of(name)
+        if determines(masked.households, codes):
+            _, _, alike = agreeing_households(masked.households, codes)
+            several, _, still = agreeing_households(masked.households, ValueCodes(masked).of(name))
+            broken = int(np.sum(alike & ~still & _with_several(masked, name)))
+            if broken:
+                message = f"its masked values differ between members of {broken} of {several} households of two or more"
+                yield Doubt("constant-within-households", name, message, broken, several)
+
+
+def _with_several(data: Dataset, name: str) -> NDArray[np.bool_]:
+    """Households of which two or more members have a value."""
+    assert data.households is not None
+    return np.bincount(data.households[~data[name].missing], minlength=int(data.households.max()) + 1) > 1

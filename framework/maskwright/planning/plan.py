@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from maskwright.data.dependencies import Dependencies
+from maskwright.data.households import household_columns
 from maskwright.edits.edit import GoverningPart
 from maskwright.edits.edit_set import EditSet
 from maskwright.edits.expression import variable_names
@@ -14,10 +16,16 @@ from maskwright.foundation.errors import InputError
 from maskwright.planning.category_units import category_units
 from maskwright.planning.criteria import Criterion, criteria
 from maskwright.planning.grouping import Components, choose_operators, group_variables
+from maskwright.planning.household_constants import household_doubts
 from maskwright.planning.keepers import category_keeper, keeper_of, limit_keeper
 from maskwright.planning.later_steps import undone_promises
 from maskwright.planning.limits import StepLimit, declared_limits, limit_edits
-from maskwright.planning.missing_cells import missing_pattern_notices, refuse_missing
+from maskwright.planning.missing_cells import (
+    missing_pattern_notices,
+    rare_missing_doubts,
+    rare_missing_notices,
+    refuse_missing,
+)
 from maskwright.planning.model import AdjustmentUnit, Group, Keeper, Step
 from maskwright.planning.plan_warnings import dangers
 from maskwright.planning.signs import sign_notices
@@ -33,6 +41,9 @@ if TYPE_CHECKING:
     from maskwright.data.variable import Variable
     from maskwright.edits.edit import Edit
     from maskwright.foundation.doubts import Doubt
+
+LOOKED_AT = 100_000
+"""First records of a file on which the plan looks for dependencies; the run looks at all."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -215,20 +226,25 @@ def make_plan(
         *(limit_keeper(edit) for edit in limits),
     )
     dropped = tuple(name for name, variable in known.items() if variable.role == "identifier")
+    untouched = tuple(name for name in known if name not in masked and name not in dropped)
     # Where cells are only suppressed, those that edits would give them away by are suppressed too.
     changed = frozenset(name for group in shaping if group is not None for name in group.variables)
     said = (
         *dangers(edits, known, changed, groups, steps, data),
         *missing_pattern_notices(groups, steps, data),
         *sign_notices(groups, steps, edits, data),
+        *rare_missing_notices(groups, steps, data),
     )
-    untouched = tuple(name for name in known if name not in masked and name not in dropped)
+    doubts = (
+        *unmasked_doubts(known[name] for name in untouched),
+        *household_doubts(groups, steps, untouched, data),
+        *rare_missing_doubts(groups, steps, data),
+    )
     return Plan(
         tuple(steps), tuple(groups), tuple(units), keepers, known, untouched, dropped,
         None if data is None else len(data), said, edits, recoded,
-        _may_lose_cells(steps, chosen, known, untouched, edits),
-        (*unmasked_doubts(known[name] for name in untouched), *undone_promises(groups, steps)), limits, promised,
-        tuple(categories),
+        _may_lose_cells(steps, chosen, known, untouched, edits, data), (*doubts, *undone_promises(groups, steps)),
+        limits, promised, tuple(categories),
     )  # fmt: skip
 
 
@@ -238,17 +254,25 @@ def _may_lose_cells(
     known: Mapping[str, Variable],
     untouched: Sequence[str],
     edits: EditSet,
+    data: Dataset | None,
 ) -> tuple[str, ...]:
-    """Unmasked variables that edits tie to suppressed ones, directly or through others; weights stay."""
+    """Unmasked variables that edits or dependencies in the data tie to suppressed ones; weights and households stay."""
     tied = Components(known)
     for edit in edits:
         if edit.severity == "error":
             tied.join(edit.variables)
-    suppressed = {
-        tied.find(name)
-        for step, own in zip(steps, chosen, strict=True) if "cells" in step.method.removes for name in own.names
-    }  # fmt: skip
-    return tuple(name for name in untouched if tied.find(name) in suppressed and known[name].role != "weight")
+    emptied = [
+        name for step, own in zip(steps, chosen, strict=True) if "cells" in step.method.removes for name in own.names
+    ]
+    suppressed = {tied.find(name) for name in emptied}
+    may_go = {name for name in known if tied.find(name) in suppressed}
+    stay = {name for name, variable in known.items() if variable.role == "weight"}
+    if data is not None and emptied:
+        stay |= set(household_columns(data, untouched))
+        seen = [name for name in data.names if name in known and known[name].role != "identifier"]
+        some = data if len(data) <= LOOKED_AT else data.taken(np.arange(LOOKED_AT))
+        may_go |= set(Dependencies(some, seen).behind([name for name in seen if name in may_go]))
+    return tuple(name for name in untouched if name in may_go - stay)
 
 
 def _plan_group(

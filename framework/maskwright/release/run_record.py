@@ -126,7 +126,10 @@ class SuppressedCells(RecordPart):
 
     variable: Public[str]
     cells: Public[int]
-    complementary: Public[int] = Field(description="Those of them that edits would have given others away by.")
+    complementary: Public[int] = Field(description="Those of them that would have given others away.")
+    for_dependencies: Public[int] = Field(
+        description="Complementary cells by which others could be read off other records, as by the label of a code."
+    )
 
 
 class LocatedFields(RecordPart):

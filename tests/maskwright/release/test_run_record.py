@@ -28,7 +28,7 @@ steps.method steps.params steps.groups.variables steps.groups.operators
 edits.name edits.kind edits.text edits.severity edits.kept_by edits.violations edits.not_applicable
 doubts.id doubts.doubt doubts.about doubts.subject
 dropped_edits.name dropped_edits.text
-suppressed.variable suppressed.cells suppressed.complementary
+suppressed.variable suppressed.cells suppressed.complementary suppressed.for_dependencies
 k.requested k.expected
 k.groups.step k.groups.variables k.groups.requested k.groups.expected k.groups.smallest k.groups.below
 k.quasi_identifiers.variables k.quasi_identifiers.smallest k.quasi_identifiers.below
