@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
+import pandas as pd
 
 from maskwright.foundation.doubts import Doubt
 
@@ -23,7 +24,10 @@ if TYPE_CHECKING:
     from maskwright.plugins.method import Method
 
 MOST_UNCHANGED = 50.0
-"""Percent of the cells of a confidential variable that may be as they were, unless it is declared otherwise."""
+"""Percent of the cells of a confidential variable that may be as they were, unless it is declared."""
+
+FEW_VALUES = 20
+"""Different values up to which a number is like a category: the mean of like records often is the value of most."""
 
 
 @dataclass(frozen=True)
@@ -39,11 +43,14 @@ class UnchangedCells:
         little.
     unchanged : int
         Those of them that show that value.
+    values : int
+        How many different ones there are.
     """
 
     variable: Variable
     cells: int
     unchanged: int
+    values: int
 
     @property
     def percent(self) -> float | None:
@@ -83,7 +90,8 @@ def _compared(before: Column, after: Column, origin: NDArray[np.int64] | slice) 
     else:
         same = _codes(after, before.variable.categories) == values
     same &= telling & ~after.missing
-    return UnchangedCells(before.variable, int(np.count_nonzero(telling)), int(np.count_nonzero(same)))
+    different = len(pd.unique(values[telling]))
+    return UnchangedCells(before.variable, int(np.count_nonzero(telling)), int(np.count_nonzero(same)), different)
 
 
 def _numbers(column: Column) -> NDArray[np.float64]:
@@ -112,32 +120,36 @@ def _codes(column: Column, categories: Sequence[str]) -> NDArray[np.int64]:
     return np.asarray(new[column.values], dtype=np.int64)
 
 
-def unchanged_doubts(found: Iterable[UnchangedCells], plan: Plan) -> Iterator[Doubt]:
+def unchanged_doubts(found: Iterable[UnchangedCells], plan: Plan, told: Iterable[Doubt] = ()) -> Iterator[Doubt]:
     """Doubts about masked variables that are mostly, or altogether, as they were.
 
-    Steps that only remove records or cells may find nothing to remove: what no other step masks is no doubt here.
+    Steps that only remove records or cells may find nothing to remove: what no other step masks is no doubt here. Of a
+    variable with one value nothing can be told.
 
     Parameters
     ----------
     found : iterable of UnchangedCells
     plan : Plan
         Which variables are masked, and by methods that are to leave most values as they are.
+    told : iterable of Doubt
+        Of masking: a variable that a step left as it was is not told twice.
     """
+    said = {doubt.subject for doubt in told if doubt.kind == "step-changed-nothing"}
     changed_by: dict[str, list[Method]] = {}
     for group in plan.groups:
         step = plan.steps[group.step - 1]
         for name in () if step.only_removes else group.variables:
             changed_by.setdefault(name, []).append(step.method)
-    for each in found:
-        variable, share = each.variable, each.percent
+    for seen in found:
+        variable, share = seen.variable, seen.percent
         methods = changed_by.get(variable.name)
-        if share is None or methods is None or variable.as_is:
+        if share is None or methods is None or variable.as_is or variable.name in said or seen.values == 1:
             continue
+        few = seen.values <= FEW_VALUES or all(method.changes_few for method in methods)
         allowed = variable.unchanged
         if allowed is None:
-            few = all(method.changes_few for method in methods)
-            allowed = MOST_UNCHANGED if variable.role == "confidential" and not few else None
-        if share == 100 if allowed is None else share > allowed:
-            limit = "" if allowed is None else f", and at most {allowed:g} % may be"
-            message = f"{each.unchanged} of {each.cells} cells are as they were{limit}"
-            yield Doubt("values-unchanged", variable.name, message, each.unchanged, each.cells)
+            allowed = 100.0 if few or variable.role != "confidential" else MOST_UNCHANGED
+        if share > allowed or share == allowed == 100 != variable.unchanged:
+            limit = "" if allowed == 100 else f", and at most {allowed:g} % may be"
+            message = f"{seen.unchanged} of {seen.cells} cells with a value are as they were{limit}"
+            yield Doubt("values-unchanged", variable.name, message, seen.unchanged, seen.cells)
