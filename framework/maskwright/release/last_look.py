@@ -20,8 +20,8 @@ if TYPE_CHECKING:
 
     from maskwright.data.dataset import Column, Dataset
     from maskwright.data.variable import Variable
+    from maskwright.planning.model import Step
     from maskwright.planning.plan import Plan
-    from maskwright.plugins.method import Method
 
 MOST_UNCHANGED = 50.0
 """Percent of the cells of a confidential variable that may be as they were, unless it is declared."""
@@ -124,7 +124,8 @@ def unchanged_doubts(found: Iterable[UnchangedCells], plan: Plan, told: Iterable
     """Doubts about masked variables that are mostly, or altogether, as they were.
 
     Steps that only remove records or cells may find nothing to remove: what no other step masks is no doubt here. Of a
-    variable with one value nothing can be told.
+    variable with one value nothing can be told, nor of one with few values where k is promised: like records have the
+    same.
 
     Parameters
     ----------
@@ -135,19 +136,22 @@ def unchanged_doubts(found: Iterable[UnchangedCells], plan: Plan, told: Iterable
         Of masking: a variable that a step left as it was is not told twice.
     """
     said = {doubt.subject for doubt in told if doubt.kind == "step-changed-nothing"}
-    changed_by: dict[str, list[Method]] = {}
+    changed_by: dict[str, list[Step]] = {}
     for group in plan.groups:
         step = plan.steps[group.step - 1]
         for name in () if step.only_removes else group.variables:
-            changed_by.setdefault(name, []).append(step.method)
+            changed_by.setdefault(name, []).append(step)
     for seen in found:
         variable, share = seen.variable, seen.percent
-        methods = changed_by.get(variable.name)
-        if share is None or methods is None or variable.as_is or variable.name in said or seen.values == 1:
+        steps = changed_by.get(variable.name, ())
+        if share is None or not steps or variable.as_is or variable.name in said or seen.values == 1:
             continue
-        few = seen.values <= FEW_VALUES or all(method.changes_few for method in methods)
+        few = seen.values <= FEW_VALUES
         allowed = variable.unchanged
         if allowed is None:
+            if few and any(step.promised is not None for step in steps):
+                continue
+            few = few or all(step.method.changes_few for step in steps)
             allowed = 100.0 if few or variable.role != "confidential" else MOST_UNCHANGED
         if share > allowed or share == allowed == 100 != variable.unchanged:
             limit = "" if allowed == 100 else f", and at most {allowed:g} % may be"

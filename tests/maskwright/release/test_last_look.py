@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 
-def _frame(n: int = 60) -> pd.DataFrame:
+def _frame(n: int = 90) -> pd.DataFrame:
     """Wages of which few are different: in groups of equal records, masking changes none."""
     rng = np.random.default_rng(4)
     return pd.DataFrame({"wage": np.repeat(np.arange(100, 100 + n // 3), 3), "rent": rng.integers(1, 9000, n)})
@@ -38,7 +38,7 @@ def test_the_share_that_may_stay_is_declared() -> None:
 
 
 def test_the_record_has_the_share_of_every_variable(tmp_path: Path) -> None:
-    frame = _frame().assign(region=["north", "south"] * 30, zero=0)
+    frame = _frame().assign(region=["north", "south"] * 45, zero=0)
     frame.to_csv(tmp_path / "data.csv", index=False)
     variables = "wage: {unchanged: 100}, region: {role: other}, zero: {role: other}"
     (tmp_path / "p.yaml").write_text(
