@@ -156,7 +156,8 @@ def mask_request(
     domain = Domain.from_dataset(ready.original, domain_tuples(ready.edits))
     outcome = check_dataset(result.masked, result.edits, domain)
     if is_released:
-        seen = unchanged_doubts(unchanged_cells(ready.original, result.masked), ready.plan, result.doubts)
+        unchanged = unchanged_cells(ready.original, result.masked)
+        seen = unchanged_doubts(ready.original, result.masked, unchanged, ready.plan, result.doubts)
         left = undecided_doubts(outcome, ready.arrival)
         refuse_doubts(request, judge((*ready.doubts, *result.doubts, *left, *seen), request.waivers))
     failing = [each for each in outcome.edits if each.violations and each.severity == "error"]

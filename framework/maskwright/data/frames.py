@@ -10,7 +10,7 @@ import pyarrow as pa
 from maskwright.data.category_columns import category_column
 from maskwright.data.dataset import Column, Dataset, Layout
 from maskwright.data.inference import UNDECLARED, missing_note
-from maskwright.data.misread_columns import doubtful_names, misread_doubt, unseen_codes
+from maskwright.data.misread_columns import apart_doubt, doubtful_names, misread_doubt, unseen_codes
 from maskwright.data.missing import is_code_number
 from maskwright.data.number_columns import EXACT, number_column
 from maskwright.data.number_text import write_numbers
@@ -81,6 +81,9 @@ def _doubts(column: Column, series: Any, declared: VariableDeclaration) -> Itera
         held = series.to_numpy(dtype=np.float64, na_value=np.nan) if _holds_numbers(series) else None
         cells = _text(series) if held is None else pa.chunked_array([held], pa.float64())
         yield from unseen_codes(column.name, cells, declared)
+    apart = apart_doubt(column, declared) if column.variable.is_numeric else None
+    if apart is not None:
+        yield apart
     if not isinstance(series.dtype, CategoricalDtype):
         doubt = misread_doubt(column, declared, typed=True)
         if doubt is not None:

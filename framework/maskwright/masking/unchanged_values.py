@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -58,7 +58,7 @@ def unchanged_doubts(
         if old.variable.is_numeric:
             relevant &= old.values != 0
         if clusters is not None and step.k is not None:
-            relevant &= _varying(old, clusters)
+            relevant &= varying(np.where(old.missing, 0, old.values), clusters)
         total = int(np.sum(relevant))
         if not total or np.all(old.values[relevant] == old.values[relevant][0]):
             continue
@@ -71,9 +71,16 @@ def unchanged_doubts(
             )  # fmt: skip
 
 
-def _varying(column: Column, clusters: NDArray[np.int64]) -> NDArray[np.bool_]:
-    """Records whose cluster has several values of a variable; shape (n,)."""
-    values = np.where(column.missing, 0, column.values).astype(np.float64)
+def varying(values: NDArray[Any], clusters: NDArray[np.int64]) -> NDArray[np.bool_]:
+    """Records whose cluster has several values of a variable; shape (n,).
+
+    Parameters
+    ----------
+    values : ndarray of shape (n,)
+        Numbers or codes; no NaN.
+    clusters : ndarray of shape (n,), int64
+        0 to c - 1.
+    """
     order = np.argsort(clusters, kind="stable")
     starts = np.flatnonzero(np.diff(clusters[order], prepend=-1))
     low, high = np.minimum.reduceat(values[order], starts), np.maximum.reduceat(values[order], starts)

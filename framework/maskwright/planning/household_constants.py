@@ -7,11 +7,10 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from maskwright.data.dependencies import ValueCodes, determines
-from maskwright.data.households import household_columns
 from maskwright.foundation.doubts import Doubt
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterator, Sequence
+    from collections.abc import Iterator, Sequence
 
     from numpy.typing import NDArray
 
@@ -19,24 +18,21 @@ if TYPE_CHECKING:
     from maskwright.planning.model import Group, Step
 
 
-def household_doubts(
-    groups: Sequence[Group], steps: Sequence[Step], untouched: Collection[str], data: Dataset | None
-) -> Iterator[Doubt]:
+def household_doubts(groups: Sequence[Group], steps: Sequence[Step], data: Dataset | None) -> Iterator[Doubt]:
     """Doubts about variables that are the same within households and are masked member by member.
 
-    Only where the published file says who is of one household. Rounding and coding give equal values the same, but for
-    what edits ask: of such steps the run tells.
+    Whether or not the household's name is published: what the members have in common tells who is of one household,
+    and their masked values together tell more than one of them. Rounding and coding give equal values the same, but
+    for what edits ask: of such steps the run tells.
 
     Parameters
     ----------
     groups : sequence of Group
     steps : sequence of Step
-    untouched : collection of str
-        Variables that no step masks.
     data : Dataset or None
         The original; None: nothing is said.
     """
-    if data is None or data.households is None or not household_columns(data, untouched):
+    if data is None or data.households is None:
         return
     codes = ValueCodes(data)
     said: set[str] = set()

@@ -28,11 +28,12 @@ from maskwright.planning.missing_cells import (
 )
 from maskwright.planning.model import AdjustmentUnit, Group, Keeper, Step
 from maskwright.planning.plan_warnings import dangers
+from maskwright.planning.read_off import read_off_doubts
 from maskwright.planning.signs import sign_notices
 from maskwright.planning.step_variables import StepVariables, variables_of_steps
 from maskwright.planning.strata import Strata, stratify
 from maskwright.planning.units import adjustment_units, require_k
-from maskwright.planning.unmasked_variables import unmasked_doubts
+from maskwright.planning.unmasked_variables import unmasked_doubts, unused_key_doubts
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -237,7 +238,9 @@ def make_plan(
     )
     doubts = (
         *unmasked_doubts(known[name] for name in untouched),
-        *household_doubts(groups, steps, untouched, data),
+        *household_doubts(groups, steps, data),
+        *read_off_doubts(groups, steps, untouched, edits, data),
+        *unused_key_doubts(groups, steps, known),
         *rare_missing_doubts(groups, steps, data),
     )
     return Plan(

@@ -1,6 +1,7 @@
 """The last look: of every variable of the file that will be released, how many cells are as they were.
 
-It knows the original and the file that was read back, and nothing of how one was made of the other.
+It knows the original and the file that was read back; of the plan, which variables it masks and how many records it
+promises to publish alike.
 """
 
 from __future__ import annotations
@@ -12,6 +13,8 @@ import numpy as np
 import pandas as pd
 
 from maskwright.foundation.doubts import Doubt
+from maskwright.masking.equivalence_classes import class_codes
+from maskwright.masking.unchanged_values import varying
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -20,14 +23,14 @@ if TYPE_CHECKING:
 
     from maskwright.data.dataset import Column, Dataset
     from maskwright.data.variable import Variable
-    from maskwright.planning.model import Step
+    from maskwright.planning.model import Group
     from maskwright.planning.plan import Plan
 
 MOST_UNCHANGED = 50.0
 """Percent of the cells of a confidential variable that may be as they were, unless it is declared."""
 
 FEW_VALUES = 20
-"""Different values up to which a number is like a category: the mean of like records often is the value of most."""
+"""Different values up to which a number may be a code."""
 
 
 @dataclass(frozen=True)
@@ -82,8 +85,10 @@ def _positions(original: Dataset, released: Dataset) -> NDArray[np.int64] | slic
     return np.asarray(order[np.searchsorted(original.origin, released.origin, sorter=order)], dtype=np.int64)
 
 
-def _compared(before: Column, after: Column, origin: NDArray[np.int64] | slice) -> UnchangedCells:
-    values, telling = before.values[origin], ~before.missing[origin]
+def _compared(
+    before: Column, after: Column, origin: NDArray[np.int64] | slice, chosen: NDArray[np.bool_] | bool = True
+) -> UnchangedCells:
+    values, telling = before.values[origin], ~before.missing[origin] & chosen
     if before.variable.is_numeric:
         telling &= values != 0
         same = _numbers(after) == values
@@ -120,40 +125,62 @@ def _codes(column: Column, categories: Sequence[str]) -> NDArray[np.int64]:
     return np.asarray(new[column.values], dtype=np.int64)
 
 
-def unchanged_doubts(found: Iterable[UnchangedCells], plan: Plan, told: Iterable[Doubt] = ()) -> Iterator[Doubt]:
+def unchanged_doubts(
+    original: Dataset, released: Dataset, found: Iterable[UnchangedCells], plan: Plan, told: Iterable[Doubt] = ()
+) -> Iterator[Doubt]:
     """Doubts about masked variables that are mostly, or altogether, as they were.
 
     Steps that only remove records or cells may find nothing to remove: what no other step masks is no doubt here. Of a
-    variable with one value nothing can be told, nor of one with few values where k is promised: like records have the
-    same.
+    variable with one value nothing can be told. Where a step promises k, values that a whole class of records has are
+    published by so many; but a number with few values of which nothing is declared may be a code, and is judged by all.
 
     Parameters
     ----------
+    original, released : Dataset
     found : iterable of UnchangedCells
+        Of them.
     plan : Plan
         Which variables are masked, and by methods that are to leave most values as they are.
     told : iterable of Doubt
         Of masking: a variable that a step left as it was is not told twice.
     """
     said = {doubt.subject for doubt in told if doubt.kind == "step-changed-nothing"}
-    changed_by: dict[str, list[Step]] = {}
+    changed_by: dict[str, list[Group]] = {}
     for group in plan.groups:
-        step = plan.steps[group.step - 1]
-        for name in () if step.only_removes else group.variables:
-            changed_by.setdefault(name, []).append(step)
+        for name in () if plan.steps[group.step - 1].only_removes else group.variables:
+            changed_by.setdefault(name, []).append(group)
     for seen in found:
-        variable, share = seen.variable, seen.percent
-        steps = changed_by.get(variable.name, ())
-        if share is None or not steps or variable.as_is or variable.name in said or seen.values == 1:
+        variable, groups = seen.variable, changed_by.get(seen.variable.name, ())
+        if not groups or variable.as_is or variable.name in said or seen.values <= 1:
             continue
-        few = seen.values <= FEW_VALUES
+        few = all(plan.steps[group.step - 1].method.changes_few for group in groups)
         allowed = variable.unchanged
         if allowed is None:
-            if few and any(step.promised is not None for step in steps):
-                continue
-            few = few or all(step.method.changes_few for step in steps)
             allowed = 100.0 if few or variable.role != "confidential" else MOST_UNCHANGED
-        if share > allowed or share == allowed == 100 != variable.unchanged:
+        judged = seen
+        promising = [group for group in groups if plan.steps[group.step - 1].promised is not None]
+        if promising and variable.unchanged is None and (seen.values > FEW_VALUES or not variable.inferred_role):
+            judged = _apart(original, released, promising[-1], seen) if _exceeds(seen, allowed) else seen
+        if _exceeds(judged, allowed):
             limit = "" if allowed == 100 else f", and at most {allowed:g} % may be"
             message = f"{seen.unchanged} of {seen.cells} cells with a value are as they were{limit}"
-            yield Doubt("values-unchanged", variable.name, message, seen.unchanged, seen.cells)
+            hint = (
+                f"Mask it more strongly, or declare what may stay: `{variable.name}: {{unchanged: 80}}` (in percent)."
+            )
+            yield Doubt("values-unchanged", variable.name, message, seen.unchanged, seen.cells, hint=hint)
+
+
+def _exceeds(seen: UnchangedCells, allowed: float) -> bool:
+    """Whether more is as it was than may be; all, where nothing less is a doubt and nothing is declared."""
+    share = seen.percent
+    if share is None or allowed == 100 == seen.variable.unchanged:
+        return False
+    return share > allowed or share == allowed == 100
+
+
+def _apart(original: Dataset, released: Dataset, group: Group, seen: UnchangedCells) -> UnchangedCells:
+    """Cells of a variable without those whose value all records of their class had."""
+    before, origin = original[seen.variable.name], _positions(original, released)
+    classes = class_codes(released, [name for name in group.variables if name in released])
+    apart = varying(np.where(before.missing, 0, before.values)[origin], classes)
+    return _compared(before, released[seen.variable.name], origin, apart)

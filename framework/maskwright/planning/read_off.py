@@ -1,0 +1,138 @@
+"""Masked variables that can be read off what is published as it is: a label, a total and its other part, a birth."""
+
+from __future__ import annotations
+
+import itertools
+import re
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from maskwright.data.dependencies import Dependencies
+from maskwright.foundation.doubts import Doubt
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
+
+    from numpy.typing import NDArray
+
+    from maskwright.data.dataset import Column, Dataset
+    from maskwright.edits.edit_set import EditSet
+    from maskwright.planning.model import Group, Step
+
+LOOKED_AT = 20_000
+"""First records of a file on which relations are looked for."""
+
+HOLDS = 0.95
+"""Share of the records in which a relation has to hold."""
+
+FEWEST = 20
+"""Records that have to be there for a relation to be one."""
+
+YEAR = re.compile(r"(?:^|[^0-9])((?:1[89]|20)[0-9]{2})(?:[^0-9]|$)")
+
+
+def read_off_doubts(
+    groups: Sequence[Group], steps: Sequence[Step], untouched: Iterable[str], edits: EditSet, data: Dataset | None
+) -> Iterator[Doubt]:
+    """Doubts about masked variables that published ones determine, whether an edit says so or not.
+
+    Looked for are, of categories, functional dependencies on one variable (`maskwright.data.dependencies`), and, of
+    numbers, a constant sum, difference or quotient with one published number, a sum or difference of two, and an age
+    beside a date. Where cells are only suppressed, dependencies are looked at when they are.
+
+    Parameters
+    ----------
+    groups : sequence of Group
+    steps : sequence of Step
+    untouched : iterable of str
+        Variables that no step masks and that are published.
+    edits : EditSet
+        Where cells are only suppressed, what an edit ties together is protected by suppressing more.
+    data : Dataset or None
+        The original; None: nothing is said.
+    """
+    if data is None:
+        return
+    some = data if len(data) <= LOOKED_AT else data.taken(np.arange(LOOKED_AT))
+    published = [name for name in untouched if name in some]
+    numbers = dict(_numbers(some, published))
+    masked_by: dict[str, list[Step]] = {}
+    for group in groups:
+        for name in group.variables:
+            masked_by.setdefault(name, []).append(steps[group.step - 1])
+    for name, own in masked_by.items():
+        column = some[name]
+        if column.variable.as_is:
+            continue
+        suppressed = all(step.only_removes for step in own)
+        tied = [set(edit.variables) for edit in edits] if suppressed else []
+        found = _relation(column, numbers, tied) if column.variable.is_numeric else None
+        if not column.variable.is_numeric and not suppressed:
+            dependencies = Dependencies(some, [name, *published]).of(name)
+            found = next((str(each) for each in dependencies if len(each.given) == 1), None)
+        if found is not None:
+            message = f"it can be read off {found}, published as it is"
+            yield Doubt("follows-from-published", name, message, place=own[0].place)
+
+
+def _numbers(data: Dataset, names: Sequence[str]) -> Iterator[tuple[str, NDArray[np.float64]]]:
+    """Published numbers, NaN where missing, and the years that texts hold."""
+    for name in names:
+        column = data[name]
+        if column.variable.is_numeric:
+            values = np.where(column.missing, np.nan, column.values)
+            if np.nanmin(values, initial=np.inf) < np.nanmax(values, initial=-np.inf):
+                yield name, values
+            continue
+        years = [YEAR.search(text) for text in column.variable.categories]
+        if years and sum(year is not None for year in years) >= HOLDS * len(years):
+            known = np.array([*(np.nan if year is None else float(year[1]) for year in years), np.nan])
+            yield f"the year of {name}", known[column.values]
+
+
+def _relation(column: Column, numbers: Mapping[str, NDArray[np.float64]], tied: Sequence[set[str]]) -> str | None:
+    """What a number can be computed from, but for what is tied to it; None: nothing that was looked for."""
+    itself = column.variable.name
+    own = np.where(column.missing | (column.values == 0), np.nan, column.values)
+    if _nearly_constant(own):
+        return None
+    for name, other in numbers.items():
+        if any({itself, name} <= names for names in tied):
+            continue
+        if name.startswith("the year of "):
+            # The birthday has been in this year, or not yet.
+            if _nearly_constant(own + other, spread=1.0):
+                return name
+        elif _nearly_constant(own - other) or _nearly_constant(own + other) or _nearly_constant(_quotient(own, other)):
+            return name
+    plain = [name for name in numbers if not name.startswith("the year of ")]
+    for one, another in itertools.combinations(plain, 2):
+        if any({itself, one, another} <= names for names in tied):
+            continue
+        first, second = numbers[one], numbers[another]
+        if any(_is_zero(own - each, own) for each in (first - second, second - first, first + second)):
+            return f"{one} and {another}"
+    return None
+
+
+def _quotient(one: NDArray[np.float64], other: NDArray[np.float64]) -> NDArray[np.float64]:
+    return np.asarray(np.divide(one, other, out=np.full(len(one), np.nan), where=other != 0))
+
+
+def _nearly_constant(values: NDArray[np.float64], spread: float = 0.0) -> bool:
+    """Whether nearly all numbers that are there lie within `spread` of the lower of the two most usual ones."""
+    known = values[np.isfinite(values)]
+    if len(known) < FEWEST:
+        return False
+    middle = float(np.median(known))
+    room = 1e-9 * max(abs(middle), 1.0)
+    shares = (np.mean((known >= low - room) & (known <= low + spread + room)) for low in (middle, middle - spread))
+    return bool(max(shares) >= HOLDS)
+
+
+def _is_zero(difference: NDArray[np.float64], size: NDArray[np.float64]) -> bool:
+    known = np.isfinite(difference)
+    if np.count_nonzero(known) < FEWEST:
+        return False
+    return bool(np.mean(np.abs(difference[known]) <= 1e-9 * np.maximum(np.abs(size[known]), 1.0)) >= HOLDS)
