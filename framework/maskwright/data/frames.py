@@ -91,6 +91,7 @@ def _doubts(column: Column, series: Any, declared: VariableDeclaration) -> Itera
 
 
 def _column(name: str, series: Any, declared: VariableDeclaration) -> tuple[Column, list[str]]:
+    _refuse_containers(name, series)
     order = _order(series, declared)
     if order is not None:
         return category_column(name, _text(series), declared, order)
@@ -112,6 +113,17 @@ def _column(name: str, series: Any, declared: VariableDeclaration) -> tuple[Colu
     notes = [f"{name}: every cell is missing; read as continuous"] if np.all(missing) else []
     column, more = number_column(name, values, missing, 0 if is_integer else None, declared)
     return column, notes + more
+
+
+def _refuse_containers(name: str, series: Any) -> None:
+    """Refuse cells that are no single values: lists, mappings, sets."""
+    from pandas.api.types import infer_dtype, is_hashable
+
+    if series.dtype == object and infer_dtype(series, skipna=True) == "mixed":
+        count = sum(not is_hashable(cell) for cell in series)
+        if count:
+            message = f"variable {name!r}: {count} of {len(series)} cells hold several values, and one was expected"
+            raise DataError(Problem(message, hint="Drop the column, or make a column of each value."))
 
 
 def _order(series: Any, declared: VariableDeclaration) -> tuple[str, ...] | None:

@@ -12,7 +12,7 @@ from maskwright.data.dependencies import Dependencies
 from maskwright.foundation.doubts import Doubt
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
     from numpy.typing import NDArray
 
@@ -67,8 +67,8 @@ def read_off_doubts(
             continue
         suppressed = all(step.only_removes for step in own)
         tied = [set(edit.variables) for edit in edits] if suppressed else []
-        found = _relation(column, numbers, tied) if column.variable.is_numeric else None
-        if not column.variable.is_numeric and not suppressed:
+        found = _relation(column, numbers, tied)
+        if found is None and not column.variable.is_numeric and not suppressed:
             dependencies = Dependencies(some, [name, *published]).of(name)
             found = next((str(each) for each in dependencies if len(each.given) == 1), None)
         if found is not None:
@@ -79,24 +79,44 @@ def read_off_doubts(
 def _numbers(data: Dataset, names: Sequence[str]) -> Iterator[tuple[str, NDArray[np.float64]]]:
     """Published numbers, NaN where missing, and the years that texts hold."""
     for name in names:
-        column = data[name]
-        if column.variable.is_numeric:
-            values = np.where(column.missing, np.nan, column.values)
-            if np.nanmin(values, initial=np.inf) < np.nanmax(values, initial=-np.inf):
-                yield name, values
-            continue
-        years = [YEAR.search(text) for text in column.variable.categories]
-        if years and sum(year is not None for year in years) >= HOLDS * len(years):
-            known = np.array([*(np.nan if year is None else float(year[1]) for year in years), np.nan])
-            yield f"the year of {name}", known[column.values]
+        values = _values(data[name])
+        if values is not None and np.nanmin(values, initial=np.inf) < np.nanmax(values, initial=-np.inf):
+            yield name, values
+        elif values is None:
+            years = _coded(data[name], lambda text: float(found[1]) if (found := YEAR.search(text)) else np.nan)
+            if years is not None:
+                yield f"the year of {name}", years
+
+
+def _values(column: Column) -> NDArray[np.float64] | None:
+    """Numbers, NaN where missing, also where they are categories; None: texts."""
+    if column.variable.is_numeric:
+        return np.where(column.missing, np.nan, column.values)
+    return _coded(column, _number)
+
+
+def _coded(column: Column, meaning: Callable[[str], float]) -> NDArray[np.float64] | None:
+    """What the categories mean, cell by cell; None where most mean nothing."""
+    known = np.array([*map(meaning, column.variable.categories), np.nan])
+    if np.mean(np.isfinite(known[:-1])) < HOLDS if len(known) > 1 else True:
+        return None
+    return np.asarray(known[column.values])
+
+
+def _number(text: str) -> float:
+    try:
+        return float(text)
+    except ValueError:
+        return np.nan
 
 
 def _relation(column: Column, numbers: Mapping[str, NDArray[np.float64]], tied: Sequence[set[str]]) -> str | None:
     """What a number can be computed from, but for what is tied to it; None: nothing that was looked for."""
     itself = column.variable.name
-    own = np.where(column.missing | (column.values == 0), np.nan, column.values)
-    if _nearly_constant(own):
+    values = _values(column)
+    if values is None or _nearly_constant(values):
         return None
+    own = np.where(values == 0, np.nan, values)
     for name, other in numbers.items():
         if any({itself, name} <= names for names in tied):
             continue
