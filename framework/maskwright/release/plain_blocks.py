@@ -1,17 +1,18 @@
-"""The written file, read once more by plain means: bytes cut at their separators, for the second evaluation.
+"""The written file, read once more by plain means, for the second evaluation: nothing here is shared with the sources.
 
-CSV is cut at its delimiters, and by the standard library's reader where there are quotes; XML at its tags, and by lxml
-where it is not written plainly; Parquet gives Python's objects. Nothing here is shared with the sources.
+CSV by the standard library's reader; XML cut at its tags, and by lxml where it holds anything but plain elements;
+Parquet as pyarrow's numbers and Python's objects.
 """
 
 from __future__ import annotations
 
+import contextlib
 import csv
-import io
+import itertools
+import re
 from dataclasses import dataclass
 from decimal import Decimal
 from typing import TYPE_CHECKING, Any
-from xml.sax.saxutils import unescape
 
 import numpy as np
 import pyarrow as pa
@@ -19,7 +20,7 @@ import pyarrow.parquet as pq
 from lxml import etree
 
 from maskwright.edits.evaluation.plain_numbers import NUMBER, CannotTell, Record
-from maskwright.edits.evaluation.second_vectors import Scaled, scaled_bytes, scaled_floats, scaled_objects
+from maskwright.edits.evaluation.second_vectors import DIGITS, Cells
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -27,114 +28,100 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from maskwright.edits.evaluation.second_opinion import Opinion
+
 SIZE = 1 << 22
-LONGEST_TAG = 120
-CELL, ROW, ABSENT = "\x1f", "\x1e", "\x1d"
-ROWS = 65_536
+ROWS = 16_384
 
 
 @dataclass(frozen=True, eq=False)
-class TextBlock:
-    """Consecutive records of a text file.
+class PlainBlock:
+    """Consecutive records of a file.
 
     Attributes
     ----------
-    data : ndarray of uint8
-    columns : mapping of name to position
-    starts, ends : ndarray of shape (n, p), int64
-        Of each cell's bytes in `data`; starts are -1 where there is no cell.
+    columns : mapping of name to sequence of length n
+        Texts, None where there is no cell; or binary numbers.
     point : str
-        Decimal sign.
-    escaped : bool
-        Whether cells hold references of XML.
+        Decimal sign of the texts.
     """
 
-    data: NDArray[np.uint8]
-    columns: Mapping[str, int]
-    starts: NDArray[np.int64]
-    ends: NDArray[np.int64]
+    columns: Mapping[str, Sequence[str | None] | NDArray[Any]]
     point: str = "."
-    escaped: bool = False
 
     def __len__(self) -> int:
-        return len(self.starts)
+        return len(next(iter(self.columns.values())))
 
     def record(self, row: int) -> Record:
         """Cells of one record."""
-        return {name: self._text(row, column) for name, column in self.columns.items()}
+        return {name: self._text(name, row) for name in self.columns}
 
-    def _text(self, row: int, column: int) -> str | None:
-        start, end = int(self.starts[row, column]), int(self.ends[row, column])
-        if start < 0:
-            return None
-        text = self.data[start:end].tobytes().decode()
-        if self.escaped and "&" in text:
-            return unescape(text, {"&#13;": "\r", "&quot;": '"', "&apos;": "'"})
-        if self.point == ".":
+    def _text(self, name: str, row: int) -> str | None:
+        text = _plain(self.columns[name][row])
+        if text is None or self.point == "." or "." in text:
             return text
         pointed = text.replace(self.point, ".", 1)
-        return pointed if "." not in text and NUMBER.match(pointed) else text
+        return pointed if NUMBER.match(pointed) else text
 
-    def numbers(self, name: str) -> Scaled:
-        """Numbers of a variable."""
+    def cells(self, name: str, opinion: Opinion, decimals: int | None) -> Cells:
+        """Numbers of a variable; binary ones mean decimals on a grid of so many.
+
+        Raises
+        ------
+        CannotTell
+            Some have too many digits, or mean no decimals.
+        """
+        values = self._numbers(name, decimals)
+        codes = [float(code) for code in opinion.missing.get(name, ()) if NUMBER.match(code)]
+        missing = np.isnan(values) | np.isin(values, codes)
+        absent = np.zeros_like(missing)
+        for row in np.flatnonzero(missing).tolist():
+            text = self._text(name, row)
+            missing[row], absent[row] = opinion.is_blank(name, text), text is None
+        return Cells(values, missing, absent)
+
+    def _numbers(self, name: str, decimals: int | None) -> NDArray[np.float64]:
         column = self.columns[name]
-        return scaled_bytes(self.data, self.starts[:, column], self.ends[:, column], ord(self.point))
+        if not isinstance(column, np.ndarray):
+            return _said(column if self.point == "." else [(text or "").replace(self.point, ".") for text in column])
+        values = column.astype(np.float64)
+        if column.dtype.kind == "f":
+            if decimals is None:
+                raise CannotTell
+            values = np.rint(values * 10.0**decimals) / 10.0**decimals
+            if not np.array_equal(values.astype(column.dtype), column, equal_nan=True):
+                raise CannotTell
+        if np.nanmax(np.abs(values), initial=0) >= 10**DIGITS:
+            raise CannotTell
+        return values
 
 
-@dataclass(frozen=True, eq=False)
-class StoredBlock:
-    """Consecutive records of a Parquet file.
-
-    Attributes
-    ----------
-    batch : pyarrow.RecordBatch
-    grids : mapping of name to decimals
-        Of variables that are stored as binary64 and mean decimals.
-    """
-
-    batch: Any
-    grids: Mapping[str, int]
-
-    def __len__(self) -> int:
-        return int(self.batch.num_rows)
-
-    def record(self, row: int) -> Record:
-        """Cells of one record, numbers as shortest decimals."""
-        return {
-            name: _plain(column[row].as_py(), column.type)
-            for name, column in zip(self.batch.schema.names, self.batch.columns, strict=True)
-        }
-
-    def numbers(self, name: str) -> Scaled:
-        """Numbers of a variable."""
-        column = self.batch.column(name)
-        if pa.types.is_floating(column.type) and name in self.grids:
-            values = column.to_numpy(zero_copy_only=False)
-            return scaled_floats(values, np.isnan(values), self.grids[name])
-        if pa.types.is_integer(column.type) and not column.null_count:
-            values = column.to_numpy()
-            odd = np.abs(values.astype(np.float64)) > 10.0**17
-            return Scaled(np.where(odd, 0, values).astype(np.int64), 0, np.zeros_like(odd), odd)
-        return scaled_objects([_plain(value, column.type) for value in column.to_pylist()])
+def _said(texts: Sequence[str | None]) -> NDArray[np.float64]:
+    """Numbers that texts say, NaN where they say none."""
+    # Python takes more for a number, "1e5" and "nan".
+    is_plain = not "".join(filter(None, texts)).encode().translate(None, b"0123456789.-")
+    with contextlib.suppress(ValueError):
+        if is_plain and max(map(len, filter(None, texts)), default=0) <= DIGITS:
+            return np.array([float(text) if text else np.nan for text in texts])
+    matched = [NUMBER.match(text or "") for text in texts]
+    if any(each and len(each[1]) > DIGITS for each in matched):
+        raise CannotTell
+    return np.array([float(each[1]) if each else np.nan for each in matched])
 
 
-def _plain(value: object, kind: Any) -> str | None:
+def _plain(value: object) -> str | None:
     if value is None or value != value:  # noqa: PLR0124 - NaN is a missing cell
         return None
+    if isinstance(value, float | np.floating):
+        return np.format_float_positional(value, trim="-") if np.isfinite(value) else str(value)
     if isinstance(value, bool):
         return "true" if value else "false"
-    if isinstance(value, float):
-        single = kind.bit_width < 64
-        shown: Any = np.float32(value) if single else np.float64(value)
-        return np.format_float_positional(shown, trim="-") if np.isfinite(shown) else str(value)
-    if isinstance(value, str | int):
-        return str(value)
     return f"{value:f}" if isinstance(value, Decimal) else str(value)
 
 
 def plain_blocks(
-    path: Path, file_format: str, details: Mapping[str, Any], names: Sequence[str], grids: Mapping[str, int]
-) -> Iterator[TextBlock | StoredBlock]:
+    path: Path, file_format: str, details: Mapping[str, Any], names: Sequence[str]
+) -> Iterator[PlainBlock]:
     """Records of a written file, block by block.
 
     Parameters
@@ -145,180 +132,76 @@ def plain_blocks(
         How the file was written: dialect, or tags.
     names : sequence of str
         Variables, in order.
-    grids : mapping of name to decimals
-        Of variables that a typed format stores as binary64.
 
     Raises
     ------
     CannotTell
         The file cannot be cut into records of these variables.
     """
-    if file_format == "parquet":
-        for batch in pq.ParquetFile(path).iter_batches(batch_size=ROWS):
-            yield StoredBlock(batch, grids)
-    elif file_format == "csv":
-        yield from _csv_blocks(path, details, names)
-    else:
-        yield from _xml_blocks(path, details, names)
+    read = {"csv": _csv_blocks, "xml": _xml_blocks, "parquet": _parquet_blocks}[file_format]
+    try:
+        yield from read(path, details, names)
+    except (ValueError, csv.Error, etree.XMLSyntaxError):
+        raise CannotTell from None
 
 
-def _csv_blocks(path: Path, details: Mapping[str, Any], names: Sequence[str]) -> Iterator[TextBlock]:
-    delimiter, quote = details.get("delimiter", ","), details.get("quote", '"')
-    columns = {name: position for position, name in enumerate(names)}
+def _csv_blocks(path: Path, details: Mapping[str, Any], names: Sequence[str]) -> Iterator[PlainBlock]:
+    quote = details.get("quote", '"')
     with path.open(encoding=details.get("encoding", "utf-8"), newline="") as file:
-        before, header = "", details.get("header", True)
-        while True:
-            read = file.read(SIZE)
-            text = (before + read).removeprefix("\ufeff")
-            cut = len(text) if not read else text.rfind("\n") + 1
-            if read and (cut == 0 or (quote and text.count(quote, 0, cut) % 2)):
-                before = text
-                continue
-            block, before = text[:cut], text[cut:]
-            if header and block:
-                _, block = _split_header(block, delimiter, quote)
-                header = False
-            if block:
-                yield _csv_block(block, columns, details, delimiter, quote)
-            if not read:
-                return
+        if file.read(1) != "\ufeff":
+            file.seek(0)
+        quoting = {"quoting": csv.QUOTE_NONE} if quote is None else {"quotechar": quote}
+        rows = filter(None, csv.reader(file, delimiter=details.get("delimiter", ","), strict=True, **quoting))
+        if details.get("header", True):
+            next(rows, None)
+        while block := list(itertools.islice(rows, ROWS)):
+            columns = zip(*block, strict=True)
+            yield PlainBlock(dict(zip(names, columns, strict=True)), details.get("decimal", "."))
 
 
-def _csv_rows(text: str, delimiter: str, quote: str | None) -> Any:
-    lines = io.StringIO(text, newline="")
-    if quote is None:
-        return csv.reader(lines, delimiter=delimiter, quoting=csv.QUOTE_NONE, strict=True)
-    return csv.reader(lines, delimiter=delimiter, quotechar=quote, strict=True)
-
-
-def _split_header(block: str, delimiter: str, quote: str | None) -> tuple[list[str], str]:
-    """First row that is not empty, and the text after it; a name may hold a line end."""
-    end = 0
-    while True:
-        end = block.find("\n", end) + 1 or len(block)
-        if (quote is None or block.count(quote, 0, end) % 2 == 0) and block[:end].strip("\r\n"):
-            return next(row for row in _csv_rows(block[:end], delimiter, quote) if row), block[end:]
-        if end == len(block):
-            raise CannotTell
-
-
-def _csv_block(
-    block: str, columns: Mapping[str, int], details: Mapping[str, Any], delimiter: str, quote: str | None
-) -> TextBlock:
-    point, p = details.get("decimal", "."), len(columns)
-    if not (quote and quote in block) and len(delimiter.encode()) == 1 and not block.startswith(("\r", "\n")):
-        data = np.frombuffer((block if block.endswith("\n") else block + "\n").encode(), dtype=np.uint8)
-        marks = np.flatnonzero((data == ord(delimiter)) | (data == 10))
-        if len(marks) % p == 0:
-            ends = marks.reshape(-1, p)
-            is_end = data[ends] == 10
-            if is_end[:, -1].all() and not is_end[:, :-1].any():
-                starts = np.append(0, marks[:-1] + 1).reshape(-1, p)
-                ends = ends.copy()
-                last = np.maximum(ends[:, -1] - 1, 0)
-                ends[:, -1] -= (data[last] == 13) & (ends[:, -1] > starts[:, -1])
-                return TextBlock(data, columns, starts, ends, point)
-    rows = [row for row in _csv_rows(block, delimiter, quote) if row]
-    return _rewritten(rows, columns, point)
-
-
-def _rewritten(rows: Sequence[Sequence[str | None]], columns: Mapping[str, int], point: str = ".") -> TextBlock:
-    """Block of cells that another reader cut."""
-    p = len(columns)
-    if any(len(row) != p for row in rows):
-        raise CannotTell
-    text = ROW.join(CELL.join(ABSENT if cell is None else cell for cell in row) for row in rows) + ROW
-    data = np.frombuffer(text.encode(), dtype=np.uint8)
-    marks = np.flatnonzero((data == ord(CELL)) | (data == ord(ROW)))
-    if len(marks) != p * len(rows):
-        raise CannotTell
-    ends = marks.reshape(-1, p)
-    starts = np.append(0, marks[:-1] + 1).reshape(-1, p)
-    absent = (ends - starts == 1) & (data[np.minimum(starts, len(data) - 1)] == ord(ABSENT))
-    return TextBlock(data, columns, np.where(absent, -1, starts), ends, point)
-
-
-def _xml_blocks(path: Path, details: Mapping[str, Any], names: Sequence[str]) -> Iterator[TextBlock]:
+def _xml_blocks(path: Path, details: Mapping[str, Any], names: Sequence[str]) -> Iterator[PlainBlock]:
     record = details.get("record", "Record")
     tags = [details.get("tags", {}).get(name, name) for name in names]
-    opening, closing = f"<{record}>".encode(), f"</{record}>".encode()
-    columns = {name: position for position, name in enumerate(names)}
-    with path.open("rb") as file:
-        before, begun = b"", False
-        while True:
-            read = file.read(SIZE)
-            text = before + read
-            first = 0 if begun else text.find(opening)
-            cut = text.rfind(closing)
-            if first < 0 or cut < 0:
-                if not read:
-                    return
-                before = text
-                continue
-            begun = True
-            cut += len(closing)
-            block, before = text[first:cut], text[cut:]
-            yield _xml_block(block, columns, tags, record) or _parsed(block, columns, tags, record, details)
-            if not read:
-                return
+    opening, closing = f"<{record}>", f"</{record}>"
+    cells = "".join(rf"(?:<{tag}>([^<&\r]*)</{tag}>\s*)?" for tag in map(re.escape, tags))
+    plain = re.compile(rf"{re.escape(opening)}\s*{cells}{re.escape(closing)}")
+    with path.open(encoding="utf-8", newline="") as file:
+        text, begun = "", False
+        while read := file.read(SIZE):
+            text += read
+            if not begun:
+                text = text[max(text.find(opening), 0) :]
+                begun = text.startswith(opening)
+            block, end, rest = text.rpartition(closing)
+            if begun and end:
+                text = rest
+                # Between the records lies nothing but white space, or they are not plain.
+                parts = plain.split(block + end)
+                gaps, *columns = (parts[each :: len(tags) + 1] for each in range(len(tags) + 1))
+                if any(map(str.strip, gaps)):
+                    columns = _parsed(block + end, tags, record, details)
+                yield PlainBlock(dict(zip(names, columns, strict=True)))
 
 
-def _xml_block(block: bytes, columns: Mapping[str, int], tags: Sequence[str], record: str) -> TextBlock | None:
-    """Block cut at its tags; None where it holds anything but plain elements."""
-    data = np.frombuffer(block, dtype=np.uint8)
-    opens, closes = np.flatnonzero(data == ord("<")), np.flatnonzero(data == ord(">"))
-    if len(opens) != len(closes) or np.any(closes < opens) or np.any(opens[1:] < closes[:-1]):
-        return None
-    wanted = [tag.encode() for tag in (record, *tags)]
-    width = -(-max(map(len, wanted)) // 8) * 8
-    is_end = data[opens + 1] == ord("/")
-    begins = np.flatnonzero(~is_end)
-    lengths = closes[begins] - opens[begins] - 1
-    if width > LONGEST_TAG or np.any(lengths > width):
-        return None
-    # Names as numbers of eight bytes each, the rest of them zero.
-    padded = np.append(data, np.zeros(width + 1, dtype=np.uint8))
-    window = np.lib.stride_tricks.sliding_window_view(padded, width)[opens[begins] + 1]
-    keys = (window * (np.arange(width, dtype=np.int8) < lengths.astype(np.int8)[:, None])).view(np.uint64)
-    expected = np.frombuffer(b"".join(tag.ljust(width, b"\0") for tag in wanted), dtype=np.uint64)
-    expected = expected.reshape(len(wanted), -1)
-    is_record = np.all(keys == expected[0], axis=1)
-    n, p = int(is_record.sum()), len(tags)
-    cells = begins[~is_record]
-    if len(cells) and not is_end[cells + 1].all():
-        return None
-    starts, ends = np.full((n, p), -1, dtype=np.int64), np.zeros((n, p), dtype=np.int64)
-    own, rows = keys[~is_record], np.cumsum(is_record)[~is_record] - 1
-    if len(cells) == n * p and np.all(own.reshape(n, p, -1) == expected[1:]):
-        starts, ends = closes[cells].reshape(n, p) + 1, opens[cells + 1].reshape(n, p)
-    else:
-        found = 0
-        for column in range(p):
-            chosen = np.all(own == expected[1 + column], axis=1)
-            found += int(chosen.sum())
-            starts[rows[chosen], column], ends[rows[chosen], column] = (
-                closes[cells[chosen]] + 1,
-                opens[cells[chosen] + 1],
-            )
-        if found != len(cells):
-            return None
-    return TextBlock(data, columns, starts, ends, escaped=True)
-
-
-def _parsed(
-    block: bytes, columns: Mapping[str, int], tags: Sequence[str], record: str, details: Mapping[str, Any]
-) -> TextBlock:
-    """Block of records that lxml reads."""
-    heads = details.get("start_tags", ("<Microdata>",))
-    path = details.get("path", ("Microdata",))
-    whole = "".join(heads).encode() + block + "".join(f"</{tag}>" for tag in reversed(path)).encode()
-    try:
-        root = etree.fromstring(whole, etree.XMLParser(resolve_entities=False, no_network=True, huge_tree=True))
-    except etree.XMLSyntaxError:
-        raise CannotTell from None
-    local = [tag.rpartition(":")[2] for tag in tags]
+def _parsed(block: str, tags: Sequence[str], record: str, details: Mapping[str, Any]) -> list[list[str | None]]:
+    """Columns of records that lxml reads."""
+    head = "".join(details.get("start_tags", ("<Microdata>",)))
+    tail = "".join(f"</{tag}>" for tag in reversed(details.get("path", ("Microdata",))))
+    parser = etree.XMLParser(resolve_entities=False, no_network=True, huge_tree=True)
+    root = etree.fromstring((head + block + tail).encode(), parser)
     rows = []
     for element in root.iter(f"{{*}}{record.rpartition(':')[2]}"):
-        cells = {etree.QName(child).localname: child.text or "" for child in element if isinstance(child.tag, str)}
-        rows.append([cells.get(tag) for tag in local])
-    return _rewritten(rows, columns)
+        found = {etree.QName(child).localname: child.text or "" for child in element if isinstance(child.tag, str)}
+        rows.append([found.get(tag.rpartition(":")[2]) for tag in tags])
+    return [list(column) for column in zip(*rows, strict=True)]
+
+
+def _parquet_blocks(path: Path, _: Mapping[str, Any], names: Sequence[str]) -> Iterator[PlainBlock]:
+    for batch in pq.ParquetFile(path).iter_batches(batch_size=ROWS, columns=list(names)):
+        yield PlainBlock({name: _stored(batch.column(name)) for name in names})
+
+
+def _stored(column: Any) -> Sequence[str | None] | NDArray[Any]:
+    if pa.types.is_floating(column.type) or (pa.types.is_integer(column.type) and not column.null_count):
+        return np.asarray(column.to_numpy(zero_copy_only=False))
+    return [_plain(value) for value in column.to_pylist()]
