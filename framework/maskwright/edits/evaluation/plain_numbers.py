@@ -5,6 +5,7 @@ from __future__ import annotations
 import operator
 import re
 from fractions import Fraction
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 from maskwright.edits import expression as x
@@ -28,6 +29,7 @@ class CannotTell(Exception):  # noqa: N818 - no error: the second evaluation has
     """The rule is outside what is evaluated here, or rests on the last digits of binary64 arithmetic."""
 
 
+@lru_cache(maxsize=65_536)
 def exact(text: str | None) -> Fraction | None:
     """Number that a text says by the XPath rule; None: it says none."""
     found = None if text is None else NUMBER.match(text)
@@ -53,13 +55,9 @@ def truth(node: x.Expression, judge: Callable[[x.Expression], Truth]) -> Truth:
         case x.IfThen(condition, consequent, otherwise):
             then = x.Or((x.Not(condition), consequent))
             return truth(then if otherwise is None else x.And((then, x.Or((condition, otherwise)))), judge)
-        case x.InInterval(operand, low, high, low_closed, high_closed):
-            # Without bounds, it is true of what is known.
-            bounds = [x.Comparison(">=", operand, operand)]
-            if low is not None:
-                bounds.append(x.Comparison(">=" if low_closed else ">", operand, low))
-            if high is not None:
-                bounds.append(x.Comparison("<=" if high_closed else "<", operand, high))
-            return truth(x.And(tuple(bounds)), judge)
+        case x.InInterval(operand, low, high, low_closed, high_closed) if low is not None or high is not None:
+            above = () if low is None else (x.Comparison(">=" if low_closed else ">", operand, low),)
+            below = () if high is None else (x.Comparison("<=" if high_closed else "<", operand, high),)
+            return truth(x.And((*above, *below)), judge)
         case _:
             return judge(node)

@@ -88,6 +88,8 @@ class _Judge:
                 return value
             case x.Comparison(sign, left, right):
                 return self._comparison(sign, left, right)
+            case x.InInterval(operand):
+                return self._compared(">=", operand, operand)  # without bounds: true of what is known
             case x.InSet(x.VariableReference() as operand, members):
                 text = self._text(operand)
                 if text is None:

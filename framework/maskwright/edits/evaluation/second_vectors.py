@@ -98,6 +98,8 @@ class ExactVectors:
                 return self._compared(sign, left, right)
             case x.Comparison(sign, left, right):
                 return self._compared(sign, left, right)
+            case x.InInterval(operand):
+                return self._compared(">=", operand, operand)  # without bounds: true of what is known
             case x.InSet(operand, members):
                 equal = [self._compared("==", operand, member) for member in members]
                 true, false = np.any([each[0] for each in equal], axis=0), np.all([each[1] for each in equal], axis=0)
