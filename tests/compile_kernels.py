@@ -38,7 +38,8 @@ def others() -> None:
     """Everything else: another partition, methods with kernels of their own, adjusting onto edits, measures."""
     microaggregate("maximum_distance")
     roles = {"dependent": ["a", "b"], "independent": ["c", "d"]}
-    mw.protect(DATA, "fuzzy_c_regression", seed=1, params={"c": 2, **roles})
+    as_is = {name: {"release": "as is"} for name in roles["independent"]}
+    mw.protect(DATA, "fuzzy_c_regression", seed=1, params={"c": 2, **roles}, declared=as_is)
     mw.protect(DATA, "fuzzy_microaggregation", seed=1, params={"k": 3})
     total = DATA.assign(total=DATA["a"] + DATA["b"])
     mw.protect(total, "additive_noise", seed=1, edits=["a + b == total", "c <= 200", "a * c <= 10000"])

@@ -13,7 +13,7 @@ from maskwright.edits.edit_set import EditSet
 from maskwright.edits.evaluation.check_data import check_dataset
 from maskwright.edits.evaluation.domain import Domain, domain_tuples
 from maskwright.edits.variable_ranges import written_out
-from maskwright.foundation.errors import EditViolation, InputError, Problem
+from maskwright.foundation.errors import EditError, EditViolation, InputError, Problem
 from maskwright.foundation.progress import Reporter, stage
 from maskwright.masking.field_adjustment import with_errors_located
 from maskwright.pipeline.edits_read import read_edits_of
@@ -157,7 +157,7 @@ def explained_by(doubts: Iterable[Doubt]) -> Iterator[None]:
     Raises
     ------
     InputError
-        The mistakes that were found inside, and these doubts.
+        The mistakes that were found inside, and these doubts; an `EditError` stays one.
     """
     try:
         yield
@@ -167,7 +167,8 @@ def explained_by(doubts: Iterable[Doubt]) -> Iterator[None]:
         ]
         if not reasons:
             raise
-        raise InputError([*error.problems, *reasons]) from error
+        kind = EditError if isinstance(error, EditError) else InputError
+        raise kind([*error.problems, *reasons]) from error
 
 
 def read_rules(request: MaskingRequest) -> EditSet:

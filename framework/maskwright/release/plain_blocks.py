@@ -1,7 +1,7 @@
-"""The written file, read once more by plain means: bytes cut at their separators, for the second evaluation.
+"""The written file, read once more by plain means, for the second evaluation: nothing here is shared with the sources.
 
-CSV is cut at its delimiters, and by the standard library's reader where there are quotes; XML at its tags, and by lxml
-where it is not written plainly; Parquet gives Python's objects. Nothing here is shared with the sources.
+Text is cut at its separators: that of CSV, by the standard library's reader where there are quotes; that of XML, by
+lxml where it is not the same elements in every record. Numbers are those of pandas, where they cannot be taken amiss.
 """
 
 from __future__ import annotations
@@ -11,7 +11,6 @@ import io
 from dataclasses import dataclass
 from decimal import Decimal
 from typing import TYPE_CHECKING, Any
-from xml.sax.saxutils import unescape
 
 import numpy as np
 import pyarrow as pa
@@ -19,7 +18,7 @@ import pyarrow.parquet as pq
 from lxml import etree
 
 from maskwright.edits.evaluation.plain_numbers import NUMBER, CannotTell, Record
-from maskwright.edits.evaluation.second_vectors import Scaled, scaled_bytes, scaled_floats, scaled_objects
+from maskwright.edits.evaluation.second_vectors import DIGITS
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -28,9 +27,9 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 SIZE = 1 << 22
-LONGEST_TAG = 120
+ROWS = 32_768
 CELL, ROW, ABSENT = "\x1f", "\x1e", "\x1d"
-ROWS = 65_536
+TENS = 10 ** np.arange(DIGITS + 1)
 
 
 @dataclass(frozen=True, eq=False)
@@ -40,45 +39,36 @@ class TextBlock:
     Attributes
     ----------
     data : ndarray of uint8
-    columns : mapping of name to position
     starts, ends : ndarray of shape (n, p), int64
-        Of each cell's bytes in `data`; starts are -1 where there is no cell.
+        Of each cell in `data`.
+    names : sequence of str of length p
     point : str
         Decimal sign.
-    escaped : bool
-        Whether cells hold references of XML.
     """
 
     data: NDArray[np.uint8]
-    columns: Mapping[str, int]
     starts: NDArray[np.int64]
     ends: NDArray[np.int64]
+    names: Sequence[str]
     point: str = "."
-    escaped: bool = False
 
     def __len__(self) -> int:
-        return len(self.starts)
+        return len(self.ends)
 
     def record(self, row: int) -> Record:
         """Cells of one record."""
-        return {name: self._text(row, column) for name, column in self.columns.items()}
+        return {name: self._said(row, place) for place, name in enumerate(self.names)}
 
-    def _text(self, row: int, column: int) -> str | None:
-        start, end = int(self.starts[row, column]), int(self.ends[row, column])
-        if start < 0:
-            return None
-        text = self.data[start:end].tobytes().decode()
-        if self.escaped and "&" in text:
-            return unescape(text, {"&#13;": "\r", "&quot;": '"', "&apos;": "'"})
-        if self.point == ".":
-            return text
+    def _said(self, row: int, place: int) -> str | None:
+        text = self.data[self.starts[row, place] : self.ends[row, place]].tobytes().decode()
         pointed = text.replace(self.point, ".", 1)
-        return pointed if "." not in text and NUMBER.match(pointed) else text
+        return None if text == ABSENT else pointed if "." not in text and NUMBER.match(pointed) else text
 
-    def numbers(self, name: str) -> Scaled:
-        """Numbers of a variable."""
-        column = self.columns[name]
-        return scaled_bytes(self.data, self.starts[:, column], self.ends[:, column], ord(self.point))
+    def numbers(self, name: str, _: int | None) -> NDArray[np.float64]:
+        """Numbers of a variable, NaN where a cell says none."""
+        place = self.names.index(name)
+        values = _digits_said(self.data, self.starts[:, place], self.ends[:, place], ord(self.point))
+        return _spoken([self._said(row, place) for row in range(len(self))]) if values is None else values
 
 
 @dataclass(frozen=True, eq=False)
@@ -87,54 +77,88 @@ class StoredBlock:
 
     Attributes
     ----------
-    batch : pyarrow.RecordBatch
-    grids : mapping of name to decimals
-        Of variables that are stored as binary64 and mean decimals.
+    columns : mapping of name to sequence of length n
+        Texts, None where there is no cell; or binary numbers.
     """
 
-    batch: Any
-    grids: Mapping[str, int]
+    columns: Mapping[str, Sequence[str | None] | NDArray[Any]]
 
     def __len__(self) -> int:
-        return int(self.batch.num_rows)
+        return len(next(iter(self.columns.values())))
 
     def record(self, row: int) -> Record:
         """Cells of one record, numbers as shortest decimals."""
-        return {
-            name: _plain(column[row].as_py(), column.type)
-            for name, column in zip(self.batch.schema.names, self.batch.columns, strict=True)
-        }
+        return {name: _plain(column[row]) for name, column in self.columns.items()}
 
-    def numbers(self, name: str) -> Scaled:
-        """Numbers of a variable."""
-        column = self.batch.column(name)
-        if pa.types.is_floating(column.type) and name in self.grids:
-            values = column.to_numpy(zero_copy_only=False)
-            return scaled_floats(values, np.isnan(values), self.grids[name])
-        if pa.types.is_integer(column.type) and not column.null_count:
-            values = column.to_numpy()
-            odd = np.abs(values.astype(np.float64)) > 10.0**17
-            return Scaled(np.where(odd, 0, values).astype(np.int64), 0, np.zeros_like(odd), odd)
-        return scaled_objects([_plain(value, column.type) for value in column.to_pylist()])
+    def numbers(self, name: str, decimals: int | None) -> NDArray[np.float64]:
+        """Numbers of a variable, NaN where a cell says none; binary ones mean so many decimals."""
+        column = self.columns[name]
+        if not isinstance(column, np.ndarray):
+            return _spoken(column)
+        values = column.astype(np.float64)
+        if column.dtype.kind == "f":
+            if decimals is None:
+                raise CannotTell
+            values = np.rint(values * 10.0**decimals) / 10.0**decimals
+            if not np.array_equal(values.astype(column.dtype), column, equal_nan=True):
+                raise CannotTell
+        return values
 
 
-def _plain(value: object, kind: Any) -> str | None:
+Block = TextBlock | StoredBlock
+
+
+def _digits_said(
+    data: NDArray[np.uint8], starts: NDArray[np.int64], ends: NDArray[np.int64], point: int
+) -> NDArray[np.float64] | None:
+    """Numbers that cells of bytes say, digit by digit, NaN where they are empty; None: one is no plain number."""
+    lengths = ends - starts
+    width = int(lengths.max(initial=1))
+    if width > DIGITS:
+        return None
+    # The last bytes of every cell, one row of the matrix for each place; zeros before them.
+    padded = np.append(np.zeros(width, dtype=np.uint8), data)
+    signs = np.ascontiguousarray(np.lib.stride_tricks.sliding_window_view(padded, width)[ends].T)
+    from_end = np.arange(width - 1, -1, -1)[:, None]
+    signs[from_end >= lengths] = ord("0")
+    is_point, is_minus = signs == point, (signs == ord("-")) & (from_end == lengths - 1)
+    digits = signs - np.uint8(ord("0"))
+    is_digit = digits < 10
+    points, minus = is_point.sum(axis=0), is_minus.any(axis=0)
+    if not (is_digit | is_point | is_minus).all() or np.any(
+        (lengths > 0) & ((points > 1) | (lengths == points + minus))
+    ):
+        return None
+    digits *= is_digit
+    values = np.zeros(len(starts), dtype=np.int64)
+    for own in digits:
+        values = values * 10 + own
+    # The point counted as a digit; it is taken out.
+    unit = TENS[np.where(points > 0, width - 1 - is_point.argmax(axis=0), 0)]
+    values = np.where(points > 0, values - 9 * unit * (values // (10 * unit)), values)
+    found = values / unit
+    return np.where(lengths == 0, np.nan, np.where(minus, -found, found))
+
+
+def _spoken(texts: Sequence[str | None]) -> NDArray[np.float64]:
+    """Numbers that texts say, NaN where they say none, one by one."""
+    found = [NUMBER.match(text or "") for text in texts]
+    if any(each and len(each[1]) > DIGITS for each in found):
+        raise CannotTell
+    return np.array([float(each[1]) if each else np.nan for each in found])
+
+
+def _plain(value: object) -> str | None:
     if value is None or value != value:  # noqa: PLR0124 - NaN is a missing cell
         return None
+    if isinstance(value, float | np.floating):
+        return np.format_float_positional(value, trim="-") if np.isfinite(value) else str(value)
     if isinstance(value, bool):
         return "true" if value else "false"
-    if isinstance(value, float):
-        single = kind.bit_width < 64
-        shown: Any = np.float32(value) if single else np.float64(value)
-        return np.format_float_positional(shown, trim="-") if np.isfinite(shown) else str(value)
-    if isinstance(value, str | int):
-        return str(value)
     return f"{value:f}" if isinstance(value, Decimal) else str(value)
 
 
-def plain_blocks(
-    path: Path, file_format: str, details: Mapping[str, Any], names: Sequence[str], grids: Mapping[str, int]
-) -> Iterator[TextBlock | StoredBlock]:
+def plain_blocks(path: Path, file_format: str, details: Mapping[str, Any], names: Sequence[str]) -> Iterator[Block]:
     """Records of a written file, block by block.
 
     Parameters
@@ -145,180 +169,110 @@ def plain_blocks(
         How the file was written: dialect, or tags.
     names : sequence of str
         Variables, in order.
-    grids : mapping of name to decimals
-        Of variables that a typed format stores as binary64.
 
     Raises
     ------
     CannotTell
         The file cannot be cut into records of these variables.
     """
-    if file_format == "parquet":
-        for batch in pq.ParquetFile(path).iter_batches(batch_size=ROWS):
-            yield StoredBlock(batch, grids)
-    elif file_format == "csv":
-        yield from _csv_blocks(path, details, names)
-    else:
-        yield from _xml_blocks(path, details, names)
+    try:
+        if file_format == "parquet":
+            for batch in pq.ParquetFile(path).iter_batches(batch_size=ROWS, columns=list(names)):
+                yield StoredBlock({name: _stored(batch.column(name)) for name in names})
+        else:
+            yield from (_csv_blocks if file_format == "csv" else _xml_blocks)(path, details, names)
+    except (ValueError, csv.Error, etree.XMLSyntaxError):
+        raise CannotTell from None
+
+
+def _stored(column: Any) -> Sequence[str | None] | NDArray[Any]:
+    if pa.types.is_floating(column.type) or (pa.types.is_integer(column.type) and not column.null_count):
+        return np.asarray(column.to_numpy(zero_copy_only=False))
+    return [_plain(value) for value in column.to_pylist()]
 
 
 def _csv_blocks(path: Path, details: Mapping[str, Any], names: Sequence[str]) -> Iterator[TextBlock]:
-    delimiter, quote = details.get("delimiter", ","), details.get("quote", '"')
-    columns = {name: position for position, name in enumerate(names)}
-    with path.open(encoding=details.get("encoding", "utf-8"), newline="") as file:
-        before, header = "", details.get("header", True)
-        while True:
-            read = file.read(SIZE)
-            text = (before + read).removeprefix("\ufeff")
-            cut = len(text) if not read else text.rfind("\n") + 1
-            if read and (cut == 0 or (quote and text.count(quote, 0, cut) % 2)):
-                before = text
-                continue
-            block, before = text[:cut], text[cut:]
-            if header and block:
-                _, block = _split_header(block, delimiter, quote)
-                header = False
-            if block:
-                yield _csv_block(block, columns, details, delimiter, quote)
-            if not read:
-                return
+    delimiter, quote, point = details.get("delimiter", ","), details.get("quote", '"'), details.get("decimal", ".")
+    quoting = {"quoting": csv.QUOTE_NONE} if quote is None else {"quotechar": quote}
+    is_header = details.get("header", True)
+    for piece in _pieces(path, details.get("encoding", "utf-8"), "\n", quote):
+        lines = [line for line in piece.replace("\r\n", "\n").split("\n") if line or len(names) == 1]
+        block = _cut(ROW.join([*lines[is_header:], ""]), names, delimiter, point)
+        if block is None or (quote and quote in piece):
+            reader = csv.reader(io.StringIO(piece, newline=""), delimiter=delimiter, strict=True, **quoting)
+            block = _joined([row for row in reader if row][is_header:], names, point)
+        yield block
+        is_header = False
 
 
-def _csv_rows(text: str, delimiter: str, quote: str | None) -> Any:
-    lines = io.StringIO(text, newline="")
-    if quote is None:
-        return csv.reader(lines, delimiter=delimiter, quoting=csv.QUOTE_NONE, strict=True)
-    return csv.reader(lines, delimiter=delimiter, quotechar=quote, strict=True)
-
-
-def _split_header(block: str, delimiter: str, quote: str | None) -> tuple[list[str], str]:
-    """First row that is not empty, and the text after it; a name may hold a line end."""
-    end = 0
-    while True:
-        end = block.find("\n", end) + 1 or len(block)
-        if (quote is None or block.count(quote, 0, end) % 2 == 0) and block[:end].strip("\r\n"):
-            return next(row for row in _csv_rows(block[:end], delimiter, quote) if row), block[end:]
-        if end == len(block):
-            raise CannotTell
-
-
-def _csv_block(
-    block: str, columns: Mapping[str, int], details: Mapping[str, Any], delimiter: str, quote: str | None
-) -> TextBlock:
-    point, p = details.get("decimal", "."), len(columns)
-    if not (quote and quote in block) and len(delimiter.encode()) == 1 and not block.startswith(("\r", "\n")):
-        data = np.frombuffer((block if block.endswith("\n") else block + "\n").encode(), dtype=np.uint8)
-        marks = np.flatnonzero((data == ord(delimiter)) | (data == 10))
-        if len(marks) % p == 0:
-            ends = marks.reshape(-1, p)
-            is_end = data[ends] == 10
-            if is_end[:, -1].all() and not is_end[:, :-1].any():
-                starts = np.append(0, marks[:-1] + 1).reshape(-1, p)
-                ends = ends.copy()
-                last = np.maximum(ends[:, -1] - 1, 0)
-                ends[:, -1] -= (data[last] == 13) & (ends[:, -1] > starts[:, -1])
-                return TextBlock(data, columns, starts, ends, point)
-    rows = [row for row in _csv_rows(block, delimiter, quote) if row]
-    return _rewritten(rows, columns, point)
-
-
-def _rewritten(rows: Sequence[Sequence[str | None]], columns: Mapping[str, int], point: str = ".") -> TextBlock:
-    """Block of cells that another reader cut."""
-    p = len(columns)
-    if any(len(row) != p for row in rows):
-        raise CannotTell
-    text = ROW.join(CELL.join(ABSENT if cell is None else cell for cell in row) for row in rows) + ROW
+def _cut(text: str, names: Sequence[str], cell: str, point: str) -> TextBlock | None:
+    """Block of records that end with `ROW`; None where one of them has not a cell for each variable."""
     data = np.frombuffer(text.encode(), dtype=np.uint8)
-    marks = np.flatnonzero((data == ord(CELL)) | (data == ord(ROW)))
-    if len(marks) != p * len(rows):
+    marks = np.flatnonzero((data == ord(cell)) | (data == ord(ROW)))
+    ends = marks[: len(marks) // len(names) * len(names)].reshape(-1, len(names))
+    is_row = data[ends] == ord(ROW)
+    if ends.size < len(marks) or not is_row[:, -1].all() or is_row[:, :-1].any():
+        return None
+    starts = np.append(0, marks + 1)[:-1].reshape(ends.shape)
+    return TextBlock(data, starts, ends, names, point)
+
+
+def _pieces(path: Path, encoding: str, end: str, quote: str | None = None) -> Iterator[str]:
+    """Text of a file, cut behind the ends of records."""
+    with path.open(encoding=encoding, newline="") as file:
+        text = file.read(SIZE).removeprefix("\ufeff")
+        while read := file.read(SIZE):
+            cut = text.rfind(end) + len(end)
+            if cut >= len(end) and not (quote and text.count(quote, 0, cut) % 2):
+                yield text[:cut]
+                text = text[cut:]
+            text += read
+        if text:
+            yield text
+
+
+def _joined(rows: Sequence[Sequence[str | None]], names: Sequence[str], point: str = ".") -> TextBlock:
+    """Block of cells that another reader cut."""
+    text = "".join(CELL.join(ABSENT if cell is None else cell for cell in row) + ROW for row in rows)
+    block = _cut(text, names, CELL, point)
+    if block is None or len(block) != len(rows):
         raise CannotTell
-    ends = marks.reshape(-1, p)
-    starts = np.append(0, marks[:-1] + 1).reshape(-1, p)
-    absent = (ends - starts == 1) & (data[np.minimum(starts, len(data) - 1)] == ord(ABSENT))
-    return TextBlock(data, columns, np.where(absent, -1, starts), ends, point)
+    return block
 
 
 def _xml_blocks(path: Path, details: Mapping[str, Any], names: Sequence[str]) -> Iterator[TextBlock]:
     record = details.get("record", "Record")
     tags = [details.get("tags", {}).get(name, name) for name in names]
-    opening, closing = f"<{record}>".encode(), f"</{record}>".encode()
-    columns = {name: position for position, name in enumerate(names)}
-    with path.open("rb") as file:
-        before, begun = b"", False
-        while True:
-            read = file.read(SIZE)
-            text = before + read
-            first = 0 if begun else text.find(opening)
-            cut = text.rfind(closing)
-            if first < 0 or cut < 0:
-                if not read:
-                    return
-                before = text
-                continue
-            begun = True
-            cut += len(closing)
-            block, before = text[first:cut], text[cut:]
-            yield _xml_block(block, columns, tags, record) or _parsed(block, columns, tags, record, details)
-            if not read:
-                return
+    for piece in _pieces(path, "utf-8", f"</{record}>"):
+        records = piece[piece.find(f"<{record}>") : piece.rfind(f"</{record}>") + len(record) + 3]
+        if records:
+            yield _cut_at_tags(records, names, tags, record) or _joined(_parsed(records, tags, record, details), names)
 
 
-def _xml_block(block: bytes, columns: Mapping[str, int], tags: Sequence[str], record: str) -> TextBlock | None:
-    """Block cut at its tags; None where it holds anything but plain elements."""
-    data = np.frombuffer(block, dtype=np.uint8)
+def _cut_at_tags(text: str, names: Sequence[str], tags: Sequence[str], record: str) -> TextBlock | None:
+    """Block of records that have the same elements in the same order, and nothing else; None for others."""
+    wanted = [record, *(each for tag in tags for each in (tag, f"/{tag}")), f"/{record}"]
+    data = np.frombuffer(text.encode(), dtype=np.uint8)
     opens, closes = np.flatnonzero(data == ord("<")), np.flatnonzero(data == ord(">"))
-    if len(opens) != len(closes) or np.any(closes < opens) or np.any(opens[1:] < closes[:-1]):
+    if "&" in text or "\r" in text or len(opens) != len(closes) or len(opens) % len(wanted):
         return None
-    wanted = [tag.encode() for tag in (record, *tags)]
-    width = -(-max(map(len, wanted)) // 8) * 8
-    is_end = data[opens + 1] == ord("/")
-    begins = np.flatnonzero(~is_end)
-    lengths = closes[begins] - opens[begins] - 1
-    if width > LONGEST_TAG or np.any(lengths > width):
-        return None
-    # Names as numbers of eight bytes each, the rest of them zero.
-    padded = np.append(data, np.zeros(width + 1, dtype=np.uint8))
-    window = np.lib.stride_tricks.sliding_window_view(padded, width)[opens[begins] + 1]
-    keys = (window * (np.arange(width, dtype=np.int8) < lengths.astype(np.int8)[:, None])).view(np.uint64)
-    expected = np.frombuffer(b"".join(tag.ljust(width, b"\0") for tag in wanted), dtype=np.uint64)
-    expected = expected.reshape(len(wanted), -1)
-    is_record = np.all(keys == expected[0], axis=1)
-    n, p = int(is_record.sum()), len(tags)
-    cells = begins[~is_record]
-    if len(cells) and not is_end[cells + 1].all():
-        return None
-    starts, ends = np.full((n, p), -1, dtype=np.int64), np.zeros((n, p), dtype=np.int64)
-    own, rows = keys[~is_record], np.cumsum(is_record)[~is_record] - 1
-    if len(cells) == n * p and np.all(own.reshape(n, p, -1) == expected[1:]):
-        starts, ends = closes[cells].reshape(n, p) + 1, opens[cells + 1].reshape(n, p)
-    else:
-        found = 0
-        for column in range(p):
-            chosen = np.all(own == expected[1 + column], axis=1)
-            found += int(chosen.sum())
-            starts[rows[chosen], column], ends[rows[chosen], column] = (
-                closes[cells[chosen]] + 1,
-                opens[cells[chosen] + 1],
-            )
-        if found != len(cells):
+    opens, closes = opens.reshape(-1, len(wanted)), closes.reshape(-1, len(wanted))
+    for place, tag in enumerate(wanted):
+        expected = np.frombuffer(f"<{tag}>".encode(), dtype=np.uint8)
+        if np.any(closes[:, place] - opens[:, place] != len(expected) - 1):
             return None
-    return TextBlock(data, columns, starts, ends, escaped=True)
+        if np.any(np.lib.stride_tricks.sliding_window_view(data, len(expected))[opens[:, place]] != expected):
+            return None
+    return TextBlock(data, closes[:, 1:-1:2] + 1, opens[:, 2::2], names)
 
 
-def _parsed(
-    block: bytes, columns: Mapping[str, int], tags: Sequence[str], record: str, details: Mapping[str, Any]
-) -> TextBlock:
-    """Block of records that lxml reads."""
-    heads = details.get("start_tags", ("<Microdata>",))
-    path = details.get("path", ("Microdata",))
-    whole = "".join(heads).encode() + block + "".join(f"</{tag}>" for tag in reversed(path)).encode()
-    try:
-        root = etree.fromstring(whole, etree.XMLParser(resolve_entities=False, no_network=True, huge_tree=True))
-    except etree.XMLSyntaxError:
-        raise CannotTell from None
-    local = [tag.rpartition(":")[2] for tag in tags]
+def _parsed(block: str, tags: Sequence[str], record: str, details: Mapping[str, Any]) -> list[list[str | None]]:
+    """Records that lxml reads."""
+    head = "".join(details.get("start_tags", ("<Microdata>",)))
+    tail = "".join(f"</{tag}>" for tag in reversed(details.get("path", ("Microdata",))))
+    parser = etree.XMLParser(resolve_entities=False, no_network=True, huge_tree=True)
     rows = []
-    for element in root.iter(f"{{*}}{record.rpartition(':')[2]}"):
-        cells = {etree.QName(child).localname: child.text or "" for child in element if isinstance(child.tag, str)}
-        rows.append([cells.get(tag) for tag in local])
-    return _rewritten(rows, columns)
+    for element in etree.fromstring((head + block + tail).encode(), parser).iter(f"{{*}}{record.rpartition(':')[2]}"):
+        found = {etree.QName(child).localname: child.text or "" for child in element if isinstance(child.tag, str)}
+        rows.append([found.get(tag.rpartition(":")[2]) for tag in tags])
+    return rows

@@ -7,16 +7,17 @@ last digits of binary64 arithmetic, have no second opinion.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
+import functools
+import math
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from maskwright.edits.evaluation.domain import domain_tuples
-from maskwright.edits.evaluation.plain_numbers import CannotTell, Record, exact
+from maskwright.edits.evaluation.plain_numbers import NUMBER, CannotTell, truth
 from maskwright.edits.evaluation.second_opinion import Opinion, combination
-from maskwright.edits.evaluation.second_vectors import MOST, BinaryVectors, Vectors
-from maskwright.edits.expression import variable_names
+from maskwright.edits.evaluation.second_vectors import Cells, ExactVectors, XPathVectors
 from maskwright.foundation.doubts import Doubt
 from maskwright.foundation.errors import EvaluationsDisagree, Problem
 from maskwright.plugins.registry import plugins
@@ -30,33 +31,25 @@ if TYPE_CHECKING:
     from maskwright.edits.edit import Edit
     from maskwright.edits.edit_set import EditSet
     from maskwright.edits.evaluation.check import Outcome
-    from maskwright.edits.evaluation.second_vectors import Scaled
     from maskwright.edits.evaluation.tally import EditOutcome
     from maskwright.plugins.source import Source
-    from maskwright.release.plain_blocks import StoredBlock, TextBlock
-
-    Block = TextBlock | StoredBlock
+    from maskwright.release.plain_blocks import Block
 
 SAMPLE = 2_000
-MOST_ODD = 20_000
-"""Records with cells that are no plain numbers, of which a rule on all records is evaluated one by one."""
 FEWER = 10
 """Of the sampled records, every tenth is enough for a rule that is evaluated on all records."""
 READ_TWICE = ("csv", "xml", "parquet")
-SHOWN = 3
 
 
 @dataclass(eq=False)
 class _Seen:
-    """What the second evaluation has seen of one edit."""
+    """What the second evaluation has seen of one edit: record numbers count from 1."""
 
     edit: Edit
     sampled: dict[int, bool | None] = field(default_factory=dict)
     is_whole: bool = True
-    violations: int = 0
+    violating: set[int] = field(default_factory=set)
     unknown: int = 0
-    first: list[int] = field(default_factory=list)
-    odd: int = 0
 
 
 def second_look(
@@ -67,7 +60,7 @@ def second_look(
     outcome: Outcome,
     original: Dataset,
     sample: int = SAMPLE,
-) -> None:
+) -> tuple[str, ...]:
     """Evaluate the edits of a written file a second time.
 
     Parameters
@@ -85,6 +78,11 @@ def second_look(
     sample : int
         Records that all rules are evaluated on.
 
+    Returns
+    -------
+    tuple of str
+        Names of the edits that have no second opinion, though there were records for them.
+
     Raises
     ------
     EvaluationsDisagree
@@ -93,21 +91,20 @@ def second_look(
     details = masked.layout.details if masked.layout.format == file_format else {}
     path_of_records = tuple(details.get("record_path", ("Microdata", "Record"))) if file_format == "xml" else None
     looked = [_Seen(edit) for edit in edits if edit.engine is None and _is_about(edit, path_of_records)]
-    known = {variable.name: variable for variable in original.variables}
+    decimals = {variable.name: variable.decimals for variable in original.variables}
     floats = _binary_columns(path) if file_format == "parquet" else frozenset()
-    declared = {name: each.decimals for name, each in known.items() if name in floats}
-    grids = {name: decimals for name, decimals in declared.items() if decimals is not None}
     opinion = Opinion(
-        floats - grids.keys(),
-        {name: frozenset(code.strip() for code in each.missing_codes) for name, each in known.items()},
+        frozenset(name for name in floats if decimals.get(name) is None),
+        {each.name: frozenset(code.strip() for code in each.missing_codes) for each in original.variables},
         {names: _combinations(original, names) for names in domain_tuples(each.edit for each in looked)},
     )
     wanted = np.unique(np.linspace(0, max(outcome.records - 1, 0), min(sample, outcome.records)).astype(np.int64))
     done = 0
     try:
-        for block in plain_blocks(path, file_format, details, masked.names, grids):
+        for block in plain_blocks(path, file_format, details, masked.names):
             here = wanted[(wanted >= done) & (wanted < done + len(block))]
-            _look(block, done, here, looked, opinion)
+            _look_at_all(block, done, looked, opinion, decimals)
+            _look_at_some(block, done, here.tolist(), looked, opinion)
             done += len(block)
     except CannotTell:
         raise EvaluationsDisagree(Problem("the written file cannot be cut into records a second time")) from None
@@ -115,7 +112,13 @@ def second_look(
         raise EvaluationsDisagree(
             Problem(f"the written file has {outcome.records} records, and {done} the second time")
         )
-    _compare(looked, outcome)
+    first = {each.name: each for each in outcome.edits}
+    problems = [problem for seen in looked for problem in _differences(seen, first[seen.edit.name])]
+    if problems:
+        hint = "This is a bug in Maskwright: nothing was released. Please report it with the rule."
+        raise EvaluationsDisagree([*problems, Problem("the two evaluations of the written file disagree", hint=hint)])
+    judged = {seen.edit.name for seen in looked if seen.is_whole or seen.sampled}
+    return tuple(each.name for each in outcome.edits if each.fired and each.name not in judged)
 
 
 def is_read_twice(source: Source) -> bool:
@@ -148,98 +151,71 @@ def _binary_columns(path: Path) -> frozenset[str]:
 
 
 def _combinations(original: Dataset, names: tuple[str, ...]) -> frozenset[Any]:
-    texts = []
+    """Combinations of values of the original in which none is missing."""
+    columns: list[list[float | str | None]] = []
     for name in names:
         column = original[name]
-        if column.variable.is_numeric:
-            shown = [np.format_float_positional(value, trim="-") for value in column.values.tolist()]
-        else:
-            categories = (*column.variable.categories, "")
-            shown = [categories[code] for code in column.values.tolist()]
-        texts.append([None if gone else text for text, gone in zip(shown, column.missing.tolist(), strict=True)])
-    return frozenset(combination(*cells) for cells in set(zip(*texts, strict=True)) if None not in cells)
+        values = column.values.tolist()
+        if not column.variable.is_numeric:
+            meant = combination(*column.variable.categories, "")
+            values = [meant[code] for code in values]
+        columns.append([None if gone else each for each, gone in zip(values, column.missing.tolist(), strict=True)])
+    return frozenset(cells for cells in zip(*columns, strict=True) if None not in cells)
 
 
-def _look(block: Block, before: int, sampled: Any, looked: Sequence[_Seen], opinion: Opinion) -> None:
-    rows = [int(row) for row in sampled]
-    few = rows[::FEWER]
-    records: dict[int, Record] = {}
-    numbers: dict[str, Scaled] = {}
-
-    def numbers_of(name: str) -> Scaled:
-        if name not in numbers:
-            if name in opinion.binary:
-                raise CannotTell
-            numbers[name] = _without_codes(block.numbers(name), opinion.missing.get(name, frozenset()))
-        return numbers[name]
-
-    for seen in looked:
-        if seen.is_whole:
+def _look_at_some(block: Block, before: int, rows: Sequence[int], looked: Sequence[_Seen], opinion: Opinion) -> None:
+    for place, row in enumerate(rows):
+        record = block.record(row - before)
+        for seen in looked:
+            if seen.is_whole and place % FEWER:
+                continue
             try:
-                _look_at_all(block, before, seen, opinion, numbers_of)
-            except CannotTell:
-                seen.is_whole = False
-        for row in few if seen.is_whole else rows:
-            if row not in records:
-                records[row] = block.record(row - before)
-            try:
-                seen.sampled[row] = opinion.verdict(seen.edit, records[row])
+                seen.sampled[row + 1] = opinion.verdict(seen.edit, record)
             except CannotTell:
                 continue
 
 
-def _without_codes(numbers: Scaled, codes: frozenset[str]) -> Scaled:
-    """Numbers of which those that are a missing code are odd."""
-    meant = [code * 10**numbers.decimals for code in map(exact, codes) if code is not None]
-    coded = np.isin(numbers.values, [int(code) for code in meant if code.denominator == 1 and abs(code) < MOST])
-    return replace(numbers, odd=numbers.odd | (coded & ~numbers.missing))
+def _look_at_all(
+    block: Block, before: int, looked: Sequence[_Seen], opinion: Opinion, decimals: dict[str, int | None]
+) -> None:
+    cells = functools.cache(lambda name: _cells(block, name, opinion, decimals.get(name)))
+    for seen in looked:
+        if seen.is_whole:
+            try:
+                judge = ExactVectors(cells) if seen.edit.binding == "exact" else XPathVectors(cells)
+                true, false = truth(seen.edit.expression, judge)
+            except CannotTell:
+                seen.is_whole = False
+                continue
+            violating = np.broadcast_to(false, (len(block),))
+            seen.violating.update((np.flatnonzero(violating) + before + 1).tolist())
+            seen.unknown += int(np.count_nonzero(~np.broadcast_to(true, (len(block),)) & ~violating))
 
 
-def _look_at_all(block: Block, before: int, seen: _Seen, opinion: Opinion, numbers_of: Any) -> None:
-    is_exact = seen.edit.binding == "exact"
-    vectors = (Vectors if is_exact else BinaryVectors)(numbers_of, len(block))
-    found = vectors.truth(seen.edit.expression)
-    columns = [numbers_of(name) for name in variable_names(seen.edit.expression)]
-    odd = np.logical_or.reduce([each.odd if is_exact else each.odd | each.missing for each in columns])
-    violating = ~odd & ~(found.true | found.unknown)
-    seen.unknown += int(np.count_nonzero(found.unknown & ~odd))
-    rows = np.flatnonzero(odd)
-    seen.odd += len(rows)
-    if seen.odd > MOST_ODD:
-        raise CannotTell
-    for row in rows.tolist():
-        verdict = opinion.verdict(seen.edit, block.record(row))
-        violating[row] = verdict is False
-        seen.unknown += verdict is None
-    numbers = np.flatnonzero(violating) + before + 1
-    seen.violations += len(numbers)
-    seen.first.extend(numbers[: max(0, SHOWN - len(seen.first))].tolist())
-
-
-def _compare(looked: Sequence[_Seen], outcome: Outcome) -> None:
-    first = {each.name: each for each in outcome.edits}
-    problems = [problem for seen in looked for problem in _differences(seen, first[seen.edit.name])]
-    if problems:
-        hint = "This is a bug in Maskwright: nothing was released. Please report it with the rule."
-        raise EvaluationsDisagree([*problems, Problem("the two evaluations of the written file disagree", hint=hint)])
+def _cells(block: Block, name: str, opinion: Opinion, decimals: int | None) -> Cells:
+    values = block.numbers(name, decimals)
+    codes = [float(code) for code in opinion.missing.get(name, ()) if NUMBER.match(code)]
+    missing = np.isnan(values) | np.isin(values, codes)
+    absent = np.zeros_like(missing)
+    for row in np.flatnonzero(missing).tolist():
+        text = block.record(row)[name]
+        missing[row], absent[row] = opinion.is_blank(name, text), text is None
+    return Cells(values, missing, absent)
 
 
 def _differences(seen: _Seen, one: EditOutcome) -> list[Problem]:
     # Only the first violations are listed by number.
-    last = int(one.listed[-1]) if len(one.listed) < one.violations else None
-    listed = frozenset((one.listed - 1).tolist())
-    differing = [
-        row + 1
-        for row, verdict in seen.sampled.items()
-        if (last is None or row < last) and (verdict is False) != (row in listed)
-    ]
+    last = int(one.listed[-1]) if len(one.listed) < one.violations else math.inf
+    listed = frozenset(one.listed.tolist())
+    differing = {number for number, verdict in seen.sampled.items() if (verdict is False) != (number in listed)}
+    if seen.is_whole:
+        differing |= listed ^ seen.violating
+    differing = {number for number in differing if number <= last}
     said: list[str] = []
     if differing:
-        shown = ", ".join(map(str, differing[:SHOWN]))
-        said.append(f"{len(differing)} of the records looked at are judged differently, first record {shown}")
-    if seen.is_whole and seen.violations != one.violations:
-        where = f" (first record {', '.join(map(str, seen.first))})" if seen.first else ""
-        said.append(f"{one.violations} violations, and {seen.violations} the second time{where}")
+        said.append(f"{len(differing)} records are judged differently, first record {min(differing)}")
+    if seen.is_whole and len(seen.violating) != one.violations:
+        said.append(f"{one.violations} violations, and {len(seen.violating)} the second time")
     if seen.is_whole and seen.edit.binding == "exact" and seen.unknown != one.unknown:
         said.append(f"{one.unknown} records unknown, and {seen.unknown} the second time")
     return [Problem(f"edit {seen.edit.name!r}: {each}") for each in said]

@@ -1,8 +1,8 @@
 """A second evaluation of edits, one record at a time, that shares only the expression tree with the first.
 
-Cells are texts as they stand in a file. Rules in YAML are evaluated with fractions and Kleene's three truth values;
-tests in XPath by `maskwright.edits.evaluation.second_opinion_xpath`. Slow and plain on purpose: it is there to catch
-mistakes of the fast evaluation, so it uses nothing of it.
+Cells are texts as they stand in a file. Rules in YAML are evaluated with fractions and three truth values, here; tests
+in XPath by `maskwright.edits.evaluation.second_opinion_xpath`. Slow and plain on purpose: it is there to catch mistakes
+of the fast evaluation, so it uses nothing of it.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from fractions import Fraction
 from typing import TYPE_CHECKING
 
 from maskwright.edits import expression as x
-from maskwright.edits.evaluation.plain_numbers import BLANK, COMPARE, CannotTell, Record, exact
+from maskwright.edits.evaluation.plain_numbers import BLANK, COMPARE, CannotTell, Record, Truth, exact, truth
 from maskwright.edits.evaluation.second_opinion_xpath import xpath_verdict
 
 if TYPE_CHECKING:
@@ -21,7 +21,9 @@ if TYPE_CHECKING:
 
     from maskwright.edits.edit import Edit
 
-Combination = tuple[Fraction | str, ...]
+Combination = tuple[float | str, ...]
+Sized = tuple[Fraction, Fraction | None]
+"""A number, and the size of its terms where it rests on binary64."""
 
 ALLOWANCE = Fraction(1, 10**12)
 DOUBTFUL = ALLOWANCE / 1000
@@ -30,7 +32,7 @@ DOUBTFUL = ALLOWANCE / 1000
 
 @dataclass(frozen=True)
 class Opinion:
-    """What a record's cells are, beside their texts.
+    """What cells are, beside their texts.
 
     Attributes
     ----------
@@ -53,181 +55,158 @@ class Opinion:
         ------
         CannotTell
         """
-        if edit.engine is not None:
-            raise CannotTell
         if edit.binding == "xpath1":
             return xpath_verdict(edit.expression, record)
-        return self._truth(edit.expression, record)
+        true, false = truth(edit.expression, _Judge(self, record))
+        return None if not true and not false else bool(true)
 
-    def _blank(self, name: str, record: Record) -> bool:
-        text = record[name]
-        bare = None if text is None else text.strip(BLANK)
+    def is_blank(self, name: str, text: str | None) -> bool:
+        """Whether a cell has no value."""
+        bare = (text or "").strip(BLANK)
         return not bare or bare in self.missing.get(name, ())
 
-    def _number(self, node: x.Expression, record: Record) -> tuple[Fraction, Fraction | None] | None:
-        """A number, with the size of its terms where it is binary64; None: unknown."""
-        if isinstance(node, x.Number):
-            return node.value, None
-        if isinstance(node, x.VariableReference):
-            said = None if self._blank(node.name, record) else exact(record[node.name])
-            return None if said is None else (said, abs(said) if node.name in self.binary else None)
-        found = [self._number(child, record) for child in x.children(node)]
-        if any(each is None for each in found):
-            return None
-        known = [each for each in found if each is not None]
-        values = [value for value, _ in known]
-        sized = any(size is not None for _, size in known)
-        sizes = [abs(value) if size is None else size for value, size in known]
-        value = _computed(node, values, approximate=sized)
-        if value is None:
-            return None
-        return value, _size(node, values, sizes) if sized else None
 
-    def _compared(self, sign: str, left: x.Expression, right: x.Expression, record: Record) -> bool | None:
-        first, second = self._number(left, record), self._number(right, record)
-        if first is None or second is None:
-            return None
-        difference = first[0] - second[0]
-        if first[1] is not None or second[1] is not None:
-            terms = sum(abs(value) if size is None else size for value, size in (first, second))
-            if abs(abs(difference) - ALLOWANCE * terms) <= DOUBTFUL * terms and terms:
-                raise CannotTell
-            difference = difference if abs(difference) > ALLOWANCE * terms else Fraction(0)
-        return COMPARE[sign](difference, Fraction(0))
+def combination(*texts: str) -> Combination:
+    """Cells in comparable form: numbers by value, as the original holds them, others by text."""
+    return tuple(text if number is None else float(number) for text, number in ((each, exact(each)) for each in texts))
 
-    def _text(self, node: x.Expression, record: Record) -> str | None:
-        if isinstance(node, x.Text):
-            return node.value
-        inner = node.arguments[0] if isinstance(node, x.Function) else node
-        if not isinstance(inner, x.VariableReference):
-            raise CannotTell
-        return None if self._blank(inner.name, record) else record[inner.name]
 
-    def _truth(self, node: x.Expression, record: Record) -> bool | None:  # noqa: C901, PLR0911, PLR0912 - a case for each
+@dataclass(frozen=True)
+class _Judge:
+    """Truth of what a rule says of one record."""
+
+    opinion: Opinion
+    record: Record
+
+    def __call__(self, node: x.Expression) -> Truth:
+        found = self._found(node)
+        return found is True, found is False
+
+    def _found(self, node: x.Expression) -> bool | None:  # noqa: C901, PLR0911 - a case for each kind
         match node:
             case x.Truth(value):
                 return value
-            case x.Not(operand):
-                return _not(self._truth(operand, record))
-            case x.And(operands):
-                return _all(*(self._truth(operand, record) for operand in operands))
-            case x.Or(operands):
-                return _not(_all(*(_not(self._truth(operand, record)) for operand in operands)))
-            case x.IfThen(condition, consequent, otherwise):
-                given = self._truth(condition, record)
-                then = _not(_all(given, _not(self._truth(consequent, record))))
-                if otherwise is None:
-                    return then
-                return _all(then, _not(_all(_not(given), _not(self._truth(otherwise, record)))))
             case x.Comparison(sign, left, right):
-                return self._comparison(sign, left, right, record)
-            case x.InInterval(operand, low, high, low_closed, high_closed):
-                known = None if self._number(operand, record) is None else True
-                above = True if low is None else self._compared(">=" if low_closed else ">", operand, low, record)
-                below = True if high is None else self._compared("<=" if high_closed else "<", operand, high, record)
-                return _all(known, above, below)
-            case x.InSet(operand, members):
-                return self._member(operand, members, record)
-            case x.InOriginal(names):
-                if any(self._blank(name, record) for name in names):
+                return self._comparison(sign, left, right)
+            case x.InInterval(operand):
+                return self._compared(">=", operand, operand)  # without bounds: true of what is known
+            case x.InSet(x.VariableReference() as operand, members):
+                text = self._text(operand)
+                if text is None:
                     return None
-                return combination(*(record[name] for name in names)) in self.domain[names]
+                numbers = [member for member in members if isinstance(member, x.Number)]
+                return x.Text(text) in members or any(self._compared("==", operand, each) for each in numbers)
+            case x.InSet(operand, members):
+                equal = [self._compared("==", operand, member) for member in members]
+                return True if True in equal else None if None in equal else False
+            case x.InOriginal(names):
+                texts = [self._text(x.VariableReference(name)) for name in names]
+                known = [text for text in texts if text is not None]
+                return None if None in texts else combination(*known) in self.opinion.domain[names]
             case x.IsMissing(operand):
-                return self._blank(operand.name, record)
+                return self._text(operand) is None
             case x.IsNumber(operand):
-                return not self._blank(operand.name, record) and exact(record[operand.name]) is not None
+                return exact(self._text(operand)) is not None
             case x.IsInteger(operand):
-                number = self._number(operand, record)
+                number = self._number(operand)
                 if number is not None and number[1] is not None and number[0].denominator != 1:
                     raise CannotTell
                 return None if number is None else number[0].denominator == 1
             case _:
                 raise CannotTell
 
-    def _comparison(self, sign: str, left: x.Expression, right: x.Expression, record: Record) -> bool | None:
-        texts = any(isinstance(s, x.Text) or (isinstance(s, x.Function) and s.name == "string") for s in (left, right))
-        if sign in ("==", "!=") and isinstance(left, x.VariableReference) and isinstance(right, x.VariableReference):
-            here, there = self._text(left, record), self._text(right, record)
-            if here is None or there is None:
-                return None
-            texts = exact(here) is None or exact(there) is None
-        if sign in ("==", "!=") and texts:
-            one, other = self._text(left, record), self._text(right, record)
-            return None if one is None or other is None else COMPARE[sign](one, other)
-        return self._compared(sign, left, right, record)
+    def _text(self, node: x.Expression) -> str | None:
+        """Text of a literal or a cell; None: the cell has no value."""
+        if isinstance(node, x.Text):
+            return node.value
+        inner = node.arguments[0] if isinstance(node, x.Function) else node
+        if not isinstance(inner, x.VariableReference):
+            raise CannotTell
+        text = self.record[inner.name]
+        return None if self.opinion.is_blank(inner.name, text) else text
 
-    def _member(self, operand: x.Expression, members: tuple[x.Number | x.Text, ...], record: Record) -> bool | None:
-        if not isinstance(operand, x.VariableReference):
-            equal = [self._compared("==", operand, member, record) for member in members]
-            return _not(_all(*map(_not, equal)))
-        text = self._text(operand, record)
-        if text is None:
+    def _comparison(self, sign: str, left: x.Expression, right: x.Expression) -> bool | None:
+        sides = (left, right)
+        as_text = any(isinstance(s, x.Text) or (isinstance(s, x.Function) and s.name == "string") for s in sides)
+        if all(isinstance(side, x.VariableReference) for side in sides):
+            # Two variables are compared as numbers where both say one.
+            as_text = any(exact(self._text(side)) is None for side in sides)
+        if as_text and sign in ("==", "!="):
+            one, other = map(self._text, sides)
+            return None if one is None or other is None else bool(COMPARE[sign](one, other))
+        return self._compared(sign, left, right)
+
+    def _compared(self, sign: str, left: x.Expression, right: x.Expression) -> bool | None:
+        numbers = self._numbers((left, right))
+        if numbers is None:
             return None
-        numbers = [member for member in members if isinstance(member, x.Number)]
-        return text in {member.value for member in members if isinstance(member, x.Text)} or any(
-            self._compared("==", operand, member, record) for member in numbers
-        )
+        difference = numbers[0][0] - numbers[1][0]
+        if any(size is not None for _, size in numbers):
+            terms = sum(_sizes(numbers))
+            if terms and abs(abs(difference) - ALLOWANCE * terms) <= DOUBTFUL * terms:
+                raise CannotTell
+            difference = difference if abs(difference) > ALLOWANCE * terms else Fraction(0)
+        return bool(COMPARE[sign](difference, 0))
+
+    def _numbers(self, nodes: tuple[x.Expression, ...]) -> list[Sized] | None:
+        """Numbers of several terms; None: one of them is unknown."""
+        numbers = [self._number(node) for node in nodes]
+        known = [number for number in numbers if number is not None]
+        return known if len(known) == len(numbers) else None
+
+    def _number(self, node: x.Expression) -> Sized | None:
+        """Number of a term; None: unknown."""
+        if isinstance(node, x.Number):
+            return node.value, None
+        if isinstance(node, x.VariableReference):
+            said = exact(self._text(node))
+            return None if said is None else (said, abs(said) if node.name in self.opinion.binary else None)
+        numbers = self._numbers(x.children(node))
+        if numbers is None:
+            return None
+        values = [value for value, _ in numbers]
+        if any(size is not None for _, size in numbers):
+            return _approximate(node, values, _sizes(numbers))
+        value = _exact(node, values)
+        return None if value is None else (value, None)
 
 
-def combination(*texts: str | None) -> Combination:
-    """Cells in comparable form: numbers by value, others by text; binary64, as the original is held."""
-    numbers = [exact(text) for text in texts]
-    return tuple(
-        str(text) if number is None else Fraction(float(number)) for text, number in zip(texts, numbers, strict=True)
-    )
+def _sizes(numbers: list[Sized]) -> list[Fraction]:
+    return [abs(value) if size is None else size for value, size in numbers]
 
 
-def _not(value: bool | None) -> bool | None:
-    return None if value is None else not value
-
-
-def _all(*values: bool | None) -> bool | None:
-    return False if False in values else None if None in values else True
-
-
-def _computed(node: x.Expression, values: list[Fraction], *, approximate: bool) -> Fraction | None:  # noqa: C901, PLR0911, PLR0912
-    match node:
-        case x.Negative():
-            return -values[0]
-        case x.Arithmetic("+"):
-            return values[0] + values[1]
-        case x.Arithmetic("-"):
-            return values[0] - values[1]
-        case x.Arithmetic("*"):
-            return values[0] * values[1]
-        case x.Arithmetic("/"):
-            return None if values[1] == 0 else values[0] / values[1]
-        case x.Function("abs"):
-            return abs(values[0])
-        case x.Function("min" | "max" as name):
-            return min(values) if name == "min" else max(values)
-        case x.Function("number"):
-            return values[0]
-    if approximate:
-        raise CannotTell
+def _exact(node: x.Expression, values: list[Fraction]) -> Fraction | None:
+    """Value of an operation; None: it has none."""
     match node:
         case x.Arithmetic("mod"):
-            return None if values[1] == 0 else values[0] - values[1] * math.trunc(values[0] / values[1])
+            return values[0] - values[1] * math.trunc(values[0] / values[1]) if values[1] else None
         case x.Arithmetic("^") if values[1].denominator == 1 and abs(values[1]) <= 64:
-            return None if values[0] == 0 and values[1] < 0 else values[0] ** int(values[1])
+            return values[0] ** int(values[1]) if values[0] or values[1] >= 0 else None
         case x.Function("ceiling"):
             return Fraction(math.ceil(values[0]))
-        case x.Function("floor" | "round" as rounding):
-            return Fraction(math.floor(values[0] + (Fraction(1, 2) if rounding == "round" else 0)))
+        case x.Function("floor" | "round" as name):
+            return Fraction(math.floor(values[0] + Fraction(name == "round", 2)))
+        case _:
+            found = _approximate(node, values, values)
+            return None if found is None else found[0]
+
+
+def _approximate(node: x.Expression, values: list[Fraction], sizes: list[Fraction]) -> Sized | None:  # noqa: PLR0911
+    """Value of an operation that is continuous, and the size of its terms; None: it has none."""
+    match node:
+        case x.Negative() | x.Function("number"):
+            return (-values[0] if isinstance(node, x.Negative) else values[0]), sizes[0]
+        case x.Arithmetic("+"):
+            return values[0] + values[1], sizes[0] + sizes[1]
+        case x.Arithmetic("-"):
+            return values[0] - values[1], sizes[0] + sizes[1]
+        case x.Arithmetic("*"):
+            return values[0] * values[1], sizes[0] * sizes[1]
+        case x.Arithmetic("/"):
+            return (values[0] / values[1], sizes[0] * sizes[1] / values[1] ** 2) if values[1] else None
+        case x.Function("abs"):
+            return abs(values[0]), sizes[0]
+        case x.Function("min" | "max" as name):
+            return max(zip(values, sizes, strict=True), key=lambda each: each[0] if name == "max" else -each[0])
         case _:
             raise CannotTell
-
-
-def _size(node: x.Expression, values: list[Fraction], sizes: list[Fraction]) -> Fraction:
-    match node:
-        case x.Arithmetic("*"):
-            return sizes[0] * sizes[1]
-        case x.Arithmetic("/"):
-            return sizes[0] * sizes[1] / values[1] ** 2
-        case x.Arithmetic():
-            return sizes[0] + sizes[1]
-        case x.Function("min" | "max" as name):
-            chosen = min(values) if name == "min" else max(values)
-            return sizes[values.index(chosen)]
-        case _:
-            return sizes[0]
