@@ -5,14 +5,12 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import pandas as pd
 
+from maskwright.data.record_classes import class_codes
 from maskwright.planning.model import key_names
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
-
-    from numpy.typing import NDArray
 
     from maskwright.data.dataset import Dataset
     from maskwright.planning.plan import Plan
@@ -84,18 +82,3 @@ def class_sizes(data: Dataset, names: Sequence[str], k: int) -> tuple[int, int]:
     if data.households is not None:
         sizes = np.bincount(np.unique(np.stack([codes, data.households], axis=1), axis=0)[:, 0])
     return int(sizes.min(initial=len(data))), int(records[sizes < k].sum())
-
-
-def class_codes(data: Dataset, names: Sequence[str]) -> NDArray[np.int64]:
-    """Class of each record, 0 to c - 1: its records are equal in the named variables; shape (n,).
-
-    Missing cells count as one value.
-    """
-    codes = np.zeros(len(data), dtype=np.int64)
-    for name in names:
-        column = data[name]
-        values = np.where(column.missing, 0, column.values).astype(np.float64)
-        code, found = pd.factorize(values)
-        code = np.where(column.missing, len(found), code)
-        codes, _ = pd.factorize(codes * (len(found) + 1) + code)
-    return np.asarray(codes, dtype=np.int64)

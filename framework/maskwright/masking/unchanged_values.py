@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
+from maskwright.data.record_classes import varying
 from maskwright.foundation.doubts import Doubt
 
 if TYPE_CHECKING:
@@ -69,24 +70,6 @@ def unchanged_doubts(
                 "step-changed-nothing", name, f"step {number} ({step.method.name}) left it {how}",
                 count=count, total=total, place=step.place,
             )  # fmt: skip
-
-
-def varying(values: NDArray[Any], clusters: NDArray[np.int64]) -> NDArray[np.bool_]:
-    """Records whose cluster has several values of a variable; shape (n,).
-
-    Parameters
-    ----------
-    values : ndarray of shape (n,)
-        Numbers or codes; no NaN.
-    clusters : ndarray of shape (n,), int64
-        0 to c - 1.
-    """
-    order = np.argsort(clusters, kind="stable")
-    starts = np.flatnonzero(np.diff(clusters[order], prepend=-1))
-    low, high = np.minimum.reduceat(values[order], starts), np.maximum.reduceat(values[order], starts)
-    varies = np.zeros(int(clusters.max(initial=-1)) + 1, dtype=np.bool_)
-    varies[clusters[order][starts]] = high > low
-    return np.asarray(varies[clusters], dtype=np.bool_)
 
 
 def same_values(old: Column, new: Column) -> NDArray[np.bool_]:

@@ -12,9 +12,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pandas as pd
 
+from maskwright.data.record_classes import class_codes, varying
 from maskwright.foundation.doubts import Doubt
-from maskwright.masking.equivalence_classes import class_codes
-from maskwright.masking.unchanged_values import varying
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence

@@ -84,6 +84,6 @@ def test_a_step_without_variables_leaves_what_is_released_as_it_is() -> None:
 
 
 def test_cells_that_hold_lists_are_refused() -> None:
-    frame = _people()[["net"]].assign(several=[[1, 2]] * N)
+    frame = _people()[["net"]].assign(several=pd.Series([[1, 2]] * N, dtype=object))
     with pytest.raises(mw.InputError, match="variable 'several': 400 of 400 cells hold several values"):
         mw.protect(frame, "microaggregation", seed=1, params={"k": 3})

@@ -40,8 +40,10 @@ def frame(n: int = 120, seed: int = 0, offset: float = 0.0) -> pd.DataFrame:
 
 
 def protect(data: pd.DataFrame, method: str, **arguments: object) -> pd.DataFrame:
-    """What the method does not mask is declared to be published as it is."""
-    return mw.protect(data, method, declared={name: {"release": "as is"} for name in data}, **arguments)
+    """What the method is told not to mask is declared to be published as it is."""
+    chosen = arguments.get("params", {}).get("dependent", data.columns)
+    declared = {name: {"release": "as is"} for name in data if name not in chosen}
+    return mw.protect(data, method, declared=declared, **arguments)
 
 
 def moments_apart(first: pd.DataFrame, second: pd.DataFrame) -> float:
