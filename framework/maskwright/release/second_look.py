@@ -7,6 +7,7 @@ last digits of binary64 arithmetic, have no second opinion.
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import math
 from dataclasses import dataclass, field
@@ -17,7 +18,7 @@ import numpy as np
 from maskwright.edits.evaluation.domain import domain_tuples
 from maskwright.edits.evaluation.plain_numbers import NUMBER, CannotTell, truth
 from maskwright.edits.evaluation.second_opinion import Opinion, combination
-from maskwright.edits.evaluation.second_vectors import Cells, ExactVectors, XPathVectors
+from maskwright.edits.evaluation.second_vectors import DIGITS, Cells, ExactVectors, XPathVectors
 from maskwright.foundation.doubts import Doubt
 from maskwright.foundation.errors import EvaluationsDisagree, Problem
 from maskwright.plugins.registry import plugins
@@ -33,7 +34,7 @@ if TYPE_CHECKING:
     from maskwright.edits.evaluation.check import Outcome
     from maskwright.edits.evaluation.tally import EditOutcome
     from maskwright.plugins.source import Source
-    from maskwright.release.plain_blocks import Block
+    from maskwright.release.plain_blocks import Block, Column
 
 SAMPLE = 2_000
 FEWER = 10
@@ -102,10 +103,10 @@ def second_look(
     done = 0
     try:
         for block in plain_blocks(path, file_format, details, masked.names):
-            here = wanted[(wanted >= done) & (wanted < done + len(block))]
-            _look_at_all(block, done, looked, opinion, decimals)
-            _look_at_some(block, done, here.tolist(), looked, opinion)
-            done += len(block)
+            n = len(block[masked.names[0]])
+            here = wanted[(wanted >= done) & (wanted < done + n)] - done
+            _look(block, n, done, here.tolist(), looked, opinion, decimals)
+            done += n
     except CannotTell:
         raise EvaluationsDisagree(Problem("the written file cannot be cut into records a second time")) from None
     if done != outcome.records:
@@ -163,42 +164,38 @@ def _combinations(original: Dataset, names: tuple[str, ...]) -> frozenset[Any]:
     return frozenset(cells for cells in zip(*columns, strict=True) if None not in cells)
 
 
-def _look_at_some(block: Block, before: int, rows: Sequence[int], looked: Sequence[_Seen], opinion: Opinion) -> None:
-    for place, row in enumerate(rows):
-        record = block.record(row - before)
-        for seen in looked:
-            if seen.is_whole and place % FEWER:
-                continue
-            try:
-                seen.sampled[row + 1] = opinion.verdict(seen.edit, record)
-            except CannotTell:
-                continue
-
-
-def _look_at_all(
-    block: Block, before: int, looked: Sequence[_Seen], opinion: Opinion, decimals: dict[str, int | None]
-) -> None:
-    cells = functools.cache(lambda name: _cells(block, name, opinion, decimals.get(name)))
+def _look(
+    block: Block, n: int, before: int, rows: Sequence[int], looked: Sequence[_Seen], opinion: Opinion,
+    decimals: dict[str, int | None],
+) -> None:  # fmt: skip
+    """Evaluate all edits on the `n` records of a block, or, where that cannot be, on some of its rows."""
+    cells = functools.cache(lambda name: _cells(block[name], name, opinion, decimals.get(name)))
+    records = [{name: column.text(row) for name, column in block.items()} for row in rows]
     for seen in looked:
         if seen.is_whole:
+            judge = ExactVectors(cells) if seen.edit.binding == "exact" else XPathVectors(cells)
             try:
-                judge = ExactVectors(cells) if seen.edit.binding == "exact" else XPathVectors(cells)
-                true, false = truth(seen.edit.expression, judge)
+                true, false = (np.broadcast_to(each, n) for each in truth(seen.edit.expression, judge))
+                seen.violating.update((np.flatnonzero(false) + before + 1).tolist())
+                seen.unknown += int(np.count_nonzero(~(true | false)))
             except CannotTell:
                 seen.is_whole = False
-                continue
-            violating = np.broadcast_to(false, (len(block),))
-            seen.violating.update((np.flatnonzero(violating) + before + 1).tolist())
-            seen.unknown += int(np.count_nonzero(~np.broadcast_to(true, (len(block),)) & ~violating))
+        step = FEWER if seen.is_whole else 1
+        for row, record in zip(rows[::step], records[::step], strict=True):
+            with contextlib.suppress(CannotTell):
+                seen.sampled[row + before + 1] = opinion.verdict(seen.edit, record)
 
 
-def _cells(block: Block, name: str, opinion: Opinion, decimals: int | None) -> Cells:
-    values = block.numbers(name, decimals)
+def _cells(column: Column, name: str, opinion: Opinion, decimals: int | None) -> Cells:
+    values, odd = column.numbers(decimals)
     codes = [float(code) for code in opinion.missing.get(name, ()) if NUMBER.match(code)]
-    missing = np.isnan(values) | np.isin(values, codes)
-    absent = np.zeros_like(missing)
-    for row in np.flatnonzero(missing).tolist():
-        text = block.record(row)[name]
+    missing, absent = np.isnan(values), np.zeros_like(odd)
+    for row in np.flatnonzero(odd | np.isin(values, codes)).tolist():
+        text = column.text(row)
+        found = NUMBER.match(text or "")
+        if found and len(found[1]) > DIGITS:
+            raise CannotTell
+        values[row] = float(found[1]) if found else np.nan
         missing[row], absent[row] = opinion.is_blank(name, text), text is None
     return Cells(values, missing, absent)
 
