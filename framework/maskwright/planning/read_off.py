@@ -29,6 +29,9 @@ HOLDS = 0.95
 FEWEST = 20
 """Records that have to be there for a relation to be one."""
 
+SLACK = 1e-9
+"""Share of the smaller of two numbers by which sums in binary fractions may be off."""
+
 YEAR = re.compile(r"(?:^|[^0-9])((?:1[89]|20)[0-9]{2})(?:[^0-9]|$)")
 
 
@@ -114,7 +117,7 @@ def _relation(column: Column, numbers: Mapping[str, NDArray[np.float64]], tied: 
     """What a number can be computed from, but for what is tied to it; None: nothing that was looked for."""
     itself = column.variable.name
     values = _values(column)
-    if values is None or _nearly_constant(values):
+    if values is None or _nearly_constant(values, 0.0):
         return None
     own = np.where(values == 0, np.nan, values)
     for name, other in numbers.items():
@@ -122,9 +125,12 @@ def _relation(column: Column, numbers: Mapping[str, NDArray[np.float64]], tied: 
             continue
         if name.startswith("the year of "):
             # The birthday has been in this year, or not yet.
-            if _nearly_constant(own + other, spread=1.0):
-                return name
-        elif _nearly_constant(own - other) or _nearly_constant(own + other) or _nearly_constant(_quotient(own, other)):
+            related = _nearly_constant(own + other, 0.0, spread=1.0)
+        else:
+            room = SLACK * min(float(np.nanmax(np.abs(each), initial=0.0)) for each in (own, other))
+            related = any(_nearly_constant(each, room) for each in (own - other, own + other))
+            related = related or _has_constant_quotient(own, other)
+        if related:
             return name
     plain = [name for name in numbers if not name.startswith("the year of ")]
     for one, another in itertools.combinations(plain, 2):
@@ -136,17 +142,20 @@ def _relation(column: Column, numbers: Mapping[str, NDArray[np.float64]], tied: 
     return None
 
 
-def _quotient(one: NDArray[np.float64], other: NDArray[np.float64]) -> NDArray[np.float64]:
-    return np.asarray(np.divide(one, other, out=np.full(len(one), np.nan), where=other != 0))
+def _has_constant_quotient(one: NDArray[np.float64], other: NDArray[np.float64]) -> bool:
+    both = np.isfinite(one) & np.isfinite(other)
+    if not both.any() or np.mean(other[both] == 0) > 1 - HOLDS:
+        return False
+    quotient = one[both & (other != 0)] / other[both & (other != 0)]
+    return _nearly_constant(quotient, SLACK * abs(float(np.median(quotient))))
 
 
-def _nearly_constant(values: NDArray[np.float64], spread: float = 0.0) -> bool:
+def _nearly_constant(values: NDArray[np.float64], room: float, spread: float = 0.0) -> bool:
     """Whether nearly all numbers that are there lie within `spread` of the lower of the two most usual ones."""
     known = values[np.isfinite(values)]
     if len(known) < FEWEST:
         return False
     middle = float(np.median(known))
-    room = 1e-9 * max(abs(middle), 1.0)
     shares = (np.mean((known >= low - room) & (known <= low + spread + room)) for low in (middle, middle - spread))
     return bool(max(shares) >= HOLDS)
 
@@ -155,4 +164,4 @@ def _is_zero(difference: NDArray[np.float64], size: NDArray[np.float64]) -> bool
     known = np.isfinite(difference)
     if np.count_nonzero(known) < FEWEST:
         return False
-    return bool(np.mean(np.abs(difference[known]) <= 1e-9 * np.maximum(np.abs(size[known]), 1.0)) >= HOLDS)
+    return bool(np.mean(np.abs(difference[known]) <= SLACK * np.abs(size[known])) >= HOLDS)

@@ -109,7 +109,8 @@ def test_what_a_step_cannot_do_is_told_at_the_step(folder, capsys, step, said) -
     (folder / "p.yaml").write_text(
         "maskwright: 1\ndata: {source: d.csv}\nedits: [a <= t]\nprotect:\n"
         f"  - {step}\noutput: {{data: masked.csv}}\n"
-        "waive: [{doubt: not-masked, variable: [a, b, c, h, t], because: the step is what is tested}]\n",
+        "waive: [{doubt: not-masked, variable: [a, b, c, h, t], because: the step is what is tested},"
+        " {doubt: follows-from-published, variable: [a, b, c, h, t], because: all columns are alike}]\n",
         encoding="utf-8",
     )
     (reporter,) = _told(folder, capsys)

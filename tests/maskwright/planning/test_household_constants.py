@@ -55,9 +55,11 @@ def test_what_leaves_equal_values_equal_is_no_doubt() -> None:
         mw.protect(frame, "rounding", params={"base": 1000, "kind": "random"}, cluster="home", seed=1)
 
 
-def test_nobody_sees_households_whose_number_is_dropped() -> None:
-    """Nor is anything said where households are not declared, or the variable differs within them."""
+def test_households_whose_number_is_dropped_are_found_by_what_they_have_in_common() -> None:
+    with pytest.raises(mw.OpenDoubts, match="W204 constant-within-households: together"):
+        mw.protect(persons(), "microaggregation", cluster="home", declared={"home": {"role": "identifier"}}, seed=1)
+
+
+def test_what_differs_within_households_is_no_doubt() -> None:
     frame = persons()
-    declared = {"home": {"role": "identifier"}}
-    mw.protect(frame, "microaggregation", cluster="home", declared=declared, seed=1)
     mw.protect(frame.assign(together=frame["own"] // 3), "microaggregation", cluster="home", seed=1)

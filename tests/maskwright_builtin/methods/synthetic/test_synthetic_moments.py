@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -39,7 +41,7 @@ def frame(n: int = 120, seed: int = 0, offset: float = 0.0) -> pd.DataFrame:
     return pd.DataFrame(columns) * [1.0, 1000.0, 1e-3, 1.0, 10.0] + offset
 
 
-def protect(data: pd.DataFrame, method: str, **arguments: object) -> pd.DataFrame:
+def protect(data: pd.DataFrame, method: str, **arguments: Any) -> pd.DataFrame:
     """What the method is told not to mask is declared to be published as it is."""
     chosen = arguments.get("params", {}).get("dependent", data.columns)
     declared = {name: {"release": "as is"} for name in data if name not in chosen}
