@@ -107,7 +107,9 @@ class PipelineRun:
             )  # fmt: skip
         if is_read_twice(file.source):
             with self.clock("second look"), stage(self.reporter, "Validating a second time"):
-                second_look(file.path, file.source.name, result.masked, result.edits, outcome, original)
+                alone = second_look(file.path, file.source.name, result.masked, result.edits, outcome, original)
+            if alone:
+                self.tell([f"{len(alone)} of {len(outcome.edits)} edits have no second opinion: {', '.join(alone)}"])
         return outcome
 
     def measure(self, released: Dataset) -> dict[str, Measurement]:

@@ -21,7 +21,7 @@ from maskwright.edits.evaluation.plain_numbers import NUMBER, CannotTell
 from maskwright.edits.evaluation.second_vectors import DIGITS
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterator, Mapping, Sequence
     from pathlib import Path
 
     from numpy.typing import NDArray
@@ -124,9 +124,11 @@ def plain_blocks(path: Path, file_format: str, details: Mapping[str, Any], names
     CannotTell
         The file cannot be cut into records of these variables.
     """
-    read = {"csv": _csv_blocks, "xml": _xml_blocks, "parquet": _parquet_blocks}[file_format]
+    reading: dict[str, Callable[..., Iterator[Sequence[Column]]]] = {
+        "csv": _csv_blocks, "xml": _xml_blocks, "parquet": _parquet_blocks,
+    }  # fmt: skip
     try:
-        for columns in read(path, details, names):
+        for columns in reading[file_format](path, details, names):
             yield dict(zip(names, columns, strict=True))
     except (ValueError, csv.Error, etree.XMLSyntaxError):
         raise CannotTell from None

@@ -22,12 +22,9 @@ if TYPE_CHECKING:
     from maskwright.edits.edit import Edit
 
 Combination = tuple[float | str, ...]
-Sized = tuple[Fraction, Fraction | None]
-"""A number, and the size of its terms where it rests on binary64."""
-
 ALLOWANCE = Fraction(1, 10**12)
-DOUBTFUL = ALLOWANCE / 1000
-"""Binary64 arithmetic of the first evaluation is off by less than this share of the terms."""
+DOUBT = Fraction(1, 1000)
+"""Binary64 arithmetic of the first evaluation is off by less than this share of the allowance."""
 
 
 @dataclass(frozen=True)
@@ -109,9 +106,9 @@ class _Judge:
                 return exact(self._text(operand)) is not None
             case x.IsInteger(operand):
                 number = self._number(operand)
-                if number is not None and number[1] is not None and number[0].denominator != 1:
+                if number is not None and number.denominator != 1 and self._is_binary(operand):
                     raise CannotTell
-                return None if number is None else number[0].denominator == 1
+                return None if number is None else number.denominator == 1
             case _:
                 raise CannotTell
 
@@ -137,76 +134,69 @@ class _Judge:
         return self._compared(sign, left, right)
 
     def _compared(self, sign: str, left: x.Expression, right: x.Expression) -> bool | None:
-        numbers = self._numbers((left, right))
-        if numbers is None:
+        one, other = self._number(left), self._number(right)
+        if one is None or other is None:
             return None
-        difference = numbers[0][0] - numbers[1][0]
-        if any(size is not None for _, size in numbers):
-            terms = sum(_sizes(numbers))
-            if terms and abs(abs(difference) - ALLOWANCE * terms) <= DOUBTFUL * terms:
+        difference = one - other
+        if difference and (self._is_binary(left) or self._is_binary(right)):
+            # The terms are at least as large as what is compared.
+            if abs(difference) < ALLOWANCE * (1 - DOUBT) * (abs(one) + abs(other)):
+                difference = Fraction(0)
+            elif abs(difference) <= ALLOWANCE * (1 + DOUBT) * (self._size(left) + self._size(right)):
                 raise CannotTell
-            difference = difference if abs(difference) > ALLOWANCE * terms else Fraction(0)
         return bool(COMPARE[sign](difference, 0))
 
-    def _numbers(self, nodes: tuple[x.Expression, ...]) -> list[Sized] | None:
-        """Numbers of several terms; None: one of them is unknown."""
-        numbers = [self._number(node) for node in nodes]
-        known = [number for number in numbers if number is not None]
-        return known if len(known) == len(numbers) else None
+    def _is_binary(self, node: x.Expression) -> bool:
+        return not self.opinion.binary.isdisjoint(x.variable_names(node))
 
-    def _number(self, node: x.Expression) -> Sized | None:
+    def _size(self, node: x.Expression) -> Fraction:
+        """Size that the terms of a known number have at most."""
+        match node:
+            case x.Number() | x.VariableReference():
+                return abs(self._number(node) or Fraction(0))
+            case x.Arithmetic("*", left, right):
+                return self._size(left) * self._size(right)
+            case x.Arithmetic("/", left, x.Number() | x.VariableReference() as right):
+                return self._size(left) / self._size(right)
+            case x.Arithmetic("+" | "-") | x.Negative() | x.Function("abs" | "min" | "max" | "number"):
+                return sum(map(self._size, x.children(node)), Fraction(0))
+            case _:
+                raise CannotTell
+
+    def _number(self, node: x.Expression) -> Fraction | None:
         """Number of a term; None: unknown."""
         if isinstance(node, x.Number):
-            return node.value, None
+            return node.value
         if isinstance(node, x.VariableReference):
-            said = exact(self._text(node))
-            return None if said is None else (said, abs(said) if node.name in self.opinion.binary else None)
-        numbers = self._numbers(x.children(node))
-        if numbers is None:
-            return None
-        values = [value for value, _ in numbers]
-        if any(size is not None for _, size in numbers):
-            return _approximate(node, values, _sizes(numbers))
-        value = _exact(node, values)
-        return None if value is None else (value, None)
+            return exact(self._text(node))
+        found = [self._number(child) for child in x.children(node)]
+        values = [value for value in found if value is not None]
+        return _computed(node, values) if len(values) == len(found) else None
 
 
-def _sizes(numbers: list[Sized]) -> list[Fraction]:
-    return [abs(value) if size is None else size for value, size in numbers]
-
-
-def _exact(node: x.Expression, values: list[Fraction]) -> Fraction | None:
+def _computed(node: x.Expression, values: list[Fraction]) -> Fraction | None:  # noqa: C901, PLR0911 - a case for each
     """Value of an operation; None: it has none."""
     match node:
+        case x.Negative():
+            return -values[0]
+        case x.Arithmetic("+"):
+            return values[0] + values[1]
+        case x.Arithmetic("-"):
+            return values[0] - values[1]
+        case x.Arithmetic("*"):
+            return values[0] * values[1]
+        case x.Arithmetic("/"):
+            return values[0] / values[1] if values[1] else None
         case x.Arithmetic("mod"):
             return values[0] - values[1] * math.trunc(values[0] / values[1]) if values[1] else None
         case x.Arithmetic("^") if values[1].denominator == 1 and abs(values[1]) <= 64:
             return values[0] ** int(values[1]) if values[0] or values[1] >= 0 else None
-        case x.Function("ceiling"):
-            return Fraction(math.ceil(values[0]))
-        case x.Function("floor" | "round" as name):
-            return Fraction(math.floor(values[0] + Fraction(name == "round", 2)))
-        case _:
-            found = _approximate(node, values, values)
-            return None if found is None else found[0]
-
-
-def _approximate(node: x.Expression, values: list[Fraction], sizes: list[Fraction]) -> Sized | None:  # noqa: PLR0911
-    """Value of an operation that is continuous, and the size of its terms; None: it has none."""
-    match node:
-        case x.Negative() | x.Function("number"):
-            return (-values[0] if isinstance(node, x.Negative) else values[0]), sizes[0]
-        case x.Arithmetic("+"):
-            return values[0] + values[1], sizes[0] + sizes[1]
-        case x.Arithmetic("-"):
-            return values[0] - values[1], sizes[0] + sizes[1]
-        case x.Arithmetic("*"):
-            return values[0] * values[1], sizes[0] * sizes[1]
-        case x.Arithmetic("/"):
-            return (values[0] / values[1], sizes[0] * sizes[1] / values[1] ** 2) if values[1] else None
-        case x.Function("abs"):
-            return abs(values[0]), sizes[0]
-        case x.Function("min" | "max" as name):
-            return max(zip(values, sizes, strict=True), key=lambda each: each[0] if name == "max" else -each[0])
+        case x.Function("floor" | "ceiling" | "round" as name):
+            shifted = values[0] + Fraction(name == "round", 2)
+            return Fraction(math.ceil(shifted) if name == "ceiling" else math.floor(shifted))
+        case x.Function("abs" | "number"):
+            return abs(values[0]) if node.name == "abs" else values[0]
+        case x.Function("min" | "max"):
+            return min(values) if node.name == "min" else max(values)
         case _:
             raise CannotTell

@@ -7,7 +7,6 @@ the expression tree with the first evaluation, and nothing else.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from fractions import Fraction
 from functools import cached_property
 from math import lcm
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -15,7 +14,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from maskwright.edits import expression as x
-from maskwright.edits.evaluation.plain_numbers import COMPARE, CannotTell, Truth
+from maskwright.edits.evaluation.plain_numbers import COMPARE, CannotTell, Truth, truth
 from maskwright.edits.evaluation.second_opinion_xpath import xpath_number
 
 if TYPE_CHECKING:
@@ -90,22 +89,18 @@ class ExactVectors:
             It is of another kind, or its numbers do not fit.
         """
         match node:
-            case x.Comparison(
-                "==" | "!=" as sign, x.VariableReference(one) as left, x.VariableReference(other) as right
-            ):
-                if not all(np.all(each.known | each.missing) for each in map(self.cells, (one, other))):
-                    raise CannotTell  # texts are compared as texts
-                return self._compared(sign, left, right)
             case x.Comparison(sign, left, right):
+                columns = [self.cells(side.name) for side in (left, right) if isinstance(side, x.VariableReference)]
+                if len(columns) == 2 and sign in ("==", "!=") and not all((c.known | c.missing).all() for c in columns):
+                    raise CannotTell  # texts are compared as texts
                 return self._compared(sign, left, right)
             case x.InInterval(operand):
                 return self._compared(">=", operand, operand)  # without bounds: true of what is known
             case x.InSet(operand, members):
-                equal = [self._compared("==", operand, member) for member in members]
-                true, false = np.any([each[0] for each in equal], axis=0), np.all([each[1] for each in equal], axis=0)
-                # A text that says no number is none of the numbers.
-                is_cell = isinstance(operand, x.VariableReference)
-                return true, ~(true | self.cells(operand.name).missing) if is_cell else false
+                true, false = truth(x.Or(tuple(x.Comparison("==", operand, each) for each in members)), self)
+                if isinstance(operand, x.VariableReference):
+                    false = ~(true | self.cells(operand.name).missing)  # a text is none of the numbers
+                return true, false
             case x.IsMissing(operand):
                 missing = self.cells(operand.name).missing
                 return missing, ~missing
@@ -113,8 +108,8 @@ class ExactVectors:
                 raise CannotTell
 
     def _compared(self, sign: str, left: x.Expression, right: x.Expression) -> Truth:
-        one, other, _ = _common(self._number(left), self._number(right))
-        holds = COMPARE[sign](one, other)
+        one, other = _common(self._number(left), self._number(right))
+        holds = COMPARE[sign](one.over, other.over)
         known: Any = np.True_
         for name in {*x.variable_names(left), *x.variable_names(right)}:
             known = known & self.cells(name).known
@@ -127,33 +122,30 @@ class ExactVectors:
             case x.VariableReference(name):
                 return self.cells(name).exact
             case x.Negative(operand):
-                return self._number(x.Arithmetic("-", x.Number(Fraction(0)), operand))
+                return _product(self._number(operand), Ratio(-1, 1, 1))
             case x.Arithmetic("+" | "-" as sign, left, right):
-                one, other = self._number(left), self._number(right)
-                first, second, under = _common(one, other)
-                most = one.most * (under // one.under) + other.most * (under // other.under)
-                return Ratio(first + second if sign == "+" else first - second, under, most)
+                one, other = _common(self._number(left), self._number(right))
+                total = one.over + other.over if sign == "+" else one.over - other.over
+                return Ratio(total, one.under, one.most + other.most)
             case x.Arithmetic("*", left, right):
-                one, other = self._number(left), self._number(right)
-                return Ratio(_times(one, other.over, other.most), one.under * other.under, one.most * other.most)
+                return _product(self._number(left), self._number(right))
             case x.Arithmetic("/", left, x.Number(value)) if value:
-                return self._number(x.Arithmetic("*", left, x.Number(1 / value)))
+                return _product(self._number(left), self._number(x.Number(1 / value)))
             case _:
                 raise CannotTell
 
 
-def _common(one: Ratio, other: Ratio) -> tuple[Any, Any, int]:
-    """Whole numbers over one denominator, and that."""
-    under = lcm(one.under, other.under)
-    first, second = (_times(each, under // each.under, under // each.under) for each in (one, other))
-    return first, second, under
+def _common(one: Ratio, other: Ratio) -> tuple[Ratio, Ratio]:
+    """Two numbers over one denominator."""
+    first, second = (lcm(one.under, other.under) // each.under for each in (one, other))
+    return _product(one, Ratio(first, first, first)), _product(other, Ratio(second, second, second))
 
 
-def _times(one: Ratio, factor: Any, most: int) -> Any:
-    """Whole numbers times others that are no larger than `most`."""
-    if max(one.most, 1) * max(most, 1) >= MOST:
+def _product(one: Ratio, other: Ratio) -> Ratio:
+    """Product of two numbers, if int64 holds it and the sum of two such."""
+    if max(one.most, 1) * max(other.most, 1) >= MOST:
         raise CannotTell
-    return one.over * factor
+    return Ratio(one.over * other.over, one.under * other.under, one.most * other.most)
 
 
 @dataclass(frozen=True)
