@@ -20,7 +20,9 @@ if TYPE_CHECKING:
 def _frame(n: int = 90) -> pd.DataFrame:
     """Of every three wages two are equal, and the whole number nearest to the mean of the three."""
     rng = np.random.default_rng(4)
-    return pd.DataFrame({"wage": 10 * (np.arange(n) // 3) + (np.arange(n) % 3 == 2), "rent": rng.integers(1, 9000, n)})
+    return pd.DataFrame(
+        {"wage": 100 + 10 * (np.arange(n) // 3) + (np.arange(n) % 3 == 2), "rent": rng.integers(1, 9000, n)}
+    )
 
 
 def test_a_masked_variable_that_is_mostly_as_it_was_stops_the_run() -> None:
@@ -34,7 +36,7 @@ def test_a_masked_variable_that_is_mostly_as_it_was_stops_the_run() -> None:
 
 def test_the_share_that_may_stay_is_declared() -> None:
     masked = mw.protect(_frame(), "individual_ranking", params={"k": 3}, seed=1, declared={"wage": {"unchanged": 100}})
-    assert (masked["wage"] == _frame()["wage"]).mean() > 0.8
+    assert (masked["wage"] == _frame()["wage"]).mean() > 0.6
 
 
 def test_the_record_has_the_share_of_every_variable(tmp_path: Path) -> None:
