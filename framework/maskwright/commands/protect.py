@@ -157,7 +157,7 @@ def mask_request(
     outcome = check_dataset(result.masked, result.edits, domain)
     if is_released:
         unchanged = unchanged_cells(ready.original, result.masked)
-        seen = unchanged_doubts(ready.original, result.masked, unchanged, ready.plan, result.doubts)
+        seen = unchanged_doubts(unchanged, ready.plan, result.doubts)
         left = undecided_doubts(outcome, ready.arrival)
         refuse_doubts(request, judge((*ready.doubts, *result.doubts, *left, *seen), request.waivers))
     failing = [each for each in outcome.edits if each.violations and each.severity == "error"]

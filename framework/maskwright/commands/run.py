@@ -117,7 +117,7 @@ def run(
         found = running.measure(released)
         with clock("last look"):
             unchanged = unchanged_cells(ready.original, released)
-            seen = tuple(unchanged_doubts(ready.original, released, unchanged, ready.plan, result.doubts))
+            seen = tuple(unchanged_doubts(unchanged, ready.plan, result.doubts))
         left = undecided_doubts(outcome, ready.arrival)
         judgement = judge((*ready.doubts, *result.doubts, *left, *seen), described.waivers)
         running.tell(judgement.notices)

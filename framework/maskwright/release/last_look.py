@@ -1,7 +1,6 @@
 """The last look: of every variable of the file that will be released, how many cells are as they were.
 
-It knows the original and the file that was read back; of the plan, which variables it masks and how many records it
-promises to publish alike.
+It knows the original and the file that was read back, and nothing of how one was made of the other.
 """
 
 from __future__ import annotations
@@ -12,7 +11,6 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pandas as pd
 
-from maskwright.data.record_classes import class_codes, varying
 from maskwright.foundation.doubts import Doubt
 
 if TYPE_CHECKING:
@@ -22,7 +20,7 @@ if TYPE_CHECKING:
 
     from maskwright.data.dataset import Column, Dataset
     from maskwright.data.variable import Variable
-    from maskwright.planning.model import Group
+    from maskwright.planning.model import Step
     from maskwright.planning.plan import Plan
 
 MOST_UNCHANGED = 50.0
@@ -84,10 +82,8 @@ def _positions(original: Dataset, released: Dataset) -> NDArray[np.int64] | slic
     return np.asarray(order[np.searchsorted(original.origin, released.origin, sorter=order)], dtype=np.int64)
 
 
-def _compared(
-    before: Column, after: Column, origin: NDArray[np.int64] | slice, chosen: NDArray[np.bool_] | bool = True
-) -> UnchangedCells:
-    values, telling = before.values[origin], ~before.missing[origin] & chosen
+def _compared(before: Column, after: Column, origin: NDArray[np.int64] | slice) -> UnchangedCells:
+    values, telling = before.values[origin], ~before.missing[origin]
     if before.variable.is_numeric:
         telling &= values != 0
         same = _numbers(after) == values
@@ -124,62 +120,45 @@ def _codes(column: Column, categories: Sequence[str]) -> NDArray[np.int64]:
     return np.asarray(new[column.values], dtype=np.int64)
 
 
-def unchanged_doubts(
-    original: Dataset, released: Dataset, found: Iterable[UnchangedCells], plan: Plan, told: Iterable[Doubt] = ()
-) -> Iterator[Doubt]:
+def unchanged_doubts(found: Iterable[UnchangedCells], plan: Plan, told: Iterable[Doubt] = ()) -> Iterator[Doubt]:
     """Doubts about masked variables that are mostly, or altogether, as they were.
 
     Steps that only remove records or cells may find nothing to remove: what no other step masks is no doubt here. Of a
-    variable with one value nothing can be told. Where a step promises k, values that a whole class of records has are
-    published by so many; but a number with few values of which nothing is declared may be a code, and is judged by all.
+    variable with one value nothing can be told. A step that promises k hides records among others, not values: where
+    like records are many, most stay. But a number with few values of which nothing is declared may be a code.
 
     Parameters
     ----------
-    original, released : Dataset
     found : iterable of UnchangedCells
-        Of them.
     plan : Plan
         Which variables are masked, and by methods that are to leave most values as they are.
     told : iterable of Doubt
         Of masking: a variable that a step left as it was is not told twice.
     """
     said = {doubt.subject for doubt in told if doubt.kind == "step-changed-nothing"}
-    changed_by: dict[str, list[Group]] = {}
+    changed_by: dict[str, list[Step]] = {}
     for group in plan.groups:
-        for name in () if plan.steps[group.step - 1].only_removes else group.variables:
-            changed_by.setdefault(name, []).append(group)
+        step = plan.steps[group.step - 1]
+        for name in () if step.only_removes else group.variables:
+            changed_by.setdefault(name, []).append(step)
     for seen in found:
-        variable, groups = seen.variable, changed_by.get(seen.variable.name, ())
-        if not groups or variable.as_is or variable.name in said or seen.values <= 1:
+        variable, share, steps = seen.variable, seen.percent, changed_by.get(seen.variable.name, ())
+        if share is None or not steps or variable.as_is or variable.name in said or seen.values == 1:
             continue
-        few = all(plan.steps[group.step - 1].method.changes_few for group in groups)
         allowed = variable.unchanged
         if allowed is None:
-            allowed = 100.0 if few or variable.role != "confidential" else MOST_UNCHANGED
-        judged = seen
-        promising = [group for group in groups if plan.steps[group.step - 1].promised is not None]
-        if promising and variable.unchanged is None and (seen.values > FEW_VALUES or not variable.inferred_role):
-            judged = _apart(original, released, promising[-1], seen) if _exceeds(seen, allowed) else seen
-        if _exceeds(judged, allowed):
+            allowed = MOST_UNCHANGED if variable.role == "confidential" and not _may_stay(seen, steps) else 100.0
+        if share > allowed or (share == 100 and variable.unchanged is None):
             limit = "" if allowed == 100 else f", and at most {allowed:g} % may be"
             message = f"{seen.unchanged} of {seen.cells} cells with a value are as they were{limit}"
             hint = (
-                f"Mask it more strongly, or declare what may stay: `{variable.name}: {{unchanged: 80}}` (in percent)."
+                f"Mask it more strongly, or declare the percentage that may stay: `{variable.name}: {{unchanged: 80}}`."
             )
             yield Doubt("values-unchanged", variable.name, message, seen.unchanged, seen.cells, hint=hint)
 
 
-def _exceeds(seen: UnchangedCells, allowed: float) -> bool:
-    """Whether more is as it was than may be; all, where nothing less is a doubt and nothing is declared."""
-    share = seen.percent
-    if share is None or allowed == 100 == seen.variable.unchanged:
-        return False
-    return share > allowed or share == allowed == 100
-
-
-def _apart(original: Dataset, released: Dataset, group: Group, seen: UnchangedCells) -> UnchangedCells:
-    """Cells of a variable without those whose value all records of their class had."""
-    before, origin = original[seen.variable.name], _positions(original, released)
-    classes = class_codes(released, [name for name in group.variables if name in released])
-    apart = varying(np.where(before.missing, 0, before.values)[origin], classes)
-    return _compared(before, released[seen.variable.name], origin, apart)
+def _may_stay(seen: UnchangedCells, steps: Sequence[Step]) -> bool:
+    """Whether the methods are expected to leave most values of a variable as they are."""
+    may_be_code = seen.values <= FEW_VALUES and seen.variable.inferred_role
+    promised = any(step.promised is not None for step in steps)
+    return (promised and not may_be_code) or all(step.method.changes_few for step in steps)
