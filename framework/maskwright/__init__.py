@@ -64,6 +64,7 @@ if TYPE_CHECKING:
     from maskwright.plugins.block import Block as Block
     from maskwright.plugins.edit_reader import EditReader as EditReader
     from maskwright.plugins.hooks import hookimpl as hookimpl
+    from maskwright.plugins.limit import Limit as Limit
     from maskwright.plugins.measure import Comparison as Comparison
     from maskwright.plugins.measure import Measurable as Measurable
     from maskwright.plugins.measure import Measure as Measure
@@ -122,6 +123,7 @@ _HOME = {
     "InputError": "maskwright.foundation.errors",
     "KeyVariables": "maskwright.plugins.parameter_markers",
     "Layout": "maskwright.data.dataset",
+    "Limit": "maskwright.plugins.limit",
     "Localisation": "maskwright.edits.localisation.localize",
     "localize": "maskwright.commands.localize",
     "Masked": "maskwright.plugins.method",

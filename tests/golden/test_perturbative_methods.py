@@ -25,6 +25,11 @@ PERTURBING = {
 
 @pytest.mark.parametrize("method", PERTURBING)
 def test_no_record_violates_a_rule_of_the_census(method: str, census: mw.Dataset, census_rules: list[str]) -> None:
-    masked = mw.protect(census, method, edits=census_rules, seed=1, params=PERTURBING[method])
+    # Amounts in thousands are multiples of the base already.
+    round_ones = {"doubt": "values-unchanged", "variable": ["PEARNVAL", "WSALVAL", "ERNVAL"], "because": "as expected"}
+    masked = mw.protect(
+        census, method, edits=census_rules, seed=1, params=PERTURBING[method],
+        waive=[round_ones] if method == "rounding" else [],
+    )  # fmt: skip
     assert mw.validate(masked, census_rules).ok
     assert (masked.matrix() != census.matrix()).mean() > 0.2

@@ -26,6 +26,8 @@ METHODS = [
     ("muralidhar_sarathy", {"alpha": 0.5}),
 ]
 
+NEAR = ("fuzzy_c_regression",)
+
 
 def rules(names: list[str]) -> list[str]:
     return [
@@ -51,6 +53,8 @@ def test_no_edit_is_violated(reference, tmp_path, method, params):
         "protect": [{"method": method, "params": {"independent": list(INDEPENDENT), **params}}],
         "output": {"data": "masked.csv"},
         "seed": 7,
+        # Four regressions of these variables explain nearly all of one of them.
+        "waive": [{"doubt": "method-warned", "step": 1, "because": "figures of a paper"}] * (method in NEAR),
     }
     path = tmp_path / "pipeline.yaml"
     # JSON is YAML.

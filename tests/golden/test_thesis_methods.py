@@ -30,6 +30,12 @@ STOCHASTIC = [
 ]
 
 
+# Many persons have the same wages, and their mean is what they have.
+TIES = [
+    {"doubt": "values-unchanged", "variable": ["PEARNVAL", "WSALVAL", "ERNVAL", "FICA"], "because": "so it is printed"}
+]
+
+
 @pytest.fixture(scope="module")
 def table(reference: Path) -> pd.DataFrame:
     """Without a published grid: the thesis did not round."""
@@ -54,7 +60,7 @@ def test_maximum_distance_to_the_mean_in_groups_of_variables(code: str, table: p
     row = MULTIVARIATE.loc[code]
     size = row["group_size"] if row["group_size"] == "all" else int(row["group_size"])
     params = {"k": int(row["k"]), "partition": {"mdav": {"last": row["last"]}}, "group_size": size}
-    measured = thesis_measures(table, mw.protect(table, "microaggregation", seed=1, params=params))
+    measured = thesis_measures(table, mw.protect(table, "microaggregation", seed=1, params=params, waive=TIES))
     assert_printed(measured, row)
     for name in ("ICN", "ICD"):
         assert measured[name] == pytest.approx(row[name], abs=PRINTED)
@@ -65,12 +71,14 @@ def test_sum_of_z_scores_and_rotated_factor(code: str, table: pd.DataFrame) -> N
     onto = {"micz": "z_scores", "micp": "rotated_factor"}[code[:4]]
     row = PROJECTED.loc[code]
     params = {"k": int(row["k"]), "partition": {"projection": {"onto": onto}}, "group_size": "all"}
-    assert_printed(thesis_measures(table, mw.protect(table, "microaggregation", seed=1, params=params)), row)
+    assert_printed(
+        thesis_measures(table, mw.protect(table, "microaggregation", seed=1, params=params, waive=TIES)), row
+    )
 
 
 def test_individual_ranking(table: pd.DataFrame) -> None:
     """Row micir03; its covariances hang on ties, and are not compared."""
-    masked = mw.protect(table, "individual_ranking", seed=1, params={"k": 3, "groups": "fixed"})
+    masked = mw.protect(table, "individual_ranking", seed=1, params={"k": 3, "groups": "fixed"}, waive=TIES)
     measured = thesis_measures(table, masked)
     expected = {"PI1": 0.76, "MG": 47.63} | dict(
         zip([f"ERD-{number}" for number in range(1, 8)], [33.33, 99.07, 99.81, 99.91, 100, 100, 100], strict=True)

@@ -104,8 +104,10 @@ class World:
         return frame
 
     def declared(self) -> dict[str, dict[str, object]]:
-        """Published decimals."""
-        return {name: {"decimals": places, "type": "continuous"} for name, places in self.places.items()}
+        """Published decimals; of few values, most may stay."""
+        return {
+            name: {"decimals": places, "type": "continuous", "unchanged": 100} for name, places in self.places.items()
+        }
 
     def violations(self, masked: pd.DataFrame) -> list[str]:
         """Rules that a masked record breaks, in exact fractions of the published text."""

@@ -68,7 +68,7 @@ def test_inequalities_hold_in_binary64(method: str, params: dict[str, object]) -
         try:
             masked = mw.protect(
                 frame, method, edits=[text for text, _ in rules], seed=seed, params=params,
-                declared={name: {"release": "as is"} for name in frame},
+                declared={name: {"release": "as is"} for name in "abcde" if f"'{name}'" in str(params)},
             )  # fmt: skip
         except mw.EditViolation as error:
             refused.append(f"{seed}: {error}")

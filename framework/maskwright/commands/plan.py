@@ -112,6 +112,7 @@ def plan_pipeline(
     ]
     rule_notices = refuse_contradictions(edits, variables)
     plan = make_plan(request.steps, variables, without_dropped(edits, request.steps, variables))
+    _refuse_impossible_limits(plan)
     dropped = _dropped(edits, plan)
     return plan.to_json() | {"notices": [*edits.notes, *rule_notices, *dropped_edit_notices(dropped)]}
 
@@ -169,7 +170,15 @@ def plan_of(request: MaskingRequest, arrived: CheckedInput) -> Plan:
     variables = [*arrived.identifiers, *arrived.original.variables]
     with explained_by(arrived.doubts):
         edits = without_dropped(arrived.edits, request.steps, variables)
-        return make_plan(request.steps, variables, edits, arrived.original, arrived.broken)
+        plan = make_plan(request.steps, variables, edits, arrived.original, arrived.broken)
+        _refuse_impossible_limits(plan)
+    return plan
+
+
+def _refuse_impossible_limits(plan: Plan) -> None:
+    """Stop when no record could satisfy the edits within the limits that the steps set."""
+    if len(plan.limits):
+        refuse_contradictions(plan.edits + plan.limits, tuple(plan.variables.values()), thorough=False)
 
 
 def refuse_steps(request: MaskingRequest) -> None:
@@ -181,6 +190,7 @@ def refuse_steps(request: MaskingRequest) -> None:
     """
     _refuse_methods_that_count_records(request)
     _refuse_small_blocks(request)
+    _refuse_weak_blocks(request)
 
 
 def _doubts_of_measures(request: MaskingRequest, plan: Plan) -> tuple[Doubt, ...]:
@@ -261,6 +271,23 @@ def _refuse_small_blocks(request: MaskingRequest) -> None:
         )
         for number, step in enumerate(request.steps, 1)
         if size is not None and step.k is not None and size < 2 * step.k
+    ]
+    if problems:
+        raise InputError(problems)
+
+
+def _refuse_weak_blocks(request: MaskingRequest) -> None:
+    """A method that changes less in blocks than in the whole file protects less: it is not run in blocks."""
+    if request.execution.block_size is None:
+        return
+    problems = [
+        Problem(
+            f"step {number}: {step.method.name} protects less in blocks than in the whole file, and block_size is set",
+            step.place,
+            "remove 'block_size', or take another method",
+        )
+        for number, step in enumerate(request.steps, 1)
+        if not step.method.protects_in_blocks
     ]
     if problems:
         raise InputError(problems)

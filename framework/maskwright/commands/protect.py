@@ -18,6 +18,7 @@ from maskwright.masking.context import Execution
 from maskwright.masking.mask import mask
 from maskwright.planning.undecided_edits import undecided_doubts
 from maskwright.release.gate import judge
+from maskwright.release.last_look import unchanged_cells, unchanged_doubts
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -155,8 +156,10 @@ def mask_request(
     domain = Domain.from_dataset(ready.original, domain_tuples(ready.edits))
     outcome = check_dataset(result.masked, result.edits, domain)
     if is_released:
+        unchanged = unchanged_cells(ready.original, result.masked)
+        seen = unchanged_doubts(ready.original, result.masked, unchanged, ready.plan, result.doubts)
         left = undecided_doubts(outcome, ready.arrival)
-        refuse_doubts(request, judge((*ready.doubts, *result.doubts, *left), request.waivers))
+        refuse_doubts(request, judge((*ready.doubts, *result.doubts, *left, *seen), request.waivers))
     failing = [each for each in outcome.edits if each.violations and each.severity == "error"]
     if failing:
         raise EditViolation(

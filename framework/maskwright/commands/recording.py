@@ -42,6 +42,7 @@ if TYPE_CHECKING:
     from maskwright.pipeline.resolved import Pipeline
     from maskwright.plugins.measure import Measurement
     from maskwright.release.gate import Judgement
+    from maskwright.release.last_look import UnchangedCells
 
 
 @dataclass(frozen=True, eq=False)
@@ -56,6 +57,8 @@ class MeasuredRun:
     outcome : Outcome
         Verdicts on the masked file as it was read back.
     found : mapping of label to Measurement
+    unchanged : tuple of UnchangedCells
+        Of each variable of the masked file.
     judgement : Judgement
         Of its doubts.
     seed : int
@@ -67,6 +70,7 @@ class MeasuredRun:
     result: MaskingResult
     outcome: Outcome
     found: Mapping[str, Measurement]
+    unchanged: tuple[UnchangedCells, ...]
     judgement: Judgement
     seed: int
     seconds: Mapping[str, float]
@@ -142,6 +146,7 @@ def _plugins(described: Pipeline) -> dict[str, PluginRecord]:
 def _variables(run: MeasuredRun) -> Iterator[VariableRecord]:
     plan = run.prepared.plan
     masked_by = {name: group.step for group in plan.groups for name in group.variables}
+    unchanged = {each.variable.name: each.percent for each in run.unchanged}
     published = {variable.name: variable for variable in run.result.masked.variables}
     for variable in plan.variables.values():
         after = published.get(variable.name, variable)
@@ -151,17 +156,19 @@ def _variables(run: MeasuredRun) -> Iterator[VariableRecord]:
             role=variable.role,
             decimals=after.decimals,
             masked_by=masked_by.get(variable.name),
+            unchanged=unchanged.get(variable.name),
         )
 
 
 def _edits(run: MeasuredRun, plan: PlanRecord) -> Iterator[EditRecord]:
     prepared, result = run.prepared, run.result
     arrival = {each.name: each for each in prepared.arrival.edits}
-    planned = {each.name: each for each in plan.edits}
+    planned = {each.name: (each.kept_by, each.how) for each in plan.edits}
+    planned |= {each.edit: (each.kept_by, each.how) for each in result.keepers}
     # An edit that is published `when` its cells are present is still of the kind that was masked for.
     own_kind: dict[str, EditKind] = {edit.name: edit.kind for edit in prepared.edits}
     for each in run.outcome.edits:
-        keeper = planned[each.name]
+        kept_by, how = planned[each.name]
         moved = result.adjusted.get(each.name, 0)
         edit = result.edits[each.name]
         yield EditRecord(
@@ -170,12 +177,13 @@ def _edits(run: MeasuredRun, plan: PlanRecord) -> Iterator[EditRecord]:
             text=edit.text,
             message=edit.message,
             severity=edit.severity,
-            planned=keeper.kept_by,
+            planned=kept_by,
             # A promise is only reported as kept when it was: an edit that needed adjustment was kept by adjustment.
-            kept_by="adjustment" if moved and keeper.kept_by == "construction" else keeper.kept_by,
-            how=keeper.how,
+            kept_by="adjustment" if moved and kept_by == "construction" else kept_by,
+            how=how,
             violations=each.violations,
-            violations_on_arrival=arrival[each.name].violations,
+            # A limit is no edit of the original: it was set to be crossed there.
+            violations_on_arrival=arrival[each.name].violations if each.name in arrival else 0,
             unknown=each.unknown,
             not_applicable=0 if result.removal is None else result.removal.not_applicable.get(each.name, 0),
             fired=each.fired,

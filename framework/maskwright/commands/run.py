@@ -17,6 +17,7 @@ from maskwright.pipeline.reading import read_pipeline
 from maskwright.planning.undecided_edits import undecided_doubts
 from maskwright.release.files import Release
 from maskwright.release.gate import judge
+from maskwright.release.last_look import unchanged_cells, unchanged_doubts
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -114,10 +115,15 @@ def run(
         released = running.read_back(result)
         outcome = running.validate(result)
         found = running.measure(released)
+        with clock("last look"):
+            unchanged = unchanged_cells(ready.original, released)
+            seen = tuple(unchanged_doubts(ready.original, released, unchanged, ready.plan, result.doubts))
         left = undecided_doubts(outcome, ready.arrival)
-        judgement = judge((*ready.doubts, *result.doubts, *left), described.waivers)
+        judgement = judge((*ready.doubts, *result.doubts, *left, *seen), described.waivers)
         running.tell(judgement.notices)
-        record = run_record(MeasuredRun(described, ready, result, outcome, found, judgement, seed, clock.seconds))
+        record = run_record(
+            MeasuredRun(described, ready, result, outcome, found, unchanged, judgement, seed, clock.seconds)
+        )
         refuse_release(described, result, outcome, record, judgement)
         record = publish(running, record, found)
     return RunResult(True, record.to_json())

@@ -72,6 +72,7 @@ def category_column(
         role=declared.role or "other",
         as_is=declared.release == "as is",
         inferred_role=declared.role is None,
+        unchanged=declared.unchanged,
         unit=declared.unit,
         categories=categories,
         missing_codes=declared.missing,

@@ -46,6 +46,13 @@ class VariableDeclaration(BaseModel, extra="forbid", frozen=True):
         description="'as is': it may be published unmasked whatever its role; the record and the report say so. Left "
         "out: what has to be masked and is not, and text without a declared role, stop the release.",
     )
+    unchanged: float | None = Field(
+        default=None,
+        ge=0,
+        le=100,
+        description="Percent of its cells (those with a value, other than 0) that may be as they were although it is "
+        "masked. Left out: 50 for a confidential variable, unless a method is expected to leave more.",
+    )
     unit: str | None = Field(default=None, description="Unit of measurement, shown in reports.")
     decimals: int | None = Field(
         default=None,

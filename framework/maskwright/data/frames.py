@@ -10,7 +10,7 @@ import pyarrow as pa
 from maskwright.data.category_columns import category_column
 from maskwright.data.dataset import Column, Dataset, Layout
 from maskwright.data.inference import UNDECLARED, missing_note
-from maskwright.data.misread_columns import doubtful_names, misread_doubt, unseen_codes
+from maskwright.data.misread_columns import apart_doubt, doubtful_names, misread_doubt, unseen_codes
 from maskwright.data.missing import is_code_number
 from maskwright.data.number_columns import EXACT, number_column
 from maskwright.data.number_text import write_numbers
@@ -81,6 +81,9 @@ def _doubts(column: Column, series: Any, declared: VariableDeclaration) -> Itera
         held = series.to_numpy(dtype=np.float64, na_value=np.nan) if _holds_numbers(series) else None
         cells = _text(series) if held is None else pa.chunked_array([held], pa.float64())
         yield from unseen_codes(column.name, cells, declared)
+    apart = apart_doubt(column, declared) if column.variable.is_numeric else None
+    if apart is not None:
+        yield apart
     if not isinstance(series.dtype, CategoricalDtype):
         doubt = misread_doubt(column, declared, typed=True)
         if doubt is not None:
@@ -88,6 +91,7 @@ def _doubts(column: Column, series: Any, declared: VariableDeclaration) -> Itera
 
 
 def _column(name: str, series: Any, declared: VariableDeclaration) -> tuple[Column, list[str]]:
+    _refuse_containers(name, series)
     order = _order(series, declared)
     if order is not None:
         return category_column(name, _text(series), declared, order)
@@ -109,6 +113,17 @@ def _column(name: str, series: Any, declared: VariableDeclaration) -> tuple[Colu
     notes = [f"{name}: every cell is missing; read as continuous"] if np.all(missing) else []
     column, more = number_column(name, values, missing, 0 if is_integer else None, declared)
     return column, notes + more
+
+
+def _refuse_containers(name: str, series: Any) -> None:
+    """Refuse cells that are no single values: lists, mappings, sets."""
+    from pandas.api.types import infer_dtype, is_hashable
+
+    if series.dtype == object and infer_dtype(series, skipna=True) == "mixed":
+        count = sum(not is_hashable(cell) for cell in series)
+        if count:
+            message = f"variable {name!r}: {count} of {len(series)} cells hold several values, and one was expected"
+            raise DataError(Problem(message, hint="Drop the column, or make a column of each value."))
 
 
 def _order(series: Any, declared: VariableDeclaration) -> tuple[str, ...] | None:

@@ -5,12 +5,14 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+import numpy as np
+
 from maskwright.data.declaration import VariableDeclaration
 from maskwright.data.shared_codes import shared_codes
 from maskwright.foundation.errors import InputError
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Collection, Mapping
 
     from maskwright.data.dataset import Dataset
 
@@ -31,6 +33,33 @@ def with_households(data: Dataset, name: str) -> Dataset:
     (codes,) = shared_codes([column])
     codes.setflags(write=False)
     return replace(data, households=codes)
+
+
+def household_columns(data: Dataset, names: Collection[str]) -> tuple[str, ...]:
+    """Variables that tell which records are of one household, the declared one and any that says the same.
+
+    None where households are not declared, or none of their variables is published.
+
+    Parameters
+    ----------
+    data : Dataset
+    names : collection of str
+        Variables that are published as they are.
+    """
+    homes = data.households
+    if homes is None:
+        return ()
+    found = []
+    for column in data:
+        if column.name in names and not column.missing.any():
+            (codes,) = shared_codes([column])
+            # The same partition: as many values as households, and as many pairs of both.
+            if codes.max(initial=-1) == homes.max(initial=-1):
+                first = np.zeros(int(homes.max(initial=-1)) + 1, dtype=np.int64)
+                first[homes] = codes
+                if np.array_equal(first[homes], codes):
+                    found.append(column.name)
+    return tuple(found)
 
 
 def with_household_role(declared: Mapping[str, VariableDeclaration], name: str) -> dict[str, VariableDeclaration]:

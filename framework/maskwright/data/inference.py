@@ -10,7 +10,7 @@ import pyarrow as pa
 
 from maskwright.data.dataset import Column, Dataset, Layout
 from maskwright.data.declaration import VariableDeclaration
-from maskwright.data.misread_columns import doubtful_names, misread_doubt, unseen_codes
+from maskwright.data.misread_columns import apart_doubt, doubtful_names, misread_doubt, unseen_codes
 from maskwright.data.text_columns import text_column
 from maskwright.data.typed_columns import typed_column
 from maskwright.foundation.errors import DataError, Place, Problem, unknown_name
@@ -84,6 +84,8 @@ def read_dataset(
             columns.append(column)
             notes += said
             doubts += unseen_codes(name, cells, stated)
+            if column.variable.is_numeric:
+                doubts += filter(None, [apart_doubt(column, stated)])
             if not pa.types.is_dictionary(kind):
                 doubts += filter(None, [misread_doubt(column, stated, typed=typed)])
         except DataError as error:

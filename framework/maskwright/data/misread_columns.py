@@ -51,6 +51,11 @@ CODE = r"^[0-9]+(?:\.[0-9]+)*$"
 ALPHANUMERIC = r"^[0-9A-Za-z]+$"
 
 MANY_DISTINCT = 10
+NEGATIVE_CODES = (-1.0, -2.0, -3.0, -4.0, -5.0, -6.0, -7.0, -8.0, -9.0, -97.0, -98.0, -99.0, -999.0, -9999.0)
+NINES = (99.0, 999.0, 9999.0, 99999.0, 999999.0, 9999999.0)
+MOST_CODES = 3
+FEWEST_CELLS = 3
+FEWEST_OTHERS = 10
 ZEROS_OF_CODES = 0.01
 LONGEST_SMALL_CODE = 2
 
@@ -208,6 +213,43 @@ def missing_words(cells: Any) -> list[str]:
     """
     distinct = pc.unique(pc.cast(cells, pa.string()))
     return sorted(set(pc.utf8_trim_whitespace(distinct.filter(pa.array(_is_word(distinct)))).to_pylist()))
+
+
+def apart_doubt(column: Column, declared: VariableDeclaration) -> Doubt | None:
+    """Doubt about a number that stands apart from the others and looks like a code for 'no value'.
+
+    Codes are the only negative numbers of a variable, all of them like -1, -9 or -99; or the largest number, all nines
+    and far above the next. A declared type or bound says that they are values.
+
+    Parameters
+    ----------
+    column : Column
+        Of numbers.
+    declared : VariableDeclaration
+    """
+    told = declared.type, declared.min, declared.max, declared.release
+    if column.variable.role not in ("confidential", "quasi_identifier") or any(fact is not None for fact in told):
+        return None
+    values = column.values[~column.missing]
+    if not len(values) or (values.min() >= 0 and values.max() not in NINES):
+        return None
+    found, counts = np.unique(values, return_counts=True)
+    negative = found < 0
+    if len(found) - np.count_nonzero(negative) < FEWEST_OTHERS:
+        return None
+    codes = np.zeros(len(found), dtype=np.bool_)
+    if 0 < np.count_nonzero(negative) <= MOST_CODES and np.isin(found[negative], NEGATIVE_CODES).all():
+        codes |= negative
+    if found[-1] in NINES and found[-2] < 0.6 * found[-1]:
+        codes[-1] = True
+    count = int(counts[codes].sum())
+    if count < FEWEST_CELLS:
+        return None
+    named = ", ".join(f"{code:g}" for code in found[codes])
+    return Doubt(
+        "may-be-a-missing-code", column.name, f"{count} cells hold {named}, far from all others", count,
+        len(column), hint=f"Declare `{column.name}: {{missing: [{named}]}}`; or its type, if these are values.",
+    )  # fmt: skip
 
 
 def doubtful_names(names: Sequence[str]) -> Iterator[Doubt]:

@@ -101,6 +101,7 @@ def number_column(
         role=declared.role or "confidential",
         as_is=declared.release == "as is",
         inferred_role=declared.role is None,
+        unchanged=declared.unchanged,
         unit=declared.unit,
         decimals=decimals,
         lower=declared.min,

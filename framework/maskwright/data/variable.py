@@ -37,6 +37,8 @@ class Variable:
         Whether it is declared to be published as it is, whatever its role.
     inferred_role : bool
         Whether the role was not declared.
+    unchanged : float or None
+        Percent of its cells that may be published as they are although it is masked; None: not declared.
 
     Examples
     --------
@@ -56,6 +58,7 @@ class Variable:
     missing_codes: tuple[str, ...] = ()
     as_is: bool = False
     inferred_role: bool = False
+    unchanged: float | None = None
 
     @property
     def is_numeric(self) -> bool:

@@ -131,6 +131,14 @@ _CATALOGUE = (
         "Give the columns names.",
     ),
     DoubtKind(
+        "W104",
+        "may-be-a-missing-code",
+        "variable",
+        "A number stands apart from all others of its variable and looks like a code for 'no value' (-9, 999): masked "
+        "like an amount it would become a believable one, and spoil the others.",
+        "Declare it, `missing: [-9]`; or give the variable a type, if it is a value.",
+    ),
+    DoubtKind(
         "W201",
         "not-masked",
         "variable",
@@ -171,6 +179,14 @@ _CATALOGUE = (
         "Declare how the file writes numbers and missing values, correct the edit, or leave it out.",
     ),
     DoubtKind(
+        "W206",
+        "follows-from-published",
+        "variable",
+        "The original values of a masked variable can be computed, or read off, what is published as it is: a label of "
+        "the code, a total and its other parts, a date of birth.",
+        "Mask the variables that give it away too, or leave them out (`role: identifier`).",
+    ),
+    DoubtKind(
         "W301",
         "step-changed-nothing",
         "variable",
@@ -195,7 +211,7 @@ _CATALOGUE = (
         "W304",
         "promise-not-kept",
         "step",
-        "What a step promised does not hold in the masked file.",
+        "What a step promised does not hold in the masked file, or cannot hold.",
         "Change its parameters, or the edits that undo it.",
     ),
     DoubtKind(
@@ -218,7 +234,7 @@ _CATALOGUE = (
         "values-unchanged",
         "variable",
         "A variable that is to be protected has the values of the original in more records than is to be expected.",
-        "Mask it more strongly, or declare the share that may stay: `unchanged: 80` (in percent).",
+        "Mask it more strongly, or declare the share that may stay, in percent: `variables: {NAME: {unchanged: 80}}`.",
     ),
     DoubtKind(
         "W403",

@@ -12,15 +12,22 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from maskwright.edits.edit_set import EditSet
+    from maskwright.masking.category_adjustment import AdjustedCategories
     from maskwright.masking.unit_adjustment import AdjustedUnit
 
 
-def adjusted_by_edit(units: Sequence[AdjustedUnit], edits: EditSet, kept: NDArray[np.int64]) -> dict[str, int]:
+def adjusted_by_edit(
+    units: Sequence[AdjustedUnit],
+    categories: Sequence[AdjustedCategories],
+    edits: EditSet,
+    kept: NDArray[np.int64],
+) -> dict[str, int]:
     """Published records whose masked values were moved because of each edit.
 
     Parameters
     ----------
     units : sequence of AdjustedUnit
+    categories : sequence of AdjustedCategories
     edits : EditSet
         All: those that moved nothing count 0.
     kept : ndarray of shape (m,), int64
@@ -32,15 +39,23 @@ def adjusted_by_edit(units: Sequence[AdjustedUnit], edits: EditSet, kept: NDArra
             touched = each.adjustment.touched.get(name)
             if touched is not None:
                 counts[name] += int(np.sum(each.by_record(touched)[kept]))
+    for found in categories:
+        for name, broken in found.touched.items():
+            counts[name] += int(np.sum(broken[kept]))
     return counts
 
 
-def infeasible_by_edit(units: Sequence[AdjustedUnit], edits: EditSet) -> dict[str, int]:
+def infeasible_by_edit(
+    units: Sequence[AdjustedUnit], categories: Sequence[AdjustedCategories], edits: EditSet
+) -> dict[str, int]:
     """Rows that violate each edit after adjustment."""
     counts = dict.fromkeys((edit.name for edit in edits), 0)
     for each in units:
         for name in each.unit.edits:
             counts[name] += each.adjustment.failing.get(name, 0)
+    for found in categories:
+        for name, count in found.failing.items():
+            counts[name] += count
     return counts
 
 
@@ -62,18 +77,38 @@ def unit_json(adjusted: AdjustedUnit) -> dict[str, Any]:
     }
 
 
-def moved_json(units: Sequence[AdjustedUnit]) -> Iterator[dict[str, Any]]:
+def category_unit_json(adjusted: AdjustedCategories) -> dict[str, Any]:
+    """One unit of categories; a change of category has no size in standard deviations."""
+    return {
+        "variables": list(adjusted.unit.variables),
+        "edits": list(adjusted.unit.edits),
+        "acting_on": "records",
+        "rows": len(adjusted.moved),
+        "moved": int(adjusted.moved.sum()),
+        "fallback": 0,
+        "infeasible": int(adjusted.infeasible.sum()),
+        "conflicts": [],
+        "dependents": [],
+        "cost_sd": {},
+        "loss": {"method": 0.0, "adjustment": 0.0, "rounding": 0.0},
+    }
+
+
+def moved_json(units: Sequence[AdjustedUnit], categories: Sequence[AdjustedCategories]) -> Iterator[dict[str, Any]]:
     """Rows moved, over all units that act on the same rows: the representatives of one group, or the records."""
     together: dict[int | None, list[AdjustedUnit]] = {}
     for each in units:
         if each.unit.edits:
             together.setdefault(None if each.members is None else each.unit.group, []).append(each)
+    if categories:
+        together.setdefault(None, [])
     for group in sorted(together, key=lambda group: (group is None, group)):
         found = together[group]
-        moved = np.logical_or.reduce([each.adjustment.moved for each in found])
+        others = categories if group is None else ()
+        moved = np.logical_or.reduce([each.adjustment.moved for each in found] + [each.moved for each in others])
         yield {
-            "acting_on": _acting_on(found[0]),
-            "variables": [list(each.unit.variables) for each in found],
+            "acting_on": "records" if others else _acting_on(found[0]),
+            "variables": [list(unit.variables) for unit in (*(e.unit for e in found), *(e.unit for e in others))],
             "rows": len(moved),
             "moved": int(moved.sum()),
         }

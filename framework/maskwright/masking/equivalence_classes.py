@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import pandas as pd
 
+from maskwright.data.record_classes import class_codes
 from maskwright.planning.model import key_names
 
 if TYPE_CHECKING:
@@ -76,13 +76,7 @@ def class_sizes(data: Dataset, names: Sequence[str], k: int) -> tuple[int, int]:
     names : sequence of str
     k : int
     """
-    codes = np.zeros(len(data), dtype=np.int64)
-    for name in names:
-        column = data[name]
-        values = np.where(column.missing, 0, column.values).astype(np.float64)
-        code, found = pd.factorize(values)
-        code = np.where(column.missing, len(found), code)
-        codes, _ = pd.factorize(codes * (len(found) + 1) + code)
+    codes = class_codes(data, names)
     records = np.bincount(codes)
     sizes = records
     if data.households is not None:

@@ -9,12 +9,24 @@ from maskwright.edits.edit_set import EditSet
 from maskwright.foundation.progress import Progress, part, stage
 from maskwright.masking.adjusting.cost import Cost
 from maskwright.masking.adjusting.drift import drift_of
-from maskwright.masking.adjustment_record import adjusted_by_edit, infeasible_by_edit, moved_json, unit_json
+from maskwright.masking.adjustment_record import (
+    adjusted_by_edit,
+    category_unit_json,
+    infeasible_by_edit,
+    moved_json,
+    unit_json,
+)
+from maskwright.masking.category_adjustment import AdjustedCategories, adjust_categories, with_categories
+from maskwright.masking.coded_values import CodedValues, coded_value_notices, coded_values
 from maskwright.masking.context import MaskingContext
 from maskwright.masking.equivalence_classes import smallest_classes
+from maskwright.masking.kept_promises import promise_doubts
 from maskwright.masking.masking_notices import (
+    category_notices,
     conflict_notices,
     drift_notices,
+    household_doubts,
+    method_doubts,
     method_warnings,
     structural_zeros,
     zero_notices,
@@ -25,15 +37,19 @@ from maskwright.masking.protecting.local import protect_group
 from maskwright.masking.protecting.variable_group import GroupWork
 from maskwright.masking.standardisation import Standardisation
 from maskwright.masking.suppressing.steps import Removal, remove
+from maskwright.masking.unchanged_values import unchanged_doubts
 from maskwright.masking.unit_adjustment import AdjustedUnit, adjust_unit, with_adjusted_values
 from maskwright.masking.values_out_of_range import range_notices
+from maskwright.planning.keepers import limit_keeper
+from maskwright.planning.limits import StepLimit, limit_edits
 from maskwright.planning.plan import with_fewer_records
 
 if TYPE_CHECKING:
     from maskwright.data.dataset import Dataset
+    from maskwright.foundation.doubts import Doubt
     from maskwright.foundation.progress import Reporter
     from maskwright.masking.context import Execution, Observer
-    from maskwright.planning.model import Group, Step
+    from maskwright.planning.model import AdjustmentUnit, Group, Step
     from maskwright.planning.plan import Plan
 
 
@@ -52,7 +68,7 @@ def mask(
     ----------
     original : Dataset
     edits : EditSet
-        That the masked data have to satisfy.
+        That the masked data have to satisfy; the limits of the steps are added.
     plan : Plan
     seed : int
     execution : Execution
@@ -70,11 +86,16 @@ def mask(
     PluginError
         When a method breaks its contract.
     """
-    context = MaskingContext(replace(original, origin=None), edits, plan, seed, execution, reporter, observe)
+    context = MaskingContext(
+        replace(original, origin=None), edits + plan.limits, plan, seed, execution, reporter, observe
+    )
     protected = _protect(context)
+    context = _with_found_limits(context, protected)
+    categories = _adjust_categories(protected.data, context)
+    protected = replace(protected, data=with_categories(protected.data, categories))
     adjusted, units = _adjust(protected, context)
     removal = remove(adjusted, protected.standardisation, context)
-    return _result(original, protected, adjusted, units, removal, context)
+    return _result(original, protected, adjusted, units, categories, removal, context)
 
 
 @dataclass(frozen=True, eq=False)
@@ -84,6 +105,30 @@ class _Protected:
     data: Dataset
     results: tuple[GroupResult, ...]
     standardisation: Standardisation
+    doubts: tuple[Doubt, ...] = ()
+    coded: tuple[CodedValues, ...] = ()
+
+    def limits(self, plan: Plan) -> tuple[StepLimit, ...]:
+        """Limits that methods found in the data, of variables that are published as values."""
+        return tuple(
+            StepLimit(group.step, limit)
+            for group, result in zip(plan.groups, self.results, strict=False)
+            for limit in result.limits
+            if limit.variable not in plan.recoded
+        )
+
+
+def _with_found_limits(context: MaskingContext, protected: _Protected) -> MaskingContext:
+    """Context in which the limits that methods found bind what comes after, adjustment first."""
+    plan = context.plan
+    found = limit_edits(protected.limits(plan), plan.variables, found=True)
+    found = EditSet(tuple(edit for edit in found if edit.name not in {known.name for known in plan.limits}))
+
+    def bound(unit: AdjustmentUnit) -> AdjustmentUnit:
+        return replace(unit, edits=(*unit.edits, *(edit.name for edit in found.on(unit.variables))))
+
+    units = tuple(bound(unit) for unit in plan.units)
+    return replace(context, edits=context.edits + found, plan=replace(plan, units=units))
 
 
 def _protect(context: MaskingContext) -> _Protected:
@@ -115,7 +160,14 @@ def _protect_step(
         data = with_group(data, result)
     if "detail" in step.method.removes:
         standardisation = standardisation.updated(data, [name for group in groups for name in group.variables])
-    return _Protected(data, tuple(results), standardisation)
+    doubts = [
+        doubt
+        for group, result in zip(groups, results[len(before.results) :], strict=True)
+        for doubt in unchanged_doubts(number, step, group.variables, before.data, data, result.labels)
+    ]
+    found = [limit for result in results[len(before.results) :] for limit in result.limits]
+    coded = coded_values(number, found, before.data, data) if not step.only_removes else ()
+    return _Protected(data, tuple(results), standardisation, (*before.doubts, *doubts), (*before.coded, *coded))
 
 
 def _work(group: Group, step: Step, edits: EditSet) -> GroupWork:
@@ -125,6 +177,11 @@ def _work(group: Group, step: Step, edits: EditSet) -> GroupWork:
         group.step, step.method, step.params, group.variables, group.operators, inside, group.strata.codes,
         step.independents,
     )  # fmt: skip
+
+
+def _adjust_categories(data: Dataset, context: MaskingContext) -> tuple[AdjustedCategories, ...]:
+    """Categories on their edits, unit by unit; numbers come after, which may depend on them."""
+    return tuple(adjust_categories(unit, data, context) for unit in context.plan.category_units)
 
 
 def _adjust(protected: _Protected, context: MaskingContext) -> tuple[Dataset, tuple[AdjustedUnit, ...]]:
@@ -144,6 +201,7 @@ def _result(
     protected: _Protected,
     adjusted: Dataset,
     units: tuple[AdjustedUnit, ...],
+    categories: tuple[AdjustedCategories, ...],
     removal: Removal,
     context: MaskingContext,
 ) -> MaskingResult:
@@ -152,15 +210,21 @@ def _result(
     results = (*protected.results, *removal.results)
     masked = _published(removal.data, original, plan)
     numeric = [name for name in plan.masked if adjusted[name].variable.is_numeric]
+    k = smallest_classes(masked, plan)
+    left = context.original if removal.data.origin is None else context.original.taken(removal.data.origin)
+    promised = (*plan.promised, *protected.limits(plan))
     zeros = tuple(structural_zeros(context.original, masked, plan))
     drift = drift_of(protected.data, adjusted, numeric, protected.standardisation.scale)
     return MaskingResult(
         masked=replace(masked, notes=()),
-        adjusted=adjusted_by_edit(units, edits, removal.rows),
-        infeasible=infeasible_by_edit(units, edits),
-        adjustment=tuple(unit_json(each) for each in units if each.unit.edits),
-        moved=tuple(moved_json(units)),
-        k=smallest_classes(masked, plan),
+        adjusted=adjusted_by_edit(units, categories, edits, removal.rows),
+        infeasible=infeasible_by_edit(units, categories, edits),
+        adjustment=(
+            *(unit_json(each) for each in units if each.unit.edits),
+            *(category_unit_json(each) for each in categories),
+        ),
+        moved=tuple(moved_json(units, categories)),
+        k=k,
         notes=tuple(
             {"step": group.step, "variables": list(group.variables), **result.notes}
             for group, result in zip(plan.groups, results, strict=True)
@@ -171,9 +235,19 @@ def _result(
             *zero_notices(zeros),
             *range_notices(context.original, masked, numeric, edits),
             *conflict_notices(units),
+            *coded_value_notices(protected.coded, removal.data),
+            *category_notices(categories),
             *drift_notices(drift),
             *removal.notices,
         ),
+        doubts=(
+            *protected.doubts,
+            *method_doubts(plan, results),
+            *promise_doubts(plan, promised, left, masked, k),
+            *household_doubts(context.original, masked, plan),
+            *removal.doubts,
+        ),
+        keepers=tuple(limit_keeper(edit) for edit in edits if edit.name not in {each.edit for each in plan.keepers}),
         cost=sum((each.cost for each in units), Cost()),
         drift=drift,
         removal=removal,

@@ -6,15 +6,23 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from maskwright.data.dependencies import ValueCodes, determines
+from maskwright.data.households import household_columns
+from maskwright.foundation.doubts import Doubt
 from maskwright.planning.criteria import is_zero
+from maskwright.planning.household_constants import agreeing_households
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
+    from numpy.typing import NDArray
+
     from maskwright.data.dataset import Dataset
     from maskwright.masking.adjusting.drift import Drift
+    from maskwright.masking.category_adjustment import AdjustedCategories
     from maskwright.masking.protecting.assembling import GroupResult
     from maskwright.masking.unit_adjustment import AdjustedUnit
+    from maskwright.planning.model import Group
     from maskwright.planning.plan import Plan
 
 LARGE_DRIFT = 0.1
@@ -24,10 +32,22 @@ LARGE_DRIFT = 0.1
 def method_warnings(plan: Plan, results: Sequence[GroupResult]) -> Iterator[str]:
     """What methods warn of, group by group of the plan."""
     for group, result in zip(plan.groups, results, strict=True):
-        shown = ", ".join(group.variables[:5]) + (", ..." if len(group.variables) > 5 else "")
         method = plan.steps[group.step - 1].method.name
         for warning in result.notes.get("warnings", ()):
-            yield f"step {group.step} ({method}) on {shown}: {warning}"
+            yield f"step {group.step} ({method}) on {_shown(group)}: {warning}"
+
+
+def method_doubts(plan: Plan, results: Sequence[GroupResult]) -> Iterator[Doubt]:
+    """What methods are for and say that they could not do, group by group of the plan."""
+    for group, result in zip(plan.groups, results, strict=True):
+        step = plan.steps[group.step - 1]
+        for doubt in result.doubts:
+            said = f"{step.method.name} on {_shown(group)}: {doubt}"
+            yield Doubt("method-warned", str(group.step), said, place=step.place)
+
+
+def _shown(group: Group) -> str:
+    return ", ".join(group.variables[:5]) + (", ..." if len(group.variables) > 5 else "")
 
 
 def structural_zeros(original: Dataset, masked: Dataset, plan: Plan) -> Iterator[Mapping[str, Any]]:
@@ -70,6 +90,22 @@ def conflict_notices(units: Sequence[AdjustedUnit]) -> Iterator[str]:
             yield f"in some records no masked values satisfy {several}: their unmasked values exclude it"
 
 
+def category_notices(adjusted: Sequence[AdjustedCategories]) -> Iterator[str]:
+    """What adjusting did to categories, and how often the original came back by it."""
+    for each in adjusted:
+        names = ", ".join(each.unit.variables)
+        if each.changed:
+            yield (
+                f"{each.changed} categories of {names} were changed in {int(each.moved.sum())} record(s) to keep "
+                f"edits; {each.restored} of them came out as in the original"
+            )
+        if each.infeasible.any():
+            yield (
+                f"in {int(each.infeasible.sum())} record(s) no categories of {names} satisfy every edit: what is "
+                "published unmasked, or missing, excludes it"
+            )
+
+
 def drift_notices(drift: Drift | None) -> Iterator[str]:
     """A sentence when adjusting and rounding moved a mean or covariance far."""
     if drift is not None and max(drift.mean, drift.covariance) > LARGE_DRIFT:
@@ -79,3 +115,34 @@ def drift_notices(drift: Drift | None) -> Iterator[str]:
             f"adjusting and rounding moved the mean of {drift.mean_of} by {drift.mean:.2g} standard deviations and the "
             f"{second} by {drift.covariance:.2g} (in standard deviations)"
         )
+
+
+def household_doubts(original: Dataset, masked: Dataset, plan: Plan) -> Iterator[Doubt]:
+    """Doubts about variables that were the same within households and are no longer, unless the plan has told.
+
+    Parameters
+    ----------
+    original : Dataset
+    masked : Dataset
+        Its records say where they come from.
+    plan : Plan
+    """
+    if masked.households is None or not household_columns(masked, plan.untouched):
+        return
+    told = {each.subject for each in plan.doubts if each.kind == "constant-within-households"}
+    before = original if masked.origin is None else original.taken(masked.origin)
+    for name in (name for name in plan.masked if name in masked and name not in told):
+        codes = ValueCodes(before).of(name)
+        if determines(masked.households, codes):
+            _, _, alike = agreeing_households(masked.households, codes)
+            several, _, still = agreeing_households(masked.households, ValueCodes(masked).of(name))
+            broken = int(np.sum(alike & ~still & _with_several(masked, name)))
+            if broken:
+                message = f"its masked values differ between members of {broken} of {several} households of two or more"
+                yield Doubt("constant-within-households", name, message, broken, several)
+
+
+def _with_several(data: Dataset, name: str) -> NDArray[np.bool_]:
+    """Households of which two or more members have a value."""
+    assert data.households is not None
+    return np.bincount(data.households[~data[name].missing], minlength=int(data.households.max()) + 1) > 1

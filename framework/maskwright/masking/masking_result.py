@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from maskwright.foundation.doubts import Doubt
     from maskwright.masking.adjusting.drift import Drift
     from maskwright.masking.suppressing.steps import Removal
+    from maskwright.planning.model import Keeper
 
 
 @dataclass(frozen=True, eq=False)
@@ -43,6 +44,8 @@ class MaskingResult:
         What methods and adjustment did that a person should know.
     doubts : tuple of Doubt
         What masking may not have protected.
+    keepers : tuple of Keeper
+        Of the limits that methods found in the data; the plan has those of the other edits.
     cost : Cost
         Of masking, adjusting and rounding.
     removal : Removal
@@ -61,6 +64,7 @@ class MaskingResult:
     zeros: tuple[Mapping[str, Any], ...] = ()
     notices: tuple[str, ...] = ()
     doubts: tuple[Doubt, ...] = ()
+    keepers: tuple[Keeper, ...] = ()
     cost: Cost = field(default_factory=Cost)
     drift: Drift | None = None
     removal: Removal | None = None

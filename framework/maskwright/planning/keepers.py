@@ -44,6 +44,16 @@ def keeper_of(
     return _keeper_in_group(edit, group, steps[group.step - 1], arrival.get(edit.name, 0))
 
 
+def category_keeper(edit: Edit) -> Keeper:
+    """Keeper of an edit whose masked variables are categories."""
+    return Keeper(edit.name, "adjustment", "records that break it get the nearest categories that satisfy it")
+
+
+def limit_keeper(edit: Edit) -> Keeper:
+    """Keeper of a limit that a step sets."""
+    return Keeper(edit.name, "construction", "the step that sets the limit keeps it, and adjustment what follows")
+
+
 def _only_checked(edit: Edit, touched: Collection[str]) -> str | None:
     if edit.shadowed:
         return "it is about no record of this file"

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from maskwright.foundation.doubts import Doubt
 from maskwright.foundation.errors import InputError, Problem
 from maskwright.planning.missing_patterns import splits_by_pattern, without_holes
 from maskwright.plugins.parameter_markers import IndependentVariables
@@ -143,3 +144,63 @@ def missing_pattern_notices(groups: Sequence[Group], steps: Sequence[Step], data
             )
         empty = int(missing.all(axis=1).sum())
         yield said + (f"; {empty} record(s) have none of these cells" if empty else "")
+
+
+def rare_missing_doubts(groups: Sequence[Group], steps: Sequence[Step], data: Dataset | None) -> Iterator[Doubt]:
+    """Promises of k that patterns of missing cells break: missing cells stay missing, and tell records apart.
+
+    Not where ``k_guarantee: report`` is set; `rare_missing_notices` speaks of these steps.
+
+    Parameters
+    ----------
+    groups : sequence of Group
+    steps : sequence of Step
+    data : Dataset or None
+        None: no data are at hand, and nothing is said.
+    """
+    for group, few in _with_rare_patterns(groups, steps, data):
+        step = steps[group.step - 1]
+        if step.planning.k_guarantee == "require":
+            yield Doubt(
+                "promise-not-kept", str(group.step), f"k = {step.k} cannot hold: {_told_apart(group, few, step)}", few,
+                None if data is None else len(data), step.place,
+                "Impute these cells first, take more records, leave out the variables with the most missing cells, or "
+                "set 'k_guarantee: report' in the step's params.",
+            )  # fmt: skip
+
+
+def rare_missing_notices(groups: Sequence[Group], steps: Sequence[Step], data: Dataset | None) -> Iterator[str]:
+    """The same of steps that need not keep k; parameters as for `rare_missing_doubts`."""
+    for group, few in _with_rare_patterns(groups, steps, data):
+        step = steps[group.step - 1]
+        if step.planning.k_guarantee == "report":
+            yield _told_apart(group, few, step)
+
+
+def _with_rare_patterns(
+    groups: Sequence[Group], steps: Sequence[Step], data: Dataset | None
+) -> Iterator[tuple[Group, int]]:
+    """Groups of variables with records that have cells missing as fewer than k records, or households, have."""
+    for group in groups:
+        k = steps[group.step - 1].k
+        if data is None or k is None:
+            continue
+        missing = _missing(group.variables, data)
+        if not missing.any():
+            continue
+        _, pattern = np.unique(missing, axis=0, return_inverse=True)
+        pattern = pattern.reshape(-1)
+        sizes = np.bincount(pattern)
+        owners = sizes
+        if data.households is not None:
+            owners = np.bincount(np.unique(np.stack([pattern, data.households], axis=1), axis=0)[:, 0])
+        few = int(sizes[owners < k].sum())
+        if few:
+            yield group, few
+
+
+def _told_apart(group: Group, few: int, step: Step) -> str:
+    return (
+        f"{few} record(s) have cells missing in a way that fewer than k = {step.k} records share "
+        f"({', '.join(group.variables)}): which cells are missing tells them apart"
+    )

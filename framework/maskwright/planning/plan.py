@@ -2,31 +2,49 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from maskwright.data.dependencies import Dependencies
+from maskwright.data.households import household_columns
+from maskwright.edits.edit import GoverningPart
 from maskwright.edits.edit_set import EditSet
+from maskwright.edits.expression import variable_names
 from maskwright.foundation.errors import InputError
+from maskwright.planning.category_units import category_units
 from maskwright.planning.criteria import Criterion, criteria
 from maskwright.planning.grouping import Components, choose_operators, group_variables
-from maskwright.planning.keepers import keeper_of
-from maskwright.planning.missing_cells import missing_pattern_notices, refuse_missing
+from maskwright.planning.household_constants import household_doubts
+from maskwright.planning.keepers import category_keeper, keeper_of, limit_keeper
+from maskwright.planning.later_steps import undone_promises
+from maskwright.planning.limits import StepLimit, declared_limits, limit_edits
+from maskwright.planning.missing_cells import (
+    missing_pattern_notices,
+    rare_missing_doubts,
+    rare_missing_notices,
+    refuse_missing,
+)
 from maskwright.planning.model import AdjustmentUnit, Group, Keeper, Step
 from maskwright.planning.plan_warnings import dangers
+from maskwright.planning.read_off import read_off_doubts
 from maskwright.planning.signs import sign_notices
 from maskwright.planning.step_variables import StepVariables, variables_of_steps
 from maskwright.planning.strata import Strata, stratify
 from maskwright.planning.units import adjustment_units, require_k
-from maskwright.planning.unmasked_variables import unmasked_doubts
+from maskwright.planning.unmasked_variables import unmasked_doubts, unused_key_doubts
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from maskwright.data.dataset import Dataset
     from maskwright.data.variable import Variable
+    from maskwright.edits.edit import Edit
     from maskwright.foundation.doubts import Doubt
+
+LOOKED_AT = 100_000
+"""First records of a file on which the plan looks for dependencies; the run looks at all."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -39,6 +57,9 @@ class Plan:
     groups : tuple of Group
         Of all steps, in order.
     units : tuple of AdjustmentUnit
+        Of numbers.
+    category_units : tuple of AdjustmentUnit
+        Of categories.
     keepers : tuple of Keeper
         One for each edit, in file order.
     variables : mapping of name to Variable
@@ -50,6 +71,11 @@ class Plan:
     warnings : tuple of str
     doubts : tuple of Doubt
     edits : EditSet
+        Of the request; what the steps promise besides is in `limits`.
+    limits : EditSet
+        What steps promise of published values, as edits that hold from then on.
+    promised : tuple of StepLimit
+        The same, and promises that no edit says.
     recoded : frozenset of str
         Variables that are published as coarser categories.
     may_lose_cells : tuple of str
@@ -69,6 +95,9 @@ class Plan:
     recoded: frozenset[str] = frozenset()
     may_lose_cells: tuple[str, ...] = ()
     doubts: tuple[Doubt, ...] = ()
+    limits: EditSet = field(default_factory=EditSet)
+    promised: tuple[StepLimit, ...] = ()
+    category_units: tuple[AdjustmentUnit, ...] = ()
 
     @property
     def shaping(self) -> int:
@@ -88,6 +117,7 @@ class Plan:
 
     def to_json(self) -> dict[str, Any]:
         """Plain record of the plan, as in `run.json` and for measures."""
+        edits = {edit.name: edit for edit in (*self.edits, *self.limits)}
         return {
             "records": self.records,
             "steps": [
@@ -102,8 +132,8 @@ class Plan:
             "edits": [
                 {
                     "name": keeper.edit,
-                    "kind": self.edits[keeper.edit].kind,
-                    "text": self.edits[keeper.edit].text,
+                    "kind": edits[keeper.edit].kind,
+                    "text": edits[keeper.edit].text,
                     "kept_by": keeper.kept_by,
                     "how": keeper.how,
                 }
@@ -115,7 +145,7 @@ class Plan:
                     "edits": list(unit.edits),
                     "acting_on": self._acting_on(unit),
                 }
-                for unit in self.units
+                for unit in (*self.units, *self.category_units)
                 if unit.edits
             ],
             "grid": {name: self.variables[name].decimals for name in self.masked if name not in self.recoded},
@@ -169,33 +199,55 @@ def make_plan(
     known = {variable.name: variable for variable in variables}
     chosen = variables_of_steps(steps, variables)
     masked = frozenset(name for each in chosen for name in each.names)
+    recoded = frozenset(
+        name for step, own in zip(steps, chosen, strict=True) if "detail" in step.method.removes for name in own.names
+    )
+    promised = declared_limits(steps, chosen, recoded)
+    limits = limit_edits(promised, known)
+    categories = category_units(steps, chosen, known, edits + limits, recoded)
+    adjusted = frozenset(name for unit in categories for name in unit.edits)
     groups: list[Group] = []
     for number, (step, own) in enumerate(zip(steps, chosen, strict=True), 1):
         relevant = EditSet(tuple(edit for edit in edits if set(edit.variables) & set(own.names)))
         found = group_variables(own.names, relevant, step.planning, step.groups, step.method.scope)
         with step.placed(f"step {number}: "):
-            groups.extend(_plan_group(number, step, group, own.known, relevant, masked, data) for group in found)
-    recoded = frozenset(
-        name for step, own in zip(steps, chosen, strict=True) if "detail" in step.method.removes for name in own.names
-    )
+            groups.extend(
+                _plan_group(number, step, group, own.known, relevant, masked, adjusted, data) for group in found
+            )
     shaping = [None if steps[group.step - 1].only_removes else group for group in groups]
-    units = adjustment_units(shaping, known, edits, masked - recoded)
+    units = adjustment_units(shaping, known, edits + limits, masked - recoded)
     require_k(units, steps, [group for group in shaping if group is not None], edits)
-    keepers = tuple(keeper_of(edit, groups, units, steps, masked, arrival or {}) for edit in edits)
+    keepers = (
+        *(
+            category_keeper(edit)
+            if edit.name in adjusted
+            else keeper_of(edit, groups, units, steps, masked, arrival or {})
+            for edit in edits
+        ),
+        *(limit_keeper(edit) for edit in limits),
+    )
     dropped = tuple(name for name, variable in known.items() if variable.role == "identifier")
+    untouched = tuple(name for name in known if name not in masked and name not in dropped)
     # Where cells are only suppressed, those that edits would give them away by are suppressed too.
     changed = frozenset(name for group in shaping if group is not None for name in group.variables)
     said = (
         *dangers(edits, known, changed, groups, steps, data),
         *missing_pattern_notices(groups, steps, data),
         *sign_notices(groups, steps, edits, data),
+        *rare_missing_notices(groups, steps, data),
     )
-    untouched = tuple(name for name in known if name not in masked and name not in dropped)
+    doubts = (
+        *unmasked_doubts(known[name] for name in untouched),
+        *household_doubts(groups, steps, data),
+        *read_off_doubts(groups, steps, untouched, edits, data),
+        *unused_key_doubts(groups, steps, known),
+        *rare_missing_doubts(groups, steps, data),
+    )
     return Plan(
         tuple(steps), tuple(groups), tuple(units), keepers, known, untouched, dropped,
         None if data is None else len(data), said, edits, recoded,
-        _may_lose_cells(steps, chosen, known, untouched, edits),
-        tuple(unmasked_doubts(known[name] for name in untouched)),
+        _may_lose_cells(steps, chosen, known, untouched, edits, data), (*doubts, *undone_promises(groups, steps)),
+        limits, promised, tuple(categories),
     )  # fmt: skip
 
 
@@ -205,17 +257,25 @@ def _may_lose_cells(
     known: Mapping[str, Variable],
     untouched: Sequence[str],
     edits: EditSet,
+    data: Dataset | None,
 ) -> tuple[str, ...]:
-    """Unmasked variables that edits tie to suppressed ones, directly or through others; weights stay."""
+    """Unmasked variables that edits or dependencies in the data tie to suppressed ones; weights and households stay."""
     tied = Components(known)
     for edit in edits:
         if edit.severity == "error":
             tied.join(edit.variables)
-    suppressed = {
-        tied.find(name)
-        for step, own in zip(steps, chosen, strict=True) if "cells" in step.method.removes for name in own.names
-    }  # fmt: skip
-    return tuple(name for name in untouched if tied.find(name) in suppressed and known[name].role != "weight")
+    emptied = [
+        name for step, own in zip(steps, chosen, strict=True) if "cells" in step.method.removes for name in own.names
+    ]
+    suppressed = {tied.find(name) for name in emptied}
+    may_go = {name for name in known if tied.find(name) in suppressed}
+    stay = {name for name, variable in known.items() if variable.role == "weight"}
+    if data is not None and emptied:
+        stay |= set(household_columns(data, untouched))
+        seen = [name for name in data.names if name in known and known[name].role != "identifier"]
+        some = data if len(data) <= LOOKED_AT else data.taken(np.arange(LOOKED_AT))
+        may_go |= set(Dependencies(some, seen).behind([name for name in seen if name in may_go]))
+    return tuple(name for name in untouched if name in may_go - stay)
 
 
 def _plan_group(
@@ -225,17 +285,26 @@ def _plan_group(
     known: Mapping[str, Variable],
     edits: EditSet,
     masked: frozenset[str],
+    adjusted: frozenset[str],
     data: Dataset | None,
 ) -> Group:
     own = EditSet(tuple(edit for edit in edits if set(edit.variables) & masked <= set(group)))
     operators = choose_operators(group, known, own)
-    cut_by = _criteria(step, group, operators.names, edits, masked)
+    # What a method could never change if it cut the records, adjustment keeps for categories.
+    cutting = EditSet(tuple(edit for edit in edits if edit.name not in adjusted or not _governed_by(edit, group)))
+    cut_by = _criteria(step, group, operators.names, cutting, masked)
     strata = None
     if data is not None:
         strata = _strata(step, group, cut_by, edits, data)
         refuse_missing(number, step, group, strata, data)
     inside = tuple(edit.name for edit in edits if set(edit.variables) & masked <= set(group))
     return Group(number, group, operators.names, operators.computed, inside, cut_by, strata)
+
+
+def _governed_by(edit: Edit, group: Sequence[str]) -> bool:
+    """Whether the conditions of an edit read variables of the group, and no other."""
+    used = {name for part in edit.parts if isinstance(part, GoverningPart) for name in variable_names(part.condition)}
+    return bool(used) and used <= set(group)
 
 
 def _criteria(

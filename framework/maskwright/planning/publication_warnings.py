@@ -80,7 +80,7 @@ def _is_text(data: Dataset, name: str) -> bool:
 
 
 def publication_notices(data: Dataset, plan: Plan, broken: Mapping[str, int]) -> Iterator[str]:
-    """Edits that nothing will mend; variables and missing patterns that may identify records.
+    """Edits that nothing will mend; variables that may identify records.
 
     Parameters
     ----------
@@ -105,14 +105,6 @@ def publication_notices(data: Dataset, plan: Plan, broken: Mapping[str, int]) ->
             f"{alone} record(s) are unique on the variables that are published unmasked ({', '.join(plan.untouched)}): "
             "whoever knows these finds them"
         )
-    for group in plan.groups:
-        k = plan.steps[group.step - 1].k
-        few = 0 if k is None else _rare_missing(data, group.variables, k)
-        if few:
-            yield (
-                f"{few} record(s) have cells missing in a way that fewer than k = {k} records share "
-                f"({', '.join(group.variables)}): which cells are missing tells them apart"
-            )
 
 
 def _unmasked_violation_notices(plan: Plan, broken: Mapping[str, int]) -> Iterator[str]:
@@ -137,11 +129,3 @@ def _unique_records(data: Dataset, names: Iterable[str]) -> int:
         code, found = pd.factorize(np.where(column.missing, np.nan, column.values.astype(np.float64)))
         codes, _ = pd.factorize(codes * (len(found) + 1) + code + 1)
     return int(np.sum(np.bincount(codes) == 1)) if len(codes) else 0
-
-
-def _rare_missing(data: Dataset, names: Iterable[str], k: int) -> int:
-    codes = np.zeros(len(data), dtype=np.int64)
-    for name in names:
-        codes, _ = pd.factorize(codes * 2 + data[name].missing)
-    sizes = np.bincount(codes)
-    return int(sizes[sizes < k].sum())

@@ -80,10 +80,13 @@ def _default_variables(step: Step, known: Mapping[str, Variable]) -> set[str]:
         for name, variable in known.items()
         if variable.is_numeric
         and variable.role in ("quasi_identifier", "confidential")
+        and not variable.as_is
         and name not in step.independents
     }
     if step.method.has_keys or "records" in step.method.removes:
-        usual |= {name for name, variable in known.items() if variable.role == "quasi_identifier"}
+        usual |= {
+            name for name, variable in known.items() if variable.role == "quasi_identifier" and not variable.as_is
+        }
     if not usual and step.only_removes:
         usual = {name for name, variable in known.items() if variable.role == "other"}
     return usual

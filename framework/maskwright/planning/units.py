@@ -106,8 +106,11 @@ def require_k(units: Sequence[AdjustmentUnit], steps: Sequence[Step], groups: Se
         With every such set of variables, the edits that bind them, and the ways out.
     """
     problems: list[Problem] = []
+    # Limits of steps move equal values alike.
+    known = {edit.name for edit in edits}
     for unit in units:
-        if unit.group is not None or not unit.edits:
+        stated = [name for name in unit.edits if name in known]
+        if unit.group is not None or not stated:
             continue
         involved = sorted({group.step for group in groups if set(group.variables) & set(unit.variables)})
         strict = [number for number in involved if steps[number - 1].k is not None]
@@ -115,7 +118,7 @@ def require_k(units: Sequence[AdjustmentUnit], steps: Sequence[Step], groups: Se
             continue
         homes = [group for group in groups if set(group.variables) & set(unit.variables)]
         crossing = [
-            name for name in unit.edits
+            name for name in stated
             if not any(set(edits[name].variables) <= set(group.variables) for group in homes)
         ]  # fmt: skip
         promise = f"step {strict[0]} promises k = {steps[strict[0] - 1].k}"

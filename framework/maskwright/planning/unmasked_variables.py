@@ -1,15 +1,17 @@
-"""Variables that leave as they are: each is declared so, or it is a doubt."""
+"""Variables that leave as they are: each is declared so, or it is a doubt; also those that a step names in vain."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
 from maskwright.foundation.doubts import Doubt
+from maskwright.planning.model import key_names
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from maskwright.data.variable import Variable
+    from maskwright.planning.model import Group, Step
 
 PROTECTED = ("quasi_identifier", "confidential")
 """Roles that say that a variable has to be masked."""
@@ -31,3 +33,24 @@ def unmasked_doubts(untouched: Iterable[Variable]) -> Iterator[Doubt]:
             yield Doubt("not-masked", variable.name, f"its role is {variable.role} ({why}), and no step masks it")
         elif variable.inferred_role:
             yield Doubt("published-undeclared", variable.name, "no step masks it, and it has no declared role")
+
+
+def unused_key_doubts(groups: Sequence[Group], steps: Sequence[Step], known: Mapping[str, Variable]) -> Iterator[Doubt]:
+    """Doubts about variables that a step names and does nothing for: it looks at its keys, and they are none.
+
+    Parameters
+    ----------
+    groups : sequence of Group
+    steps : sequence of Step
+    known : mapping of name to Variable
+        All variables of the file.
+    """
+    for group in groups:
+        step = steps[group.step - 1]
+        keys = key_names(step, [known[name] for name in group.variables])
+        for name in (step.variables or ()) if keys else ():
+            if name not in keys and not known[name].as_is:
+                message = (
+                    f"step {group.step} ({step.method.name}) looks at its keys ({', '.join(keys)}), and it is none"
+                )
+                yield Doubt("step-changed-nothing", name, message, place=step.place, hint="Name it in `keys`.")

@@ -40,7 +40,10 @@ _SIGNATURES: Mapping[str, Mapping[str, tuple[str, ...]]] = {
     "measure": {"compute": ("comparison", "params", "rng")},
     "report": {"write": ("path", "record")},
 }
-_METHODS_MAY_HAVE = {"fewest_records": ("params", "p"), "mean_cluster_size": ("params", "n")}
+_METHODS_MAY_HAVE = {
+    "fewest_records": ("params", "p"), "mean_cluster_size": ("params", "n"), "limits": ("params", "variables"),
+    "keeps_equals": ("params",),
+}  # fmt: skip
 _MEASURES_MAY_HAVE = {"uses": ("params", "measurable"), "components": ("params",), "check": ("params", "measurable")}
 _NAME = re.compile(r"[A-Za-z][A-Za-z0-9_-]*")
 _INVARIANCES = {"affine", "records", "columns"}

@@ -27,6 +27,7 @@ if TYPE_CHECKING:
 
     from maskwright.data.variable import Variable, VariableType
     from maskwright.plugins.block import Block
+    from maskwright.plugins.limit import Limit
     from maskwright.plugins.parameter_markers import ParameterMarker
 
 Scope = Literal["variable", "group", "all"]
@@ -60,6 +61,12 @@ class Masked:
         without counts or values, is shown to the person who runs the method. Notes of several blocks and strata
         become one: of numbers the smallest where the name holds ``smallest``, the largest where it holds ``largest``,
         else their sum (so a note is a count, and no mean); of anything else the last.
+    limits : tuple of Limit
+        Limits that were found in the data (a top code from a share). They bind the rest of the run; where several
+        calls find different ones, the widest does.
+    doubts : tuple of str
+        Sentences, like those of `warnings`, on what the method is for and could not do: records that it left as they
+        were, too few partners. Each stops the release unless the pipeline waives it.
 
     Examples
     --------
@@ -79,6 +86,8 @@ class Masked:
     kept_rows: NDArray[np.int64] | None = None
     weights: NDArray[np.float64] | None = None
     notes: Mapping[str, Any] = field(default_factory=dict)
+    limits: tuple[Limit, ...] = ()
+    doubts: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -101,6 +110,9 @@ class Method:
         What a block holds: one variable at a time, one variable group of the plan, or all variables of the step.
     may_be_split : bool
         Whether records may be cut into blocks (``execution: {block_size: N}``) and strata.
+    protects_in_blocks : bool
+        Whether it changes as much in blocks as in the whole file. Of a method that does not, a run with
+        ``execution: {block_size: N}`` is refused.
     variable_types : frozenset of str
         Types of variables that it can mask: ``continuous``, ``integer``, ``ordinal``, ``nominal``.
     handles_missing : bool
@@ -127,6 +139,16 @@ class Method:
     fewest_records : callable or None
         ``(params, p) -> int``: how many records it needs to mask p variables together. Smaller strata are merged.
         Defined at the top of a module.
+    limits : callable or None
+        ``(params, variables) -> tuple[Limit, ...]``: what its parameters promise of the published values of the
+        step's variables, before any data are read. Defined at the top of a module.
+    keeps_equals : callable or None
+        ``(params) -> bool``: whether records that are equal in all variables of a block stay so, because the new
+        values of a record depend on its old ones alone. A method of which this is not known undoes k where it follows
+        a step that promises k. Defined at the top of a module.
+    changes_few : bool
+        Whether it is expected to leave most values as they are: only a variable that it leaves as it is altogether is
+        then a doubt. Else so is one in which it changes less than one value in a thousand.
     reference : str
     summary : str
     example : str
@@ -148,6 +170,7 @@ class Method:
     params: type[BaseModel] = NoParams
     scope: Scope = "group"
     may_be_split: bool = True
+    protects_in_blocks: bool = True
     variable_types: frozenset[VariableType] = frozenset({"continuous", "integer"})
     handles_missing: bool = False
     preserves: frozenset[Preserves] = frozenset()
@@ -156,6 +179,9 @@ class Method:
     mean_cluster_size: Callable[[Any, int], int] | None = None
     counts_households: bool = False
     fewest_records: Callable[[Any, int], int] | None = None
+    limits: Callable[[Any, tuple[Variable, ...]], tuple[Limit, ...]] | None = None
+    keeps_equals: Callable[[Any], bool] | None = None
+    changes_few: bool = False
     reference: str = ""
     summary: str = ""
     example: str = ""

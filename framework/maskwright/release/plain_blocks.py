@@ -160,7 +160,7 @@ def _csv_blocks(path: Path, details: Mapping[str, Any], names: Sequence[str]) ->
     quoting = {"quoting": csv.QUOTE_NONE} if quote is None else {"quotechar": quote}
     is_header, p = details.get("header", True), len(names)
     for piece in _pieces(path, details.get("encoding", "utf-8"), "\n", quote):
-        lines = [line for line in piece.replace("\r\n", "\n").split("\n") if line or p == 1]
+        lines = [line for line in piece.replace("\r\n", "\n").removesuffix("\n").split("\n") if line or p == 1]
         columns = _cut(ROW.join([*lines[is_header:], ""]), p, delimiter, point)
         if columns is None or (quote and quote in piece):
             reader = csv.reader(io.StringIO(piece, newline=""), delimiter=delimiter, strict=True, **quoting)

@@ -84,6 +84,10 @@ class VariableRecord(RecordPart):
         description="Number of the step; null: published as it is."
     )
 
+    unchanged: float | None = Field(
+        description="Percent of its cells with a value, other than 0, that are as they were; null: there are none."
+    )
+
     @property
     def may_be_published(self) -> bool:
         """All but identifiers."""
@@ -122,7 +126,10 @@ class SuppressedCells(RecordPart):
 
     variable: Public[str]
     cells: Public[int]
-    complementary: Public[int] = Field(description="Those of them that edits would have given others away by.")
+    complementary: Public[int] = Field(description="Those of them that would have given others away.")
+    for_dependencies: Public[int] = Field(
+        description="Complementary cells by which others could be read off other records, as by the label of a code."
+    )
 
 
 class LocatedFields(RecordPart):

@@ -167,6 +167,11 @@ def joined(variable: Variable, groups: Mapping[str, Sequence[str]]) -> tuple[NDA
     return codes, categories
 
 
+def keeps_equals(params: RecodingParams) -> bool:  # noqa: ARG001 - the signature is the contract's
+    """Equal values are recoded alike."""
+    return True
+
+
 RECODING = Method(
     name="recoding",
     protect=protect,
@@ -177,6 +182,8 @@ RECODING = Method(
     handles_missing=True,
     removes=frozenset({"detail"}),
     deterministic=True,
+    keeps_equals=keeps_equals,
+    changes_few=True,
     reference="Hundepool et al. (2012), Statistical Disclosure Control, section 3.4.2; Willenborg and de Waal (2001), "
     "Elements of Statistical Disclosure Control, section 1.3",
     summary="Publishes bands instead of numbers and joins categories, in all records alike (global recoding).",

@@ -13,11 +13,16 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from maskwright import Limit
+
 
 def mask_columns(
     block: Block,
     change: Callable[[NDArray[np.float64], int], NDArray[np.float64]],
     notes: Mapping[str, Any] | None = None,
+    *,
+    doubts: Sequence[str] = (),
+    limits: Sequence[Limit] = (),
 ) -> Masked:
     """Replace the values of each column; missing cells stay missing.
 
@@ -29,6 +34,10 @@ def mask_columns(
         it may write to, and returns as many.
     notes : mapping, optional
         For the run record. The number of cells whose value changed is added as ``changed_cells``.
+    doubts : sequence of str
+        What could not be done; `change` may add to it.
+    limits : sequence of Limit
+        Found in the values; `change` may add to it.
     """
     values = block.values.copy()
     changed = 0
@@ -40,7 +49,10 @@ def mask_columns(
             changed += int(np.count_nonzero(new != old))
             values[present, position] = new
         block.progress((position + 1) / block.p)
-    return Masked(values, block.missing.copy(), notes={"changed_cells": changed, **(notes or {})})
+    return Masked(
+        values, block.missing.copy(), notes={"changed_cells": changed, **(notes or {})}, doubts=tuple(doubts),
+        limits=tuple(limits),
+    )  # fmt: skip
 
 
 def spread(values: NDArray[np.float64]) -> float:
@@ -55,7 +67,7 @@ def spread(values: NDArray[np.float64]) -> float:
 
 
 def unchanged(names: Sequence[str]) -> str:
-    """Warning of methods that perturb in proportion to the spread, about variables that have none."""
+    """Doubt of methods that perturb in proportion to the spread, about variables that have none."""
     return (
         f"{', '.join(names)}: true values are published unchanged, because those that are masked together are all "
         "equal and have no spread to scale a change by"

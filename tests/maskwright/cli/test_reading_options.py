@@ -25,6 +25,7 @@ data:
 edits: [yaml: rules.yaml]
 protect: [{method: microaggregation, params: {k: 3}}]
 output: {data: masked.csv}
+waive: [{doubt: promise-not-kept, step: 1, because: who has no leisure is not secret}]
 seed: 1
 """
 

@@ -219,6 +219,11 @@ def test_microaggregation_counts_households(tmp_path: Path, role) -> None:
     frame = _frame().assign(x=np.arange(60) // 3, y=1)[["house", "x", "y"]]
     frame.to_csv(tmp_path / "people.csv", index=False)
     (tmp_path / "pipeline.yaml").write_text(PIPELINE.format(role=role, method="microaggregation"))
+    with (tmp_path / "pipeline.yaml").open("a") as file:
+        file.write(
+            "waive: [{doubt: constant-within-households, variable: x, because: that is what is tested},"
+            " {doubt: follows-from-published, variable: x, because: it is the household}]\n"
+        )
     record = mw.run(tmp_path / "pipeline.yaml").record
     assert record["k"]["groups"][0]["smallest"] >= 3
     masked = mw.read(tmp_path / "masked.csv")

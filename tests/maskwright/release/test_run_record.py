@@ -28,7 +28,7 @@ steps.method steps.params steps.groups.variables steps.groups.operators
 edits.name edits.kind edits.text edits.severity edits.kept_by edits.violations edits.not_applicable
 doubts.id doubts.doubt doubts.about doubts.subject
 dropped_edits.name dropped_edits.text
-suppressed.variable suppressed.cells suppressed.complementary
+suppressed.variable suppressed.cells suppressed.complementary suppressed.for_dependencies
 k.requested k.expected
 k.groups.step k.groups.variables k.groups.requested k.groups.expected k.groups.smallest k.groups.below
 k.quasi_identifiers.variables k.quasi_identifiers.smallest k.quasi_identifiers.below
@@ -97,14 +97,21 @@ def test_planted_secrets_are_in_no_value_of_the_public_record(plain: dict[str, A
     """Seed, hashes, file names, risks, contributions of records, counts that only the original gives: by value."""
     hashes = [f"{number:064x}" for number in range(7001, 7003)]
     planted: list[Any] = [918273645, *hashes, "secret-input.xml", "secret-pipeline.yaml", 7.0625, 8.0625, 9.0625, 90817]
-    planted += ["secret text", "secret-identifier", "secret note", "secret message", 1818, 271.5]
+    planted += ["secret text", "secret-identifier", "secret note", "secret message", 1818, 271.5, 33.25]
     seed, *_ = planted
     plain["seed"] = seed
     plain["pipeline"] = {"file": "secret-pipeline.yaml", "text": "secret text", "settings": {"seed": seed}}
     plain["inputs"] = [{"role": "data", "file": "secret-input.xml", "sha256": hashes[0], "bytes": 90817}]
     plain["outputs"] = {"data": {"file": "masked.xml", "sha256": hashes[1], "bytes": 90817}}
     plain["variables"].append(
-        {"name": "secret-identifier", "type": "nominal", "role": "identifier", "decimals": None, "masked_by": None}
+        {
+            "name": "secret-identifier",
+            "type": "nominal",
+            "role": "identifier",
+            "decimals": None,
+            "masked_by": None,
+            "unchanged": 33.25,
+        }
     )
     plain["measures"]["linkage7"] |= {"value": 7.0625, "parts": {"secret note": 7.0625}}
     plain["measures"]["score"] |= {"value": 8.0625}

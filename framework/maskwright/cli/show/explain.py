@@ -71,7 +71,8 @@ def _steps() -> str:
         "Parameters that the `params` of every step may hold, whatever its method: how variables are grouped, what is "
         "promised, what becomes of missing cells."
     )
-    return "\n".join([*_wrap(lead), "", *_parameters(PlanningParams)])
+    promises = files("maskwright.planning").joinpath("promises.txt").read_text(encoding="utf-8").rstrip()
+    return "\n".join([*_wrap(lead), "", *_parameters(PlanningParams), "", promises])
 
 
 def _doubts() -> str:

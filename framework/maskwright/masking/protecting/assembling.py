@@ -9,6 +9,7 @@ import numpy as np
 
 from maskwright.data.dataset import Column, Dataset
 from maskwright.foundation.errors import InputError
+from maskwright.plugins.limit import Limit
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -39,6 +40,10 @@ class GroupResult:
         Records of the dataset that the method kept, ascending, where it dropped some.
     weights : ndarray of shape (n,), or None
         Their sampling weights, where the method changed them.
+    limits : tuple of Limit
+        Found in the data by the method, in every call.
+    doubts : tuple of str
+        What the method could not do of what it is for.
     """
 
     values: NDArray[np.float64]
@@ -49,6 +54,8 @@ class GroupResult:
     notes: Mapping[str, Any] = field(default_factory=dict)
     kept_rows: NDArray[np.int64] | None = None
     weights: NDArray[np.float64] | None = None
+    limits: tuple[Limit, ...] = ()
+    doubts: tuple[str, ...] = ()
 
     def taken(self, rows: NDArray[np.int64]) -> GroupResult:
         """The same of these records only; clusters without a record left are left out."""
@@ -103,8 +110,11 @@ def assemble(
         _gather(notes, result.notes)
     changed = next((result.variables for result in results if result.variables is not None), variables)
     if not clustered:
-        return GroupResult(values, missing, changed, None, None, notes)
-    return GroupResult(values, missing, changed, labels, np.concatenate(representatives), notes)
+        return GroupResult(values, missing, changed, None, None, notes, limits=_widest(results), doubts=_all(results))
+    return GroupResult(
+        values, missing, changed, labels, np.concatenate(representatives), notes,
+        limits=_widest(results), doubts=_all(results),
+    )  # fmt: skip
 
 
 def _kept(
@@ -127,7 +137,32 @@ def _kept(
         np.concatenate([result.missing for result in results])[order],
         variables, None, None, notes, kept_rows[order],
         np.concatenate(changed)[order] if len(changed) == len(results) else None,
+        _widest(results), _all(results),
     )  # fmt: skip
+
+
+def _all(results: Sequence[Masked]) -> tuple[str, ...]:
+    """Doubts of all calls, each once."""
+    return tuple(dict.fromkeys(doubt for result in results for doubt in result.doubts))
+
+
+def _widest(results: Sequence[Masked]) -> tuple[Limit, ...]:
+    """For each variable the limits that hold for what all calls returned."""
+    names = dict.fromkeys(limit.variable for result in results for limit in result.limits)
+    found: list[Limit] = []
+    for name in names:
+        own = [next((each for each in result.limits if each.variable == name), Limit(name)) for result in results]
+        low, high = [each.low for each in own], [each.high for each in own]
+        bases = {each.multiple_of for each in own}
+        found.append(
+            Limit(
+                name,
+                None if None in low else min(each for each in low if each is not None),
+                None if None in high else max(each for each in high if each is not None),
+                bases.pop() if len(bases) == 1 else None,
+            )
+        )
+    return tuple(found)
 
 
 def with_group(data: Dataset, result: GroupResult) -> Dataset:

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from maskwright.data.dataset import Column
+from maskwright.data.dependencies import ValueCodes, dense
 from maskwright.foundation.errors import InputError
 from maskwright.foundation.progress import Progress, silent
 from maskwright.masking.suppressing.derivable import Derivation, Given
@@ -32,15 +34,15 @@ class Complement:
     ----------
     cells : mapping of name to ndarray of shape (n,), bool
         Cells suppressed besides.
-    known : int
+    known : mapping of name to int
         Cells that follow from the edits alone, whatever is suppressed.
-    undecided : int
+    undecided : mapping of name to int
         Cells of which it was neither shown that they follow nor that they do not.
     """
 
     cells: Mapping[str, NDArray[np.bool_]] = field(default_factory=dict)
-    known: int = 0
-    undecided: int = 0
+    known: Mapping[str, int] = field(default_factory=dict)
+    undecided: Mapping[str, int] = field(default_factory=dict)
 
 
 def complement(
@@ -84,29 +86,51 @@ def complement(
     The problem is that of tables: Fischetti and Salazar (2001), Solving the cell suppression problem on tabular data
     with linear constraints, Management Science 47(7), 1008-1027; here a record and its edits are the table.
     """
-    read = {name for edit in edits for name in edit.variables}
-    linked = [name for name in hidden if name in read]
+    reached = _reached([name for name in hidden if hidden[name].any()], edits)
+    linked = [name for name in hidden if any(name in edit.variables for edit in reached)]
     rows = np.flatnonzero(np.logical_or.reduce([hidden[name] for name in linked])) if linked else np.zeros(0, np.int64)
     if not len(rows):
         return Complement()
-    derivation = Derivation(shown, rows, edits, domain)
-    readers = {name: sum(name in edit.variables for edit in edits) for name in shown.names}
+    derivation = Derivation(shown, rows, reached, domain)
+    readers = {name: sum(name in edit.variables for edit in reached) for name in shown.names}
     cost = {name: (name in last, readers[name], place) for place, name in enumerate(shown.names)}
     cells: Hidden = {}
-    known = undecided = 0
-    done: dict[object, _Choice] = {}
-    for number, row in enumerate(rows):
-        gone = frozenset(name for name in hidden if hidden[name][row])
-        key = (gone, derivation.values_of(number))
-        if key not in done:
-            done[key] = _Search(derivation, number, cost, frozenset(never)).choose(gone)
-        choice = done[key]
+    known: Counter[str] = Counter()
+    undecided: Counter[str] = Counter()
+    alike = _alike(shown, hidden, rows, sorted(derivation.names))
+    for number, places in enumerate(alike):
+        gone = frozenset(name for name in linked if hidden[name][rows[places[0]]])
+        choice = _Search(derivation, int(places[0]), cost, frozenset(never)).choose(gone)
         for name in choice.added:
-            cells.setdefault(name, np.zeros(len(shown), dtype=np.bool_))[row] = True
-        known += choice.known
-        undecided += choice.undecided
-        progress((number + 1) / len(rows))
+            cells.setdefault(name, np.zeros(len(shown), dtype=np.bool_))[rows[places]] = True
+        known.update(dict.fromkeys(choice.known, len(places)))
+        undecided.update(dict.fromkeys(choice.undecided, len(places)))
+        progress((number + 1) / len(alike))
     return Complement(cells, known, undecided)
+
+
+def _reached(names: Sequence[str], edits: Sequence[Edit]) -> list[Edit]:
+    """Edits that read these variables, or variables that such edits read, and so on."""
+    seen, found, left = set(names), [], [edit for edit in edits if edit.engine is None]
+    while touching := [edit for edit in left if seen & set(edit.variables)]:
+        found += touching
+        left = [edit for edit in left if edit not in touching]
+        seen.update(name for edit in touching for name in edit.variables)
+    return found
+
+
+def _alike(
+    shown: Dataset, hidden: Mapping[str, NDArray[np.bool_]], rows: NDArray[np.int64], names: Sequence[str]
+) -> list[NDArray[np.int64]]:
+    """Records with the same values and the same cells suppressed, as positions among `rows`: they are asked once."""
+    codes = ValueCodes(shown.taken(rows))
+    together = np.zeros(len(rows), dtype=np.int64)
+    for name in names:
+        gone = hidden[name][rows] if name in hidden else np.zeros(len(rows), dtype=np.bool_)
+        of_cell = 2 * (codes.of(name) + 1) + gone
+        together = dense((together * (2 * codes.distinct(name) + 2) + of_cell).astype(np.float64))
+    order = np.argsort(together, kind="stable")
+    return np.split(order, np.flatnonzero(np.diff(together[order])) + 1)
 
 
 def without_cells(data: Dataset, cells: Mapping[str, NDArray[np.bool_]]) -> Dataset:
@@ -123,8 +147,8 @@ def without_cells(data: Dataset, cells: Mapping[str, NDArray[np.bool_]]) -> Data
 @dataclass(frozen=True)
 class _Choice:
     added: tuple[str, ...]
-    known: int
-    undecided: int
+    known: tuple[str, ...]
+    undecided: tuple[str, ...]
 
 
 class _Search:
@@ -156,10 +180,14 @@ class _Search:
             hopeless[name] = given
         for name in sorted(added, key=lambda each: self._cost[each], reverse=True):
             fewer = gone.union(added) - {name}
-            if not set(self._given(fewer)) - set(hopeless):
+            if all(each in hopeless and not given.by for each, given in self._given(fewer).items()):
                 added.remove(name)
-        undecided = sum(given.is_open for given in hopeless.values())
-        return _Choice(tuple(added), len(hopeless) - undecided, undecided)
+        left = self._given(gone.union(added))
+        return _Choice(
+            tuple(added),
+            tuple(name for name, given in left.items() if not given.is_open),
+            tuple(name for name, given in left.items() if given.is_open),
+        )
 
     def _given(self, hidden: frozenset[str]) -> dict[str, Given]:
         found = {name: self._derivation.given(self._record, name, hidden) for name in sorted(hidden)}

@@ -1,26 +1,33 @@
 """Which suppressed cells follow from published cells and edits.
 
 A cell follows when, the published cells of its record fixed and the suppressed ones free, no record that obeys all
-edits has another value there. Exact: rational arithmetic, values on the published grid, the categories of the file.
+edits has another value there. Exact: rational arithmetic, values on the published grid, the categories of the file, the
+combinations of the original. Where an edit cannot be taken apart, possible records are tried.
 """
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import TYPE_CHECKING
 
-from maskwright.data.dataset import Dataset
+import numpy as np
+
+from maskwright.data.dataset import Column, Dataset
+from maskwright.data.record_chunk import RecordChunk
+from maskwright.edits.edit import DomainPart
+from maskwright.edits.evaluation.check import evaluate
 from maskwright.edits.localisation.records import Records
 from maskwright.edits.reasoning.answers import Refutation
 from maskwright.edits.reasoning.clauses import Clause, Opaque, TextSet, atom_variables, clause_of, clauses_of
 from maskwright.edits.reasoning.satisfiability import Satisfiability
 from maskwright.edits.reasoning.simplex import Row
+from maskwright.masking.suppressing.occurring import Occurring
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    import numpy as np
     from numpy.typing import NDArray
 
     from maskwright.edits.edit import Edit
@@ -29,6 +36,12 @@ if TYPE_CHECKING:
 
 _APPROXIMATE = Fraction(1, 10**6)
 """Relative: a number without a grid follows when it is known so closely."""
+
+MOST_CHOICES = 2_000
+"""Alternatives tried for one cell before records are tried instead."""
+
+MOST_TRIED = 1_024
+"""Records tried for one cell."""
 
 
 @dataclass(frozen=True)
@@ -66,17 +79,21 @@ class Derivation:
     def __init__(self, shown: Dataset, rows: NDArray[np.int64], edits: Sequence[Edit], domain: Domain | None) -> None:
         usable = [edit for edit in edits if edit.engine is None]
         used = {name for edit in usable for name in edit.variables}
-        names = [name for name in shown.names if name in used]
-        clauses = [clause for edit in usable for clause in clauses_of(edit)]
-        part = Dataset(tuple(column for column in shown.taken(rows) if column.name in used))
-        self._records = Records(part, {edit.name: edit for edit in usable}, clauses, shown, domain)
-        self._clauses = self._records.bound(clauses) if names else []
+        self._edits = {edit.name: edit for edit in usable}
+        self._shown, self._domain = shown, domain
+        self._occurring: dict[Clause, Occurring] = {}
+        clauses: list[Clause] = []
+        for edit in usable:
+            for part, clause in zip(edit.parts, clauses_of(edit), strict=True):
+                if isinstance(part, DomainPart) and domain is not None:
+                    self._occurring[clause] = Occurring(edit.name, part, domain, shown)
+                else:
+                    clauses.append(clause)
+        records = Dataset(tuple(column for column in shown.taken(rows) if column.name in used))
+        self._records = Records(records, self._edits, clauses, shown, domain)
+        self._clauses = [*self._records.bound(clauses), *self._occurring] if used else []
         self._known: dict[object, Given | None] = {}
-        self.names = frozenset(names)
-
-    def values_of(self, record: int) -> tuple[tuple[str, Value], ...]:
-        """Values of a record that edits read; two records with the same are answered the same."""
-        return tuple(self._records.values(record).items())
+        self.names = frozenset(records.names)
 
     def given(self, record: int, name: str, hidden: frozenset[str]) -> Given | None:
         """Say why a cell follows, or None when it does not.
@@ -125,18 +142,64 @@ class Derivation:
         values: dict[str, Value],
     ) -> Given | None:
         hints = {other: each for other, each in values.items() if other not in fixed and other != name}
+        stated = [self._stated(clause, fixed, name, value) for clause in clauses]
         question = Satisfiability(
-            [*clauses, self._another(name, value, values)], self._records.space, fixed, hints,
-            lambda row: self._records.slack(record, row), self._records.judge,
+            [*(clause for clause, _ in stated), self._another(name, value, values)], self._records.space, fixed, hints,
+            lambda row: self._records.slack(record, row), self._records.judge, MOST_CHOICES,
         )  # fmt: skip
         found = question.answer()
         if not isinstance(found, Refutation):
             return None
-        by = found.variables & fixed.keys()
-        if found.is_open and not by:
-            opaque = [clause for clause in clauses if any(isinstance(atom, Opaque) for atom in _atoms(clause))]
-            by = frozenset(other for clause in opaque or clauses for other in clause.variables) & fixed.keys()
-        return Given(frozenset(by), found.is_open)
+        by = (
+            found.variables.union(*(clause.variables for clause in clauses if clause in self._occurring)) & fixed.keys()
+        )
+        is_open = found.is_open or not all(whole for _, whole in stated)
+        if not is_open:
+            return Given(by, False)
+        answer = self._tried(record, name, clauses, fixed)
+        if answer is False:
+            return None
+        opaque = [clause for clause in clauses if any(isinstance(atom, Opaque) for atom in _atoms(clause))]
+        return Given(by.union(*(clause.variables for clause in opaque or clauses)) & fixed.keys(), answer is None)
+
+    def _stated(self, clause: Clause, fixed: dict[str, Value], name: str, value: Value) -> tuple[Clause, bool]:
+        """Clause as it is asked, and whether it says all that is known."""
+        occurring = self._occurring.get(clause)
+        return (clause, True) if occurring is None else occurring(fixed, name, value)
+
+    def _tried(self, record: int, name: str, clauses: Sequence[Clause], fixed: dict[str, Value]) -> bool | None:
+        """Whether a cell follows, by trying records: all that are possible, if they are few, or such as there are.
+
+        None: no record with another value was found, and not all were tried.
+        """
+        edits = [self._edits[source] for source in dict.fromkeys(clause.source for clause in clauses)]
+        columns = {each: self._records.data[each] for edit in edits for each in edit.variables}
+        free = [each for each, column in columns.items() if each not in fixed and not column.missing[record]]
+        tried, whole = self._candidates(free)
+        m = len(next(iter(tried.values())).values)
+        single = {each: _repeated(column, record, m) for each, column in columns.items()}
+        chunk = RecordChunk.from_dataset(Dataset(tuple({**single, **tried}.values())))
+        other = ~tried[name].missing & (tried[name].values != columns[name].values[record])
+        for edit in edits:
+            other &= evaluate(edit, chunk, self._domain).holds
+        return False if other.any() else True if whole else None
+
+    def _candidates(self, free: Sequence[str]) -> tuple[dict[str, Column], bool]:
+        """Values of free variables to try together, and whether there are no others."""
+        columns = {name: self._shown[name] for name in free}
+        sizes = [None if each.variable.is_numeric else len(each.variable.categories) for each in columns.values()]
+        counts = [size for size in sizes if size is not None]
+        if len(counts) == len(sizes) and math.prod(counts) <= MOST_TRIED:
+            codes = np.indices(counts, dtype=np.int32).reshape(len(counts), -1)
+            present = np.zeros(codes.shape[1], dtype=np.bool_)
+            return {
+                name: Column(column.variable, row, present)
+                for (name, column), row in zip(columns.items(), codes, strict=True)
+            }, True
+        rows = np.linspace(0, len(self._shown) - 1, min(len(self._shown), MOST_TRIED)).astype(np.int64)
+        return {
+            name: Column(each.variable, each.values[rows], each.missing[rows]) for name, each in columns.items()
+        }, False
 
     def _another(self, name: str, value: Value, values: dict[str, Value]) -> Clause:
         """Clause that the variable has another value."""
@@ -152,3 +215,7 @@ class Derivation:
 
 def _atoms(clause: Clause) -> list[object]:
     return [atom for atoms in clause.alternatives for atom in atoms if atom_variables(atom)]
+
+
+def _repeated(column: Column, record: int, m: int) -> Column:
+    return Column(column.variable, np.repeat(column.values[record], m), np.repeat(column.missing[record], m))

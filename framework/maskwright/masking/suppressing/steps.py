@@ -7,24 +7,29 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from maskwright.data.households import household_columns
 from maskwright.foundation.progress import Progress, part, stage
 from maskwright.masking.protecting.assembling import GroupResult, with_group
 from maskwright.masking.protecting.local import protect_group
 from maskwright.masking.protecting.variable_group import GroupWork
 from maskwright.masking.suppressing.complementary import Complement, complement, without_cells
+from maskwright.masking.suppressing.following_doubts import following_doubts
 from maskwright.masking.suppressing.presence import not_applicable, when_present
+from maskwright.masking.suppressing.read_off import Readable, Reader
 from maskwright.planning.model import key_names
 from maskwright.planning.plan import with_fewer_records
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
 
     from numpy.typing import NDArray
 
     from maskwright.data.dataset import Dataset
     from maskwright.edits.edit_set import EditSet
+    from maskwright.foundation.doubts import Doubt
     from maskwright.masking.context import MaskingContext
     from maskwright.masking.standardisation import Standardisation
+    from maskwright.planning.plan import Plan
 
 _MOST_ROUNDS = 100
 
@@ -45,8 +50,11 @@ class Removal:
     not_applicable : mapping of edit name to int
         Records in which a cell that the edit reads was suppressed.
     suppressed : tuple of mappings
-        For each variable with suppressed cells: how many, and how many of them are complementary.
+        For each variable with suppressed cells: how many, how many of them are complementary, and how many of these
+        because of dependencies in the data.
     notices : tuple of str
+    doubts : tuple of Doubt
+        Suppressed cells that follow all the same, or perhaps do.
     """
 
     data: Dataset
@@ -56,6 +64,7 @@ class Removal:
     not_applicable: Mapping[str, int] = field(default_factory=dict)
     suppressed: tuple[Mapping[str, Any], ...] = ()
     notices: tuple[str, ...] = ()
+    doubts: tuple[Doubt, ...] = ()
 
 
 def remove(data: Dataset, standardisation: Standardisation, context: MaskingContext) -> Removal:
@@ -76,7 +85,7 @@ def remove(data: Dataset, standardisation: Standardisation, context: MaskingCont
         When a method breaks its contract.
     """
     plan, edits = context.plan, context.edits
-    state = _State(data, data, {}, {}, np.arange(len(data)), 0, 0)
+    state = _State(data, data, np.arange(len(data)))
     results: list[GroupResult] = []
     for number, step in enumerate(plan.steps[plan.shaping :], plan.shaping + 1):
         (group,) = [each for each in plan.groups if each.step == number]
@@ -95,21 +104,16 @@ def remove(data: Dataset, standardisation: Standardisation, context: MaskingCont
                     keys = key_names(step, [plan.variables[name] for name in group.variables])
                     state = _suppress(state, result, work, keys, standardisation, context, part(progress, 0.5, 1.0))
             results.append(result)
+    if any(result.kept_rows is not None for result in results):
+        # Records that were left out are no longer among those that cells can be read off.
+        state = replace(state, read_off=_reader(state, (), plan).left(state.hidden))
     counts = not_applicable(edits, state.hidden)
     return Removal(
         state.data, tuple(results), state.rows,
         when_present(edits, [name for name, gone in state.hidden.items() if gone.any()]), counts,
-        tuple(state.suppressed()), (*state.said(), *(_not_analysed(edits) if state.suppressed() else ())),
+        tuple(state.suppressed()), tuple(state.said()), tuple(following_doubts(state.hidden, state.by_edits,
+        state.read_off, edits)),
     )  # fmt: skip
-
-
-def _not_analysed(edits: EditSet) -> list[str]:
-    """Edits of which nobody knows here whether they give suppressed cells away."""
-    return [
-        f"whether edit {edit.name!r} gives suppressed cells away is not known: only an engine understands its test"
-        for edit in edits
-        if edit.engine is not None
-    ]
 
 
 @dataclass(frozen=True, eq=False)
@@ -118,19 +122,23 @@ class _State:
 
     data: Dataset
     shown: Dataset
-    hidden: Mapping[str, NDArray[np.bool_]]
-    besides: Mapping[str, NDArray[np.bool_]]
     rows: NDArray[np.int64]
-    known: int
-    undecided: int
+    hidden: Mapping[str, NDArray[np.bool_]] = field(default_factory=dict)
+    for_edits: Mapping[str, NDArray[np.bool_]] = field(default_factory=dict)
+    for_dependencies: Mapping[str, NDArray[np.bool_]] = field(default_factory=dict)
+    by_edits: Complement = field(default_factory=Complement)
+    read_off: Readable = field(default_factory=Readable)
 
     def taken(self, result: GroupResult) -> _State:
         rows = result.kept_rows
         assert rows is not None
+        hidden, for_edits, for_dependencies = (
+            {name: gone[rows] for name, gone in each.items()}
+            for each in (self.hidden, self.for_edits, self.for_dependencies)
+        )
         return replace(
             self, data=with_group(self.data, result), shown=self.shown.taken(rows), rows=self.rows[rows],
-            hidden={name: gone[rows] for name, gone in self.hidden.items()},
-            besides={name: gone[rows] for name, gone in self.besides.items()},
+            hidden=hidden, for_edits=for_edits, for_dependencies=for_dependencies,
         )  # fmt: skip
 
     def with_cells(self, result: GroupResult) -> _State:
@@ -143,37 +151,43 @@ class _State:
                 hidden[variable.name] = gone
         return replace(self, data=data, hidden=hidden)
 
-    def completed(self, found: Complement) -> _State:
-        hidden, besides = dict(self.hidden), dict(self.besides)
-        for name, gone in found.cells.items():
-            hidden[name] = hidden.get(name, False) | gone
-            besides[name] = besides.get(name, False) | gone
-        return replace(
-            self, data=without_cells(self.data, found.cells), hidden=hidden, besides=besides,
-            known=found.known, undecided=found.undecided,
-        )  # fmt: skip
+    def with_complement(self, found: Complement) -> _State:
+        """After cells were suppressed that edits would give others away by."""
+        state = replace(self, for_edits=_joined(self.for_edits, found.cells), by_edits=found)
+        return state._without(found.cells)
+
+    def with_read_off(self, found: Readable) -> _State:
+        """After cells were suppressed by which others could be read off."""
+        state = replace(self, for_dependencies=_joined(self.for_dependencies, found.cells), read_off=found)
+        return state._without(found.cells)
+
+    def _without(self, cells: Mapping[str, NDArray[np.bool_]]) -> _State:
+        return replace(self, data=without_cells(self.data, cells), hidden=_joined(self.hidden, cells))
 
     def suppressed(self) -> list[dict[str, Any]]:
         return [
-            {"variable": name, "cells": int(gone.sum()), "complementary": int(np.sum(self.besides.get(name, False)))}
+            {
+                "variable": name,
+                "cells": int(gone.sum()),
+                "complementary": int(np.sum(self.for_edits.get(name, False) | self.for_dependencies.get(name, False))),
+                "for_dependencies": int(np.sum(self.for_dependencies.get(name, False))),
+            }
             for name, gone in self.hidden.items()
             if gone.any()
         ]
 
-    def said(self) -> list[str]:
-        notices = [
-            f"{each['cells']} cell(s) of {each['variable']} are suppressed"
-            + (f", {each['complementary']} of them lest edits give others away" if each["complementary"] else "")
-            for each in self.suppressed()
-        ]
-        if self.known:
-            notices.append(f"{self.known} suppressed cell(s) follow from the edits alone, whatever is published")
-        if self.undecided:
-            notices.append(
-                f"of {self.undecided} suppressed cell(s) it is not decided whether edits give them away: the rules are "
-                "too hard to analyse"
-            )
-        return notices
+    def said(self) -> Iterator[str]:
+        for each in self.suppressed():
+            read_off, edits = each["for_dependencies"], each["complementary"] - each["for_dependencies"]
+            besides = [f"{edits} of them lest edits give others away"] if edits else []
+            besides += [f"{read_off} of them lest others can be read off records that are alike"] if read_off else []
+            yield f"{each['cells']} cell(s) of {each['variable']} are suppressed" + "".join(f", {x}" for x in besides)
+
+
+def _joined(
+    cells: Mapping[str, NDArray[np.bool_]], more: Mapping[str, NDArray[np.bool_]]
+) -> dict[str, NDArray[np.bool_]]:
+    return {**cells, **{name: cells.get(name, np.False_) | gone for name, gone in more.items()}}
 
 
 def _suppress(
@@ -187,15 +201,31 @@ def _suppress(
 ) -> _State:
     """Complementary suppression after a step that suppresses cells; where it takes keys, the step is run again."""
     certain = [edit for edit in context.edits if edit.severity == "error" and not edit.shadowed]
-    weights = [name for name, variable in context.plan.variables.items() if variable.role == "weight"]
+    reader, weights = _reader(state, keys, context.plan), _weights(context.plan)
     for _ in range(_MOST_ROUNDS):
         state = state.with_cells(result)
-        found = complement(
-            state.shown, state.hidden, certain, domain=context.domain, last=keys, never=weights, progress=progress
-        )
-        state = state.completed(found)
-        if not any(name in keys for name in found.cells):
+        before = state.hidden
+        while True:
+            read_off = reader.complement(state.hidden)
+            state = state.with_read_off(read_off)
+            found = complement(
+                state.shown, state.hidden, certain, domain=context.domain, last=keys,
+                never=(*weights, *household_columns(state.shown, context.plan.untouched)), progress=progress,
+            )  # fmt: skip
+            state = state.with_complement(found)
+            if not found.cells:
+                break
+        if not any(np.any(state.hidden[name] != before.get(name, False)) for name in keys if name in state.hidden):
             return state
         # Whoever observes has been told of this step.
         result = protect_group(state.data, work, standardisation, replace(context, observe=None))
     raise AssertionError("suppression only ever grows, so it ends")
+
+
+def _reader(state: _State, keys: Sequence[str], plan: Plan) -> Reader:
+    published = [name for name in state.shown.names if name not in plan.dropped]
+    return Reader(state.shown, published, keys, _weights(plan), household_columns(state.shown, plan.untouched))
+
+
+def _weights(plan: Plan) -> tuple[str, ...]:
+    return tuple(name for name, variable in plan.variables.items() if variable.role == "weight")

@@ -7,26 +7,28 @@ from typing import TYPE_CHECKING, Literal
 import numpy as np
 from pydantic import BaseModel, Field, model_validator
 
-from maskwright import Block, InputError, Masked, Method
+from maskwright import Block, InputError, Limit, Masked, Method
 from maskwright_builtin.methods.single_columns import mask_columns
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+    from maskwright import Variable
+
 FEWEST = 3
 """A mean of fewer values than this would give them away."""
 
-Limit = float | dict[str, float] | None
+Bound = float | dict[str, float] | None
 
 
 class TopAndBottomCodingParams(BaseModel, extra="forbid", frozen=True, allow_inf_nan=False):
     """Parameters of top and bottom coding."""
 
-    top: Limit = Field(
+    top: Bound = Field(
         default=None,
         description="Largest value that is published: a number, or {variable: number}. Variables left out have none.",
     )
-    bottom: Limit = Field(
+    bottom: Bound = Field(
         default=None,
         description="Smallest value that is published: a number, or {variable: number}. Variables left out have none.",
     )
@@ -89,6 +91,7 @@ def protect(block: Block, params: TopAndBottomCodingParams, rng: np.random.Gener
     Hundepool, A. et al. (2012): Statistical disclosure control, section 3.3.3. Wiley.
     """
     warnings: list[str] = []
+    limits: list[Limit] = []
 
     def change(values: NDArray[np.float64], position: int) -> NDArray[np.float64]:
         variable = block.variables[position]
@@ -96,17 +99,48 @@ def protect(block: Block, params: TopAndBottomCodingParams, rng: np.random.Gener
         if upper <= lower and np.ptp(values) > 0.0:
             raise InputError(f"the lower limit of {variable.name!r} is not below the upper one: all would become equal")
         above, below = values > upper, values < lower
-        if not above.any() and not below.any():
-            warnings.append("a variable has no value beyond its limits: it is left as it is")
-            return values
+        published = {"above": upper, "below": lower}
         for beyond, limit, side in ((above, upper, "above"), (below, lower, "below")):
             if beyond.all():
                 raise InputError(f"all values of {variable.name!r} are {side} the limit: they would all become equal")
             by_mean = params.replace_by == "mean" and variable.is_numeric and np.count_nonzero(beyond) >= FEWEST
-            values[beyond] = values[beyond].mean() if by_mean else limit
+            values[beyond] = published[side] = values[beyond].mean() if by_mean else limit
+        if not above.any() and not below.any():
+            warnings.append("a variable has no value beyond its limits: it is left as it is")
+        low, high = _finite(published["below"]), _finite(published["above"])
+        if not (low is None and high is None):
+            limits.append(Limit(variable.name, low, high))
         return values
 
-    return mask_columns(block, change, {"warnings": warnings})
+    return mask_columns(block, change, {"warnings": warnings}, limits=limits)
+
+
+def declared_limits(params: TopAndBottomCodingParams, variables: tuple[Variable, ...]) -> tuple[Limit, ...]:
+    """Limits that are published as they are declared; those of a share, and means, are found in the data."""
+    if params.replace_by == "mean":
+        variables = tuple(variable for variable in variables if not variable.is_numeric)
+    found = (
+        Limit(
+            variable.name,
+            _finite(_declared(params.bottom, variable.name)),
+            _finite(_declared(params.top, variable.name)),
+        )
+        for variable in variables
+    )
+    return tuple(limit for limit in found if not (limit.low is None and limit.high is None))
+
+
+def _declared(bound: Bound, name: str) -> float | None:
+    return bound.get(name) if isinstance(bound, dict) else bound
+
+
+def _finite(value: float | None) -> float | None:
+    return float(value) if value is not None and np.isfinite(value) else None
+
+
+def keeps_equals(params: TopAndBottomCodingParams) -> bool:  # noqa: ARG001 - the signature is the contract's
+    """Equal values are replaced alike."""
+    return True
 
 
 def _limits(params: TopAndBottomCodingParams, name: str, values: NDArray[np.float64]) -> tuple[float, float]:
@@ -134,6 +168,9 @@ TOP_AND_BOTTOM_CODING = Method(
     handles_missing=True,
     preserves=frozenset({"range"}),
     deterministic=True,
+    limits=declared_limits,
+    keeps_equals=keeps_equals,
+    changes_few=True,
     reference="Hundepool et al. (2012), Statistical disclosure control, Wiley, section 3.3.3",
     summary="Values beyond a limit are replaced by the limit, or by their mean.",
     example="method: top_and_bottom_coding\nparams: {top_share: 0.05, bottom_share: 0.05, replace_by: mean}\n",

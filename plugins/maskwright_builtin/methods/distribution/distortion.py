@@ -42,7 +42,7 @@ def protect(block: Block, params: ProbabilityDistributionParams, rng: np.random.
         Every family is fitted (see `families.fit`), the one with the smallest Kolmogorov-Smirnov statistic is kept, and
         as many values as the variable has are drawn from it; the r-th smallest original value becomes the r-th
         smallest drawn one. Notes name the family and its statistic. Missing cells stay missing. A variable whose
-        values are all equal stays, with a warning.
+        values are all equal stays, with a doubt.
 
     Raises
     ------
@@ -57,12 +57,13 @@ def protect(block: Block, params: ProbabilityDistributionParams, rng: np.random.
     # SciPy's distributions take a second to import: not before they are needed.
     from maskwright_builtin.methods.distribution.families import best_fit
 
-    notes: dict[str, Any] = {"warnings": []}
+    notes: dict[str, Any] = {}
+    doubts: list[str] = []
 
     def change(values: NDArray[np.float64], position: int) -> NDArray[np.float64]:
         name = block.names[position]
         if spread(values) == 0.0:
-            notes["warnings"].append(unchanged([name]))
+            doubts.append(unchanged([name]))
             return values
         with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
             found = best_fit(params.families, values)
@@ -83,7 +84,7 @@ def protect(block: Block, params: ProbabilityDistributionParams, rng: np.random.
         return matched_by_rank(values, drawn)
 
     masked = mask_columns(block, change)
-    return Masked(masked.values, masked.missing, notes={**masked.notes, **notes})
+    return Masked(masked.values, masked.missing, notes={**masked.notes, **notes}, doubts=tuple(doubts))
 
 
 PROBABILITY_DISTRIBUTION = Method(

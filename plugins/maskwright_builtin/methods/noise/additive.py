@@ -48,24 +48,24 @@ def protect(block: Block, params: AdditiveNoiseParams, rng: np.random.Generator)
         ``x + e`` with e from N(0, (p s)^2), s the standard deviation (ddof = 1) of the variable's values, or from
         N(0, sd^2), then corrected as asked for. Covariances between variables stay in expectation, so that
         correlations shrink by 1 / (1 + p^2); `correlated_noise` keeps them. Missing cells stay missing. A variable
-        whose values are all equal stays, with a warning, where noise is in proportion to its spread or corrected.
+        whose values are all equal stays, with a doubt, where noise is in proportion to its spread or corrected.
 
     References
     ----------
     Brand, R. (2002): Microdata protection through noise addition. Inference Control in Statistical Databases, LNCS
     2316, 97-116, section 2; method Addt of Mateo-Sanz's thesis.
     """
-    warnings: list[str] = []
+    doubts: list[str] = []
 
     def change(values: NDArray[np.float64], position: int) -> NDArray[np.float64]:
         deviation = spread(values)
         if deviation == 0.0 and (params.sd is None or params.correction != "none"):
-            warnings.append(unchanged([block.names[position]]))
+            doubts.append(unchanged([block.names[position]]))
             return values
         size = params.p * deviation if params.sd is None else params.sd
         return corrected(values, values + size * rng.standard_normal(len(values)), params.correction)
 
-    return mask_columns(block, change, {"warnings": warnings})
+    return mask_columns(block, change, doubts=doubts)
 
 
 ADDITIVE_NOISE = Method(

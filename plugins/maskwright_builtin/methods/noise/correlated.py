@@ -52,14 +52,14 @@ def protect(block: Block, params: CorrelatedNoiseParams, rng: np.random.Generato
     sizes = np.array([spread(column) for column in block.values.T])
     varies = sizes > 0.0
     constant = [name for name, has_spread in zip(block.names, varies, strict=True) if not has_spread]
-    warnings = [unchanged(constant)] if constant else []
+    doubts = (unchanged(constant),) if constant else ()
     values = block.values.copy()
     if varies.any():
         scale = sizes[varies]
         values[:, varies] = center[varies] + scale * _noisy(deviations[:, varies] / scale, params, rng)
     changed = int(np.count_nonzero(values != block.values))
     block.progress(1.0)
-    return Masked(values, block.missing.copy(), notes={"changed_cells": changed, "warnings": warnings})
+    return Masked(values, block.missing.copy(), notes={"changed_cells": changed}, doubts=doubts)
 
 
 def _noisy(points: NDArray[np.float64], params: CorrelatedNoiseParams, rng: np.random.Generator) -> NDArray[np.float64]:

@@ -81,10 +81,11 @@ def protect(block: Block, params: PramParams, rng: np.random.Generator) -> Maske
     -------
     Masked
         Each record's category k becomes l with probability p_kl, independently of the other records. Only categories
-        that occur among the records of the block are reached (records on either side of an edit's condition are
-        apart, so that a category never moves a record to the other side); what a given matrix promises others stays
-        with k. Missing cells stay missing. A warning says so when a variable has a single category in a block, which
-        then stays.
+        that occur among the records of the block are reached; what a given matrix promises others stays with k. Edits
+        between categories are kept by adjustment afterwards, which may lead to others. Where a condition on the
+        variable governs numbers that are masked too, records on either side of it are apart: a category never moves a
+        record to the other side. Missing cells stay missing. It is a doubt when a variable has a single category in a
+        block, which then stays.
 
     Raises
     ------
@@ -96,12 +97,12 @@ def protect(block: Block, params: PramParams, rng: np.random.Generator) -> Maske
     Kooiman, P., Willenborg, L. and Gouweleeuw, J. (1997): PRAM: a method for disclosure limitation of microdata.
     Report, Statistics Netherlands; Gouweleeuw et al. (1998), Journal of Official Statistics 14(4), 463-478.
     """
-    warnings: list[str] = []
+    doubts: list[str] = []
 
     def change(values: NDArray[np.float64], position: int) -> NDArray[np.float64]:
         found, codes = np.unique(values.astype(np.int64), return_inverse=True)
         if len(found) < 2:
-            warnings.append(
+            doubts.append(
                 "records that are masked together share one category, which stays: where blocks or the conditions of "
                 "edits cut the records apart by category, PRAM changes nothing"
             )
@@ -109,7 +110,7 @@ def protect(block: Block, params: PramParams, rng: np.random.Generator) -> Maske
         matrix = markov_matrix(params, block.variables[position], found, np.bincount(codes))
         return found[draw(codes, matrix, rng)].astype(np.float64)
 
-    return mask_columns(block, change, {"warnings": warnings})
+    return mask_columns(block, change, doubts=doubts)
 
 
 def markov_matrix(
@@ -161,6 +162,9 @@ PRAM = Method(
     params=PramParams,
     scope="variable",
     may_be_split=True,
+    # Few categories occur in a block, so that most stay what they are.
+    protects_in_blocks=False,
+    changes_few=True,
     variable_types=frozenset({"ordinal", "nominal"}),
     handles_missing=True,
     preserves=frozenset({"domain"}),

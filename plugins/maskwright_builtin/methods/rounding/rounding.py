@@ -8,13 +8,15 @@ from typing import TYPE_CHECKING, Literal
 import numpy as np
 from pydantic import BaseModel, Field, field_validator
 
-from maskwright import Block, EditSet, InputError, Masked, Method, RecordChunk, evaluate
+from maskwright import Block, EditSet, InputError, Limit, Masked, Method, RecordChunk, evaluate
 from maskwright_builtin.methods.rounding.totals import Total, find_totals, with_totals
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from numpy.typing import NDArray
+
+    from maskwright import Variable
 
 MOST_TRIED = 150
 """Ways to round a record otherwise that are tried before it is left to adjustment."""
@@ -99,6 +101,17 @@ def protect(block: Block, params: RoundingParams, rng: np.random.Generator) -> M
     )
 
 
+def declared_limits(params: RoundingParams, variables: tuple[Variable, ...]) -> tuple[Limit, ...]:
+    """Multiples of the bases; a variable without one is refused when it is rounded."""
+    bases = params.base if isinstance(params.base, dict) else {each.name: params.base for each in variables}
+    return tuple(Limit(each.name, multiple_of=bases[each.name]) for each in variables if each.name in bases)
+
+
+def keeps_equals(params: RoundingParams) -> bool:
+    """Records that are equal are rounded alike unless it is left to chance."""
+    return params.kind == "deterministic"
+
+
 def _bases(block: Block, params: RoundingParams) -> NDArray[np.float64]:
     """Base of each variable; shape (p,)."""
     if isinstance(params.base, dict):
@@ -180,6 +193,8 @@ ROUNDING = Method(
     may_be_split=True,
     variable_types=frozenset({"continuous", "integer"}),
     handles_missing=True,
+    limits=declared_limits,
+    keeps_equals=keeps_equals,
     reference="Willenborg and de Waal (2001), Elements of statistical disclosure control, LNS 155, section 9.3",
     summary="Rounds to multiples of a base, to the nearest or at random, keeping edits between the multiples.",
     example="method: rounding\nparams: {base: 5, kind: random}\n",

@@ -59,8 +59,8 @@ def protect(block: Block, params: LocalSuppressionParams, rng: np.random.Generat
     Returns
     -------
     Masked
-        Values that are left are as they were. The engine suppresses further cells where edits would give suppressed
-        ones away, and calls again where those are keys.
+        Values that are left are as they were. The engine suppresses further cells where edits or other records would
+        give suppressed ones away, and calls again where those are keys.
 
     Raises
     ------

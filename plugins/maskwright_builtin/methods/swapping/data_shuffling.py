@@ -114,6 +114,8 @@ DATA_SHUFFLING = Method(
     params=DataShufflingParams,
     scope="all",
     may_be_split=True,
+    # Ranks of a block of similar records are near each other.
+    protects_in_blocks=False,
     preserves=frozenset({"range", "domain", "mean"}),
     fewest_records=fewest_records,
     reference="Muralidhar and Sarathy (2006), Management Science 52(5), 658-670",

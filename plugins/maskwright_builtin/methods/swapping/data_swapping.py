@@ -47,7 +47,7 @@ def protect(block: Block, params: DataSwappingParams, rng: np.random.Generator) 
         Records are paired at random among those with the same `within` values and the same cells missing, and as many
         pairs as the rate asks for, at least one, are drawn and swapped; each record takes part in one swap at most.
         Distributions of the variables, and all statistics among variables of one group, stay exactly; those between
-        groups are weakened. Records without a partner stay; a warning says when there are too few pairs.
+        groups are weakened. Records without a partner stay; it is a doubt when there are too few pairs.
 
     Raises
     ------
@@ -65,17 +65,16 @@ def protect(block: Block, params: DataSwappingParams, rng: np.random.Generator) 
     drawn = pairs[:, rng.permutation(pairs.shape[1])[:wanted]]
     source = np.arange(block.n)
     source[drawn[0]], source[drawn[1]] = drawn[1], drawn[0]
-    warnings = []
+    doubts = []
     if drawn.shape[1] < wanted:
-        warnings.append(
-            "fewer pairs of records can be swapped than the rate asks for: too few have equals to swap with"
-        )
+        doubts.append("fewer pairs of records can be swapped than the rate asks for: too few have equals to swap with")
     block.progress(1.0)
     values = block.values[source]
     return Masked(
         values,
         block.missing[source],
-        notes={"swapped_records": 2 * drawn.shape[1], "warnings": warnings},
+        notes={"swapped_records": 2 * drawn.shape[1]},
+        doubts=tuple(doubts),
     )
 
 
@@ -110,6 +109,9 @@ DATA_SWAPPING = Method(
     params=DataSwappingParams,
     scope="group",
     may_be_split=True,
+    # Partners in a block of similar records are near each other.
+    protects_in_blocks=False,
+    changes_few=True,
     variable_types=frozenset({"continuous", "integer", "ordinal", "nominal"}),
     handles_missing=True,
     preserves=frozenset({"linear", "product", "inequality", "range", "domain", "mean", "covariance"}),

@@ -113,8 +113,11 @@ def protect(block: Block, params: FuzzyCRegressionParams, rng: np.random.Generat
         notes["largest_iterations"] = max(notes["largest_iterations"], len(found.objective))
         notes["not_converged"] += int(found.change >= params.tolerance)
         block.progress((number + 1) / len(sets))
-    notes |= _closeness(targets, fitted)
-    return Masked(values=fitted * block.scale + center, missing=block.missing.copy(), notes=notes)
+    explained = _explained(targets, fitted)
+    notes["largest_share_explained"] = explained
+    return Masked(
+        values=fitted * block.scale + center, missing=block.missing.copy(), notes=notes, doubts=_too_near(explained)
+    )
 
 
 def _design(independents: Floats, *, intercept: bool) -> Floats:
@@ -176,18 +179,19 @@ def _values(
     return fitted
 
 
-def _closeness(targets: Floats, fitted: Floats) -> dict[str, Any]:
-    """How near the fitted values are to the original ones."""
+def _explained(targets: Floats, fitted: Floats) -> float:
+    """Largest share of a dependent's variance that the fitted values explain."""
     total = np.sum((targets - targets.mean(axis=0)) ** 2, axis=0)
     left = np.sum((targets - fitted) ** 2, axis=0)
-    explained = float(np.max(1 - left[total > 0] / total[total > 0], initial=0.0))
-    notes: dict[str, Any] = {"largest_share_explained": explained}
-    if explained > NEARLY_ALL:
-        notes["warning"] = (
-            f"a dependent variable comes out nearly as it was ({explained:.1%} of its variance): take fewer models or "
-            "independent variables, 'label: draw', or 'residuals: resample'"
-        )
-    return notes
+    return float(np.max(1 - left[total > 0] / total[total > 0], initial=0.0))
+
+
+def _too_near(explained: float) -> tuple[str, ...]:
+    said = (
+        f"a dependent variable comes out nearly as it was (more than {NEARLY_ALL:.0%} of its variance is explained): "
+        "take fewer models or independent variables, 'label: draw', or 'residuals: resample'"
+    )
+    return (said,) if explained > NEARLY_ALL else ()
 
 
 def fewest_records(params: FuzzyCRegressionParams, p: int) -> int:  # noqa: ARG001 - the signature is the contract's
@@ -201,6 +205,8 @@ FUZZY_C_REGRESSION = Method(
     params=FuzzyCRegressionParams,
     scope="all",
     may_be_split=True,
+    # Models of a block of similar records are near them.
+    protects_in_blocks=False,
     fewest_records=fewest_records,
     reference="Cano and Torra (2009), FUZZ-IEEE, 1145-1150",
     summary="Replaces dependent variables by the values that one of c regressions fits for each record.",

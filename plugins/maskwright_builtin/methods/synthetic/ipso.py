@@ -114,6 +114,8 @@ IPSO = Method(
     params=IpsoParams,
     scope="all",
     may_be_split=True,
+    # Residuals of a block of similar records are small, and so are the new ones.
+    protects_in_blocks=False,
     preserves=frozenset({"linear", "mean"}),
     fewest_records=fewest_records,
     reference="Burridge (2003), Statistics and Computing 13(4), 321-327",

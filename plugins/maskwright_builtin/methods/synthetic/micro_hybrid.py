@@ -11,7 +11,7 @@ from maskwright import Block, InputError, Masked, Method, Variable
 from maskwright_builtin.methods.microaggregation.chosen_partition import PartitionName, chosen_partition
 from maskwright_builtin.methods.synthetic.moments_and_edits import MomentsAndEdits, note_moments, onto_edits
 from maskwright_builtin.methods.synthetic.regression import new_residuals, regress
-from maskwright_builtin.methods.synthetic.roles import independent_columns, require_records
+from maskwright_builtin.methods.synthetic.roles import independent_columns, require_records, require_spread
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -87,6 +87,7 @@ def protect(block: Block, params: MicroHybridParams, rng: np.random.Generator) -
             f"Take k: {needed} or more"
         )
     require_records(block.n, needed, why)
+    require_spread(block, whole)
     labels = _clusters(block, independents, params, rng)
     block.progress(0.6)
     values = np.empty_like(block.values)
@@ -102,9 +103,32 @@ def protect(block: Block, params: MicroHybridParams, rng: np.random.Generator) -
     }  # fmt: skip
     unchanged = np.abs(values - block.values) <= UNCHANGED * block.scale
     notes["values_unchanged"] = int(np.count_nonzero(unchanged))
+    # A value that its whole cluster shares is the cluster's mean: it stays, and tells nothing of one record.
+    given_back = unchanged & _varies(block.values, labels)
+    notes["values_given_back"] = int(np.count_nonzero(given_back))
     values, restored = onto_edits(block, params, whole, values)
     block.progress(1.0)
-    return Masked(values=values, missing=block.missing.copy(), notes=notes | note_moments(restored))
+    return Masked(
+        values=values, missing=block.missing.copy(), notes=notes | note_moments(restored),
+        doubts=_given_back(block, given_back),
+    )  # fmt: skip
+
+
+def _varies(values: NDArray[np.float64], labels: NDArray[np.int64]) -> NDArray[np.bool_]:
+    """Cells of variables that are not constant in their cluster; shape (n, p)."""
+    order = np.argsort(labels, kind="stable")
+    starts = np.flatnonzero(np.diff(labels[order], prepend=-1))
+    low, high = (extreme.reduceat(values[order], starts, axis=0) for extreme in (np.minimum, np.maximum))
+    return np.asarray((high > low)[np.unique(labels, return_inverse=True)[1]])
+
+
+def _given_back(block: Block, cells: NDArray[np.bool_]) -> tuple[str, ...]:
+    names = ", ".join(block.names[position] for position in np.flatnonzero(cells.any(axis=0)))
+    said = (
+        f"in some clusters the other variables determine {names}, so that original values come back: raise k, or take "
+        "an independent variable out"
+    )
+    return (said,) if names else ()
 
 
 def _clusters(

@@ -34,7 +34,8 @@ class MomentsAndEdits(RegressionRoles, frozen=True):
     restore_moments: bool = Field(
         default=False,
         description="Look for values that satisfy the edits and keep means and covariances too, before the engine "
-        "adjusts what is left. The report says how far it came.",
+        "adjusts what is left. The record says how far it came before that; what adjusting cost the means and "
+        "covariances in the end, with edits that read other variables too, stands under moment_drift.",
     )
     max_rounds: int = Field(
         default=200,
@@ -137,14 +138,14 @@ def note_moments(restored: Restored | None) -> dict[str, Any]:
         "records_brought_onto_edits": restored.records,
         "largest_rounds": restored.rounds,
         "largest_moment_shift_without_restoring": restored.before,
-        "largest_moment_shift": restored.after,
+        "largest_moment_shift_before_adjustment": restored.after,
     }
     if restored.after > RESTORED:
-        notes["warning"] = (
-            f"the edits and the means and covariances could not both be kept in {restored.rounds} rounds: the edits "
-            f"are, and a mean or covariance is off by up to {restored.after:.2g} standard deviations (squared, for "
-            "covariances)"
+        said = (
+            "the edits and the means and covariances could not both be kept: the edits are, and a mean or covariance "
+            "is off, by how much stands in the run record"
         )
+        notes["warnings"] = [said]
     return notes
 
 

@@ -106,10 +106,11 @@ def protect(block: Block, params: MuralidharSarathyParams, rng: np.random.Genera
     values = (found.mean + found.fitted + found.residuals @ alpha.T + new)[0]
     values, restored = onto_edits(block, params, found, values)
     notes = {"residual_rank": rank, "smallest_noise_eigenvalue": smallest, **note_moments(restored)}
+    doubts: tuple[str, ...] = ()
     if np.array_equal(alpha, np.eye(block.p)):
-        notes["warning"] = "alpha is 1: these are the original values, nothing is protected"
+        doubts = ("alpha is 1: these are the original values, nothing is protected",)
     block.progress(1.0)
-    return Masked(values=values, missing=block.missing.copy(), notes=notes)
+    return Masked(values=values, missing=block.missing.copy(), notes=notes, doubts=doubts)
 
 
 def _alpha_matrix(block: Block, params: MuralidharSarathyParams) -> NDArray[np.float64]:
@@ -144,6 +145,8 @@ MURALIDHAR_SARATHY = Method(
     params=MuralidharSarathyParams,
     scope="all",
     may_be_split=True,
+    # Residuals of a block of similar records are small, and so is the noise.
+    protects_in_blocks=False,
     preserves=frozenset({"mean"}),
     fewest_records=fewest_records,
     reference="Muralidhar and Sarathy (2008), Transactions on Data Privacy 1(1), 17-33",

@@ -133,3 +133,22 @@ def test_numbers_without_a_grid_are_protected_too() -> None:
     a, b, c = (done.masked[name].missing for name in "abc")
     assert a.any()
     assert (b | c)[a].all()
+
+
+def test_edits_that_cannot_be_taken_apart_are_decided_by_trying_records() -> None:
+    """A sum of products, and a domain edit inside a condition: enough goes for another record to be possible."""
+    rng = np.random.default_rng(6)
+    data = pd.DataFrame(rng.integers(0, 4, (40, 3)), columns=list("abc"))
+    data["d"] = data["a"] * data["b"] + data["c"]
+    data["kind"] = np.where(data["a"] > 1, "high", "low")
+    declared = {name: {"role": "other"} for name in ("b", "c", "d", "kind")} | {"a": {"role": "quasi_identifier"}}
+    edits = ["a * b + c == d", "if d >= 0 then (a, kind) in original"]
+    done = mask_request(masking_request(
+        data, "local_suppression", edits=edits, params={"k": 12, "keys": ["a"]}, declared=declared, variables=["a"]
+    ))  # fmt: skip
+    published = done.masked.matrix(["a", "b", "c", "d"])
+    box = np.array(list(itertools.product(range(4), range(4), range(4), range(13))), dtype=np.float64)
+    allowed = box[box[:, 0] * box[:, 1] + box[:, 2] == box[:, 3]]
+    assert np.isnan(published[:, 0]).any()
+    assert follows(published, allowed) == []
+    assert not done.doubts

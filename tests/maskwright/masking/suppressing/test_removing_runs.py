@@ -148,7 +148,8 @@ def test_records_are_drawn_before_they_are_clustered(tmp_path: Path) -> None:
     """K holds in the sample, also in the strata of conditions, which are made again of the records drawn."""
     steps = (
         "  - {method: sampling, params: {size: 12}}\n"
-        "  - {method: microaggregation, params: {k: 3, partition: mdav}}\nmeasure: [sse]\n"
+        "  - {method: microaggregation, params: {k: 3, partition: mdav}, variables: [age, wages, rents, income]}\n"
+        "measure: [sse]\n"
     )
     done = mw.run(pipeline(tmp_path, steps)).record
     assert done["records"] == 12

@@ -45,9 +45,8 @@ def test_masked_values_are_shared_by_k_households(k: int, missing: float) -> Non
     """With a sum and a condition, whose strata hold k households each too."""
     data, home = _homes(8, missing)
     edits = ["x + y == z", "if y < 30 then x >= 0"]
-    done = mask_request(
-        masking_request(data, "microaggregation", edits=edits, params={"k": k, "partition": "mdav"}, seed=1)
-    )
+    request = masking_request(data, "microaggregation", edits=edits, params={"k": k, "partition": "mdav"}, seed=1)
+    done = mask_request(request, is_released=False)
     rows = pd.DataFrame(done.masked.matrix(["x", "y", "z"])).fillna(-1).apply(tuple, axis=1)
     shared = pd.Series(home).groupby(rows).nunique()
     assert done.k["groups"][0]["smallest"] == shared.min()

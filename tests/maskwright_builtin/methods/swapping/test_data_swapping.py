@@ -48,7 +48,7 @@ def test_too_few_partners_are_told(make_block, protect):
     alone = {"region": np.arange(5.0)}
     masked = protect("data_swapping", make_block(np.arange(5.0), companions=alone), rate=1, within=["region"])
     assert masked.notes["swapped_records"] == 0
-    assert "fewer pairs" in masked.notes["warnings"][0]
+    assert "fewer pairs" in masked.doubts[0]
     assert protect("data_swapping", make_block(np.arange(5.0)), rate=0.001).notes["swapped_records"] == 2
 
 

@@ -85,7 +85,7 @@ def test_finds_two_lines():
     masked = protected(data, c=2, dependent=("y",))
     assert np.abs(masked.values[:, 0] - data["y"]).max() < 0.6
     assert masked.notes["not_converged"] == 0
-    assert "take fewer models" in masked.notes["warning"]
+    assert "take fewer models" in masked.doubts[0]
     one = protected(data, c=1, dependent=("y",))
     assert np.abs(one.values[:, 0] - data["y"]).mean() > 3
 
@@ -149,11 +149,12 @@ def test_census_scenario_1_as_published(reference):
     names = list(data.columns)
     dependent = [names[number - 1] for number in (1, 3, 4, 6, 7, 9, 11, 12, 13)]
     roles = {"dependent": dependent, "independent": [names[number - 1] for number in (2, 8, 10)]}
+    near = [{"doubt": "method-warned", "step": 1, "because": "figures of a paper"}]
     losses = []
     for c in range(2, 16):
         found = []
         for seed in range(3):
-            masked = protect(data, "fuzzy_c_regression", seed=seed, params={"c": c, **roles})
+            masked = protect(data, "fuzzy_c_regression", seed=seed, params={"c": c, **roles}, waive=near)
             found.append(mw.measure(data, masked, ["pil"], variables=dependent)["pil"].value)
         losses.append(np.mean(found))
         assert losses[-1] == pytest.approx(published[c], abs=4 if c == 2 else 3), c

@@ -1,0 +1,238 @@
+"""Functional dependencies that a file has, declared or not: the label of a code, what a household has in common.
+
+``Y -> X``: whoever knows Y of a record reads X off the other records with the same Y. What holds by chance, or for a
+few values of Y only, is no dependency: see `determines`.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from numpy.typing import NDArray
+
+    from maskwright.data.dataset import Dataset
+
+EXCEPTIONS = 0.05
+"""Share of the exceptions that chance would leave, up to which a dependency is one."""
+
+BY_CHANCE = 1000
+"""One in so many files has a dependency by chance alone."""
+
+MOST_PAIRED = 24
+"""Variables of which all pairs are tried: those with the fewest values."""
+
+SAMPLED = 20_000
+"""Records on which a pair is tried first, in files of more than twice as many."""
+
+FEW_VALUES = 500
+"""Values of a variable up to which a sample has enough records of each."""
+
+LARGEST_COUNTED = 1000
+"""Records that one value has at most where counting its rows may tell something: a household, no region."""
+
+
+@dataclass(frozen=True)
+class Dependency:
+    """A variable that others determine.
+
+    Attributes
+    ----------
+    name : str
+        Determined.
+    given : tuple of str
+        One variable, or two of which neither does alone.
+    by_count : bool
+        It is the number of records with the same value of the given variable that determines: a household size.
+    """
+
+    name: str
+    given: tuple[str, ...]
+    by_count: bool = False
+
+    def __str__(self) -> str:
+        return f"the number of records with the same {self.given[0]}" if self.by_count else " and ".join(self.given)
+
+
+class ValueCodes:
+    """Whole numbers in the place of values, made when they are asked for.
+
+    Parameters
+    ----------
+    data : Dataset
+    """
+
+    def __init__(self, data: Dataset) -> None:
+        self._data = data
+        self._codes: dict[str, NDArray[np.int64]] = {}
+        self._distinct: dict[str, int] = {}
+
+    def of(self, name: str) -> NDArray[np.int64]:
+        """Codes 0, 1, ... of the values of a variable, -1 where missing; shape (n,)."""
+        if name not in self._codes:
+            column = self._data[name]
+            found = np.where(column.missing, np.nan, column.values.astype(np.float64))
+            self._codes[name] = dense(found)
+        return self._codes[name]
+
+    def distinct(self, name: str) -> int:
+        """Return how many different values a variable has."""
+        if name not in self._distinct:
+            self._distinct[name] = int(self.of(name).max(initial=-1)) + 1
+        return self._distinct[name]
+
+    def together(self, names: Sequence[str], rows: NDArray[np.int64] | None = None) -> NDArray[np.int64]:
+        """Codes of the combinations of one or two variables, -1 where a cell is missing; of all records, or of some."""
+        parts = [self.of(name) if rows is None else self.of(name)[rows] for name in names]
+        if len(parts) == 1:
+            return parts[0]
+        one, other = parts
+        joined = one * self.distinct(names[1]) + other
+        joined[(one < 0) | (other < 0)] = -1
+        wide = self.distinct(names[0]) * self.distinct(names[1])
+        return joined if wide <= 4 * len(joined) else dense(np.where(joined < 0, np.nan, joined.astype(np.float64)))
+
+
+def dense(values: NDArray[np.float64]) -> NDArray[np.int64]:
+    """Codes 0, 1, ... of numbers without gaps, -1 for NaN."""
+    import pandas as pd  # heavy: `maskwright validate` does without
+
+    return np.asarray(pd.factorize(values)[0], dtype=np.int64)
+
+
+def determines(given: NDArray[np.int64], found: NDArray[np.int64], tests: int = 1) -> bool:
+    """Whether one code determines another, but for few records, and not by chance.
+
+    Of the r records whose `given` another record has before them, chance would let r (1 - s) differ from that record,
+    s being the probability that two records agree in `found`; at most `EXCEPTIONS` of that many may differ from the
+    most frequent value of those with the same `given`. All r agree by chance with probability s^r, which has to be
+    below one in `BY_CHANCE` times the number of tests. Values that one record alone has say nothing, for or against.
+
+    Parameters
+    ----------
+    given, found : ndarray of shape (n,), int64
+        Codes 0, 1, ..., -1 where missing: such records are left out.
+    tests : int
+        Candidates among which this one is tried.
+    """
+    both = (given >= 0) & (found >= 0)
+    if not both.all():
+        given, found = given[both], found[both]
+    if not len(found):
+        return False
+    sizes = np.bincount(given)
+    repeats = len(found) - int(np.count_nonzero(sizes))
+    shares = np.bincount(found) / len(found)
+    alike = float(shares @ shares)
+    if alike >= 1 or repeats * -math.log(alike) < math.log(BY_CHANCE * tests):
+        return False
+    allowed = EXCEPTIONS * repeats * (1 - alike)
+    return _exceptions(given, found, len(sizes), allowed) <= allowed
+
+
+def _exceptions(given: NDArray[np.int64], found: NDArray[np.int64], classes: int, allowed: float) -> int:
+    """Records that differ from the most frequent value of their class; roughly where they are far more than allowed."""
+    width = int(found.max()) + 1
+    if classes * width <= 4 * len(found) + 1024:
+        table = np.bincount(given * width + found, minlength=classes * width).reshape(classes, width)
+        return len(found) - int(table.max(axis=1).sum())
+    one = np.zeros(classes, dtype=np.int64)
+    differing = len(found)
+    for order in (slice(None), slice(None, None, -1)):
+        one[given[order]] = found[order]
+        differing = min(differing, int(np.count_nonzero(one[given] != found)))
+    if differing > 4 * allowed:
+        return differing
+    pairs, counts = np.unique(given * width + found, return_counts=True)
+    starts = np.flatnonzero(np.diff(pairs // width, prepend=-1))
+    return len(found) - int(np.maximum.reduceat(counts, starts).sum())
+
+
+def _tells_sizes(counts: NDArray[np.int64]) -> bool:
+    """Whether numbers of records of each value may be sizes, as of households: small, different, and shared by many."""
+    sizes = len(np.unique(counts))
+    return bool(counts.max() <= LARGEST_COUNTED and 1 < sizes <= len(counts) / 2)
+
+
+class Dependencies:
+    """What determines the variables of a file; looked for when it is asked for.
+
+    Parameters
+    ----------
+    data : Dataset
+    columns : sequence of str
+        Variables that somebody sees.
+    """
+
+    def __init__(self, data: Dataset, columns: Sequence[str]) -> None:
+        self.codes = ValueCodes(data)
+        self._n = len(data)
+        self._columns = tuple(columns)
+        self._found: dict[str, tuple[Dependency, ...]] = {}
+        self._samples: dict[str, NDArray[np.int64]] = {}
+
+    def of(self, name: str) -> tuple[Dependency, ...]:
+        """Dependencies that determine a variable: of one variable, of the number of its records, of two."""
+        if name not in self._found:
+            singles = tuple(self._singles(name))
+            alone = {each.given[0] for each in singles if not each.by_count}
+            self._found[name] = (*singles, *self._pairs(name, alone))
+        return self._found[name]
+
+    def behind(self, names: Sequence[str]) -> Iterator[str]:
+        """Variables that determine these, or determine what determines these, and so on; each once."""
+        seen, left = set(names), list(names)
+        while left:
+            for dependency in self.of(left.pop()):
+                for name in dependency.given:
+                    if name not in seen:
+                        seen.add(name)
+                        left.append(name)
+                        yield name
+
+    def _singles(self, name: str) -> Iterator[Dependency]:
+        found = self.codes.of(name)
+        others = [other for other in self._columns if other != name and self.codes.distinct(other) > 1]
+        for other in others:
+            given = self.codes.of(other)
+            if determines(given, found, 2 * len(others)):
+                yield Dependency(name, (other,))
+            counts = np.bincount(given[given >= 0])
+            if not _tells_sizes(counts):
+                continue
+            if determines(np.where(given >= 0, counts[given], -1), found, 2 * len(others)):
+                yield Dependency(name, (other,), by_count=True)
+
+    def _pairs(self, name: str, alone: set[str]) -> Iterator[Dependency]:
+        candidates = [
+            other for other in self._columns
+            if other != name and other not in alone and 1 < self.codes.distinct(other) < self._n
+        ]  # fmt: skip
+        chosen = sorted(candidates, key=self.codes.distinct)[:MOST_PAIRED]
+        tests = max(len(chosen) ** 2, 1)
+        found = self.codes.of(name)
+        for place, one in enumerate(chosen):
+            for other in chosen[:place]:
+                rows = self._sample(one)
+                if rows is not None and not determines(self.codes.together((other, one), rows), found[rows], 1):
+                    continue
+                if determines(self.codes.together((other, one)), found, tests):
+                    yield Dependency(name, (other, one))
+
+    def _sample(self, name: str) -> NDArray[np.int64] | None:
+        """Records to try a pair on: of many values, all records with some of them; None: the file is small."""
+        if self._n <= 2 * SAMPLED:
+            return None
+        if name not in self._samples and self.codes.distinct(name) < FEW_VALUES:
+            self._samples[name] = np.linspace(0, self._n - 1, SAMPLED).astype(np.int64)
+        elif name not in self._samples:
+            # Multiplying by an odd number is a permutation of 32 bits that has no regularity in common with the file.
+            scattered = (self.codes.of(name) * 2_654_435_761) % 2**32
+            self._samples[name] = np.flatnonzero(scattered < 2**32 * SAMPLED / self._n)[: 2 * SAMPLED]
+        return self._samples[name]

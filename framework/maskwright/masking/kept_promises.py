@@ -1,0 +1,92 @@
+"""Promises of steps that no edit says, counted in what is published: multiples, zeros, smallest classes."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from maskwright.foundation.doubts import Doubt
+from maskwright.planning.criteria import is_zero
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+
+    from maskwright.data.dataset import Dataset
+    from maskwright.planning.limits import StepLimit
+    from maskwright.planning.plan import Plan
+
+RELATIVE = 1e-9
+"""How far from a multiple a binary64 number may be that stands for it."""
+
+
+def promise_doubts(
+    plan: Plan, promised: Sequence[StepLimit], original: Dataset, masked: Dataset, k: Mapping[str, Any]
+) -> Iterator[Doubt]:
+    """Doubts about promises that do not hold.
+
+    Parameters
+    ----------
+    plan : Plan
+    promised : sequence of StepLimit
+        Declared, and found in the data.
+    original : Dataset
+        The records that are published.
+    masked : Dataset
+    k : mapping
+        Smallest classes of the masked file, as in `run.json`.
+    """
+    yield from _multiples(plan, promised, masked)
+    yield from _structural_zeros(plan, original, masked)
+    yield from _classes(plan, masked, k)
+
+
+def _multiples(plan: Plan, promised: Sequence[StepLimit], masked: Dataset) -> Iterator[Doubt]:
+    for each in promised:
+        base, column = each.limit.multiple_of, masked[each.limit.variable]
+        if base is None or not column.variable.is_numeric:
+            continue
+        values = column.values[~column.missing].astype(np.float64)
+        off = np.abs(values - np.rint(values / base) * base) > RELATIVE * np.maximum(np.abs(values), base)
+        if off.any():
+            count = int(off.sum())
+            yield Doubt(
+                "promise-not-kept", str(each.step),
+                f"{count} of {len(values)} values of {column.name} are no multiples of its base",
+                count=count, total=len(values), place=plan.steps[each.step - 1].place,
+                hint="give the variables of an equality one base, or round a total no further than its parts",
+            )  # fmt: skip
+
+
+def _structural_zeros(plan: Plan, original: Dataset, masked: Dataset) -> Iterator[Doubt]:
+    for number, step in enumerate(plan.steps, 1):
+        for name in step.planning.structural_zeros:
+            before, after = original[name], masked[name]
+            if not after.variable.is_numeric:
+                continue
+            differs = (is_zero(before) != is_zero(after)) & ~before.missing & ~after.missing
+            if differs.any():
+                count = int(differs.sum())
+                yield Doubt(
+                    "promise-not-kept", str(number),
+                    f"in {count} of {len(differs)} records a structural zero of {name} became another value, or "
+                    "another value a zero",
+                    count=count, total=len(differs), place=step.place,
+                    hint=f"state the rule that governs its zeros as an edit (if ... then {name} == 0)",
+                )  # fmt: skip
+
+
+def _classes(plan: Plan, masked: Dataset, k: Mapping[str, Any]) -> Iterator[Doubt]:
+    """Classes smaller than promised; where cells are missing, averages rest on k values and classes may be smaller."""
+    for found in k["groups"]:
+        step = plan.steps[found["step"] - 1]
+        promised = found["requested"] if step.planning.k_guarantee == "require" else None
+        if promised is None or any(masked[name].missing.any() for name in found["variables"]):
+            continue
+        if found["smallest"] < promised:
+            yield Doubt(
+                "promise-not-kept", str(found["step"]),
+                f"k = {promised} is promised of {', '.join(found['variables'])}, and the smallest class has "
+                f"{found['smallest']}",
+                count=found["smallest"], place=step.place,
+            )  # fmt: skip

@@ -1,0 +1,68 @@
+"""Doubts about suppressed cells: those that can be known all the same, and those of which it is not decided."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from maskwright.foundation.doubts import Doubt
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+    import numpy as np
+    from numpy.typing import NDArray
+
+    from maskwright.edits.edit_set import EditSet
+    from maskwright.masking.suppressing.complementary import Complement
+    from maskwright.masking.suppressing.read_off import Readable
+
+
+def following_doubts(
+    hidden: Mapping[str, NDArray[np.bool_]], by_edits: Complement, read_off: Readable, edits: EditSet
+) -> Iterator[Doubt]:
+    """Doubts about the suppressed cells of each variable.
+
+    Parameters
+    ----------
+    hidden : mapping of name to ndarray of shape (n,), bool
+        Suppressed cells.
+    by_edits : Complement
+        What edits say of them.
+    read_off : Readable
+        What the other records say of them.
+    edits : EditSet
+        Of the run.
+    """
+    unanalysed = [edit.name for edit in edits if edit.engine is not None and edit.severity == "error"]
+    for name, gone in hidden.items():
+        total = int(gone.sum())
+        if not total:
+            continue
+        if known := by_edits.known.get(name, 0):
+            said = f"{known} of {total} suppressed cells have one possible value only, by the edits alone"
+            hint = "Suppress another key, or look whether the edits say more than may be known."
+            yield Doubt("suppressed-cells-follow", name, said, known, total, hint=hint)
+        if name in read_off.left:
+            count = int(read_off.left[name].sum())
+            yield Doubt(
+                "suppressed-cells-follow",
+                name,
+                f"{count} of {total} suppressed cells can be read off other records, which show the same value where "
+                f"{'; or '.join(read_off.by[name])} is equal",
+                count,
+                total,
+                hint=f"Leave {name} out of the keys and recode it, or leave out of the release what gives it away.",
+            )
+        if undecided := by_edits.undecided.get(name, 0):
+            said = f"of {undecided} of {total} suppressed cells it is not decided whether edits give them away"
+            yield Doubt("suppressed-cells-undecided", name, said, undecided, total)
+        if unanalysed:
+            yield Doubt(
+                "suppressed-cells-undecided",
+                name,
+                f"whether {', '.join(unanalysed)} gives its {total} suppressed cells away is not known: only an engine "
+                "understands the test",
+                total,
+                total,
+                hint="State the test in the subset that is understood, or give it `severity: warning`.",
+            )

@@ -1,0 +1,154 @@
+"""Suppressed cells that can be read off other records, by dependencies in the data, and what has to go with them.
+
+Where ``branch`` is the label of ``nace``, an empty ``nace`` beside a published ``branch`` stands in the records with
+the same branch; what a household has in common stands in the rows of the others, and its size is the number of rows.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from maskwright.data.dependencies import Dependencies, Dependency
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Mapping, Sequence
+
+    from numpy.typing import NDArray
+
+    from maskwright.data.dataset import Dataset
+
+Hidden = dict[str, "NDArray[np.bool_]"]
+
+CERTAIN = 0.95
+"""Share of the published records with the same values that show the value of a suppressed cell when it is known."""
+
+
+@dataclass(frozen=True)
+class Readable:
+    """What dependencies in the data ask for.
+
+    Attributes
+    ----------
+    cells : mapping of name to ndarray of shape (n,), bool
+        Cells suppressed besides.
+    left : mapping of name to ndarray of shape (n,), bool
+        Suppressed cells that can be read off all the same: what gives them away is not suppressed.
+    by : mapping of name to tuple of str
+        What gives these away, in words.
+    """
+
+    cells: Mapping[str, NDArray[np.bool_]] = field(default_factory=dict)
+    left: Mapping[str, NDArray[np.bool_]] = field(default_factory=dict)
+    by: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+
+
+class Reader:
+    """Somebody who reads suppressed cells off the other records of a file.
+
+    Parameters
+    ----------
+    shown : Dataset
+        The records as they would be published without suppression.
+    columns : sequence of str
+        Variables that are published.
+    last : collection of str
+        Variables to suppress only where no other does: keys.
+    never : collection of str
+        Variables that are not suppressed: weights.
+    homes : collection of str
+        Those that name the household; they are not suppressed either.
+    """
+
+    def __init__(
+        self,
+        shown: Dataset,
+        columns: Sequence[str],
+        last: Collection[str] = (),
+        never: Collection[str] = (),
+        homes: Collection[str] = (),
+    ) -> None:
+        self._dependencies = Dependencies(shown, columns)
+        self._homes = frozenset(homes)
+        self._last = last
+        self._never = frozenset(never).union(self._homes)
+        self._n = len(shown)
+
+    def complement(self, hidden: Mapping[str, NDArray[np.bool_]]) -> Readable:
+        """Choose cells to suppress besides, so that no suppressed cell can be read off other records.
+
+        Of a record whose cell can be read off, the cell that gives it away goes; where that names the household, which
+        stays, the same variable goes in the rows of all housemates.
+
+        Parameters
+        ----------
+        hidden : mapping of name to ndarray of shape (n,), bool
+            Suppressed cells.
+        """
+        gone: Hidden = {name: cells.copy() for name, cells in hidden.items() if cells.any()}
+        growing = True
+        while growing:
+            growing = False
+            for name in list(gone):
+                for dependency in self._dependencies.of(name):
+                    growing |= self._protected(dependency, gone)
+        cells = {name: found & ~hidden.get(name, np.False_) for name, found in gone.items()}
+        return replace(self.left(gone), cells={name: found for name, found in cells.items() if found.any()})
+
+    def left(self, hidden: Mapping[str, NDArray[np.bool_]]) -> Readable:
+        """Suppressed cells that can be read off as things are; no further cells are suppressed."""
+        left: Hidden = {}
+        by: dict[str, tuple[str, ...]] = {}
+        for name, cells in hidden.items():
+            for dependency in self._dependencies.of(name) if cells.any() else ():
+                follows = self._follows(dependency, hidden)
+                if follows.any():
+                    left[name] = left.get(name, np.False_) | follows
+                    by[name] = (*by.get(name, ()), str(dependency))
+        return Readable({}, left, by)
+
+    def _protected(self, dependency: Dependency, gone: Hidden) -> bool:
+        """Suppress what gives cells away by a dependency; whether there was anything to suppress."""
+        follows = self._follows(dependency, gone)
+        if not follows.any():
+            return False
+        free = [name for name in dependency.given if name not in self._never]
+        if free:
+            name = min(free, key=lambda each: each in self._last)
+            gone[name] = gone.get(name, np.False_) | follows
+            return True
+        if dependency.by_count or not set(dependency.given) <= self._homes:
+            return False
+        codes = self._dependencies.codes.together(dependency.given)
+        gone[dependency.name] = gone[dependency.name] | np.isin(codes, codes[follows])
+        return True
+
+    def _follows(self, dependency: Dependency, gone: Mapping[str, NDArray[np.bool_]]) -> NDArray[np.bool_]:
+        """Suppressed cells that other records show: nearly all that are equal in what determines it; shape (n,)."""
+        codes = self._dependencies.codes
+        values, hidden = codes.of(dependency.name), gone[dependency.name]
+        given = codes.together(dependency.given)
+        for name in dependency.given:
+            given = np.where(gone[name], -1, given) if name in gone else given
+        if dependency.by_count:
+            counts = np.bincount(given[given >= 0], minlength=1)
+            given = np.where(given >= 0, counts[given], -1)
+        asked = hidden & (given >= 0) & (values >= 0)
+        follows = np.zeros(self._n, dtype=np.bool_)
+        if not asked.any():
+            return follows
+        wanted = np.zeros(int(given.max()) + 1, dtype=np.bool_)
+        wanted[given[asked]] = True
+        seen = ~hidden & (values >= 0) & (given >= 0)
+        seen &= wanted[given]
+        records = np.bincount(given[seen], minlength=len(wanted))
+        width = int(values.max()) + 1
+        pairs, counted = np.unique(given[seen] * width + values[seen], return_counts=True)
+        own = given[asked] * width + values[asked]
+        place = np.minimum(np.searchsorted(pairs, own), max(len(pairs) - 1, 0))
+        same = np.where(pairs[place] == own, counted[place], 0) if len(pairs) else np.zeros(len(own), dtype=np.int64)
+        others = records[given[asked]]
+        follows[asked] = (others > 0) & (same >= CERTAIN * others)
+        return follows

@@ -1,0 +1,89 @@
+"""What is published as it is must not give away what is masked, whether an edit says so or not."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import maskwright as mw
+
+N = 400
+
+
+def _people() -> pd.DataFrame:
+    rng = np.random.default_rng(8)
+    nace = rng.choice(["01", "47", "62", "86"], N)
+    tax, net = rng.integers(1, 900, N), rng.integers(100, 9000, N)
+    born = rng.integers(1940, 2005, N)
+    return pd.DataFrame(
+        {
+            "nace": nace, "label": pd.Series(nace).map({"01": "farm", "47": "shop", "62": "code", "86": "cure"}),
+            "net": net, "tax": tax, "gross": net + tax, "age": 2025 - born - rng.integers(0, 2, N),
+            "birth": [f"{year}-0{rng.integers(1, 10)}-11" for year in born], "legal": rng.choice(["a", "b"], N),
+        }
+    )  # fmt: skip
+
+
+def _doubted(frame: pd.DataFrame, method: str, **arguments: object) -> str:
+    declared = {name: {"release": "as is"} for name in frame} | {"nace": {"type": "nominal", "role": "confidential"}}
+    declared |= {name: {"role": "confidential"} for name in arguments["variables"]}  # type: ignore[attr-defined]
+    declared |= {"nace": {"type": "nominal", "role": "confidential"}}
+    with pytest.raises(mw.OpenDoubts) as caught:
+        mw.protect(frame, method, seed=1, declared=declared, **arguments)  # type: ignore[arg-type, misc, type-var]
+    return " ".join(problem.message for problem in caught.value.problems)
+
+
+def test_a_code_is_read_off_its_label() -> None:
+    said = _doubted(_people().drop(columns=["birth", "age"]), "pram", variables=["nace"])
+    assert "W206 follows-from-published: nace: it can be read off label, published as it is" in said
+
+
+def test_a_total_and_its_other_part_give_a_number_away() -> None:
+    said = _doubted(_people(), "microaggregation", variables=["net"], params={"k": 3})
+    assert "net: it can be read off tax and gross" in said
+
+
+def test_an_age_is_read_off_a_date_of_birth() -> None:
+    said = _doubted(_people(), "microaggregation", variables=["age"], params={"k": 3})
+    assert "age: it can be read off the year of birth" in said
+
+
+def test_what_has_nothing_to_do_with_others_is_no_doubt() -> None:
+    frame = _people()[["net", "tax", "legal", "age"]]
+    declared = {name: {"role": "other"} for name in ("legal", "tax")}
+    masked = mw.protect(frame, "microaggregation", seed=1, declared=declared, params={"k": 3})
+    assert len(masked) == N
+
+
+@pytest.mark.parametrize(("code", "found"), [(-9, True), (-3.5, False), (99_999, True)])
+def test_a_number_that_stands_apart_may_be_a_missing_code(code: float, found: bool) -> None:
+    frame = _people()[["net", "tax"]].astype(float)
+    frame.loc[:11, "net"] = code
+    if not found:
+        assert len(mw.protect(frame, "microaggregation", seed=1, params={"k": 3})) == N
+        return
+    with pytest.raises(mw.OpenDoubts, match="W104 may-be-a-missing-code: net: 12 cells hold"):
+        mw.protect(frame, "microaggregation", seed=1, params={"k": 3})
+    declared = {"net": {"missing": [f"{code:g}"]}}
+    assert mw.protect(frame, "microaggregation", seed=1, params={"k": 3}, declared=declared)["net"].isna().sum() == 12
+
+
+def test_a_variable_that_a_step_names_in_vain_is_a_doubt() -> None:
+    frame = _people()[["label", "legal"]]
+    declared = {"legal": {"role": "quasi_identifier"}, "label": {"role": "confidential"}}
+    with pytest.raises(mw.OpenDoubts, match="W301 step-changed-nothing: label: step 1"):
+        mw.protect(frame, "local_suppression", variables=["label", "legal"], params={"k": 2}, declared=declared, seed=1)
+
+
+def test_a_step_without_variables_leaves_what_is_released_as_it_is() -> None:
+    frame = _people()[["net", "tax"]]
+    masked = mw.protect(frame, "microaggregation", seed=1, params={"k": 3}, declared={"tax": {"release": "as is"}})
+    assert (masked["tax"] == frame["tax"]).all()
+    assert (masked["net"] != frame["net"]).mean() > 0.5
+
+
+def test_cells_that_hold_lists_are_refused() -> None:
+    frame = _people()[["net"]].assign(several=pd.Series([[1, 2]] * N, dtype=object))
+    with pytest.raises(mw.InputError, match="variable 'several': 400 of 400 cells hold several values"):
+        mw.protect(frame, "microaggregation", seed=1, params={"k": 3})

@@ -1,0 +1,75 @@
+"""Of every variable of the written file it is said how many cells are as they were; too many are a doubt."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import maskwright as mw
+from maskwright.data.frames import dataset_from_frame
+from maskwright.release.last_look import unchanged_cells
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+
+def _frame(n: int = 90) -> pd.DataFrame:
+    """Of every three wages two are equal, and the whole number nearest to the mean of the three."""
+    rng = np.random.default_rng(4)
+    return pd.DataFrame(
+        {"wage": 100 + 10 * (np.arange(n) // 3) + (np.arange(n) % 3 == 2), "rent": rng.integers(1, 9000, n)}
+    )
+
+
+def test_a_masked_variable_that_is_mostly_as_it_was_stops_the_run() -> None:
+    with pytest.raises(mw.OpenDoubts) as caught:
+        mw.protect(_frame(), "individual_ranking", params={"k": 3}, seed=1)
+    said = str(caught.value)
+    assert "wage" in said
+    assert "cells with a value are as they were" in said
+    assert "rent: " not in said
+
+
+def test_the_share_that_may_stay_is_declared() -> None:
+    masked = mw.protect(_frame(), "individual_ranking", params={"k": 3}, seed=1, declared={"wage": {"unchanged": 100}})
+    assert (masked["wage"] == _frame()["wage"]).mean() > 0.6
+
+
+def test_the_record_has_the_share_of_every_variable(tmp_path: Path) -> None:
+    frame = _frame().assign(region=["north", "south"] * 45, zero=0)
+    frame.to_csv(tmp_path / "data.csv", index=False)
+    variables = "wage: {unchanged: 100}, region: {role: other}, zero: {role: other}"
+    (tmp_path / "p.yaml").write_text(
+        f"maskwright: 1\ndata: {{source: data.csv, variables: {{{variables}}}}}\nseed: 1\n"
+        "protect: [{method: individual_ranking, params: {k: 3}}]\noutput: {data: masked.csv, record: run.json}\n"
+    )
+    mw.run(tmp_path / "p.yaml")
+    shares = {each["name"]: each["unchanged"] for each in json.loads((tmp_path / "run.json").read_text())["variables"]}
+    masked = pd.read_csv(tmp_path / "masked.csv")
+    assert shares["region"] == 100
+    assert shares["zero"] is None
+    for name in ("wage", "rent"):
+        assert shares[name] == pytest.approx(100 * (masked[name] == frame[name]).mean())
+
+
+def test_cells_are_compared_whatever_they_became() -> None:
+    """Numbers that were read as text, texts as numbers, categories in another order; a suppressed cell has changed."""
+    original = pd.DataFrame({"a": [1.0, 2.0, 0.0, 4.0], "b": ["x", "y", "x", "z"], "c": ["1", "2", "3", "3"]})
+    released = pd.DataFrame({"a": ["1.00", "7", "0", "4"], "b": ["x", None, "z", "x"], "c": [1.0, 2.0, 3.0, 4.0]})
+    found = {
+        each.variable.name: (each.cells, each.unchanged)
+        for each in unchanged_cells(dataset_from_frame(original), dataset_from_frame(released))
+    }
+    assert found == {"a": (3, 2), "b": (4, 1), "c": (4, 3)}
+
+
+def test_records_that_were_left_out_are_paired() -> None:
+
+    original = dataset_from_frame(pd.DataFrame({"a": [1.0, 2.0, 3.0, 4.0]}))
+    first = original.taken(np.array([1, 2, 3]))
+    assert [each.unchanged for each in unchanged_cells(original, first)] == [3]
+    assert [each.unchanged for each in unchanged_cells(first, first.taken(np.array([0, 2])))] == [2]
