@@ -289,6 +289,15 @@ def test_records_that_are_lost_are_noticed(tmp_path: Path) -> None:
         second_look(path, "csv", data, edits, outcome, data)
 
 
+@pytest.mark.parametrize("text", ["x\n5\n\n7\n", "x\r\n5\r\n7\r\n", "x\r5\r7\r", "x,y\n5,1\n\n7,1", "\ufeffx\n5"])
+def test_lines_are_counted_alike(tmp_path: Path, text: str) -> None:
+    path = tmp_path / "d.csv"
+    path.write_bytes(text.encode())
+    variables = {name: {"type": "continuous"} for name in text.lstrip("\ufeff").split()[0].split(",")}
+    data, source = mw.read(path, variables=variables), find_source("csv")
+    agree(path, data, source, source.params(), EditSet.parse(["x in [0, 6]"]))
+
+
 def test_edits_without_a_second_opinion_are_named(tmp_path: Path) -> None:
     path, options = plain_csv(tmp_path)
     data, (source, params) = read_for(path, "csv", **options)
