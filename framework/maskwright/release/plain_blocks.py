@@ -162,7 +162,7 @@ def _csv_blocks(path: Path, details: Mapping[str, Any], names: Sequence[str]) ->
     for piece in _pieces(path, details.get("encoding", "utf-8"), "\n", quote):
         lines = [line for line in piece.replace("\r\n", "\n").removesuffix("\n").split("\n") if line or p == 1]
         columns = _cut(ROW.join([*lines[is_header:], ""]), p, delimiter, point)
-        if columns is None or (quote and quote in piece):
+        if columns is None or (quote and quote in piece) or "\r" in piece.replace("\r\n", ""):
             reader = csv.reader(io.StringIO(piece, newline=""), delimiter=delimiter, strict=True, **quoting)
             columns = _joined([row for row in reader if row][is_header:], p, point)
         yield columns
@@ -206,9 +206,10 @@ def _joined(rows: Sequence[Sequence[str | None]], p: int, point: str = ".") -> l
 def _xml_blocks(path: Path, details: Mapping[str, Any], names: Sequence[str]) -> Iterator[list[TextColumn]]:
     record = details.get("record", "Record")
     tags = [details.get("tags", {}).get(name, name) for name in names]
-    for piece in _pieces(path, "utf-8", f"</{record}>"):
-        records = piece[piece.find(f"<{record}>") : piece.rfind(f"</{record}>") + len(record) + 3]
-        if records:
+    opening, closing = f"<{record}>", f"</{record}>"
+    for piece in _pieces(path, "utf-8", closing):
+        if closing in piece:
+            records = piece[piece.index(opening) : piece.rindex(closing) + len(closing)]
             yield _cut_at_tags(records, tags, record) or _joined(_parsed(records, tags, record, details), len(tags))
 
 

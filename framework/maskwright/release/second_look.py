@@ -7,7 +7,6 @@ last digits of binary64 arithmetic, have no second opinion.
 
 from __future__ import annotations
 
-import contextlib
 import functools
 import math
 from dataclasses import dataclass, field
@@ -51,6 +50,7 @@ class _Seen:
     is_whole: bool = True
     violating: set[int] = field(default_factory=set)
     unknown: int = 0
+    untold: int = 0
 
 
 def second_look(
@@ -82,7 +82,7 @@ def second_look(
     Returns
     -------
     tuple of str
-        Names of the edits that have no second opinion, though there were records for them.
+        Names of the edits that have no second opinion on most of the records looked at, though some are for them.
 
     Raises
     ------
@@ -118,7 +118,7 @@ def second_look(
     if problems:
         hint = "This is a bug in Maskwright: nothing was released. Please report it with the rule."
         raise EvaluationsDisagree([*problems, Problem("the two evaluations of the written file disagree", hint=hint)])
-    judged = {seen.edit.name for seen in looked if seen.is_whole or seen.sampled}
+    judged = {seen.edit.name for seen in looked if seen.is_whole or len(seen.sampled) > seen.untold}
     return tuple(each.name for each in outcome.edits if each.fired and each.name not in judged)
 
 
@@ -182,8 +182,10 @@ def _look(
                 seen.is_whole = False
         step = FEWER if seen.is_whole else 1
         for row, record in zip(rows[::step], records[::step], strict=True):
-            with contextlib.suppress(CannotTell):
+            try:
                 seen.sampled[row + before + 1] = opinion.verdict(seen.edit, record)
+            except CannotTell:
+                seen.untold += 1
 
 
 def _cells(column: Column, name: str, opinion: Opinion, decimals: int | None) -> Cells:
@@ -193,7 +195,7 @@ def _cells(column: Column, name: str, opinion: Opinion, decimals: int | None) ->
     for row in np.flatnonzero(odd | np.isin(values, codes)).tolist():
         text = column.text(row)
         found = NUMBER.match(text or "")
-        if found and len(found[1]) > DIGITS:
+        if found and len(found[1].rstrip("0")) > DIGITS:
             raise CannotTell
         values[row] = float(found[1]) if found else np.nan
         missing[row], absent[row] = opinion.is_blank(name, text), text is None

@@ -19,6 +19,7 @@ from maskwright.data.number_text import NumberText
 from maskwright.edits.edit_set import EditSet
 from maskwright.edits.evaluation.domain import Domain, domain_tuples
 from maskwright.edits.evaluation.exact import evaluate_exact
+from maskwright.foundation.progress import Quiet
 from maskwright.plugins.registry import find_source
 from maskwright.release import second_look as module
 from maskwright.release.check_file import check_file
@@ -286,6 +287,37 @@ def test_records_that_are_lost_are_noticed(tmp_path: Path) -> None:
     path.write_text(path.read_text() + "1,1,a\n")
     with pytest.raises(mw.EvaluationsDisagree, match="6 records, and 7"):
         second_look(path, "csv", data, edits, outcome, data)
+
+
+@pytest.mark.parametrize("text", ["x\n5\n\n7\n", "x\r\n5\r\n7\r\n", "x\r5\r7\r", "x,y\n5,1\n\n7,1", "\ufeffx\n5"])
+def test_lines_are_counted_alike(tmp_path: Path, text: str) -> None:
+    path = tmp_path / "d.csv"
+    path.write_bytes(text.encode())
+    variables = {name: {"type": "continuous"} for name in text.lstrip("\ufeff").split()[0].split(",")}
+    data, source = mw.read(path, variables=variables), find_source("csv")
+    agree(path, data, source, source.params(), EditSet.parse(["x in [0, 6]"]))
+
+
+def test_edits_without_a_second_opinion_are_named(tmp_path: Path) -> None:
+    path, options = plain_csv(tmp_path)
+    data, (source, params) = read_for(path, "csv", **options)
+    edits = EditSet.parse(["x <= 20", "y ^ 100 >= 0"])
+    outcome = check_file(path, source, params, edits)
+    assert second_look(path, "csv", data, edits, outcome, data) == ("edit-2",)
+
+
+def test_a_run_tells_of_edits_without_a_second_opinion(tmp_path: Path) -> None:
+    class Listener(Quiet):
+        def notice(self, text: str) -> None:
+            heard.append(text)
+
+    heard: list[str] = []
+    pipeline = write_run(tmp_path, "csv")
+    assert mw.run(pipeline, reporter=Listener()).ok
+    assert not any("second opinion" in text for text in heard)
+    pipeline.write_text(pipeline.read_text().replace("edits: [", "edits: [wages ^ 65 >= 0, "))
+    assert mw.run(pipeline, reporter=Listener()).ok
+    assert "1 of 4 edits have no second opinion: edit-1" in heard
 
 
 def test_a_format_that_only_its_plugin_reads_is_in_doubt(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
