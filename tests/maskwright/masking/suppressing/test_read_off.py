@@ -201,7 +201,8 @@ def test_a_weight_that_tells_the_region_stops_the_release() -> None:
     """Weights are never suppressed."""
     rng = np.random.default_rng(5)
     region = rng.choice(8, 400, p=[0.3, 0.3, 0.2, 0.1, 0.05, 0.03, 0.01, 0.01])
-    frame = pd.DataFrame({"region": region.astype(str), "age": rng.integers(0, 5, 400), "weight": 1.5 + region})
+    weights = np.array([3.5, 1.5, 9.25, 4.0, 7.75, 2.5, 6.0, 8.5])
+    frame = pd.DataFrame({"region": region.astype(str), "age": rng.integers(0, 5, 400), "weight": weights[region]})
     declared = {name: {"role": "quasi_identifier"} for name in ("region", "age")} | {"weight": {"role": "weight"}}
     params = {"k": 12, "keys": ["region", "age"], "importance": {"age": 9}}
     with pytest.raises(mw.OpenDoubts, match=r"W302 suppressed-cells-follow: region: .* where weight is equal"):
