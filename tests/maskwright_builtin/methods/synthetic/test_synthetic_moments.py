@@ -244,7 +244,7 @@ def test_small_strata_of_a_condition_are_merged():
     """Four records fulfil the condition; a regression of their own would give their values back."""
     data = frame()
     data["a"] = data["a"] - data["a"].min() + 1
-    data["b"] = np.where(np.arange(len(data)) < 4, -1.0, data["b"].abs() + 1)
+    data["b"] = np.where(np.arange(len(data)) < 4, -1.5, data["b"].abs() + 1)
     edits = mw.EditSet.parse(["if b < 0 then a >= 0"])
     for method in ("ipso", "micro_hybrid", "muralidhar_sarathy", "fuzzy_c_regression"):
         near = [{"doubt": "method-warned", "step": 1, "because": "b is nearly a function of the others"}]
