@@ -118,7 +118,8 @@ def leave(code: int) -> NoReturn:
         Exit code.
     """
     with contextlib.suppress(Exception):
-        atexit._run_exitfuncs()
+        # The public way to run them is the end of the interpreter.
+        atexit._run_exitfuncs()  # pyright: ignore[reportPrivateUsage]
     for stream in (sys.stdout, sys.stderr):
         with contextlib.suppress(OSError, ValueError, AttributeError):
             stream.flush()

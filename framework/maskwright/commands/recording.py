@@ -40,6 +40,7 @@ if TYPE_CHECKING:
     from maskwright.edits.evaluation.check import Outcome
     from maskwright.masking.masking_result import MaskingResult
     from maskwright.pipeline.resolved import Pipeline
+    from maskwright.planning.model import KeptBy
     from maskwright.plugins.measure import Measurement
     from maskwright.release.gate import Judgement
     from maskwright.release.last_look import UnchangedCells
@@ -163,7 +164,7 @@ def _variables(run: MeasuredRun) -> Iterator[VariableRecord]:
 def _edits(run: MeasuredRun, plan: PlanRecord) -> Iterator[EditRecord]:
     prepared, result = run.prepared, run.result
     arrival = {each.name: each for each in prepared.arrival.edits}
-    planned = {each.name: (each.kept_by, each.how) for each in plan.edits}
+    planned: dict[str, tuple[KeptBy, str]] = {each.name: (each.kept_by, each.how) for each in plan.edits}
     planned |= {each.edit: (each.kept_by, each.how) for each in result.keepers}
     # An edit that is published `when` its cells are present is still of the kind that was masked for.
     own_kind: dict[str, EditKind] = {edit.name: edit.kind for edit in prepared.edits}

@@ -157,7 +157,7 @@ def _plain(value: object) -> str | None:
 
 def _csv_blocks(path: Path, details: Mapping[str, Any], names: Sequence[str]) -> Iterator[list[TextColumn]]:
     delimiter, quote, point = details.get("delimiter", ","), details.get("quote", '"'), details.get("decimal", ".")
-    quoting = {"quoting": csv.QUOTE_NONE} if quote is None else {"quotechar": quote}
+    quoting: dict[str, Any] = {"quoting": csv.QUOTE_NONE} if quote is None else {"quotechar": quote}
     is_header, p = details.get("header", True), len(names)
     for piece in _pieces(path, details.get("encoding", "utf-8"), "\n", quote):
         lines = [line for line in piece.replace("\r\n", "\n").removesuffix("\n").split("\n") if line or p == 1]
