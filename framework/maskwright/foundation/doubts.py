@@ -233,8 +233,8 @@ _CATALOGUE = (
         "W402",
         "values-unchanged",
         "variable",
-        "A variable that is to be protected has the values of the original in more records than is to be expected: of a "
-        "confidential one in more than half; where a step promises k, or is to change few values, in all.",
+        "A variable that is to be protected has the values of the original in more records than is to be expected: of "
+        "a confidential one in more than half; where a step promises k, or is to change few values, in all.",
         "Mask it more strongly, or declare the share that may stay, in percent: `variables: {NAME: {unchanged: 80}}`.",
     ),
     DoubtKind(
