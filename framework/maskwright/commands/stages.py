@@ -14,6 +14,7 @@ from maskwright.masking.mask import mask
 from maskwright.masking.protecting.compiling import report_compilation
 from maskwright.masking.suppressing.rule_file import rule_file
 from maskwright.plugins.registry import plugins
+from maskwright.release.arranging import arrangement_notices
 from maskwright.release.check_file import check_file
 from maskwright.release.data_file import write_dataset, written_file
 from maskwright.release.files import Release, writing
@@ -72,6 +73,16 @@ class PipelineRun:
             )  # fmt: skip
         self.tell(result.notices)
         return result
+
+    def arrange(self, result: MaskingResult) -> MaskingResult:
+        """Give the masked records their new keys and their order, and write the map from the old ones if asked for."""
+        with self.clock("write"):
+            released = self.ready.arranged(result.masked, self.seed)
+            self.tell(arrangement_notices(released))
+            if self.pipeline.output.key_map is not None:
+                with writing(self.release.temporary("key_map")):
+                    released.write_map(self.release.temporary("key_map"))
+        return replace(result, masked=released.data)
 
     def write(self, result: MaskingResult) -> MaskingResult:
         """Write masked data and rules to temporary files; the data are let go, since measuring needs the memory."""

@@ -24,7 +24,10 @@ _SUFFIXES: Mapping[str, tuple[str, ...]] = {
     "record": (".json",),
     "public_record": (".json",),
     "edits": (".sch", ".yaml", ".yml"),
+    "key_map": (".csv",),
 }
+SETTINGS = ("formulas",)
+"""Keys of the section that are no files."""
 
 
 def existing_file(
@@ -102,7 +105,7 @@ def resolve_output(
     before = len(problems)
     reports = plugins().reports
     core = set(OutputSection.model_fields) - {"report"}
-    read_model(OutputSection, only(section, (*core, "report")), problems)
+    plain = read_model(OutputSection, only(section, (*core, "report")), problems)
     taken = {file_identity(path): what for what, path in inputs.items()}
     paths: dict[str, Path] = {}
     for key, node in section.entries:
@@ -110,7 +113,7 @@ def resolve_output(
             valid = sorted({*core, *reports})
             problems.append(Problem(plugins().unknown("report", key.raw, valid), key.place))
             continue
-        if node.is_scalar and node.value is None:
+        if key.raw in SETTINGS or (node.is_scalar and node.value is None):
             continue
         path = absolute_path(node, folder, problems)
         if path is None:
@@ -123,7 +126,7 @@ def resolve_output(
         ending = ".edits.sch" if find_source(paths["data"]).name == "xml" else ".edits.yaml"
         paths["edits"] = paths["data"].with_name(paths["data"].name.split(".")[0] + ending)
         _check_place("edits", paths["edits"], section, taken, problems)
-    if len(problems) > before or "data" not in paths:
+    if len(problems) > before or plain is None or "data" not in paths:
         return None
     return Output(
         data=paths["data"],
@@ -132,6 +135,8 @@ def resolve_output(
         record=paths.get("record"),
         public_record=paths.get("public_record"),
         edits=paths.get("edits"),
+        key_map=paths.get("key_map"),
+        escapes_formulas=plain.formulas == "escape",
         reports=tuple((reports[key], path) for key, path in paths.items() if key not in core),
     )
 

@@ -89,8 +89,15 @@ def identifiers_of(declared: Mapping[str, VariableDeclaration]) -> tuple[str, ..
     return tuple(name for name, each in declared.items() if each.role == "identifier")
 
 
-def refuse_identifiers(edits: EditSet, identifiers: Collection[str]) -> None:
+def refuse_identifiers(edits: EditSet, identifiers: Collection[str], keys: Collection[str] = ()) -> None:
     """Stop when an edit reads an identifier: it is never published, so nobody could check the edit.
+
+    Parameters
+    ----------
+    edits : EditSet
+    identifiers : collection of str
+    keys : collection of str
+        Variables, identifiers or not, that are published with new random values, of which no edit would hold.
 
     Raises
     ------
@@ -98,13 +105,16 @@ def refuse_identifiers(edits: EditSet, identifiers: Collection[str]) -> None:
     """
     problems = [
         Problem(
-            f"edit {edit.name!r} reads {name!r}, which is an identifier and will not be published",
+            f"edit {edit.name!r} reads {name!r}, which "
+            + ("is published with new random values" if name in keys else "is an identifier and will not be published"),
             edit.place,
-            "give the variable another role, or remove the edit",
+            "remove the edit, or declare the variable `release: as is`"
+            if name in keys and name not in identifiers
+            else "give the variable another role, or remove the edit",
         )
         for edit in edits
         for name in edit.variables
-        if name in identifiers
+        if name in identifiers or name in keys
     ]
     if problems:
         raise EditError(problems)

@@ -68,11 +68,11 @@ def unchanged_cells(original: Dataset, released: Dataset) -> tuple[UnchangedCell
         As it was read back; `origin` pairs its records with those of the original. Without it they are paired in
         order.
     """
-    origin = _positions(original, released)
+    origin = original_positions(original, released)
     return tuple(_compared(original[column.name], column, origin) for column in released if column.name in original)
 
 
-def _positions(original: Dataset, released: Dataset) -> NDArray[np.int64] | slice:
+def original_positions(original: Dataset, released: Dataset) -> NDArray[np.int64] | slice:
     """Where in the original each released record comes from; both may be counted in a file before them."""
     if released.origin is None:
         return slice(None)
