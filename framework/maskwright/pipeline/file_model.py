@@ -123,7 +123,7 @@ class OutputSection(BaseModel, extra="allow", frozen=True):
     formulas: Literal["keep", "escape"] = Field(
         default="keep",
         description="Texts that a spreadsheet would run as formulas, in files that spreadsheets open: 'keep' counts "
-        "them, 'escape' puts an apostrophe before each.",
+        "them, 'escape' puts an apostrophe before each, but where edits read them.",
     )
 
 

@@ -64,6 +64,8 @@ class Source:
     params_of_written : callable or None
         ``params -> params``: options for a file that `write` has just written, where less has to be asked of it than
         of a file of which nothing is known.
+    is_opened_in_spreadsheets : bool
+        Whether people open such files in a spreadsheet, which runs texts that begin like formulas: they are counted.
 
     Examples
     --------
@@ -83,6 +85,7 @@ class Source:
     summary: str = ""
     open_once: Callable[[Path, Any, Progress], Reading] | None = None
     params_of_written: Callable[[Any], BaseModel] | None = None
+    is_opened_in_spreadsheets: bool = False
 
 
 @contextmanager

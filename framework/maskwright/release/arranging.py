@@ -189,8 +189,8 @@ def _digest(data: Dataset) -> str:
     found = hashlib.blake2b()
     for column in data:
         found.update(column.name.encode())
-        found.update(np.ascontiguousarray(column.values))
-        found.update(np.ascontiguousarray(column.missing))
+        found.update(np.ascontiguousarray(column.values).data)
+        found.update(np.ascontiguousarray(column.missing).data)
         found.update("\x1f".join(column.variable.categories).encode())
     return found.hexdigest()
 
