@@ -125,6 +125,15 @@ class OutputSection(BaseModel, extra="allow", frozen=True):
         description="Texts that a spreadsheet would run as formulas, in files that spreadsheets open: 'keep' counts "
         "them, 'escape' puts an apostrophe before each, but where edits read them.",
     )
+    numbers: Literal["as read", "canonical"] = Field(
+        default="as read",
+        description="'as read': columns that no step changed keep the text of their cells, and masked numbers the "
+        "file's decimals; 'canonical': no zeros at the end, no exponent, no plus sign.",
+    )
+
+
+OUTPUT_SETTINGS = ("formulas", "numbers")
+"""Keys of the output section that name no file."""
 
 
 class ExecutionSection(BaseModel, extra="forbid", frozen=True):

@@ -9,7 +9,7 @@ from maskwright.foundation.errors import PluginError, Problem
 from maskwright.foundation.file_identity import file_identity
 from maskwright.foundation.yaml_models import read_model
 from maskwright.foundation.yaml_subtrees import only
-from maskwright.pipeline.file_model import OutputSection
+from maskwright.pipeline.file_model import OUTPUT_SETTINGS, OutputSection
 from maskwright.pipeline.resolved import Output
 from maskwright.plugins.registry import find_source, plugins
 
@@ -26,8 +26,6 @@ _SUFFIXES: Mapping[str, tuple[str, ...]] = {
     "edits": (".sch", ".yaml", ".yml"),
     "key_map": (".csv",),
 }
-SETTINGS = ("formulas",)
-"""Keys of the section that are no files."""
 
 
 def existing_file(
@@ -105,7 +103,7 @@ def resolve_output(
     before = len(problems)
     reports = plugins().reports
     core = set(OutputSection.model_fields) - {"report"}
-    plain = read_model(OutputSection, only(section, (*core, "report")), problems)
+    settings = read_model(OutputSection, only(section, (*core, "report")), problems)
     taken = {file_identity(path): what for what, path in inputs.items()}
     paths: dict[str, Path] = {}
     for key, node in section.entries:
@@ -113,7 +111,7 @@ def resolve_output(
             valid = sorted({*core, *reports})
             problems.append(Problem(plugins().unknown("report", key.raw, valid), key.place))
             continue
-        if key.raw in SETTINGS or (node.is_scalar and node.value is None):
+        if key.raw in OUTPUT_SETTINGS or (node.is_scalar and node.value is None):
             continue
         path = absolute_path(node, folder, problems)
         if path is None:
@@ -126,7 +124,7 @@ def resolve_output(
         ending = ".edits.sch" if find_source(paths["data"]).name == "xml" else ".edits.yaml"
         paths["edits"] = paths["data"].with_name(paths["data"].name.split(".")[0] + ending)
         _check_place("edits", paths["edits"], section, taken, problems)
-    if len(problems) > before or plain is None or "data" not in paths:
+    if len(problems) > before or "data" not in paths or settings is None:
         return None
     return Output(
         data=paths["data"],
@@ -136,8 +134,9 @@ def resolve_output(
         public_record=paths.get("public_record"),
         edits=paths.get("edits"),
         key_map=paths.get("key_map"),
-        escapes_formulas=plain.formulas == "escape",
+        escapes_formulas=settings.formulas == "escape",
         reports=tuple((reports[key], path) for key, path in paths.items() if key not in core),
+        numbers=settings.numbers,
     )
 
 

@@ -152,6 +152,8 @@ class Output:
         Whether texts that a spreadsheet would run get an apostrophe before them.
     reports : tuple of (Report, Path)
         The reports of plugins, in file order.
+    numbers : {"as read", "canonical"}
+        How numbers are written.
     """
 
     data: Path
@@ -163,6 +165,7 @@ class Output:
     key_map: Path | None = None
     reports: tuple[tuple[Report, Path], ...] = ()
     escapes_formulas: bool = False
+    numbers: Literal["as read", "canonical"] = "as read"
 
     @property
     def paths(self) -> Mapping[str, Path]:

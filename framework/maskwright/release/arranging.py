@@ -15,8 +15,8 @@ import pyarrow as pa
 import pyarrow.csv as arrow_csv
 
 from maskwright.data.households import household_columns
+from maskwright.data.written_cells import rows_of
 from maskwright.foundation.randomness import generator
-from maskwright.release.last_look import original_positions
 from maskwright.release.new_keys import old_keys, renewed
 
 if TYPE_CHECKING:
@@ -132,7 +132,7 @@ def arranged(
     stream = (_digest(original), _digest(keys.old))
     old, data = keys.old, masked
     if keys.names:
-        old = old.taken(np.asarray(np.arange(len(old))[original_positions(old, masked)], dtype=np.int64))
+        old = old.taken(rows_of(old, masked))
         new = {each.name: renewed(each, generator(seed, "release", "keys", each.name, *stream)) for each in old}
         new |= {column.name: column for column in masked if column.name not in new}
         listed = [name for name in keys.order if name in new]

@@ -14,12 +14,13 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from maskwright.data.dataset import Column
 from maskwright.data.number_text import write_numbers
 from maskwright.data.variable import Variable
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
+
+    from maskwright.data.dataset import Column
 
 LETTERS, MORE = "BCDFGHJKLMNPQRSTVWXZ", "BCDFGHJKLMNPQRSTVWXZ0123456789"
 """Of a text: its first character, and the others. Without vowels there are no words, no NA, no exponents."""
@@ -80,26 +81,28 @@ def renewed(column: Column, rng: np.random.Generator) -> Column:
     """
     codes, old = old_keys(column)
     kind = key_kind(old)
-    # Those that are old keys are left out, and at most as many are.
-    drawn = rng.choice(kind.possible, size=min(2 * len(old), kind.possible), replace=False)
-    texts = kind.texts(drawn)
-    new = texts.filter(pc.invert(pc.is_in(texts, value_set=old)))[: len(old)]
+    # Those that are old keys or missing codes are left out, and there are enough for that.
+    taken = pa.concat_arrays([old, pa.array(column.variable.empty_texts, pa.string())])
+    texts = kind.texts(rng.choice(kind.possible, size=len(old) + len(taken), replace=False))
+    new = texts.filter(pc.invert(pc.is_in(texts, value_set=taken)))[: len(old)]
     variable = Variable(
         column.name,
         "integer" if kind.is_number else "nominal",
         "identifier",
         decimals=0 if kind.is_number else None,
         missing_codes=column.variable.missing_codes,
+        missing_meanings=column.variable.missing_meanings,
+        suppressed_as=column.variable.suppressed_as,
         renewed=True,
     )
     if kind.is_number:
         numbers = np.append(np.asarray(pc.cast(new, pa.float64())), np.nan)
-        return Column(variable, numbers[codes], column.missing.copy())
+        return column.changed(numbers[codes], variable=variable)
     order = np.asarray(pc.array_sort_indices(new))
     places = np.full(len(new) + 1, -1, dtype=np.int32)
     places[order] = np.arange(len(new), dtype=np.int32)
     categories = tuple(new.take(pa.array(order)).to_pylist())
-    return Column(replace(variable, categories=categories), places[codes], column.missing.copy())
+    return column.changed(places[codes], variable=replace(variable, categories=categories))
 
 
 def old_keys(column: Column) -> tuple[NDArray[np.int64], pa.Array]:
@@ -120,7 +123,7 @@ def key_kind(old: pa.Array) -> KeyKind:
     old : pyarrow.StringArray of shape (m,)
         Different texts.
     """
-    width, wanted = int(pc.max(pc.utf8_length(old)).as_py() or 1), RARE * max(len(old), 1)
+    width, wanted = int(pc.max(pc.utf8_length(old)).as_py() or 1), RARE * (len(old) + 10)
     if _all(old, WHOLE_NUMBER):
         return _wide_enough("123456789", "0123456789", min(width, MOST_DIGITS), wanted, is_number=True)
     if _all(old, DIGITS):
