@@ -36,6 +36,9 @@ from maskwright.release.arranging import Keys, key_names
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator, Mapping
 
+    import numpy as np
+    from numpy.typing import NDArray
+
     from maskwright.edits.evaluation.check import Outcome
     from maskwright.foundation.doubts import Doubt
     from maskwright.pipeline.resolved import MaskingRequest
@@ -141,7 +144,9 @@ def arrive(
             original, located, more = with_errors_located(original, edits, trusted, domain, progress)
         broken = {each.name: each.violations for each in check_dataset(original, edits, domain).edits}
     else:
-        original, arrival, more = _on_violation(request, original, edits, arrival)
+        kept, arrival, more = _on_violation(request, original, edits, arrival)
+        if kept is not None:
+            original, keys = kept[0], replace(keys, old=keys.old.taken(kept[1]))
         broken = {each.name: each.violations for each in arrival.edits}
     doubts = (*original.doubts, *undecided_doubts(arrival))
     gone = _identifier_notices(identifiers)
@@ -235,11 +240,11 @@ def _identifier_notices(identifiers: Iterable[Variable]) -> tuple[str, ...]:
 
 def _on_violation(
     request: MaskingRequest, original: Dataset, edits: EditSet, arrival: Outcome
-) -> tuple[Dataset, Outcome, tuple[str, ...]]:
-    """Do what the pipeline says with records that violate an edit on arrival."""
+) -> tuple[tuple[Dataset, NDArray[np.int64]] | None, Outcome, tuple[str, ...]]:
+    """Do what the pipeline says with records that violate an edit: those kept, and where they stood; None: all are."""
     broken = [each for each in arrival.edits if each.violations and each.severity == "error"]
     if not broken or request.on_input_violation == "mask":
-        return original, arrival, ()
+        return None, arrival, ()
     shown = ", ".join(f"{each.name}: {each.violations}" for each in broken)
     if request.on_input_violation == "fail":
         raise EditViolation(
@@ -249,9 +254,9 @@ def _on_violation(
                 "adjusts as few fields as possible first",
             )
         )
-    kept, dropped = without_violations(original, edits)
+    kept, rows = without_violations(original, edits)
     if len(kept) == 0:
         raise InputError(f"every record violates an edit ({shown}), so on_input_violation: drop leaves none")
-    return kept, check_dataset(kept, edits, Domain.from_dataset(kept, domain_tuples(edits))), (
-        f"{dropped} record(s) that violate an edit on arrival were dropped ({shown})",
-    )  # fmt: skip
+    outcome = check_dataset(kept, edits, Domain.from_dataset(kept, domain_tuples(edits)))
+    dropped = len(original) - len(kept)
+    return (kept, rows), outcome, (f"{dropped} record(s) that violate an edit on arrival were dropped ({shown})",)

@@ -77,17 +77,18 @@ class PipelineRun:
 
     def arrange(self, result: MaskingResult) -> MaskingResult:
         """Give the masked records their new keys and their order, and write the map from the old ones if asked for."""
-        with self.clock("write"):
+        output = self.pipeline.output
+        with self.clock("arrange"):
             released = self.ready.arranged(result.masked, self.seed)
-            self.tell(arrangement_notices(released))
-            if self.pipeline.output.key_map is not None:
+            data, said = released.data, [*arrangement_notices(released)]
+            if output.key_map is not None:
                 with writing(self.release.temporary("key_map")):
                     released.write_map(self.release.temporary("key_map"))
-        output, data = self.pipeline.output, released.data
-        if output.source.is_opened_in_spreadsheets:
-            self.tell(formula_notices(data, result.edits, escapes=output.escapes_formulas))
-            data = escaped(data, result.edits) if output.escapes_formulas else data
-        return replace(result, masked=data)
+            if output.source.is_opened_in_spreadsheets:
+                said += formula_notices(data, result.edits, escapes=output.escapes_formulas)
+                data = escaped(data, result.edits) if output.escapes_formulas else data
+        self.tell(said)
+        return replace(result, masked=data, notices=(*result.notices, *said))
 
     def write(self, result: MaskingResult) -> MaskingResult:
         """Write masked data and rules to temporary files; the data are let go, since measuring needs the memory."""
@@ -108,7 +109,7 @@ class PipelineRun:
             released = replace(load(file, progress), origin=result.masked.origin)
         output = self.pipeline.output
         escapes = output.source.is_opened_in_spreadsheets and output.escapes_formulas
-        return unescaped(released, result.edits) if escapes else released
+        return unescaped(released, result.edits, self.ready.original) if escapes else released
 
     def validate(self, result: MaskingResult) -> Outcome:
         """Verdict of every edit on every record of the masked file, as if nothing were known of how it was made."""

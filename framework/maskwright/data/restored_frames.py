@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from maskwright.data.number_text import write_numbers
 from maskwright.foundation.errors import InputError
 
 if TYPE_CHECKING:
@@ -109,6 +110,9 @@ def _restored(column: Column, like: Any, index: Any) -> Any:
 
     if like is None:
         return pd.Series(_plain(column), index=index)
+    if column.variable.renewed and column.variable.is_numeric and not pd.api.types.is_numeric_dtype(like.dtype):
+        # A key that was text stays text, also one that says a whole number.
+        return pd.Series(write_numbers(column.values, column.missing, 0).to_pylist(), index=index)
     if column.variable.is_numeric:
         return pd.Series(_numbers(column, like.dtype), index=index)
     known = (

@@ -190,13 +190,14 @@ def declared_bounds(variables: Sequence[Variable], stated: EditSet) -> EditSet:
     return EditSet(tuple(edit for edit in EditSet.parse(rules) if (edit.name, edit.text) not in there))
 
 
-def without_violations(data: Dataset, edits: EditSet) -> tuple[Dataset, int]:
-    """Records that violate no edit of severity error, and how many were left out."""
+def without_violations(data: Dataset, edits: EditSet) -> tuple[Dataset, NDArray[np.int64]]:
+    """Records that violate no edit of severity error, and where in `data` they stand."""
     domain = Domain.from_dataset(data, domain_tuples(edits))
     chosen = np.concatenate([_obeys(columns, edits, domain) for columns in chunks_of(data)])
-    smaller = tuple(column.taken(np.flatnonzero(chosen)) for column in data)
+    rows = np.flatnonzero(chosen)
+    smaller = tuple(column.taken(rows) for column in data)
     households = None if data.households is None else np.unique(data.households[chosen], return_inverse=True)[1]
-    return replace(data, columns=smaller, households=households), int(np.sum(~chosen))
+    return replace(data, columns=smaller, households=households), rows
 
 
 def _obeys(columns: RecordChunk, edits: EditSet, domain: Domain) -> NDArray[np.bool_]:

@@ -37,7 +37,7 @@ class Keys:
     Attributes
     ----------
     old : Dataset
-        Their columns in the original, and where its records come from; no columns where there are none.
+        Their columns, record for record beside the original, and where in the file these stand; perhaps no columns.
     order : tuple of str
         Names of the variables of the original with the keys in their places.
     """
@@ -62,7 +62,7 @@ class Arranged:
     is_shuffled : bool
         Whether the records are in random order.
     old : Dataset
-        Old keys of these records.
+        Old keys of these records, and where in the file these stand.
     """
 
     data: Dataset
@@ -83,9 +83,9 @@ class Arranged:
             CSV, with the columns ``record`` and ``original_record`` (both count from 1), and for each key ``KEY`` and
             ``new KEY``.
         """
+        assert self.old.origin is not None
         count = np.arange(1, len(self.data) + 1)
-        columns = {"record": count, "original_record": count if self.data.origin is None else self.data.origin + 1}
-        cells: dict[str, pa.Array] = {name: pa.array(each) for name, each in columns.items()}
+        cells: dict[str, pa.Array] = {"record": pa.array(count), "original_record": pa.array(self.old.origin + 1)}
         for old in self.old:
             cells |= {old.name: _texts(old), f"new {old.name}": _texts(self.data[old.name])}
         arrow_csv.write_csv(pa.table(cells), path)
@@ -130,9 +130,8 @@ def arranged(
         together.
     """
     stream = (_digest(original), _digest(keys.old))
-    old, data = keys.old, masked
+    old, data = keys.old.taken(rows_of(original, masked)), masked
     if keys.names:
-        old = old.taken(rows_of(old, masked))
         new = {each.name: renewed(each, generator(seed, "release", "keys", each.name, *stream)) for each in old}
         new |= {column.name: column for column in masked if column.name not in new}
         listed = [name for name in keys.order if name in new]
@@ -142,7 +141,7 @@ def arranged(
         homes = masked.households
         are_told = masked.cluster in (*keys.names, *untouched) or bool(household_columns(masked, untouched))
         rows = random_order(len(masked), homes if are_told else None, generator(seed, "release", "order", *stream))
-        data, old = data.taken(rows), old.taken(rows) if keys.names else old
+        data, old = data.taken(rows), old.taken(rows)
     return Arranged(data, is_shuffled, old)
 
 

@@ -61,29 +61,41 @@ def formula_notices(data: Dataset, edits: EditSet, *, escapes: bool) -> Iterator
 def escaped(data: Dataset, edits: EditSet) -> Dataset:
     """Copy with an apostrophe before every text that is one and that no edit reads."""
 
-    def of(text: str, *, is_formula: bool) -> str:
-        return ESCAPE + text if is_formula else text
+    def of(variable: Variable) -> tuple[str, ...]:
+        pairs = zip(variable.categories, _are_formulas(variable).tolist(), strict=False)
+        return tuple(ESCAPE + text if is_formula else text for text, is_formula in pairs)
 
-    return _with_categories(data, edits, "", of)
-
-
-def unescaped(data: Dataset, edits: EditSet) -> Dataset:
-    """Copy of escaped data as they were before: compared with the original, they have not changed by it."""
-
-    def of(text: str, *, is_formula: bool) -> str:
-        return text.removeprefix(ESCAPE) if is_formula else text
-
-    return _with_categories(data, edits, ESCAPE, of)
+    return _with_texts(data, edits, of)
 
 
-def _with_categories(data: Dataset, edits: EditSet, lead: str, of: Callable[..., str]) -> Dataset:
+def unescaped(data: Dataset, edits: EditSet, original: Dataset) -> Dataset:
+    """Copy of escaped data as they were before: compared with the original, they have not changed by it.
+
+    Parameters
+    ----------
+    data : Dataset
+        As it was read back.
+    edits : EditSet
+        Of the run.
+    original : Dataset
+        Texts that it holds have no apostrophe of ours.
+    """
+
+    def of(variable: Variable) -> tuple[str, ...]:
+        known = frozenset(original[variable.name].variable.categories if variable.name in original else ())
+        pairs = zip(variable.categories, _are_formulas(variable, ESCAPE).tolist(), strict=False)
+        return tuple(text.removeprefix(ESCAPE) if ours and text not in known else text for text, ours in pairs)
+
+    return _with_texts(data, edits, of)
+
+
+def _with_texts(data: Dataset, edits: EditSet, of: Callable[[Variable], tuple[str, ...]]) -> Dataset:
+    read = {name for edit in edits for name in edit.variables}
     columns = {}
     for column in data:
-        are_formulas = _are_formulas(column.variable, lead)
-        if are_formulas.any() and not any(column.name in edit.variables for edit in edits):
-            pairs = zip(column.variable.categories, are_formulas.tolist(), strict=False)
-            categories = tuple(of(text, is_formula=is_formula) for text, is_formula in pairs)
-            columns[column.name] = replace(column, variable=replace(column.variable, categories=categories))
+        texts = column.variable.categories if column.name in read else of(column.variable)
+        if texts != column.variable.categories:
+            columns[column.name] = replace(column, variable=replace(column.variable, categories=texts))
     return data.with_columns(columns)
 
 
