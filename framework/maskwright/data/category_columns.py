@@ -68,6 +68,7 @@ def category_column(
         type=kind,
         role=declared.role or "other",
         as_is=declared.release == "as is",
+        renewed=declared.release == "new",
         inferred_role=declared.role is None,
         unchanged=declared.unchanged,
         unit=declared.unit,

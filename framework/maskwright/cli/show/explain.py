@@ -14,6 +14,7 @@ from maskwright.edits.languages.yaml.file_model import EditsFile
 from maskwright.edits.rule_language.rule_entry import RuleEntry
 from maskwright.foundation.doubts import DOUBT_KINDS, DoubtKind
 from maskwright.foundation.errors import PluginError
+from maskwright.pipeline.file_model import ReleaseSection
 from maskwright.pipeline.waivers import kind_called
 from maskwright.planning.missing_patterns import splits_by_pattern
 from maskwright.planning.params import PlanningParams
@@ -29,6 +30,7 @@ _WIDTH = 100
 EDITS = "edits"
 STEPS = "steps"
 DOUBTS = "doubts"
+RELEASE = "release"
 
 
 def explain(name: str) -> str:
@@ -36,6 +38,7 @@ def explain(name: str) -> str:
 
     ``edits`` is the language of rules, ``steps`` what every step knows besides the parameters of its method,
     ``doubts`` what stops a release unless it is waived; a doubt has a name (``column-not-understood``) and an id.
+    ``release`` is the order of the published records, and the keys that take the place of identifiers.
 
     Raises
     ------
@@ -48,13 +51,15 @@ def explain(name: str) -> str:
         return _steps()
     if name == DOUBTS:
         return _doubts()
+    if name == RELEASE:
+        return _release()
     doubt = kind_called(name)
     if doubt is not None:
         return "\n".join(_doubt(doubt))
     registry = plugins()
     found = [(kind, offered[name]) for kind, offered in _offered(registry).items() if name in offered]
     if not found:
-        every = [EDITS, STEPS, DOUBTS, *DOUBT_KINDS, *(info.name for info in registry.infos)]
+        every = [EDITS, STEPS, DOUBTS, RELEASE, *DOUBT_KINDS, *(info.name for info in registry.infos)]
         raise PluginError(registry.unknown("plugin", name, every))
     return "\n\n".join(_text(registry, kind, plugin) for kind, plugin in found)
 
@@ -73,6 +78,17 @@ def _steps() -> str:
     )
     promises = files("maskwright.planning").joinpath("promises.txt").read_text(encoding="utf-8").rstrip()
     return "\n".join([*_wrap(lead), "", *_parameters(PlanningParams), "", promises])
+
+
+def _release() -> str:
+    lead = (
+        "Identifiers are dropped. One that is wanted as a key is declared `NAME: {role: identifier, release: new}`: it "
+        "is published with new random values, unlike any old one, equal where the old ones are equal; so is the "
+        "variable of `cluster` then, unless it says `release: as is`. The records come in random order, members of a "
+        "household together where a published variable names it. Values and order depend on the seed and on all of the "
+        "original. `output: {key_map: keys.csv}` writes which is which, for its owner only: confidential."
+    )
+    return "\n".join([*_wrap(lead), "", "Keys of the section `release`", *_parameters(ReleaseSection)])
 
 
 def _doubts() -> str:
