@@ -116,7 +116,7 @@ def _all_numbers(flat: Any, other: bytes) -> NumberText | None:
 
 def _needed_decimals(values: NDArray[np.float64], most: int) -> int | None:
     """Digits after the point that numbers with at most so many need; None where they have too many digits to tell."""
-    if float(np.max(np.abs(values), initial=0.0)) * 10.0**most >= MOST_EXACT:
+    if most > MOST_DECIMALS or float(np.max(np.abs(values), initial=0.0)) * 10.0**most >= MOST_EXACT:
         return None
     for decimals in range(most - 1, -1, -1):
         scale = 10.0**decimals
