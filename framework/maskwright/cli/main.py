@@ -104,7 +104,7 @@ def build_parser() -> argparse.ArgumentParser:
     explain = add(
         "explain",
         _explain,
-        "Explain a plugin (its parameters, its source), or 'edits'.",
+        "Explain a plugin (its parameters, its source), or: edits, steps, doubts, roles, types, missing, formats.",
     )
     explain.add_argument("name", metavar="NAME")
     _schema_arguments(

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
+from maskwright.commands.reading import declared_together
 from maskwright.data.declaration import VariableDeclaration
 from maskwright.data.households import with_household_role
 from maskwright.data.inference import read_dataset
@@ -69,6 +70,7 @@ class _Cells:
     batches: list[Any]
     layout: Layout
     kinds: Mapping[str, CellKinds]
+    declared: Mapping[str, VariableDeclaration]
 
 
 def look_into(file: DataSource, progress: Progress) -> LookedFile:
@@ -98,10 +100,13 @@ def look_into(file: DataSource, progress: Progress) -> LookedFile:
         unsure.append(f"whether {options['delimiter']!r} is the delimiter")
     if _is_free(file, "decimal") and uses_decimal_comma(cells.kinds.values()):
         cells = _with_decimal_comma(file, cells, options, tried, unsure, reading)
-    stated = {name for name, each in file.variables.items() if each.missing or each.type or each.categories}
+    known = declared_together(cells.declared, file.variables)
+    stated = {name for name, each in known.items() if each.missing or each.type or each.categories}
     codes = {name: kinds.missing for name, kinds in cells.kinds.items() if name not in stated and kinds.missing}
     mixed = tuple(name for name, kinds in cells.kinds.items() if kinds.is_mixed and name not in stated)
-    declared = _declared(file, codes, mixed)
+    declared = _declared(known, codes, mixed)
+    if file.cluster is not None:
+        declared = with_household_role(declared, file.cluster)
     data = read_dataset(_taken(cells.batches), cells.layout, declared, part(progress, 0.8, 1.0), file.name)
     return LookedFile(_with(file, options), data, codes, options, tuple(tried), tuple(unsure), mixed)
 
@@ -171,7 +176,7 @@ def _read(file: DataSource, progress: Progress, least: int = 1) -> _Cells:
     for place in texts:
         kinds[names[place]] = cell_kinds(pa.chunked_array([batch.column(place) for batch in found]))
         progress(0.6 + 0.4 * (place + 1) / len(names))
-    return _Cells(found, reading.layout, kinds)
+    return _Cells(found, reading.layout, kinds, getattr(reading, "declared", {}))
 
 
 def _taken(batches: list[Any]) -> Iterator[Any]:
@@ -181,14 +186,15 @@ def _taken(batches: list[Any]) -> Iterator[Any]:
 
 
 def _declared(
-    file: DataSource, codes: Mapping[str, Mapping[str, int]], mixed: tuple[str, ...]
+    known: Mapping[str, VariableDeclaration], codes: Mapping[str, Mapping[str, int]], mixed: tuple[str, ...]
 ) -> dict[str, VariableDeclaration]:
-    declared = dict(file.variables)
+    declared = dict(known)
     for name in {*codes, *mixed}:
         before = declared.get(name, VariableDeclaration())
+        missing = tuple((code, "") for code in codes.get(name, ()))
         kind = "nominal" if name in mixed else before.type
-        declared[name] = before.model_copy(update={"missing": tuple(codes.get(name, ())), "type": kind})
-    return declared if file.cluster is None else with_household_role(declared, file.cluster)
+        declared[name] = before.model_copy(update={"missing": missing, "type": kind})
+    return declared
 
 
 def _is_free(file: DataSource, option: str) -> bool:

@@ -244,7 +244,7 @@ def _from_file(
         hidden = frozenset(names) & left_out
         kept = (_without(batch, hidden) for batch in itertools.chain((first,), batches))
         of_file: Mapping[str, VariableDeclaration] = getattr(reading, "declared", {})
-        stated = {name: each for name, each in _together(of_file, declared).items() if name not in hidden}
+        stated = {name: each for name, each in declared_together(of_file, declared).items() if name not in hidden}
         known = _present(stated, may_lack, names)
         return read_dataset(kept, lambda: reading.layout, known, file=data.name)
 
@@ -257,10 +257,15 @@ def _without(batch: WrittenBatch, hidden: frozenset[str]) -> WrittenBatch:
     return WrittenBatch(batch.cells.drop_columns(sorted(hidden)), written)
 
 
-def _together(
+def declared_together(
     of_file: Mapping[str, VariableDeclaration], declared: Mapping[str, VariableDeclaration]
 ) -> dict[str, VariableDeclaration]:
-    """Declarations of a pipeline over those that the file makes of its variables."""
+    """Declarations of a pipeline over those that the file makes of its variables.
+
+    Parameters
+    ----------
+    of_file, declared : mapping of name to VariableDeclaration
+    """
     together = dict(of_file)
     for name, each in declared.items():
         stated = {fact: getattr(each, fact) for fact in each.model_fields_set}

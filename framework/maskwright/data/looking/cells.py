@@ -70,22 +70,24 @@ def cell_kinds(cells: Any) -> CellKinds:
     ----------
     cells : pyarrow.ChunkedArray of strings, shape (n,)
     """
-    counted = pc.value_counts(cells.combine_chunks() if cells.num_chunks != 1 else cells.chunk(0))
+    counted = pc.value_counts(cells)
     texts, counts = pc.cast(counted.field("values"), pa.string()), np.array(counted.field("counts"))
     spoken = read_numbers(texts)
-    said = ~spoken.is_blank
-    words = np.asarray(is_word(texts)) & said
-    left = said & ~words & ~spoken.is_number
-    three = left & _having(texts, THREE_AFTER_COMMA)
-    commas = left & ~three & _having(texts, DECIMAL_COMMA)
-    dates = left & ~three & ~commas & _having(texts, DATE)
-    others = left & ~three & ~commas & ~dates
+    numbers = int(counts[spoken.is_number].sum())
+    # What is no number is mostly little: only that is looked at closely.
+    left = ~spoken.is_blank & ~spoken.is_number
+    texts, counts = texts.filter(pa.array(left)), counts[left]
+    words = is_word(texts)
+    three = ~words & _having(texts, THREE_AFTER_COMMA)
+    commas = ~words & ~three & _having(texts, DECIMAL_COMMA)
+    dates = ~words & ~three & ~commas & _having(texts, DATE)
+    others = ~words & ~three & ~commas & ~dates
     found: dict[str, int] = {}
     for position in np.flatnonzero(words).tolist():
         word = texts[position].as_py().strip()
         found[word] = found.get(word, 0) + int(counts[position])
     return CellKinds(
-        numbers=int(counts[said & spoken.is_number & ~words].sum()),
+        numbers=numbers,
         commas=int(counts[commas].sum()),
         grouped=int(counts[three].sum()),
         dates=int(counts[dates].sum()),

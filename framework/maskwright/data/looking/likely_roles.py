@@ -109,7 +109,7 @@ def _key(facts: Facts, meaning: Meaning) -> Guess:
 
 def _amount(facts: Facts, why: str) -> Guess:
     unsure = []
-    if facts.cells >= OFTEN * facts.distinct:
+    if facts.cells >= OFTEN * facts.distinct and facts.distinct <= MOST_KEY_VALUES:
         unsure.append(
             f"only {facts.distinct} different values: means of equal ones change nothing (perhaps rank_swapping, or "
             "`role: other` if it may be published as it is)"
