@@ -17,7 +17,8 @@ from maskwright.commands.starting_text import pipeline_text
 from maskwright.data.dataset import Column
 from maskwright.data.missing import is_code_number
 from maskwright.edits.suggestions.suggest import suggest
-from maskwright.foundation.errors import InputError
+from maskwright.foundation.errors import InputError, Problem
+from maskwright.foundation.file_identity import reads_noted, refuse_to_overwrite
 from maskwright.foundation.progress import Quiet, Reporter, stage
 from maskwright.foundation.whole_files import write_text
 from maskwright.plugins.registry import plugins
@@ -116,6 +117,7 @@ def is_data(path: Path, file_format: str | None = None) -> bool:
     return file_format is not None or path.is_file() or claimed
 
 
+@reads_noted()
 def start_pipeline(
     data: Path,
     to: Path,
@@ -146,8 +148,9 @@ def start_pipeline(
     """
     shown = reporter or Quiet()
     if to.exists() and not force:
-        raise InputError(f"{to} exists; it was left alone (--force replaces it, --to names another)")
+        raise _exists(to)
     (file,) = data_files((data,), options)
+    refuse_to_overwrite({"the pipeline": to}, {"data file": data})
     looked = looked_at(file, shown)
     with stage(shown, "Looking at its variables") as progress:
         description = described(looked, progress)
@@ -161,7 +164,7 @@ def start_pipeline(
     folder = Path(os.path.abspath(to)).parent  # noqa: PTH100 - links in the path stay as they are
     source = Path(os.path.relpath(os.path.abspath(data), folder)).as_posix()  # noqa: PTH100
     text = pipeline_text(description, source, stated, suggested, active=active, doubts=doubts, problem=problem)
-    write_text(to, text)
+    _put(to, text, force=force)
     said = tuple(f"{name}: {doubt}" if name else doubt for name, doubt in doubts)
     return StartedPipeline(to, text, description, said, problem)
 
@@ -200,7 +203,8 @@ def _planned(
 
 def _doubts_of_plan(text: str) -> list[tuple[str, str]]:
     """Doubts of the plan of a pipeline, each with the variable that it is about, or ''."""
-    with tempfile.TemporaryDirectory(prefix="maskwright-") as folder:
+    # The trial is nobody's file, and a file that is made later may get its number on the disk.
+    with reads_noted(), tempfile.TemporaryDirectory(prefix="maskwright-") as folder:
         trial = Path(folder) / "pipeline.yaml"
         trial.write_text(text, encoding="utf-8")
         found = plan_pipeline(trial)["doubts"]
@@ -226,19 +230,30 @@ def write_starting_pipeline(folder: Path, *, force: bool = False) -> Path:
         When the file exists or cannot be written.
     """
     path = folder / "pipeline.yaml"
+    _put(path, STARTING_PIPELINE, force=force)
+    return path
+
+
+def _put(path: Path, text: str, *, force: bool) -> None:
+    """Write a pipeline; without force, one that is there is left alone."""
     if force:
-        write_text(path, STARTING_PIPELINE)
-        return path
+        write_text(path, text)
+        return
     try:
-        folder.mkdir(parents=True, exist_ok=True)
+        path.parent.mkdir(parents=True, exist_ok=True)
         path.open("x").close()  # the name is ours, or the file is somebody's
     except FileExistsError:
-        raise InputError(f"{path} exists; it was left alone") from None
+        raise _exists(path) from None
     except OSError as error:
         raise InputError(f"{path} cannot be written: {error.strerror}") from error
     try:
-        write_text(path, STARTING_PIPELINE)
+        write_text(path, text)
     except BaseException:
         path.unlink(missing_ok=True)
         raise
-    return path
+
+
+def _exists(path: Path) -> InputError:
+    return InputError(
+        Problem(f"{path} exists; it was left alone", hint="--force replaces it, --to names another file.")
+    )

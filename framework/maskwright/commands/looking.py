@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from maskwright.pipeline.resolved import DataSource
 
 ALTERNATIVES: Mapping[str, tuple[object, ...]] = {
-    "encoding": ("cp1252", "latin-1", "utf-16"),
+    "encoding": ("cp1252", "latin-1"),
     "delimiter": (";", "\t", "|", ","),
     "header": (False, True),
 }
