@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
-from maskwright.commands.reading import declared_together
+from maskwright.commands.reading import declared_together, with_missing_codes
 from maskwright.data.declaration import VariableDeclaration
 from maskwright.data.households import with_household_role
 from maskwright.data.inference import read_dataset
@@ -43,8 +43,8 @@ class LookedFile:
         With the options that it needs.
     data : Dataset
         Identifiers included.
-    codes : mapping of name to mapping of str to int
-        Missing codes that were found, and in how many cells.
+    codes : mapping of name to tuple of str
+        Texts that seem to mean 'no value', and that nobody declared.
     options : mapping of str to object
         Options that were found: nobody had given them.
     tried : tuple of str
@@ -56,7 +56,7 @@ class LookedFile:
 
     file: DataSource
     data: Dataset
-    codes: Mapping[str, Mapping[str, int]]
+    codes: Mapping[str, tuple[str, ...]]
     options: Mapping[str, object]
     tried: tuple[str, ...]
     unsure: tuple[str, ...]
@@ -102,9 +102,12 @@ def look_into(file: DataSource, progress: Progress) -> LookedFile:
         cells = _with_decimal_comma(file, cells, options, tried, unsure, reading)
     known = declared_together(cells.declared, file.variables)
     stated = {name for name, each in known.items() if each.missing or each.type or each.categories}
-    codes = {name: kinds.missing for name, kinds in cells.kinds.items() if name not in stated and kinds.missing}
+    of_file = {code for code, _ in file.missing}
+    found = {name: tuple(kinds.missing.keys() - of_file) for name, kinds in cells.kinds.items() if name not in stated}
+    codes = {name: tuple(sorted(words)) for name, words in found.items() if words}
     mixed = tuple(name for name, kinds in cells.kinds.items() if kinds.is_mixed and name not in stated)
-    declared = _declared(known, codes, mixed)
+    names = cells.batches[0].schema.names if cells.batches else ()
+    declared = _declared(with_missing_codes(known, file.missing, names), codes, mixed)
     if file.cluster is not None:
         declared = with_household_role(declared, file.cluster)
     data = read_dataset(_taken(cells.batches), cells.layout, declared, part(progress, 0.8, 1.0), file.name)
@@ -186,12 +189,12 @@ def _taken(batches: list[Any]) -> Iterator[Any]:
 
 
 def _declared(
-    known: Mapping[str, VariableDeclaration], codes: Mapping[str, Mapping[str, int]], mixed: tuple[str, ...]
+    known: Mapping[str, VariableDeclaration], codes: Mapping[str, tuple[str, ...]], mixed: tuple[str, ...]
 ) -> dict[str, VariableDeclaration]:
     declared = dict(known)
     for name in {*codes, *mixed}:
         before = declared.get(name, VariableDeclaration())
-        missing = tuple((code, "") for code in codes.get(name, ()))
+        missing = (*before.missing, *((code, "") for code in codes.get(name, ())))
         kind = "nominal" if name in mixed else before.type
         declared[name] = before.model_copy(update={"missing": missing, "type": kind})
     return declared

@@ -14,9 +14,8 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from maskwright.data.missing import is_code_number, is_code_text
 from maskwright.data.number_columns import EXACT, first_records
-from maskwright.data.number_text import WHITE_SPACE, XPATH_NUMBER, read_numbers
+from maskwright.data.number_text import XPATH_NUMBER, read_numbers
 from maskwright.foundation.doubts import Doubt
 
 if TYPE_CHECKING:
@@ -283,33 +282,3 @@ def doubtful_names(names: Sequence[str]) -> Iterator[Doubt]:
     if count:
         message = f"{count} of {len(names)} names of columns are numbers or dates"
         yield Doubt("header-may-be-a-record", "", message, count, len(names))
-
-
-def unseen_codes(name: str, cells: Any, declared: VariableDeclaration) -> Iterator[Doubt]:
-    """Doubt about declared missing codes that no cell holds.
-
-    Parameters
-    ----------
-    name : str
-    cells : pyarrow.ChunkedArray of shape (n,)
-        As the source gives them: texts or numbers.
-    declared : VariableDeclaration
-    """
-    wanted = [code for code in declared.missing_codes if code.strip(WHITE_SPACE)]
-    if not wanted or declared.role == "identifier":
-        return
-    seen = _seen(cells, wanted)
-    unseen = [code for code, there in zip(wanted, seen, strict=True) if not there]
-    if unseen:
-        listed = ", ".join(map(repr, unseen))
-        holds = "the declared missing code" if len(unseen) == 1 else "the declared missing codes"
-        yield Doubt("missing-code-never-occurs", name, f"no cell holds {holds} {listed}", len(unseen), len(wanted))
-
-
-def _seen(cells: Any, wanted: list[str]) -> list[bool]:
-    kind = cells.type
-    if pa.types.is_integer(kind) or pa.types.is_floating(kind) or pa.types.is_decimal(kind):
-        values = np.unique(np.array(pc.fill_null(pc.cast(cells, pa.float64(), safe=False), np.nan)))
-        return [bool(np.any(is_code_number(values, [code]))) for code in wanted]
-    distinct = pc.unique(pc.cast(cells, pa.string()))
-    return [bool(is_code_text(distinct, [code]).any()) for code in wanted]

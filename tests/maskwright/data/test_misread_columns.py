@@ -138,20 +138,17 @@ def test_nearly_all_numbers_names_the_missing_codes_that_are_well_known() -> Non
     assert "Geheim" not in str(caught.value)
 
 
-def test_a_declared_missing_code_that_no_cell_holds_is_a_doubt() -> None:
-    (doubt,) = read([*NUMBERS[:-1], " -9 "], missing=[-9, "NA", ""]).doubts
-    assert str(doubt) == "W102 missing-code-never-occurs: V: no cell holds the declared missing code 'NA'"
-    assert read([*NUMBERS[:-1], "-9"], missing=[-9]).doubts == ()
-    assert read(["a", "b", "none"], type="nominal", missing=["none"]).doubts == ()
-    (doubt,) = read(["a", "b", "none"], type="nominal", missing=["nothing", "never"]).doubts
-    assert (doubt.count, doubt.total) == (2, 2)
-    assert framed([1, 2, -9], missing=[-9]).doubts == ()
-    assert [each.kind for each in framed([1, 2, -9], missing=[-99]).doubts] == ["missing-code-never-occurs"]
-    assert framed(["a", None, "none"], missing=["none"]).doubts == ()
-    numbers = pa.table({"V": [1.5, 2.5, -9.0], "t": ["a", "b", "c"]})
-    stated = {"V": VariableDeclaration(missing=("-9", "-8"))}
-    (doubt,) = read_dataset(numbers.to_batches(), Layout("parquet"), stated).doubts
-    assert doubt.message == "no cell holds the declared missing code '-8'"
+def test_a_declared_missing_code_that_no_cell_holds_is_told() -> None:
+    told = "declared missing codes that no cell holds: 'NA' (V)"
+    assert told in read([*NUMBERS[:-1], " -9 "], missing=[-9, "NA", ""]).notes
+    assert not any("that no cell holds" in note for note in read([*NUMBERS[:-1], "-9.0"], missing=[-9]).notes)
+    assert read(["a", "b", "none"], type="nominal", missing=["none"]).notes == (
+        "missing cells, of 3 records: V 1 ('none' 1)",
+    )
+    told = "declared missing codes that no cell holds: 'nothing' (V), 'never' (V)"
+    assert told in read(["a", "b", "none"], type="nominal", missing=["nothing", "never"]).notes
+    assert framed([1, 2, -9], missing=[-9]).notes == ("missing cells, of 3 records: V 1 ('-9' 1)",)
+    assert framed([1, 2, -9], missing=[-99]).notes == ("declared missing codes that no cell holds: '-99' (V)",)
 
 
 def test_columns_named_by_numbers_are_a_doubt_that_names_none() -> None:

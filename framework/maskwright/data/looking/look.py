@@ -17,7 +17,7 @@ from maskwright.data.misread_columns import DATE, FEWEST_CELLS, codes_apart
 from maskwright.foundation.progress import Progress, silent
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Collection, Mapping
 
     from numpy.typing import NDArray
 
@@ -34,7 +34,7 @@ LONGEST_IDENTIFIER = 40
 NEARLY_ALL = 0.95
 NINE = 9.0
 
-NO_CODES: Mapping[str, Mapping[str, int]] = {}
+NO_CODES: Mapping[str, Collection[str]] = {}
 
 
 @dataclass(frozen=True)
@@ -72,7 +72,7 @@ class Looks:
 
 def look_at(
     data: Dataset,
-    codes: Mapping[str, Mapping[str, int]] = NO_CODES,
+    codes: Mapping[str, Collection[str]] = NO_CODES,
     progress: Progress = silent,
     *,
     household: str | None = None,
@@ -83,8 +83,8 @@ def look_at(
     Parameters
     ----------
     data : Dataset
-    codes : mapping of name to mapping of str to int
-        Missing codes that were found while reading, and in how many cells; these are missing in `data`.
+    codes : mapping of name to collection of str
+        Missing codes of which nobody said that they are: they were found, and are missing in `data`.
     progress : callable, optional
     household : str, optional
         Variable that is declared to name the household; otherwise a likely one is looked for.
@@ -97,7 +97,7 @@ def look_at(
     """
     facts: list[Facts] = []
     for position, column in enumerate(data):
-        facts.append(facts_of(column, codes.get(column.name, {})))
+        facts.append(facts_of(column, codes.get(column.name, ())))
         progress(0.8 * (position + 1) / len(data.columns))
     meanings = {column.name: meaning_of(column.name) for column in data}
     guesses = {each.column.name: likely_role(each, meanings[each.column.name]) for each in facts}
@@ -111,17 +111,17 @@ def look_at(
     return Looks(tuple(replace(each, meaning=meanings[each.name]) for each in looks), key)
 
 
-def facts_of(column: Column, codes: Mapping[str, int]) -> Facts:
+def facts_of(column: Column, codes: Collection[str]) -> Facts:
     """Counts of a column.
 
     Parameters
     ----------
     column : Column
-    codes : mapping of str to int
-        Missing codes that were found while reading, and in how many cells.
+    codes : collection of str
+        Missing codes of which nobody said that they are.
     """
     present = column.values[~column.missing].astype(np.float64)
-    found, unsure = dict(codes), list[str]()
+    found, unsure = _written_codes(column), list[str]()
     if column.variable.is_numeric:
         apart = {code: count for code, count in codes_apart(column).items() if count >= FEWEST_CELLS}
         if apart:
@@ -129,9 +129,9 @@ def facts_of(column: Column, codes: Mapping[str, int]) -> Facts:
             found |= {f"{code:.0f}": count for code, count in apart.items()}
             counted = " and ".join(f"{code:.0f} ({count} cells)" for code, count in apart.items())
             unsure.append(f"{counted}, far from all others: taken to mean 'no value'")
-    for word, count in codes.items():
-        if word not in column.variable.missing_codes or column.variable.inferred_role:
-            unsure.append(f"{count} {'cell says' if count == 1 else 'cells say'} {word!r}: taken to mean 'no value'")
+    for word in codes:
+        count = found.get(word, 0)
+        unsure.append(f"{count} {'cell says' if count == 1 else 'cells say'} {word!r}: taken to mean 'no value'")
     distinct = np.unique(present)
     looks_like, odd = _looks_like(column, present, distinct)
     if looks_like == "code":
@@ -144,6 +144,19 @@ def facts_of(column: Column, codes: Mapping[str, int]) -> Facts:
             unsure.append("9 stands apart from the other codes: perhaps 'no value' (declare `missing: [9]`)")
     cells = len(present)
     return Facts(column, looks_like, cells, len(column) - cells, len(distinct), found, present, (*unsure, *odd))
+
+
+def _written_codes(column: Column) -> dict[str, int]:
+    """Missing codes in the cells, and in how many."""
+    if column.blank is None:
+        return {}
+    places = column.blank.codes[column.blank.codes >= 0]
+    counts = np.bincount(places, minlength=len(column.blank.texts)).tolist()
+    found: dict[str, int] = {}
+    for text, count in zip(column.blank.texts, counts, strict=True):
+        if text.strip():
+            found[text.strip()] = found.get(text.strip(), 0) + count
+    return found
 
 
 def _apart_from_codes(
