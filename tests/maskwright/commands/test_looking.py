@@ -285,3 +285,18 @@ def test_xml_is_looked_at_too(tmp_path: Path, capsys: pytest.CaptureFixture[str]
     (tmp_path / "d.xml").write_text(f"<data>{rows}</data>", encoding="utf-8")
     assert main(["describe", str(tmp_path / "d.xml")]) == 0
     assert re.search(r"id +integer +identifier +identifier +40", capsys.readouterr().out)
+
+
+def test_keys_of_households_are_seen_by_what_members_share_and_amounts_are_none(tmp_path: Path) -> None:
+    rng = np.random.default_rng(3)
+    homes = np.repeat(np.arange(100), rng.integers(1, 5, 100))
+    tenure, wage = rng.integers(0, 4, 100)[homes], rng.integers(0, 90, len(homes)) * 100
+    shuffled = rng.permutation(len(homes))
+    frame = pd.DataFrame(
+        {"grp": homes + 500, "tenure": tenure, "rooms": rng.integers(1, 9, 100)[homes], "wage": wage,
+         "taxed": wage * 2, "net": wage * 3}
+    )  # fmt: skip
+    found = mw.describe(frame)
+    assert found.household == "grp"
+    assert any("its name does not say so" in said for said in found.variables[0].unsure)
+    assert mw.describe(frame.iloc[shuffled].drop(columns="grp")).household is None

@@ -11,6 +11,8 @@ from maskwright.data.dependencies import ValueCodes, determines
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
+    from numpy.typing import NDArray
+
     from maskwright.data.dataset import Dataset
     from maskwright.data.looking.look import Facts
     from maskwright.data.looking.name_meanings import Meaning
@@ -20,6 +22,8 @@ MEMBERS = (1.05, 12.0)
 """Means of records of one household."""
 
 MOST_TRIED = 5
+SCATTERED = 1.05
+"""Runs of equal values, for each value, up to which they stand together."""
 
 FoundKey = tuple[str | None, str, tuple[str, ...]]
 
@@ -27,8 +31,9 @@ FoundKey = tuple[str | None, str, tuple[str, ...]]
 def household_key(data: Dataset, facts: Sequence[Facts], meanings: Mapping[str, Meaning | None]) -> FoundKey:
     """Name of the variable that probably names the household, what it was seen by, and what is unsure.
 
-    Its cells are whole numbers or texts, one or a few records share each, and at least one other variable (two, where
-    its name says nothing) is the same within them though not by chance.
+    Its cells are whole numbers or texts, one or a few records share each, and at least one other variable is the same
+    within them though not by chance. Where its name says nothing, two variables have to be, and the records of each
+    have to follow each other in the file: amounts that depend on each other do not.
 
     Parameters
     ----------
@@ -40,7 +45,7 @@ def household_key(data: Dataset, facts: Sequence[Facts], meanings: Mapping[str, 
     named = [each for each in _candidates(facts, codes) if meanings[each.column.name] == "household"]
     others = [
         each for each in _candidates(facts, codes)
-        if meanings[each.column.name] in (None, "identifier")
+        if meanings[each.column.name] in (None, "identifier") and _are_together(codes.of(each.column.name))
     ]  # fmt: skip
     found: list[tuple[bool, int, str]] = []
     for each in [*named, *others][:MOST_TRIED]:
@@ -69,6 +74,11 @@ def _candidates(facts: Sequence[Facts], codes: ValueCodes) -> Iterator[Facts]:
             continue
         if int(np.bincount(codes.of(variable.name)).max()) <= LARGEST_HOUSEHOLD:
             yield each
+
+
+def _are_together(codes: NDArray[np.int64]) -> bool:
+    """Whether equal values follow each other in the file."""
+    return int(np.count_nonzero(np.diff(codes))) + 1 <= SCATTERED * (int(codes.max(initial=0)) + 1)
 
 
 def _alike_within(name: str, facts: Sequence[Facts], codes: ValueCodes) -> int:

@@ -26,6 +26,9 @@ KEYS: tuple[Meaning, ...] = (
 )  # fmt: skip
 """What others may know of a person or a firm: quasi-identifiers."""
 
+NO_IDENTIFIER = ("paid", "valid", "covid", "grid", "bid", "void", "raid", "mid", "lid", "acid", "fluid", "rapid")
+"""Endings of words that end with the letters of an identifier and are none."""
+
 SIZES = frozenset({"size", "tamano", "taille", "grosse", "groesse", "dimensione"})
 
 
@@ -60,6 +63,8 @@ def meaning_of(name: str) -> Meaning | None:
     """
     words = _cut(name)
     found = [meaning for meaning, listed in _listed().items() if listed.are_in(words)]
+    if "identifier" not in found and words and words[-1].endswith("id") and not words[-1].endswith(NO_IDENTIFIER):
+        found.insert(0, "identifier")
     if "household" in found and not SIZES.isdisjoint(words):
         return "household size"
     if {"household", "identifier"} <= set(found):

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import get_args
+
 import pytest
 
 from maskwright.cli.main import main
@@ -17,7 +19,7 @@ def explained(name: str, capsys: pytest.CaptureFixture[str]) -> str:
 def test_every_role_and_type_is_on_its_page(capsys: pytest.CaptureFixture[str]) -> None:
     for name, listed in (("roles", Role), ("types", VariableType)):
         page = explained(name, capsys)
-        for each in listed.__args__:
+        for each in get_args(listed):
             assert f"\n  {each}" in page
 
 

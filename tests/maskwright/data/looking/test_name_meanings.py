@@ -7,7 +7,7 @@ import pytest
 from maskwright.data.looking.name_meanings import KEYS, meaning_of
 
 MEANINGS = {
-    "identifier": "persona_id PersonID ident Passport_No correo_id lfdnr",
+    "identifier": "UTILITYID persona_id PersonID ident Passport_No correo_id lfdnr",
     "household": "hogar_id HaushaltsNr HHID household household_id DB030",
     "household size": "hhsize household_size tamaño_hogar Haushaltsgröße hh_size",
     "age": "age AGE alter edad eta leeftijd age_group",
@@ -17,11 +17,11 @@ MEANINGS = {
     "education": "ISCED education Bildungsstand estudios istruzione",
     "nationality": "nationality Staatsangehörigkeit nacionalidad citizenship country_of_birth",
     "birth": "Geburtsdatum fecha_nacimiento year_of_birth dob",
-    "weight": "weight Gewicht peso pw_weight PB040 poids",
+    "weight": "weight Gewicht AFNLWGT peso pw_weight PB040 poids",
     "money": "income Nettoeinkommen renta_total household_income salario wages TAX_paid Umsatz",
     "a person's name": "nombre Nachname lastName apellidos FamilyName",
 }
-SILENT = "V3 codigo observaciones percentage stage status x hours"
+SILENT = "V3 unpaid covid codigo observaciones percentage stage status x hours"
 
 
 @pytest.mark.parametrize(
