@@ -51,7 +51,10 @@ ALPHANUMERIC = r"^[0-9A-Za-z]+$"
 
 MANY_DISTINCT = 10
 NEGATIVE_CODES = (-1.0, -2.0, -3.0, -4.0, -5.0, -6.0, -7.0, -8.0, -9.0, -97.0, -98.0, -99.0, -999.0, -9999.0)
-NINES = (99.0, 999.0, 9999.0, 99999.0, 999999.0, 9999999.0)
+NINES = tuple(10.0**width - rest for width in range(2, 8) for rest in (3, 2, 1))
+"""99, 999, ..., and the codes that stand beside them in many files: 97 and 98, 997 and 998, ..."""
+BESIDE = 10
+SPIKE = 5
 MOST_CODES = 3
 FEWEST_CELLS = 3
 FEWEST_OTHERS = 10
@@ -218,8 +221,9 @@ def missing_words(cells: Any) -> list[str]:
 def apart_doubt(column: Column, declared: VariableDeclaration) -> Doubt | None:
     """Doubt about a number that stands apart from the others and looks like a code for 'no value'.
 
-    Codes are the only negative numbers of a variable, all of them like -1, -9 or -99; or the largest number, all nines
-    and far above the next. A declared type or bound says that they are values.
+    Codes are the only negative numbers of a variable, all of them like -1, -9 or -99; or the largest numbers, like 99
+    or 98, which are far above the next, or much more frequent than the numbers beneath and apart from them. A declared
+    type or bound says that they are values.
 
     Parameters
     ----------
@@ -241,29 +245,42 @@ def apart_doubt(column: Column, declared: VariableDeclaration) -> Doubt | None:
     )  # fmt: skip
 
 
-def codes_apart(column: Column, fewest: int = FEWEST_OTHERS) -> dict[float, int]:
+def codes_apart(column: Column) -> dict[float, int]:
     """Numbers of a variable that stand apart and look like codes for 'no value', and in how many cells.
 
     Parameters
     ----------
     column : Column
         Of numbers.
-    fewest : int
-        Other values that there have to be.
     """
     values = column.values[~column.missing]
     if not len(values) or (values.min() >= 0 and values.max() not in NINES):
         return {}
     found, counts = np.unique(values, return_counts=True)
     negative = found < 0
-    if len(found) - np.count_nonzero(negative) < fewest:
+    if len(found) - np.count_nonzero(negative) < FEWEST_OTHERS:
         return {}
     codes = np.zeros(len(found), dtype=np.bool_)
     if 0 < np.count_nonzero(negative) <= MOST_CODES and np.isin(found[negative], NEGATIVE_CODES).all():
         codes |= negative
-    if found[-1] in NINES and found[-2] < 0.6 * found[-1]:
-        codes[-1] = True
+    high = _high_codes(found, counts)
+    codes[len(codes) - high :] = True
     return {float(code): int(count) for code, count in zip(found[codes], counts[codes], strict=True)}
+
+
+def _high_codes(found: NDArray[np.float64], counts: NDArray[np.int64]) -> int:
+    """How many of the largest numbers look like codes."""
+    for many in range(MOST_CODES, 0, -1):
+        others, often = found[:-many], counts[:-many]
+        codes = found[-many:]
+        if len(others) < FEWEST_OTHERS or not np.isin(codes, NINES).all() or codes[-1] - codes[0] >= MOST_CODES:
+            continue
+        if others[-1] < 0.6 * codes[0]:
+            return many
+        is_apart = codes[0] - others[-1] > np.median(np.diff(others[-BESIDE:]))
+        if is_apart and counts[-many:].min() >= SPIKE * max(often[-BESIDE:].mean(), 1.0):
+            return many
+    return 0
 
 
 def doubtful_names(names: Sequence[str]) -> Iterator[Doubt]:

@@ -163,3 +163,28 @@ def test_columns_named_by_numbers_are_a_doubt_that_names_none() -> None:
     assert [each.kind for each in read_dataset(table.to_batches(), Layout("parquet")).doubts] == [
         "header-may-be-a-record"
     ]
+
+
+@pytest.mark.parametrize(
+    ("ages", "codes"),
+    [
+        ([*range(20, 91), *[99] * 20], "99"),
+        ([*range(20, 91), *[97] * 9, *[98] * 9, *[99] * 9], "97, 98, 99"),
+        ([*range(100, 800, 7), *[998] * 40, *[999] * 60], "998, 999"),
+        ([*range(20, 98), *[99] * 20], "99"),
+    ],
+)
+def test_codes_above_all_others_are_asked_for(ages: list[int], codes: str) -> None:
+    (doubt,) = read([str(age) for age in ages]).doubts
+    assert (doubt.kind, doubt.message.split(",")[0].split("hold ")[1]) == (
+        "may-be-a-missing-code",
+        codes.split(",", maxsplit=1)[0],
+    )
+    assert f"`V: {{missing: [{codes}]}}`" in (doubt.hint or "")
+
+
+@pytest.mark.parametrize(
+    "ages", [[*range(20, 100)] * 3, [*range(20, 99), *[99] * 4], [*range(100, 1000)], [1, 99] * 30]
+)
+def test_numbers_that_end_in_nines_are_numbers(ages: list[int]) -> None:
+    assert read([str(age) for age in ages]).doubts == ()
