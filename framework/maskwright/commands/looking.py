@@ -174,7 +174,7 @@ def _read(file: DataSource, progress: Progress, least: int = 1) -> _Cells:
                 raise DataError("the rows have one cell")
             found.append(batch)
     names = found[0].schema.names if found else []
-    texts = [place for place, name in enumerate(names) if pa.types.is_string(found[0].schema.field(place).type)]
+    texts = [place for place in range(len(names)) if pa.types.is_string(found[0].schema.field(place).type)]
     kinds: dict[str, CellKinds] = {}
     for place in texts:
         kinds[names[place]] = cell_kinds(pa.chunked_array([batch.column(place) for batch in found]))

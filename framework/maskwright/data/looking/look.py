@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from maskwright.data.dataset import Column, Dataset
+    from maskwright.data.looking.name_meanings import Meaning
     from maskwright.data.variable import VariableType
 
 FEW = 20
@@ -99,7 +100,7 @@ def look_at(
     for position, column in enumerate(data):
         facts.append(facts_of(column, codes.get(column.name, ())))
         progress(0.8 * (position + 1) / len(data.columns))
-    meanings = {column.name: meaning_of(column.name) for column in data}
+    meanings: dict[str, Meaning | None] = {column.name: meaning_of(column.name) for column in data}
     guesses = {each.column.name: likely_role(each, meanings[each.column.name]) for each in facts}
     key = household
     if key is None:

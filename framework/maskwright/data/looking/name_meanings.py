@@ -62,7 +62,7 @@ def meaning_of(name: str) -> Meaning | None:
     name : str
     """
     words = _cut(name)
-    found = [meaning for meaning, listed in _listed().items() if listed.are_in(words)]
+    found: list[Meaning] = [meaning for meaning, listed in _listed().items() if listed.are_in(words)]
     if "identifier" not in found and words and words[-1].endswith("id") and not words[-1].endswith(NO_IDENTIFIER):
         found.insert(0, "identifier")
     if "household" in found and not SIZES.isdisjoint(words):
@@ -73,7 +73,8 @@ def meaning_of(name: str) -> Meaning | None:
         return "nationality"
     if found[:1] == ["identifier"]:
         # The code of a region is a region.
-        return next((each for each in found if each in KEYS), "identifier")
+        keys: list[Meaning] = [each for each in found if each in KEYS]
+        return keys[0] if keys else "identifier"
     return found[0] if found else None
 
 
