@@ -253,7 +253,7 @@ def _from_file(
         hidden = frozenset(names) & left_out
         kept = (_without(batch, hidden) for batch in itertools.chain((first,), batches))
         of_file: Mapping[str, VariableDeclaration] = getattr(reading, "declared", {})
-        stated = {name: each for name, each in _together(of_file, declared).items() if name not in hidden}
+        stated = {name: each for name, each in declared_together(of_file, declared).items() if name not in hidden}
         known = with_missing_codes(_present(stated, may_lack, names), data.missing, frozenset(names) - hidden)
         return read_dataset(kept, lambda: reading.layout, known, file=data.name)
 
@@ -278,10 +278,15 @@ def with_missing_codes(
     return together
 
 
-def _together(
+def declared_together(
     of_file: Mapping[str, VariableDeclaration], declared: Mapping[str, VariableDeclaration]
 ) -> dict[str, VariableDeclaration]:
-    """Declarations of a pipeline over those that the file makes of its variables."""
+    """Declarations of a pipeline over those that the file makes of its variables.
+
+    Parameters
+    ----------
+    of_file, declared : mapping of name to VariableDeclaration
+    """
     together = dict(of_file)
     for name, each in declared.items():
         stated = {fact: getattr(each, fact) for fact in each.model_fields_set}
