@@ -22,13 +22,10 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
     from pathlib import Path
 
-    import pandas as pd
-
-    from maskwright.data.dataset import Dataset
+    from maskwright.data.frame_libraries import Data
     from maskwright.pipeline.resolved import MeasureRequest
     from maskwright.plugins.measure import Measurement
 
-    Data = Dataset | pd.DataFrame
 
 USUAL = ("pil", "sse")
 """Measures of data that a program has, where none is named."""
@@ -54,7 +51,7 @@ def measure(
 
     Parameters
     ----------
-    original, masked : Dataset or pandas.DataFrame
+    original, masked : Dataset or data frame
         Records are paired in order, or by `key`. Files of different length without a key are not paired: measures that
         compare files as files take them.
     measures : sequence of names or of {name: params}, optional
@@ -69,7 +66,7 @@ def measure(
     variables : sequence of str, optional
         To compare; by default the numeric confidential and quasi-identifying ones of both files.
     declared : mapping of name to declaration, optional
-        For DataFrames.
+        For data frames.
     seed : int, default 0
         For measures that sample.
     reporter : Reporter, optional

@@ -1,14 +1,19 @@
-"""Masking data that a program has: DataFrames in, DataFrames out."""
+"""Masking data that a program has: data frames in, data frames out."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING, TypeVar, cast
+
+import pandas as pd
 
 from maskwright.commands.plan import prepare
 from maskwright.commands.publish import refuse_doubts
 from maskwright.commands.requests import DeclaredVariables, Rules, masking_request
+from maskwright.data.arrow_tables import released_table
 from maskwright.data.dataset import Dataset
+from maskwright.data.frame_libraries import given_back, taken_in
 from maskwright.data.restored_frames import released_frame
+from maskwright.data.unaltered import unaltered_columns
 from maskwright.edits.evaluation.check_data import check_dataset
 from maskwright.edits.evaluation.domain import Domain, domain_tuples
 from maskwright.foundation.errors import EditViolation, Problem
@@ -23,18 +28,18 @@ from maskwright.release.last_look import unchanged_cells, unchanged_doubts
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    import pandas as pd
-
+    from maskwright.data.frame_libraries import Data, TakenIn
     from maskwright.masking.masking_result import MaskingResult
     from maskwright.pipeline.resolved import MaskingRequest
 
-    AnyData = TypeVar("AnyData", Dataset, pd.DataFrame)
+    AnyData = TypeVar("AnyData", bound=Data)
 
 
 def protect(
     data: AnyData,
-    method: str,
+    method: str | None = None,
     *,
+    steps: Sequence[Mapping[str, object]] | None = None,
     edits: Rules | None = None,
     seed: int | None = None,
     params: Mapping[str, object] | None = None,
@@ -48,14 +53,18 @@ def protect(
     keep_index: bool = False,
     reporter: Reporter | None = None,
 ) -> AnyData:
-    """Mask data with one method so that every edit holds.
+    """Mask data, with one method or a chain of them, so that every edit holds.
 
     Parameters
     ----------
-    data : Dataset or pandas.DataFrame
-        Left as it is.
-    method : str
+    data : Dataset or data frame
+        Of pandas, polars, pyarrow, DuckDB, or another library that narwhals or the Arrow PyCapsule interface knows;
+        left as it is. What is lazy is collected in memory.
+    method : str, optional
         Name of a method plugin.
+    steps : sequence of mappings, optional
+        Instead of `method`, `params`, `variables` and `groups`: a chain of steps, as a pipeline's ``protect:`` section
+        lists them: ``[{"method": "pram", "variables": ["region"]}, {"method": "rounding", "variables": ["income"]}]``.
     edits : EditSet or sequence of rules, optional
     seed : int, optional
         The same data, version and seed give the same values; a fresh one is drawn otherwise.
@@ -66,9 +75,9 @@ def protect(
     groups : sequence of sequences of str
         Variables to mask together.
     declared : mapping of name to declaration, optional
-        For a DataFrame: types, roles, decimals.
+        For a data frame: types, roles, decimals.
     cluster : str, optional
-        For a DataFrame: variable that identifies households; k then counts households.
+        For a data frame: variable that identifies households; k then counts households.
     workers : int, default 1
         Processes; they never change a result.
     block_size : int, optional
@@ -77,16 +86,18 @@ def protect(
         Doubts that do not stop it, as a pipeline's ``waive:`` section lists them:
         ``{"doubt": "published-undeclared", "variable": "remark", "because": "dropped later"}``.
     keep_index : bool, default False
-        For a DataFrame: its index may be published. Otherwise the records are numbered anew, 0, 1, ..., in their order;
+        For pandas: the index may be published. Otherwise the records are numbered anew, 0, 1, ..., in their order;
         the default index, which is these numbers, is kept.
     reporter : Reporter, optional
         Told of stages and notices; nothing is shown by default.
 
     Returns
     -------
-    Dataset or pandas.DataFrame
-        The type that came in; identifiers are dropped, and so are the index of a DataFrame, its ``attrs``, and
-        categories that no record has.
+    Dataset or data frame
+        The type that came in, with the order of its columns and their types where they can hold the masked values;
+        columns that nothing changed are equal to the original's. A lazy frame comes out where one came in, of the
+        masked records; a pyarrow.Table where Arrow's stream is all that is known. Identifiers are dropped, and so are
+        the index of a pandas frame, its ``attrs``, metadata of Arrow, and categories that no record has.
 
     Raises
     ------
@@ -108,22 +119,37 @@ def protect(
     >>> bool((masked["wages"] + masked["pensions"] == masked["income"]).all()), int(masked.value_counts().min())
     (True, 5)
     """
+    taken = taken_in(data)
     request = masking_request(
-        data, method, edits=edits, seed=seed, params=params, variables=variables, groups=groups, declared=declared,
-        cluster=cluster, workers=workers, block_size=block_size, waive=waive,
+        taken.data, method, steps=steps, edits=edits, seed=seed, params=params, variables=variables, groups=groups,
+        declared=declared, cluster=cluster, workers=workers, block_size=block_size, waive=waive,
     )  # fmt: skip
-    result = mask_request(request, reporter)
-    if isinstance(data, Dataset):
-        return result.masked
-    frame, notices = released_frame(result.masked, data, keep_index=keep_index)
+    listener = reporter or Quiet()
+    for notice in taken.notices:
+        listener.notice(notice)
+    original, result = mask_request(request, reporter)
+    released, notices = _released(taken, original, result.masked, keep_index=keep_index)
     for notice in notices:
-        (reporter or Quiet()).notice(notice)
-    return frame
+        listener.notice(notice)
+    return cast("AnyData", released)
+
+
+def _released(
+    taken: TakenIn, original: Dataset, masked: Dataset, *, keep_index: bool
+) -> tuple[object, tuple[str, ...]]:
+    """Masked data in the type that came in, and notices."""
+    if isinstance(taken.data, Dataset):
+        return masked, ()
+    unaltered = unaltered_columns(original, masked)
+    if isinstance(taken.data, pd.DataFrame):
+        return released_frame(masked, taken.data, unaltered, keep_index=keep_index)
+    table = released_table(masked, original, taken.data, unaltered)
+    return given_back(table, taken, unaltered, masked.origin), ()
 
 
 def mask_request(
     request: MaskingRequest, reporter: Reporter | None = None, *, is_released: bool = True
-) -> MaskingResult:
+) -> tuple[Dataset, MaskingResult]:
     """Mask what a request asks for, in memory, and check every edit on the result.
 
     Parameters
@@ -132,6 +158,11 @@ def mask_request(
     reporter : Reporter, optional
     is_released : bool, default True
         Whether the result leaves: then an open doubt stops it. What is only compared may be in doubt.
+
+    Returns
+    -------
+    Dataset, MaskingResult
+        The original as it was read, without identifiers, and what masking gave.
 
     Raises
     ------
@@ -168,4 +199,4 @@ def mask_request(
                 for each in failing
             ]
         )
-    return result
+    return ready.original, result

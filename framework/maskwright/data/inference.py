@@ -30,6 +30,8 @@ def read_dataset(
     declared: Mapping[str, VariableDeclaration] | None = None,
     progress: Progress = silent,
     file: str | None = None,
+    *,
+    typed: bool | None = None,
 ) -> Dataset:
     """Gather the batches of a source and decide what each variable is.
 
@@ -46,6 +48,8 @@ def read_dataset(
         Told the share of the columns typed.
     file : str, optional
         Name of the file, for error messages.
+    typed : bool, optional
+        Whether text is meant as text though there is no other column; left out, the columns tell.
 
     Returns
     -------
@@ -69,7 +73,8 @@ def read_dataset(
     unknown = [Problem(unknown_name("variable", name, names), place) for name in declarations if name not in names]
     if unknown:
         raise DataError(unknown)
-    typed = not all(_is_text(kind) for kind in kinds)
+    if typed is None:
+        typed = not all(_is_text(kind) for kind in kinds)
     make = typed_column if typed else text_column
     columns: list[Column] = []
     notes: list[str] = list(layout.details.get("notes", ()))

@@ -6,16 +6,21 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from maskwright.data.frames import decoded
 from maskwright.foundation.errors import InputError
 
 if TYPE_CHECKING:
+    from collections.abc import Collection
+
     import pandas as pd
     from numpy.typing import NDArray
 
     from maskwright.data.dataset import Column, Dataset
 
 
-def frame_from_dataset(data: Dataset, like: pd.DataFrame | None = None) -> pd.DataFrame:
+def frame_from_dataset(
+    data: Dataset, like: pd.DataFrame | None = None, unaltered: Collection[str] = ()
+) -> pd.DataFrame:
     """DataFrame of a dataset's columns, in the form of another.
 
     Parameters
@@ -25,6 +30,8 @@ def frame_from_dataset(data: Dataset, like: pd.DataFrame | None = None) -> pd.Da
         The frame the dataset came from: index, order of columns and types are restored. Integers that are no longer
         integral, or have missing cells where the type has none, become floats; categories that the original does not
         have become text. Columns that are not in `data` are left out; new ones come last.
+    unaltered : collection of str
+        Columns whose cells are those of `like`.
 
     Raises
     ------
@@ -42,11 +49,19 @@ def frame_from_dataset(data: Dataset, like: pd.DataFrame | None = None) -> pd.Da
         raise InputError(f"the dataset has {len(data)} records, and the DataFrame it came from has {len(index)}")
     order = [name for name in like.columns if name in data]
     order += [name for name in data.names if name not in order]
-    columns = {name: _restored(data[name], like[name] if name in like.columns else None, index) for name in order}
+    kept = like if data.origin is None else like.iloc[data.origin]
+    columns = {
+        name: kept[name]
+        if name in unaltered
+        else _restored(data[name], like[name] if name in like.columns else None, index)
+        for name in order
+    }
     return pd.DataFrame(columns, index=index, columns=pd.Index(order, dtype=like.columns.dtype))
 
 
-def released_frame(data: Dataset, like: pd.DataFrame, *, keep_index: bool) -> tuple[pd.DataFrame, tuple[str, ...]]:
+def released_frame(
+    data: Dataset, like: pd.DataFrame, unaltered: Collection[str] = (), *, keep_index: bool
+) -> tuple[pd.DataFrame, tuple[str, ...]]:
     """DataFrame of masked records in the form of the original, without what else the original carries.
 
     Parameters
@@ -54,6 +69,8 @@ def released_frame(data: Dataset, like: pd.DataFrame, *, keep_index: bool) -> tu
     data : Dataset
     like : pandas.DataFrame
         The original.
+    unaltered : collection of str
+        Columns that masking left as they were: their cells are taken from the original.
     keep_index : bool
         Whether its index may be published; the default one (0, 1, ...) holds nothing and is always kept.
 
@@ -65,7 +82,7 @@ def released_frame(data: Dataset, like: pd.DataFrame, *, keep_index: bool) -> tu
     """
     import pandas as pd
 
-    frame = frame_from_dataset(data, like)
+    frame = frame_from_dataset(data, like, unaltered)
     for name in frame.columns:
         if isinstance(frame[name].dtype, pd.CategoricalDtype):
             frame[name] = frame[name].cat.remove_unused_categories()
@@ -107,7 +124,9 @@ def _restored(column: Column, like: Any, index: Any) -> Any:
     if column.variable.is_numeric:
         return pd.Series(_numbers(column, like.dtype), index=index)
     known = (
-        like.cat.categories if isinstance(like.dtype, pd.CategoricalDtype) else like.factorize(use_na_sentinel=True)[1]
+        like.cat.categories
+        if isinstance(like.dtype, pd.CategoricalDtype)
+        else decoded(like).factorize(use_na_sentinel=True)[1]
     )
     original = {str(value): value for value in known}
     categories = column.variable.categories

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+import pyarrow as pa
+
 from maskwright.data.dataset import Dataset
 from maskwright.edits.evaluation.check import unknown_variables
 from maskwright.foundation.errors import Place, Problem, unknown_name
@@ -104,7 +106,10 @@ def names_in(data: DataSource | DataInMemory | None) -> tuple[str, ...] | None:
     if isinstance(data, DataSource):
         return column_names(data.source, data.path, data.params)
     held = data.data
-    return held.names if isinstance(held, Dataset) else tuple(name for name in held.columns if isinstance(name, str))
+    if isinstance(held, Dataset):
+        return held.names
+    names = held.column_names if isinstance(held, pa.Table) else held.columns
+    return tuple(name for name in names if isinstance(name, str))
 
 
 def further_problems(

@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     import pandas as pd
+    import pyarrow as pa
     from pydantic import BaseModel
 
     from maskwright.data.dataset import Dataset
@@ -66,14 +67,14 @@ class DataInMemory:
 
     Attributes
     ----------
-    data : Dataset or pandas.DataFrame
+    data : Dataset, pandas.DataFrame or pyarrow.Table
     variables : mapping of name to VariableDeclaration
-        Of a DataFrame.
+        Of data that are no Dataset.
     cluster : str or None
         Variable that identifies households.
     """
 
-    data: Dataset | pd.DataFrame
+    data: Dataset | pd.DataFrame | pa.Table
     variables: Mapping[str, VariableDeclaration] = field(default_factory=dict)
     cluster: str | None = None
     name: ClassVar[str] = "the data"
