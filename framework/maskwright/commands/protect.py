@@ -13,7 +13,7 @@ from maskwright.data.arrow_tables import released_table
 from maskwright.data.dataset import Dataset
 from maskwright.data.frame_libraries import given_back, taken_in
 from maskwright.data.restored_frames import released_frame
-from maskwright.data.unaltered import unaltered_columns
+from maskwright.data.written_cells import untouched_columns
 from maskwright.edits.evaluation.check_data import check_dataset
 from maskwright.edits.evaluation.domain import Domain, domain_tuples
 from maskwright.foundation.errors import EditViolation, Problem
@@ -94,10 +94,11 @@ def protect(
     Returns
     -------
     Dataset or data frame
-        The type that came in, with the order of its columns and their types where they can hold the masked values;
-        columns that nothing changed are equal to the original's. A lazy frame comes out where one came in, of the
-        masked records; a pyarrow.Table where Arrow's stream is all that is known. Identifiers are dropped, and so are
-        the index of a pandas frame, its ``attrs``, metadata of Arrow, and categories that no record has.
+        The type that came in, with the order of its columns, and their types where they can hold the masked values;
+        columns that no step touched are equal to the original's, and a missing cell keeps its code. A lazy frame comes
+        out where one came in, of the masked records; a pyarrow.Table where Arrow's stream is all that is known.
+        Identifiers are dropped, and so are the index of a pandas frame, its ``attrs``, metadata of Arrow, and
+        categories that no record has.
 
     Raises
     ------
@@ -140,11 +141,11 @@ def _released(
     """Masked data in the type that came in, and notices."""
     if isinstance(taken.data, Dataset):
         return masked, ()
-    unaltered = unaltered_columns(original, masked)
+    untouched = untouched_columns(original, masked)
     if isinstance(taken.data, pd.DataFrame):
-        return released_frame(masked, taken.data, unaltered, keep_index=keep_index)
-    table = released_table(masked, original, taken.data, unaltered)
-    return given_back(table, taken, unaltered, masked.origin), ()
+        return released_frame(masked, taken.data, untouched, keep_index=keep_index)
+    table = released_table(masked, original, taken.data, untouched)
+    return given_back(table, taken, untouched, masked.origin), ()
 
 
 def mask_request(

@@ -13,7 +13,6 @@ from maskwright.data.inference import read_dataset
 from maskwright.data.number_text import write_numbers
 from maskwright.data.published import published_batches
 from maskwright.data.stored_cells import is_number_type, refuse_nested
-from maskwright.data.unaltered import codes_in
 from maskwright.foundation.errors import DataError, Problem
 
 if TYPE_CHECKING:
@@ -80,7 +79,7 @@ def _recast(cells: Any, kind: Any) -> Any:
     return pa.chunked_array(chunks, kind)
 
 
-def released_table(data: Dataset, original: Dataset, table: pa.Table, unaltered: Collection[str]) -> pa.Table:
+def released_table(data: Dataset, original: Dataset, table: pa.Table, untouched: Collection[str]) -> pa.Table:
     """Masked records as a table, each column in the type of the original where it can hold the masked values.
 
     Parameters
@@ -91,8 +90,8 @@ def released_table(data: Dataset, original: Dataset, table: pa.Table, unaltered:
         Of `table`, record by record.
     table : pyarrow.Table
         The original; columns that are not in `data` are left out, and new ones come last.
-    unaltered : collection of str
-        Columns that masking left as they were.
+    untouched : collection of str
+        Columns that no step touched.
 
     Returns
     -------
@@ -110,7 +109,7 @@ def released_table(data: Dataset, original: Dataset, table: pa.Table, unaltered:
         if name in table.column_names:
             may_lack = table.field(name).nullable
             held = table.column(name)
-            cells = _restored(data, data[name], original[name], held, cells, name in unaltered)
+            cells = _restored(data, data[name], original[name], held, cells, name in untouched)
             if cells.type == held.type != types[name]:
                 cells = _recast(cells, types[name])
         fields.append(pa.field(name, cells.type, may_lack or cells.null_count > 0))
@@ -118,9 +117,9 @@ def released_table(data: Dataset, original: Dataset, table: pa.Table, unaltered:
     return pa.Table.from_arrays(columns, schema=pa.schema(fields))
 
 
-def _restored(data: Dataset, after: Column, before: Column, cells: Any, plain: Any, unaltered: bool) -> Any:
+def _restored(data: Dataset, after: Column, before: Column, cells: Any, plain: Any, untouched: bool) -> Any:
     rows = np.arange(len(data)) if data.origin is None else data.origin
-    if unaltered:
+    if untouched:
         return _occurring(cells if data.origin is None else cells.take(pa.array(rows)))
     both_missing = np.asarray(before.missing[rows] & after.missing)
     if not (after.variable.is_numeric or before.variable.is_numeric):
@@ -138,13 +137,12 @@ def _cells_of_equal_text(
     after: Column, before: Column, cells: Any, rows: NDArray[np.int64], both_missing: NDArray[np.bool_]
 ) -> Any:
     """Cells of the original that say what the masked ones do, whatever their type; None where one says it nowhere."""
-    codes = codes_in(before, after)
-    first = np.full(len(before.variable.categories) + 2, -1, dtype=np.int64)
     found, places = np.unique(before.values, return_index=True)
-    first[found[found >= 0]] = places[found >= 0]
-    taken = np.where(both_missing, rows, first[codes])
+    first = {before.variable.categories[code]: place for code, place in zip(found, places, strict=True) if code >= 0}
+    stands = np.array([*(first.get(text, -1) for text in after.variable.categories), -1], dtype=np.int64)
+    taken = np.where(both_missing, rows, stands[after.values])
     gone = np.asarray(after.missing & ~both_missing)
-    if np.any((taken < 0) & ~gone):
+    if np.any((taken < 0) & ~gone) or (np.any(gone) and after.variable.suppressed_as is not None):
         return None
     return cells.take(pa.array(np.where(gone, 0, taken), mask=gone))
 

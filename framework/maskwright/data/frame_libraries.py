@@ -143,7 +143,7 @@ def _has_arrow_form(frame: Any, name: str) -> bool:
 
 
 def given_back(
-    released: pa.Table, taken: TakenIn, unaltered: Collection[str], origin: NDArray[Any] | None = None
+    released: pa.Table, taken: TakenIn, untouched: Collection[str], origin: NDArray[Any] | None = None
 ) -> object:
     """Released records in the type that came in.
 
@@ -151,8 +151,8 @@ def given_back(
     ----------
     released : pyarrow.Table
     taken : TakenIn
-    unaltered : collection of str
-        Columns that masking left as they were.
+    untouched : collection of str
+        Columns that no step touched.
     origin : ndarray of shape (n,), int64, optional
         Record of the original that each released one comes from, where some were dropped.
 
@@ -173,14 +173,14 @@ def given_back(
         return released
     came = nw.from_native(given, pass_through=True)
     if came.implementation.is_duckdb():
-        return _as_relation(released, came.to_native(), unaltered if origin is None else ())
-    frame = _as_before(nw.from_arrow(released, backend=taken.frame.implementation), taken.frame, unaltered, origin)
+        return _as_relation(released, came.to_native(), untouched if origin is None else ())
+    frame = _as_before(nw.from_arrow(released, backend=taken.frame.implementation), taken.frame, untouched, origin)
     if isinstance(came, nw.LazyFrame):
         frame = frame.lazy(backend=came.implementation)
     return frame if came is given else frame.to_native()
 
 
-def _as_before(frame: Any, original: Any, unaltered: Collection[str], origin: NDArray[Any] | None) -> Any:
+def _as_before(frame: Any, original: Any, untouched: Collection[str], origin: NDArray[Any] | None) -> Any:
     """Give columns the types that Arrow does not carry: the library's own categories."""
     import narwhals as nw
 
@@ -188,7 +188,7 @@ def _as_before(frame: Any, original: Any, unaltered: Collection[str], origin: ND
     columns = []
     for name in frame.columns:
         before = original.schema.get(name)
-        if name in unaltered and (origin is None or not isinstance(before, nw.Enum)):
+        if name in untouched and (origin is None or not isinstance(before, nw.Enum)):
             columns.append(rows.get_column(name))
         elif isinstance(before, nw.Categorical | nw.Enum):
             values = frame.get_column(name).cast(nw.String)
@@ -199,7 +199,7 @@ def _as_before(frame: Any, original: Any, unaltered: Collection[str], origin: ND
     return frame.with_columns(*columns) if columns else frame
 
 
-def _as_relation(released: pa.Table, original: Any, unaltered: Collection[str]) -> Any:
+def _as_relation(released: pa.Table, original: Any, untouched: Collection[str]) -> Any:
     """Relation of DuckDB; Arrow lacks some of its types, and DuckDB takes dictionaries for texts."""
     import duckdb
 
@@ -208,12 +208,12 @@ def _as_relation(released: pa.Table, original: Any, unaltered: Collection[str]) 
     columns = []
     for name, kind in zip(relation.columns, relation.types, strict=True):
         quoted, wanted = '"' + name.replace('"', '""') + '"', before.get(name, kind)
-        if name not in unaltered and wanted.id == "enum":
+        if name not in untouched and wanted.id == "enum":
             cells = released.column(name)
             codes = cells.chunk(0).dictionary.to_pylist() if pa.types.is_dictionary(cells.type) else ()
             listed = ", ".join("'" + code.replace("'", "''") + "'" for code in codes)
             wanted = f"ENUM({listed})" if codes else kind
-        elif name not in unaltered:
+        elif name not in untouched:
             wanted = kind
         columns.append(quoted if wanted == kind else f"CAST({quoted} AS {wanted}) AS {quoted}")
     return relation.project(", ".join(columns))

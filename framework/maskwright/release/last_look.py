@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pandas as pd
 
-from maskwright.data.unaltered import original_rows
+from maskwright.data.written_cells import rows_of
 from maskwright.foundation.doubts import Doubt
 
 if TYPE_CHECKING:
@@ -69,7 +69,7 @@ def unchanged_cells(original: Dataset, released: Dataset) -> tuple[UnchangedCell
         As it was read back; `origin` pairs its records with those of the original. Without it they are paired in
         order.
     """
-    origin = original_rows(original, released)
+    origin = slice(None) if released.origin is None else rows_of(original, released)
     return tuple(_compared(original[column.name], column, origin) for column in released if column.name in original)
 
 

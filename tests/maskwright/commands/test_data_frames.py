@@ -323,3 +323,25 @@ def test_untouched_columns_of_any_frame_are_equal_in_value_type_and_order(table:
         back = masked(known)
         pd.testing.assert_frame_equal(back[others], known[others])
         assert list(back.columns) == list(known.columns)
+
+
+def test_each_missing_cell_keeps_its_code() -> None:
+    """Also in columns that a step masked, whose type stays what it was."""
+    income = [-1, -2, *range(100, 120)]
+    region = ["refused", None, *(["north", "south"] * 10)]
+    plain = pd.DataFrame({"income": income, "region": region})
+    declared = {
+        "income": {"missing": {-1: "does not apply", -2: "refused"}},
+        "region": {"missing": ["refused"], "role": "quasi_identifier"},
+    }
+    steps = [{"method": "pram", "variables": ["region"]}, {"method": "additive_noise", "variables": ["income"]}]
+    table = pa.Table.from_pandas(plain, preserve_index=False)
+    for frame in (plain, table, pl.from_arrow(table)):
+        masked = mw.protect(frame, steps=steps, seed=1, declared=declared)
+        rows = nw.from_native(masked).rows(named=True)
+        assert [row["income"] for row in rows[:2]] == [-1, -2]
+        assert rows[0]["region"] == "refused"
+        assert not isinstance(rows[1]["region"], str)
+        assert nw.from_native(masked).schema == nw.from_native(frame).schema
+        assert [row["income"] for row in rows] != income
+        assert [row["region"] for row in rows] != region
