@@ -71,7 +71,7 @@ class ReadyRun:
 
 
 def plan_pipeline(
-    pipeline: str | Path,
+    pipeline: str | Path | Mapping[str, object],
     overrides: Mapping[str, object] | Sequence[str] = (),
     *,
     with_data: bool = True,
@@ -84,7 +84,8 @@ def plan_pipeline(
 
     Parameters
     ----------
-    pipeline : str or Path
+    pipeline : str, Path or mapping
+        A pipeline file, or what it would say.
     overrides : mapping of dotted path to value, or sequence of "path=value"
         Put over the settings of the file.
     with_data : bool, default True

@@ -59,17 +59,19 @@ class RunResult:
 
 @reads_noted()
 def run(
-    pipeline: str | Path,
+    pipeline: str | Path | Mapping[str, object],
     overrides: Mapping[str, object] | Sequence[str] = (),
     reporter: Reporter | None = None,
 ) -> RunResult:
-    """Run a pipeline file.
+    """Run a pipeline.
 
     Parameters
     ----------
-    pipeline : str or Path
+    pipeline : str, Path or mapping
+        A pipeline file, or a mapping that says what the file would; then names of files are relative to the working
+        directory.
     overrides : mapping of dotted path to value, or sequence of "path=value"
-        Put over the settings of the file: ``{"protect.0.params.k": 10}``.
+        Put over these settings: ``{"protect.0.params.k": 10}``.
     reporter : Reporter, optional
         Told of stages and notices; nothing is shown by default.
 
@@ -101,6 +103,9 @@ def run(
     RunResult(ok=True, records=20)
     >>> mw.read("masked.csv")["age"].values[:5]
     array([22., 22., 22., 22., 22.])
+    >>> steps = [{"method": "microaggregation", "params": {"k": 4}}]
+    >>> mw.run({"maskwright": 1, "data": {"source": "ages.csv"}, "protect": steps, "output": {"data": "again.csv"}})
+    RunResult(ok=True, records=20)
     """
     listener, clock = reporter or Quiet(), Clock()
     described = read_pipeline(pipeline, overrides)

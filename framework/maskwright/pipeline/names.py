@@ -21,6 +21,10 @@ if TYPE_CHECKING:
     from maskwright.plugins.registry import Registry
 
 
+SETTING = "setting "
+"""What the place of a setting begins with that a program gave."""
+
+
 def variable_uses(root: Node, registry: Registry) -> tuple[VariableUse, ...]:
     """Names of variables that the data section, steps, measures and waivers give, with their places."""
     data = root.get("data") or Node("scalar", root.place)
@@ -143,8 +147,10 @@ def in_order(problems: Sequence[Problem], file: str) -> list[Problem]:
 
 
 def _precision(place: Place | None) -> int:
-    """How well a place is known: 0 not at all, 1 by file or argument, 2 by line."""
-    return 0 if place is None else 1 if place.line is None else 2
+    """How well a place is known: 0 not at all, 1 by file or argument, 2 by line or setting."""
+    if place is None:
+        return 0
+    return 2 if place.line is not None or (place.file or "").startswith(SETTING) else 1
 
 
 def _position(place: Place, file: str) -> tuple[bool, str, bool, int, int]:
