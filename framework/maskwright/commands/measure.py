@@ -11,7 +11,7 @@ from maskwright.commands.requests import DeclaredVariables, MeasureNames, Rules,
 from maskwright.data.households import with_households
 from maskwright.data.pairing import paired
 from maskwright.foundation.errors import InputError, Place, Problem, unknown_name
-from maskwright.foundation.progress import Quiet, Reporter, stage
+from maskwright.foundation.progress import Logged, Reporter, stage
 from maskwright.foundation.yaml_document import Node
 from maskwright.pipeline.overrides import value_of
 from maskwright.pipeline.steps import resolve_measures
@@ -70,7 +70,7 @@ def measure(
     seed : int, default 0
         For measures that sample.
     reporter : Reporter, optional
-        Told of stages; nothing is shown by default.
+        Told of stages; the logger ``maskwright`` is by default.
 
     Returns
     -------
@@ -97,7 +97,7 @@ def measure(
         before, after = paired(before, after, key)
     requests = measure_requests(USUAL if measures is None else measures)
     return compute_measures(
-        requests, before, after, edits_of(edits), {}, seed, reporter or Quiet(), variables, asked=measures is not None
+        requests, before, after, edits_of(edits), {}, seed, reporter or Logged(), variables, asked=measures is not None
     )
 
 

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import logging
 from typing import TYPE_CHECKING, TypeVar, cast
 
 import pandas as pd
 
 from maskwright.commands.plan import prepare
-from maskwright.commands.publish import refuse_doubts
+from maskwright.commands.publish import log_waived, refuse_doubts
 from maskwright.commands.requests import DeclaredVariables, Rules, masking_request
 from maskwright.data.arrow_tables import released_table
 from maskwright.data.dataset import Dataset
@@ -17,7 +18,7 @@ from maskwright.data.written_cells import untouched_columns
 from maskwright.edits.evaluation.check_data import check_dataset
 from maskwright.edits.evaluation.domain import Domain, domain_tuples
 from maskwright.foundation.errors import EditViolation, Problem
-from maskwright.foundation.progress import Quiet, Reporter
+from maskwright.foundation.progress import LOGGER, Logged, Reporter
 from maskwright.foundation.randomness import fresh_seed
 from maskwright.masking.context import Execution
 from maskwright.masking.mask import mask
@@ -89,7 +90,7 @@ def protect(
         For pandas: the index may be published. Otherwise the records are numbered anew, 0, 1, ..., in their order;
         the default index, which is these numbers, is kept.
     reporter : Reporter, optional
-        Told of stages and notices; nothing is shown by default.
+        Told of stages and notices; the logger ``maskwright`` is by default.
 
     Returns
     -------
@@ -125,7 +126,7 @@ def protect(
         taken.data, method, steps=steps, edits=edits, seed=seed, params=params, variables=variables, groups=groups,
         declared=declared, cluster=cluster, workers=workers, block_size=block_size, waive=waive,
     )  # fmt: skip
-    listener = reporter or Quiet()
+    listener = reporter or Logged()
     for notice in taken.notices:
         listener.notice(notice)
     original, result = mask_request(request, reporter)
@@ -174,8 +175,8 @@ def mask_request(
     OpenDoubts
         When something was perhaps not understood or not protected, and no waiver names it.
     """
-    listener = reporter or Quiet()
-    ready = prepare(request, listener, thorough=reporter is not None)
+    listener = reporter or Logged()
+    ready = prepare(request, listener, thorough=reporter is not None or LOGGER.isEnabledFor(logging.INFO))
     for notice in ready.notices:
         listener.notice(notice)
     if is_released:
@@ -191,7 +192,9 @@ def mask_request(
         unchanged = unchanged_cells(ready.original, result.masked)
         seen = unchanged_doubts(unchanged, ready.plan, result.doubts)
         left = undecided_doubts(outcome, ready.arrival)
-        refuse_doubts(request, judge((*ready.doubts, *result.doubts, *left, *seen), request.waivers))
+        judgement = judge((*ready.doubts, *result.doubts, *left, *seen), request.waivers)
+        log_waived(judgement)
+        refuse_doubts(request, judgement)
     failing = [each for each in outcome.edits if each.violations and each.severity == "error"]
     if failing:
         raise EditViolation(
