@@ -54,9 +54,13 @@ def explain(name: str) -> str:
     registry = plugins()
     found = [(kind, offered[name]) for kind, offered in _offered(registry).items() if name in offered]
     if not found:
-        every = [EDITS, STEPS, DOUBTS, *DOUBT_KINDS, *(info.name for info in registry.infos)]
-        raise PluginError(registry.unknown("plugin", name, every))
+        raise PluginError(registry.unknown("plugin", name, explained_names()))
     return "\n\n".join(_text(registry, kind, plugin) for kind, plugin in found)
+
+
+def explained_names() -> list[str]:
+    """What there is to explain."""
+    return [EDITS, STEPS, DOUBTS, *DOUBT_KINDS, *(info.name for info in plugins().infos)]
 
 
 def _edits() -> str:
