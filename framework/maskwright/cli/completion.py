@@ -135,13 +135,16 @@ def _named(action: argparse.Action) -> Candidates:
         from maskwright.cli.show.explain import explained_names
 
         return dict.fromkeys(explained_names(), "")
-    kinds = {"measures": "measure", "file_format": "source", "language": "edit reader"}
-    if action.dest not in kinds:
+    if action.dest not in ("measures", "file_format", "language"):
         return {}
     from maskwright.plugins.registry import plugins
 
-    offered = {"measure": plugins().measures, "source": plugins().sources, "edit reader": plugins().edit_readers}
-    return {name: plugin.summary for name, plugin in offered[kinds[action.dest]].items()}
+    registry = plugins()
+    if action.dest == "measures":
+        return {name: measure.summary for name, measure in registry.measures.items()}
+    if action.dest == "file_format":
+        return {name: source.summary for name, source in registry.sources.items()}
+    return {name: reader.summary for name, reader in registry.edit_readers.items()}
 
 
 def lines(found: Candidates) -> Iterable[str]:

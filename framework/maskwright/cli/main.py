@@ -62,7 +62,7 @@ def build_parser() -> argparse.ArgumentParser:
         prog="maskwright",
         description="Mask microdata, keep every edit, and measure what was lost and what could be disclosed.",
     )
-    parser.add_argument("--version", action="version", version=f"maskwright {__version__}")
+    parser.add_argument("-V", "--version", action="version", version=f"maskwright {__version__}")
     parser.set_defaults(traceback=False, json=False, quiet=False)
     commands = parser.add_subparsers(title="commands", metavar="COMMAND")
 

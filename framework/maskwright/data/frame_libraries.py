@@ -171,7 +171,7 @@ def given_back(
         return released.to_reader()
     if taken.frame is None:
         return released
-    came = nw.from_native(given, pass_through=True)
+    came: Any = nw.from_native(given, pass_through=True)
     if came.implementation.is_duckdb():
         return _as_relation(released, came.to_native(), untouched if origin is None else ())
     frame = _as_before(nw.from_arrow(released, backend=taken.frame.implementation), taken.frame, untouched, origin)
@@ -193,9 +193,11 @@ def _as_before(frame: Any, original: Any, untouched: Collection[str], origin: ND
         elif isinstance(before, nw.Categorical | nw.Enum):
             values = frame.get_column(name).cast(nw.String)
             occurring = set(values.unique().drop_nulls().to_list())
-            is_code = isinstance(before, nw.Enum) and occurring <= set(before.categories)
-            kept = nw.Enum([each for each in before.categories if each in occurring]) if is_code else nw.Categorical
-            columns.append(values.cast(kept))
+            listed = before.categories if isinstance(before, nw.Enum) else ()
+            is_listed = bool(listed) and occurring <= set(listed)
+            columns.append(
+                values.cast(nw.Enum([each for each in listed if each in occurring]) if is_listed else nw.Categorical)
+            )
     return frame.with_columns(*columns) if columns else frame
 
 

@@ -79,19 +79,7 @@ def _filled(column: Column, records: slice, texts: Any) -> Any:
     missing = column.missing[records]
     if not missing.any():
         return texts
-<<<<<<< HEAD
-    return pc.coalesce(texts, texts_of_missing(column, records))
-
-
-def texts_of_missing(column: Column, records: slice = slice(None)) -> Any:
-    """Texts of missing cells; null for all others."""
-    blank, suppressed_as = column.blank, column.variable.suppressed_as
-    if blank is None:
-        blank = MissingCells((), np.full(len(column), HAD_VALUE, dtype=np.int16))
-    return blank.taken(records).written(column.missing[records], suppressed_as)
-=======
     return pc.coalesce(texts, column.nothing(records))
->>>>>>> main
 
 
 def _typed(column: Column, records: slice, *, keeps_empty: bool) -> Any:
@@ -99,14 +87,7 @@ def _typed(column: Column, records: slice, *, keeps_empty: bool) -> Any:
         texts = _filled(column, records, _categories(column, records))
         blank = column.missing[records].any() and not keeps_empty
         return pc.if_else(pc.equal(texts, ""), pa.scalar(None, pa.string()), texts) if blank else texts
-<<<<<<< HEAD
     values, missing = numbers_with_codes(column, records)
-=======
-    if column.blank is not None or column.variable.suppressed_as is not None:
-        codes = read_numbers(column.nothing(records)).values
-        values = np.where(missing, codes, values)
-        missing = missing & np.isnan(codes)
->>>>>>> main
     if column.variable.decimals == 0 and np.all(np.abs(column.values[~column.missing]) <= 2.0**53):
         return pa.array(np.rint(np.where(missing, 0.0, values)).astype(np.int64), mask=np.asarray(missing))
     return pa.array(values, pa.float64(), mask=np.asarray(missing))
@@ -117,7 +98,7 @@ def numbers_with_codes(column: Column, records: slice = slice(None)) -> tuple[ND
     values, missing = column.values[records], column.missing[records]
     if column.blank is None and column.variable.suppressed_as is None:
         return values, missing
-    codes = read_numbers(texts_of_missing(column, records)).values
+    codes = read_numbers(column.nothing(records)).values
     return np.where(missing, codes, values), missing & np.isnan(codes)
 
 

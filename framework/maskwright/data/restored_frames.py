@@ -9,7 +9,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from maskwright.data.frames import decoded
-from maskwright.data.published import numbers_with_codes, texts_of_missing
+from maskwright.data.published import numbers_with_codes
 from maskwright.foundation.errors import InputError
 
 if TYPE_CHECKING:
@@ -151,7 +151,7 @@ def _missing_codes(column: Column) -> tuple[NDArray[np.int64], list[str]]:
     """Positions of the missing cells that have a code, and their codes."""
     if column.blank is None and column.variable.suppressed_as is None:
         return np.zeros(0, dtype=np.int64), []
-    said = texts_of_missing(column)
+    said = column.nothing(slice(None))
     coded = np.flatnonzero(np.asarray(pc.fill_null(pc.not_equal(said, ""), False)))
     return coded, said.take(pa.array(coded)).to_pylist()
 

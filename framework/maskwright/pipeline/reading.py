@@ -37,8 +37,9 @@ def read_pipeline(
         With every mistake that can be found.
     """
     try:
-        resolve = resolve_mapping if isinstance(pipeline, Mapping) else resolve_file
-        return resolve(pipeline, overrides, check_data=check_data)
+        if isinstance(pipeline, Mapping):
+            return resolve_mapping(pipeline, overrides, check_data=check_data)
+        return resolve_file(pipeline, overrides, check_data=check_data)
     except UnfinishedPipelineError as error:
         further = further_problems(names_in(error.data), error.edits, error.uses)
         file = "" if isinstance(pipeline, Mapping) else str(pipeline)
