@@ -129,7 +129,7 @@ def protect(
     listener = reporter or Logged()
     for notice in taken.notices:
         listener.notice(notice)
-    original, result = mask_request(request, reporter)
+    original, result = _masked(request, reporter)
     released, notices = _released(taken, original, result.masked, keep_index=keep_index)
     for notice in notices:
         listener.notice(notice)
@@ -151,7 +151,7 @@ def _released(
 
 def mask_request(
     request: MaskingRequest, reporter: Reporter | None = None, *, is_released: bool = True
-) -> tuple[Dataset, MaskingResult]:
+) -> MaskingResult:
     """Mask what a request asks for, in memory, and check every edit on the result.
 
     Parameters
@@ -160,11 +160,6 @@ def mask_request(
     reporter : Reporter, optional
     is_released : bool, default True
         Whether the result leaves: then an open doubt stops it. What is only compared may be in doubt.
-
-    Returns
-    -------
-    Dataset, MaskingResult
-        The original as it was read, without identifiers, and what masking gave.
 
     Raises
     ------
@@ -175,6 +170,13 @@ def mask_request(
     OpenDoubts
         When something was perhaps not understood or not protected, and no waiver names it.
     """
+    return _masked(request, reporter, is_released=is_released)[1]
+
+
+def _masked(
+    request: MaskingRequest, reporter: Reporter | None, *, is_released: bool = True
+) -> tuple[Dataset, MaskingResult]:
+    """Mask; the original as it was read, without identifiers, comes with the result."""
     listener = reporter or Logged()
     ready = prepare(request, listener, thorough=reporter is not None or LOGGER.isEnabledFor(logging.INFO))
     for notice in ready.notices:

@@ -100,27 +100,28 @@ def released_table(data: Dataset, original: Dataset, table: pa.Table, untouched:
     """
     types = dict(zip(table.column_names, table.schema.types, strict=True))
     table = _plain_text(table)
-    plain = pa.Table.from_batches(published_batches(data, writes_text=False))
+    plain = pa.Table.from_batches(published_batches(data.without(tuple(untouched)), writes_text=False))
     order = [name for name in table.column_names if name in data]
     order += [name for name in data.names if name not in order]
+    rows = np.arange(len(data)) if data.origin is None else data.origin
     fields, columns = [], []
     for name in order:
-        cells, may_lack = plain.column(name), True
-        if name in table.column_names:
-            may_lack = table.field(name).nullable
-            held = table.column(name)
-            cells = _restored(data, data[name], original[name], held, cells, name in untouched)
-            if cells.type == held.type != types[name]:
-                cells = _recast(cells, types[name])
-        fields.append(pa.field(name, cells.type, may_lack or cells.null_count > 0))
+        held = table.column(name) if name in table.column_names else None
+        if held is None:
+            cells = plain.column(name)
+        elif name in untouched:
+            cells = _occurring(held if data.origin is None else held.take(pa.array(rows)))
+        else:
+            cells = _restored(data[name], original[name], held, plain.column(name), rows)
+        if held is not None and cells.type == held.type != types[name]:
+            cells = _recast(cells, types[name])
+        may_lack = held is None or table.field(name).nullable or cells.null_count > 0
+        fields.append(pa.field(name, cells.type, may_lack))
         columns.append(cells)
     return pa.Table.from_arrays(columns, schema=pa.schema(fields))
 
 
-def _restored(data: Dataset, after: Column, before: Column, cells: Any, plain: Any, untouched: bool) -> Any:
-    rows = np.arange(len(data)) if data.origin is None else data.origin
-    if untouched:
-        return _occurring(cells if data.origin is None else cells.take(pa.array(rows)))
+def _restored(after: Column, before: Column, cells: Any, plain: Any, rows: NDArray[np.int64]) -> Any:
     both_missing = np.asarray(before.missing[rows] & after.missing)
     if not (after.variable.is_numeric or before.variable.is_numeric):
         same = _cells_of_equal_text(after, before, cells, rows, both_missing)

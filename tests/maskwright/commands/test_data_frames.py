@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import datetime as dt
 from decimal import Decimal
+from typing import Any
 
 import duckdb
 import narwhals as nw
@@ -338,10 +339,12 @@ def test_each_missing_cell_keeps_its_code() -> None:
     table = pa.Table.from_pandas(plain, preserve_index=False)
     for frame in (plain, table, pl.from_arrow(table)):
         masked = mw.protect(frame, steps=steps, seed=1, declared=declared)
-        rows = nw.from_native(masked).rows(named=True)
+        after: Any = nw.from_native(masked)
+        rows = after.rows(named=True)
         assert [row["income"] for row in rows[:2]] == [-1, -2]
         assert rows[0]["region"] == "refused"
         assert not isinstance(rows[1]["region"], str)
-        assert nw.from_native(masked).schema == nw.from_native(frame).schema
+        before: Any = nw.from_native(frame)
+        assert after.schema == before.schema
         assert [row["income"] for row in rows] != income
         assert [row["region"] for row in rows] != region

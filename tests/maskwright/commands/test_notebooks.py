@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 import subprocess
 import sys
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -30,7 +31,7 @@ def frame() -> pd.DataFrame:
     return data
 
 
-def shown(result: object) -> html.HtmlElement:
+def shown(result: Any) -> html.HtmlElement:
     text = result._repr_html_()
     assert "<script" not in text
     assert "<i>" not in text

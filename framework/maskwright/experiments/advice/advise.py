@@ -305,7 +305,7 @@ def _measured(
 ) -> dict[str, float]:
     variables = [name for group in groups for name in group]
     in_order = [name for name in data.names if name in variables]
-    _, done = mask_request(
+    done = mask_request(
         masking_request(data, method, edits=edits, seed=seed, params=params, variables=in_order, groups=groups),
         is_released=False,
     )
