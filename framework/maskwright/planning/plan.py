@@ -81,6 +81,14 @@ class Plan:
         Variables that are published as coarser categories.
     may_lose_cells : tuple of str
         Variables that no step masks, and of which cells are suppressed where they would give suppressed ones away.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> import maskwright as mw
+    >>> plan = mw.plan(pd.DataFrame({"wages": range(20)}), "microaggregation", edits=["wages >= 0"], params={"k": 5})
+    >>> plan.masked, [keeper.kept_by for keeper in plan.keepers]
+    (('wages',), ['construction'])
     """
 
     steps: tuple[Step, ...]
