@@ -15,12 +15,8 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from pathlib import Path
 
-    import pandas as pd
-
-    from maskwright.data.dataset import Dataset
+    from maskwright.data.frame_libraries import Data
     from maskwright.edits.suggestions.model import Suggestions
-
-    Data = Dataset | pd.DataFrame
 
 
 def suggest(
@@ -37,13 +33,13 @@ def suggest(
 
     Parameters
     ----------
-    data : Dataset or pandas.DataFrame
+    data : Dataset or data frame
     edits : EditSet or sequence of rules, optional
         Rules that are known; what follows from them is not suggested.
     share : float, default 1
         Suggest what holds in at least this share of the records.
     declared : mapping of name to declaration, optional
-        For a DataFrame.
+        For a data frame.
     show_values : bool, default False
         Whether constants, lists of values and exact bounds of ranges are found too: they are values of records.
 

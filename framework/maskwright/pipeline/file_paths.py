@@ -51,11 +51,14 @@ def existing_file(
         problems.append(Problem(f"{node.raw!r} is a folder; expected a {what} file", node.place))
         return None
     if not path.exists():
-        base = "pipeline file" if folder.is_absolute() else "folder you are in"
-        hint = f"File names are relative to the {base}."
+        hint = f"File names are relative to the {_base(folder)}."
         problems.append(Problem(f"there is no {what} file {node.raw!r}", node.place, hint))
         return None
     return path
+
+
+def _base(folder: Path) -> str:
+    return "pipeline file" if folder.is_absolute() else "folder you are in"
 
 
 def absolute_path(node: Node, folder: Path, problems: list[Problem]) -> Path | None:
@@ -116,14 +119,14 @@ def resolve_output(
         path = absolute_path(node, folder, problems)
         if path is None:
             continue
-        _check_place(key.raw, path, node, taken, problems)
+        _check_place(key.raw, path, node, folder, taken, problems)
         _check_suffix(key.raw, path, node, reports, problems)
         taken.setdefault(file_identity(path), f"output.{key.raw}")
         paths[key.raw] = path
     if new_rules and "data" in paths and "edits" not in paths and len(problems) == before:
         ending = ".edits.sch" if find_source(paths["data"]).name == "xml" else ".edits.yaml"
         paths["edits"] = paths["data"].with_name(paths["data"].name.split(".")[0] + ending)
-        _check_place("edits", paths["edits"], section, taken, problems)
+        _check_place("edits", paths["edits"], section, folder, taken, problems)
     if len(problems) > before or "data" not in paths or settings is None:
         return None
     return Output(
@@ -140,7 +143,9 @@ def resolve_output(
     )
 
 
-def _check_place(key: str, path: Path, node: Node, taken: Mapping[object, str], problems: list[Problem]) -> None:
+def _check_place(
+    key: str, path: Path, node: Node, folder: Path, taken: Mapping[object, str], problems: list[Problem]
+) -> None:
     other = taken.get(file_identity(path))
     if other is not None:
         problems.append(Problem(f"output.{key} would overwrite {other}", node.place, "Give it another file name."))
@@ -149,7 +154,7 @@ def _check_place(key: str, path: Path, node: Node, taken: Mapping[object, str], 
     elif path.exists() and not path.is_file():
         problems.append(Problem(f"output.{key}: {node.raw!r} is no regular file", node.place))
     elif not path.parent.is_dir():
-        hint = "Create it, or choose another: names are relative to the pipeline file."
+        hint = f"Create it, or choose another: names are relative to the {_base(folder)}."
         problems.append(Problem(f"output.{key}: there is no folder {str(Path(node.raw).parent)!r}", node.place, hint))
 
 

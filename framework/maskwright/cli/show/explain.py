@@ -24,6 +24,8 @@ from maskwright.plugins.parameter_markers import IndependentVariables
 from maskwright.plugins.registry import Registry, plugins
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from pydantic import BaseModel
 
 EDITS = "edits"
@@ -46,9 +48,8 @@ def explain(name: str) -> str:
     PluginError
         No plugin has it; with the nearest name.
     """
-    pages = {EDITS: _edits, STEPS: _steps, DOUBTS: _doubts, FORMATS: _formats, RELEASE: _release}
-    if name in pages:
-        return pages[name]()
+    if name in _pages():
+        return _pages()[name]()
     if name in KEYS:
         return data_page(name)
     doubt = kind_called(name)
@@ -57,9 +58,17 @@ def explain(name: str) -> str:
     registry = plugins()
     found = [(kind, offered[name]) for kind, offered in _offered(registry).items() if name in offered]
     if not found:
-        every = [*pages, *KEYS, *DOUBT_KINDS, *(info.name for info in registry.infos)]
-        raise PluginError(registry.unknown("plugin", name, every))
+        raise PluginError(registry.unknown("plugin", name, explained_names()))
     return "\n\n".join(_text(registry, kind, plugin) for kind, plugin in found)
+
+
+def explained_names() -> list[str]:
+    """What there is to explain."""
+    return [*_pages(), *KEYS, *DOUBT_KINDS, *(info.name for info in plugins().infos)]
+
+
+def _pages() -> dict[str, Callable[[], str]]:
+    return {EDITS: _edits, STEPS: _steps, DOUBTS: _doubts, FORMATS: _formats, RELEASE: _release}
 
 
 def _edits() -> str:
