@@ -29,6 +29,7 @@ _WIDTH = 100
 EDITS = "edits"
 STEPS = "steps"
 DOUBTS = "doubts"
+SUGGEST = "suggest"
 
 
 def explain(name: str) -> str:
@@ -36,6 +37,7 @@ def explain(name: str) -> str:
 
     ``edits`` is the language of rules, ``steps`` what every step knows besides the parameters of its method,
     ``doubts`` what stops a release unless it is waived; a doubt has a name (``column-not-understood``) and an id.
+    ``suggest`` is how rules are found in data.
 
     Raises
     ------
@@ -48,13 +50,15 @@ def explain(name: str) -> str:
         return _steps()
     if name == DOUBTS:
         return _doubts()
+    if name == SUGGEST:
+        return files("maskwright.edits.suggestions").joinpath("suggestions.txt").read_text(encoding="utf-8").rstrip()
     doubt = kind_called(name)
     if doubt is not None:
         return "\n".join(_doubt(doubt))
     registry = plugins()
     found = [(kind, offered[name]) for kind, offered in _offered(registry).items() if name in offered]
     if not found:
-        every = [EDITS, STEPS, DOUBTS, *DOUBT_KINDS, *(info.name for info in registry.infos)]
+        every = [EDITS, STEPS, DOUBTS, SUGGEST, *DOUBT_KINDS, *(info.name for info in registry.infos)]
         raise PluginError(registry.unknown("plugin", name, every))
     return "\n\n".join(_text(registry, kind, plugin) for kind, plugin in found)
 

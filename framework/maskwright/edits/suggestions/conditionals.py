@@ -37,7 +37,7 @@ BY_CHANCE = 1000
 
 
 @dataclass(frozen=True, eq=False)
-class _Condition:
+class Condition:
     """Something that is true, false or unknown of a record; `opposite` is its negation as text."""
 
     name: str
@@ -58,9 +58,7 @@ def conditionals(sample: Sample, *, show_values: bool) -> Iterator[Candidate]:
     show_values : bool
         Whether conditions may name codes, which are values of records. Without, they speak of 0 and of missing cells.
     """
-    conditions = [
-        each for column in sample.data for each in _conditions(column, show_values=show_values) if _is_some(each)
-    ][:MOST_CONDITIONS]
+    conditions = conditions_of(sample, show_values=show_values)
     if not conditions:
         return
     true = np.array([each.true & each.known for each in conditions], dtype=np.float32)
@@ -94,27 +92,33 @@ def conditionals(sample: Sample, *, show_values: bool) -> Iterator[Candidate]:
             )
 
 
-def _is_some(condition: _Condition) -> bool:
+def conditions_of(sample: Sample, *, show_values: bool) -> list[Condition]:
+    """Conditions on single variables that are true of some records and false of some; with or without codes."""
+    every = (each for column in sample.data for each in _conditions(column, show_values=show_values))
+    return [each for each in every if _is_some(each)][:MOST_CONDITIONS]
+
+
+def _is_some(condition: Condition) -> bool:
     """Whether a condition is true of some records, and false of some."""
     true = int(np.count_nonzero(condition.true & condition.known))
     false = int(np.count_nonzero(condition.known)) - true
     return min(true, false) >= max(LEAST_RECORDS, LEAST_SHARE * len(condition.true))
 
 
-def _conditions(column: Column, *, show_values: bool) -> Iterator[_Condition]:
+def _conditions(column: Column, *, show_values: bool) -> Iterator[Condition]:
     if column.variable.role == "identifier" or not nameable(column.name):
         return
     name, known = name_text(column.name), ~column.missing
     everywhere = np.ones(len(column), dtype=bool)
     missing, present = f"{name} is missing", f"{name} is not missing"
-    yield _Condition(column.name, missing, present, column.missing, everywhere)
-    yield _Condition(column.name, present, missing, known, everywhere)
+    yield Condition(column.name, missing, present, column.missing, everywhere)
+    yield Condition(column.name, present, missing, known, everywhere)
     values = np.unique(column.values[known])
     if column.variable.is_numeric and not is_date(column) and 0 in values:
         zero = known & (column.values == 0)
         other = f"{name} > 0" if values[0] >= 0 else f"{name} != 0"
-        yield _Condition(column.name, f"{name} == 0", other, zero, known)
-        yield _Condition(column.name, other, f"{name} == 0", known & ~zero, known)
+        yield Condition(column.name, f"{name} == 0", other, zero, known)
+        yield Condition(column.name, other, f"{name} == 0", known & ~zero, known)
         if len(values) == 2:
             return
     if show_values and len(values) <= MOST_CODES and not is_date(column):
@@ -128,6 +132,6 @@ def _conditions(column: Column, *, show_values: bool) -> Iterator[_Condition]:
                     text = quoted_text(column.variable.categories[int(value)])
                 except Inexpressible:
                     continue
-            yield _Condition(
+            yield Condition(
                 column.name, f"{name} == {text}", f"{name} != {text}", known & (column.values == value), known
             )

@@ -9,6 +9,7 @@ from maskwright.edits.suggestions.acceptance import Acceptance
 from maskwright.edits.suggestions.code_pairs import code_pairs
 from maskwright.edits.suggestions.conditionals import conditionals
 from maskwright.edits.suggestions.dates import with_days
+from maskwright.edits.suggestions.limits import limits
 from maskwright.edits.suggestions.model import Suggestions, numeric_names
 from maskwright.edits.suggestions.orderings import orderings
 from maskwright.edits.suggestions.products import computed, products
@@ -59,8 +60,8 @@ def suggest(
     limit : int, default 30
         Suggestions, at most: the most useful. 0: all.
     show_values : bool, default False
-        Give constants, lists of values, conditionals that name codes, and the smallest and largest value as bounds of
-        ranges, instead of numbers rounded outwards. They are values of records: for the office only.
+        Give constants, lists of values, conditionals that name codes or limits, and the smallest and largest value as
+        bounds of ranges, instead of numbers rounded outwards. They are values of records: for the office only.
 
     Returns
     -------
@@ -96,7 +97,8 @@ def suggest(
     # What others may follow from comes first.
     kinds: list[Iterable[Candidate]] = [
         sums(sample, exact), [*products(sample, exact), *computed(sample, exact)], code_pairs(sample),
-        orderings(ordered), conditionals(sample, show_values=show_values), ranges(data, share, exact=show_values),
+        orderings(ordered), [*conditionals(sample, show_values=show_values), *(limits(sample) if show_values else ())],
+        ranges(data, share, exact=show_values),
     ]  # fmt: skip
     acceptance = Acceptance(dated, data, share, EditSet() if stated is None else stated)
     found: list[Suggestion] = []

@@ -122,7 +122,8 @@ def test_everything_planted_in_the_persons_is_found_and_nothing_silly() -> None:
     rules = {each.rule: each for each in found(frame, show_values=True, limit=0)}
     planted = {
         "(region, region_name) in original", "if sex == 'M' then pregnancies == 0", "children_under_6 <= children",
-        "start_date <= end_date", "age in [0, 120]", "sex in {'F', 'M'}", "if employed == 0 then hours == 0",
+        "if age < 16 then econ == 4", "if age >= 70 then employed == 0", "start_date <= end_date",
+        "age in [0, 120]", "sex in {'F', 'M'}", "if employed == 0 then hours == 0",
     }  # fmt: skip
     assert planted <= set(rules)
     assert rules["sex in {'F', 'M'}"].violations == 8
@@ -210,6 +211,23 @@ def test_ranges_are_those_that_a_person_would_state() -> None:
     assert rules == [
         "age in [0, 120]", "percent_done in [0, 100]", "year in [1980, 2020]", "month in [1, 12]", "score in [0, 90]"
     ]  # fmt: skip
+
+
+def test_a_limit_is_sharp_and_no_slope() -> None:
+    rng = np.random.default_rng(12)
+    n = 6000
+    income = np.rint(np.exp(rng.normal(10, 0.5, n)))
+    frame = pd.DataFrame({"income": income, "allowance": np.where(income < 20_000, 0, rng.integers(1, 500, n))})
+    frame["savings"] = np.where(rng.random(n) < np.clip(income / 60_000, 0, 1), 100 + rng.integers(1, 900, n), 0)
+    frame = frame.astype(int)
+    rules = [each.rule for each in found(frame, 1.0, show_values=True) if each.kind == "conditional"]
+    assert rules == ["if income < 20000 then allowance == 0", "if income >= 20000 then allowance > 0"]
+
+
+def test_the_page_that_explains_suggestions_holds_rules(capsys) -> None:
+    assert main(["explain", "suggest"]) == 0
+    lines = [line.strip()[2:] for line in capsys.readouterr().out.splitlines() if line.startswith("  - ")]
+    assert len(mw.EditSet.parse([line.split("   ")[0] for line in lines])) == len(lines) >= 10
 
 
 def test_unlike_variables_are_not_compared() -> None:
