@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import replace
 from fractions import Fraction
+from itertools import permutations
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -115,12 +117,21 @@ class Acceptance:
             if len(candidate.vector) == 2 and "" not in candidate.vector:
                 one, other = candidate.vector
                 self._products.add({one: Fraction(1), other: Fraction(-1)})
+                self._same_zeros(one, other)
         elif candidate.vector:
             self._products.add(candidate.vector)
-        if candidate.implication is not None and candidate.negations is not None:
-            (start, end), (not_start, not_end) = candidate.implication, candidate.negations
+            if len(candidate.vector) == 2:
+                self._same_zeros(*candidate.vector)
+        for (start, end), (not_start, not_end) in zip(candidate.implications, candidate.negations, strict=True):
             self._chains.setdefault(start, set()).add(end)
             self._chains.setdefault(not_end, set()).add(not_start)
+
+    def _same_zeros(self, one: str, other: str) -> None:
+        """Of two variables in a fixed ratio, one is 0 where the other is."""
+        for is_so in ("== 0", "> 0", "!= 0"):
+            texts = [f"{name_text(name)} {is_so}" for name in (one, other)]
+            for start, end in permutations(texts):
+                self._chains.setdefault(start, set()).add(end)
 
     def _is_said(self, candidate: Candidate, edit: Edit) -> bool:
         """Whether a candidate follows from rules given, which is counted, or from accepted ones."""
@@ -132,7 +143,7 @@ class Acceptance:
             return self._sums.holds(candidate.vector) or any(is_part(candidate.vector, each) for each in parts)
         if candidate.vector:
             return self._products.holds(candidate.vector)
-        if candidate.implication is not None and self._is_chain(candidate.implication, candidate.pair):
+        if candidate.implications and self._is_chain(candidate):
             return True
         if candidate.kind == "ordering" and self._are_parts(*edit.variables):
             return True
@@ -147,17 +158,20 @@ class Acceptance:
         ]
         return any(vector[one] * vector[other] > 0 for vector in sums)
 
-    def _is_chain(self, implication: tuple[str, str], pair: tuple[str, str] | None) -> bool:
+    def _is_chain(self, candidate: Candidate) -> bool:
         """Whether a conditional is a chain of accepted ones, or between a code and what it determines."""
-        if any(each.kind == "dependency" and set(each.pair or ()) == set(pair or ()) for each, _ in self._accepted):
-            return True
-        start, end = implication
+        pairs = [set(each.pair or ()) for each, _ in self._accepted if each.kind == "dependency"]
+        return set(candidate.pair or ()) in pairs or all(self._leads(*each) for each in candidate.implications)
+
+    def _leads(self, start: str, end: str) -> bool:
         seen, left = {start}, [start]
         while left:
-            for text in self._chains.get(left.pop(), ()):
-                if text not in seen:
-                    seen.add(text)
-                    left.append(text)
+            text = left.pop()
+            # Whatever a comparison says of a variable, it says of one that is there.
+            there = re.sub(r"^(`[^`]*`|\S+) (==|!=|<=|>=|<|>) .*", r"\1 is not missing", text)
+            for each in {there, *self._chains.get(text, ())} - seen:
+                seen.add(each)
+                left.append(each)
         return end in seen
 
     def _facts(self, edit: Edit) -> EditSet:

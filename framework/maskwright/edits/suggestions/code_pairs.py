@@ -71,9 +71,10 @@ def _is_code(column: Column, codes: ValueCodes, records: int) -> bool:
 
 
 def _may_determine(one: Column, other: Column, codes: ValueCodes) -> bool:
-    groups, found = codes.distinct(one.name), codes.distinct(other.name)
-    if found > groups:
+    if codes.distinct(other.name) > codes.distinct(one.name):
         return False
+    known = ~(one.missing | other.missing)
+    groups, found = (len(np.unique(codes.of(column.name)[known])) for column in (one, other))
     return not one.variable.is_numeric or found > 2 or groups <= FEW_GROUPS
 
 

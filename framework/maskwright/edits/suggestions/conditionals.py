@@ -28,6 +28,9 @@ LEAST_RECORDS = 30
 LEAST_SHARE = 0.005
 """Records, and share of the searched ones, that a condition is true and not true of, at least."""
 
+LEAST_USUAL = 0.02
+"""Share of all records in which what a conditional demands is not so, at least: else it hardly demands anything."""
+
 MOST_CONDITIONS = 400
 OF_CHANCE = 0.1
 """Violations a conditional may have, in parts of those chance would leave if its variables were unrelated."""
@@ -45,6 +48,7 @@ class Condition:
     opposite: str
     true: NDArray[np.bool_]
     known: NDArray[np.bool_]
+    is_missing: bool = False
 
 
 def conditionals(sample: Sample, *, show_values: bool) -> Iterator[Candidate]:
@@ -58,6 +62,7 @@ def conditionals(sample: Sample, *, show_values: bool) -> Iterator[Candidate]:
     show_values : bool
         Whether conditions may name codes, which are values of records. Without, they speak of 0 and of missing cells.
     """
+    yield from _missing_together(sample)
     conditions = conditions_of(sample, show_values=show_values)
     if not conditions:
         return
@@ -77,6 +82,7 @@ def conditionals(sample: Sample, *, show_values: bool) -> Iterator[Candidate]:
                 first.name == second.name
                 or of < max(LEAST_RECORDS, LEAST_SHARE * len(sample))
                 or expected < least
+                or usual[other] < LEAST_USUAL
                 or violated > OF_CHANCE * expected
                 or not sample.enough(of - violated, of)
             ):
@@ -86,16 +92,43 @@ def conditionals(sample: Sample, *, show_values: bool) -> Iterator[Candidate]:
                 f"if {first.text} then {second.text}",
                 expected / len(sample),
                 violated / len(sample),
-                implication=(first.text, second.text),
+                implications=((first.text, second.text),),
+                negations=((first.opposite, second.opposite),),
                 pair=(first.name, second.name),
-                negations=(first.opposite, second.opposite),
             )
 
 
 def conditions_of(sample: Sample, *, show_values: bool) -> list[Condition]:
     """Conditions on single variables that are true of some records and false of some; with or without codes."""
-    every = (each for column in sample.data for each in _conditions(column, show_values=show_values))
-    return [each for each in every if _is_some(each)][:MOST_CONDITIONS]
+    every = [each for column in sample.data for each in _conditions(column, show_values=show_values) if _is_some(each)]
+    follow = {name for names in _same_missing(sample) for name in names[1:]}
+    return [each for each in every if not (each.is_missing and each.name in follow)][:MOST_CONDITIONS]
+
+
+def _same_missing(sample: Sample) -> list[list[str]]:
+    """Variables that are missing in the same records, in some and not in all."""
+    groups: dict[bytes, list[str]] = {}
+    for column in sample.data:
+        if column.missing.any() and not column.missing.all() and is_told(column):
+            groups.setdefault(np.packbits(column.missing).tobytes(), []).append(column.name)
+    return list(groups.values())
+
+
+def _missing_together(sample: Sample) -> Iterator[Candidate]:
+    """For variables that are missing in the same records, two rules for all of them."""
+    for names in _same_missing(sample):
+        share = float(np.mean(sample.data[names[0]].missing))
+        texts = [(f"{name_text(name)} is missing", f"{name_text(name)} is not missing") for name in names]
+        if len(names) == 1 or min(share, 1 - share) < LEAST_SHARE:
+            continue
+        for here, there in ((0, 1), (1, 0)):
+            yield Candidate(
+                "conditional",
+                f"if {texts[0][here]} then {' and '.join(text[here] for text in texts[1:])}",
+                share * (1 - share),
+                implications=tuple((texts[0][here], text[here]) for text in texts[1:]),
+                negations=tuple((texts[0][there], text[there]) for text in texts[1:]),
+            )
 
 
 def _is_some(condition: Condition) -> bool:
@@ -105,14 +138,19 @@ def _is_some(condition: Condition) -> bool:
     return min(true, false) >= max(LEAST_RECORDS, LEAST_SHARE * len(condition.true))
 
 
+def is_told(column: Column) -> bool:
+    """Whether rules may name a column."""
+    return column.variable.role != "identifier" and nameable(column.name)
+
+
 def _conditions(column: Column, *, show_values: bool) -> Iterator[Condition]:
-    if column.variable.role == "identifier" or not nameable(column.name):
+    if not is_told(column):
         return
     name, known = name_text(column.name), ~column.missing
     everywhere = np.ones(len(column), dtype=bool)
     missing, present = f"{name} is missing", f"{name} is not missing"
-    yield Condition(column.name, missing, present, column.missing, everywhere)
-    yield Condition(column.name, present, missing, known, everywhere)
+    yield Condition(column.name, missing, present, column.missing, everywhere, True)
+    yield Condition(column.name, present, missing, known, everywhere, True)
     values = np.unique(column.values[known])
     if column.variable.is_numeric and not is_date(column) and 0 in values:
         zero = known & (column.values == 0)

@@ -27,17 +27,30 @@ FEW_VALUES = 12
 BEYOND = 0.02
 """Share of the records next to a limit, on its other side, of which many have to break the rule: it is no slope."""
 
+SAME = 0.8
+"""Share of the records that two limits speak of in common where they are one limit, said with different variables."""
+
 
 def limits(sample: Sample) -> Iterator[Candidate]:
     """``if x < t then b`` and ``if x >= t then b`` where t is sharp: right behind it, b is no longer true.
 
     Each variable is sorted once. The limit is where chance would have left the most violations, ten times those there
-    are being subtracted.
+    are being subtracted. Of limits of several variables that speak of the same records, an age and a year of birth, the
+    best one stays.
 
     Parameters
     ----------
     sample : Sample
     """
+    found = sorted(_all_limits(sample), key=lambda each: -each[0].promise)
+    for place, (candidate, rows) in enumerate(found):
+        same = (other for better, other in found[:place] if better.implications[0][1] == candidate.implications[0][1])
+        if not any(np.count_nonzero(rows & other) >= SAME * np.count_nonzero(rows | other) for other in same):
+            yield candidate
+
+
+def _all_limits(sample: Sample) -> Iterator[tuple[Candidate, NDArray[np.bool_]]]:
+    """Candidates, and the records they speak of."""
     conditions = conditions_of(sample, show_values=True)
     for name in sample.numbers:
         column = sample.data[name]
@@ -59,7 +72,7 @@ def _limits(
     starts: NDArray[np.int64],
     order: NDArray[np.int64],
     condition: Condition,
-) -> Iterator[Candidate]:
+) -> Iterator[tuple[Candidate, NDArray[np.bool_]]]:
     known = condition.known[order]
     false = known & ~condition.true[order]
     if not known.any():
@@ -82,15 +95,18 @@ def _limits(
             continue
         limit = number(_roundest(fraction(values[best]), fraction(values[best + 1])))
         first, opposite = (f"{name_text(name)} {sign} {limit}" for sign in (("<", ">=") if below else (">=", "<")))
-        yield Candidate(
+        candidate = Candidate(
             "conditional",
             f"if {first} then {condition.text}",
             expected / len(sample),
             wrong / len(sample),
-            implication=(first, condition.text),
+            implications=((first, condition.text),),
+            negations=((opposite, condition.opposite),),
             pair=(name, condition.name),
-            negations=(opposite, condition.opposite),
         )
+        rows = np.zeros(len(sample), dtype=bool)
+        rows[order[:middle] if below else order[middle:]] = True
+        yield candidate, rows
 
 
 def _roundest(low: Fraction, high: Fraction) -> Fraction:

@@ -37,9 +37,9 @@ class Candidate:
     vector : mapping of str to Fraction
         What a sum or a product says: coefficients of variables (and of "", the constant), or their exponents. A rule
         whose vector is a combination of those of other rules of its family follows from them.
-    implication : pair of str
+    implications : tuple of pairs of str
         Of a conditional: if the first then the second.
-    negations : pair of str
+    negations : tuple of pairs of str
         What is true where these are not.
     pair : pair of str
         The two variables of a dependency, the code and what it determines, or of a conditional.
@@ -54,8 +54,8 @@ class Candidate:
     chance: float = 0.0
     wrong: float = 0.0
     vector: Mapping[str, Fraction] = field(default_factory=dict)
-    implication: tuple[str, str] | None = None
-    negations: tuple[str, str] | None = None
+    implications: tuple[tuple[str, str], ...] = ()
+    negations: tuple[tuple[str, str], ...] = ()
     pair: tuple[str, str] | None = None
     ground: str = ""
     needs: str = ""

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from maskwright.edits.suggestions.sample import Sample
 
 FEW_VALUES = 20
-"""Whole numbers with no more values may be codes: they are compared only with a variable alike in name or unit."""
+"""Variables with no more values may be codes: they are compared only with those alike in name or unit."""
 
 LEAST_EXPECTED = 20.0
 """Violations that chance would leave, at least, where an ordering is to mean something."""
@@ -50,7 +50,7 @@ def orderings(sample: Sample) -> Iterator[Candidate]:
     """
     columns = [sample.data[name] for name in sample.numbers]
     order = sample.shuffled()
-    few = {column.name: _distinct(column) <= FEW_VALUES for column in columns}
+    may_differ = {column.name: not _is_code_or_number(column) for column in columns}
     for one in columns:
         for other in columns:
             if one is other or sample.is_date(one) != sample.is_date(other):
@@ -63,7 +63,7 @@ def orderings(sample: Sample) -> Iterator[Candidate]:
             ):
                 continue
             alike = sample.is_date(one) or _alike(one, other)
-            if not alike and (few[one.name] or few[other.name]):
+            if not alike and not (may_differ[one.name] and may_differ[other.name]):
                 continue
             chance = _chance(x, y, both & (x != 0) & (y != 0), order, alike)
             if chance is not None:
@@ -96,8 +96,10 @@ def _rank_correlation(x: NDArray[np.float64], y: NDArray[np.float64]) -> float:
     return float(np.corrcoef(np.stack([one, other]))[0, 1])
 
 
-def _distinct(column: Column) -> int:
-    return len(np.unique(column.values[~column.missing]))
+def _is_code_or_number(column: Column) -> bool:
+    """Whether a variable has few values, as codes have, or those of a running number."""
+    present = column.values[~column.missing]
+    return len(np.unique(present)) <= FEW_VALUES or bool(np.all(np.diff(present) >= 0))
 
 
 def _alike(one: Column, other: Column) -> bool:

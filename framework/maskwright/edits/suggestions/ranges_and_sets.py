@@ -67,7 +67,7 @@ def ranges(data: Dataset, share: float, *, exact: bool = False) -> Iterator[Cand
         values, counts = np.unique(column.values[~column.missing], return_counts=True)
         strays = int((1 - share) * counts.sum())
         if exact:
-            kept, often = _frequent(values, counts, strays)
+            kept, often = _frequent(values, counts, strays, is_numeric=column.variable.is_numeric)
             most = MOST_VALUES if column.variable.is_numeric else MOST_CODES
             if len(kept) <= most and often.sum() >= 4 * len(kept) and often.min() >= LEAST_RECORDS:
                 yield from _listed(column, kept)
@@ -80,14 +80,21 @@ def ranges(data: Dataset, share: float, *, exact: bool = False) -> Iterator[Cand
 
 
 def _frequent(
-    values: NDArray[np.float64], counts: NDArray[np.int64], strays: int
+    values: NDArray[np.float64], counts: NDArray[np.int64], strays: int, *, is_numeric: bool
 ) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
-    """Values without the rarest, as far as these are few records, and much rarer than the rarest of the others."""
+    """Values without the rarest, as far as these are few records, and much rarer than the rarest of the others.
+
+    Numbers next to those that stay are no strays: of counts, large ones are rare.
+    """
     order = np.argsort(counts, kind="stable")
     sorted_counts = counts[order]
     few = int(np.searchsorted(np.cumsum(sorted_counts), strays, side="right"))
     steps = [place for place in range(1, min(few, len(values) - 1) + 1) if _is_step(sorted_counts, place)]
-    kept = np.sort(order[steps[-1] :]) if steps else slice(None)
+    if not steps:
+        return values, counts
+    kept, rare = np.sort(order[steps[-1] :]), values[order[: steps[-1]]]
+    if is_numeric and any(abs(values[kept] - value).min() <= 1 for value in rare):
+        return values, counts
     return values[kept], counts[kept]
 
 

@@ -16,11 +16,14 @@ PATIENCE = 8
 SMALLEST = 1e-9
 """Below it a residual, in units of its record's largest term, counts as none."""
 
-PENALTY = 1e-4
-"""Weight of the size of the coefficients against the residuals: of many exact fits the sparsest one wins."""
+PENALTIES = (1e-4, 1e-8)
+"""Weight of the size of the coefficients against the residuals: of many exact fits the sparsest one wins. The small one
+prefers an exact fit to a sparser one that misses by a rounding."""
 
 
-def sparse_fit(terms: NDArray[np.float64], target: NDArray[np.float64]) -> NDArray[np.float64]:
+def sparse_fit(
+    terms: NDArray[np.float64], target: NDArray[np.float64], penalty: float = PENALTIES[0]
+) -> NDArray[np.float64]:
     """Coefficients with which most records fit exactly, few of them not zero.
 
     The sum of absolute residuals plus a small concave penalty on the coefficients, minimised by reweighted least
@@ -33,6 +36,7 @@ def sparse_fit(terms: NDArray[np.float64], target: NDArray[np.float64]) -> NDArr
     terms : ndarray of shape (m, q)
         Columns of comparable size.
     target : ndarray of shape (m,)
+    penalty : float
 
     Returns
     -------
@@ -46,7 +50,7 @@ def sparse_fit(terms: NDArray[np.float64], target: NDArray[np.float64]) -> NDArr
     if not len(rows):
         return found
     # Equal penalties would leave ties, and a tie ends in a mixture of both relations.
-    uneven = PENALTY * len(rows) * (1 + 0.01 * np.arange(width) / width)
+    uneven = penalty * len(rows) * (1 + 0.01 * np.arange(width) / width)
     weights, ridge = np.ones(len(rows)), uneven.copy()
     floors: list[float] = []
     for _ in range(ROUNDS):

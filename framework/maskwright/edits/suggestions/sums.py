@@ -8,13 +8,14 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from fractions import Fraction
+from itertools import product
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from maskwright.edits.suggestions.model import Candidate, linear_rule, small_whole
 from maskwright.edits.suggestions.null_space import null_space, sparse
-from maskwright.edits.suggestions.robust_fit import sparse_fit
+from maskwright.edits.suggestions.robust_fit import PENALTIES, sparse_fit
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -127,11 +128,11 @@ def _fitted(table: _Table, rows: NDArray[np.int64]) -> Iterator[NDArray[np.int64
     cells = table.cells[chosen].astype(np.float64)
     sizes = np.array([np.median(np.abs(column[column != 0])) if column.any() else 1.0 for column in cells.T])
     scaled = cells / sizes
-    for target in range(len(table.names)):
+    for target, penalty in product(range(len(table.names)), PENALTIES):
         present = ~table.missing[chosen, target]
         others = np.delete(np.arange(len(table.names)), target)
         constant = np.ones(int(present.sum()))
-        fit = sparse_fit(np.column_stack([scaled[present][:, others], constant]), scaled[present, target])
+        fit = sparse_fit(np.column_stack([scaled[present][:, others], constant]), scaled[present, target], penalty)
         vector = [Fraction(0)] * (len(table.names) + 1)
         vector[target] = Fraction(-1)
         for place, value in zip(others, fit[:-1] * sizes[target] / sizes[others], strict=True):
@@ -158,9 +159,9 @@ def _drawn(table: _Table, rows: NDArray[np.int64]) -> NDArray[np.int64]:
 
 def _simple(value: float) -> Fraction:
     """A simple fraction near a coefficient; 0 where it is none, since what is wrong with it is mended later."""
-    for largest in (1, 12, LARGEST_COEFFICIENT):
+    for largest, error in ((1, 0.02), (12, 1e-4), (LARGEST_COEFFICIENT, 1e-6)):
         near = Fraction(value).limit_denominator(largest)
-        if abs(float(near) - value) <= 1e-4 * max(abs(value), 1e-2):
+        if abs(float(near) - value) <= error * abs(value):
             return near
     return Fraction(0)
 
