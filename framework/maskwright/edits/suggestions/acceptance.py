@@ -33,6 +33,8 @@ BATCH = 32
 """Candidates that one reading of the records verifies."""
 
 MOST_CONNECTED = 60
+ALGEBRAIC = ("equality", "product", "proportion", "ordering")
+"""Kinds of which proofs are made; conditionals are followed as chains."""
 
 
 class Acceptance:
@@ -160,8 +162,21 @@ class Acceptance:
 
     def _is_chain(self, candidate: Candidate) -> bool:
         """Whether a conditional is a chain of accepted ones, or between a code and what it determines."""
-        pairs = [set(each.pair or ()) for each, _ in self._accepted if each.kind == "dependency"]
-        return set(candidate.pair or ()) in pairs or all(self._leads(*each) for each in candidate.implications)
+        return self._is_coded(candidate.pair) or all(self._leads(*each) for each in candidate.implications)
+
+    def _is_coded(self, pair: tuple[str, str] | None) -> bool:
+        """Whether one of two variables determines the other, directly or through others."""
+        return pair is not None and (pair[1] in self._determined(pair[0]) or pair[0] in self._determined(pair[1]))
+
+    def _determined(self, name: str) -> set[str]:
+        found, left = {name}, [name]
+        pairs = [each.pair for each, _ in self._accepted if each.kind == "dependency" and each.pair is not None]
+        while left:
+            given = left.pop()
+            for label in {end for start, end in pairs if start == given} - found:
+                found.add(label)
+                left.append(label)
+        return found
 
     def _leads(self, start: str, end: str) -> bool:
         seen, left = {start}, [start]
@@ -169,14 +184,24 @@ class Acceptance:
             text = left.pop()
             # Whatever a comparison says of a variable, it says of one that is there.
             there = re.sub(r"^(`[^`]*`|\S+) (==|!=|<=|>=|<|>) .*", r"\1 is not missing", text)
-            for each in {there, *self._chains.get(text, ())} - seen:
+            for each in {there, *self._chains.get(text, ()), *self._others(text)} - seen:
                 seen.add(each)
                 left.append(each)
         return end in seen
 
+    def _others(self, text: str) -> set[str]:
+        """Of a condition that a variable has a code, the known ones that it has not another one."""
+        name, is_equal, _ = text.partition(" == ")
+        different = text.replace(" == ", " != ", 1)
+        return (
+            {each for each in self._chains if each.startswith(f"{name} != ") and each != different}
+            if is_equal
+            else set()
+        )
+
     def _facts(self, edit: Edit) -> EditSet:
         """Rules given and accepted that an edit is connected with, and the ranges of their variables."""
-        accepted = EditSet(tuple(each for candidate, each in self._accepted if candidate.kind != "dependency"))
+        accepted = EditSet(tuple(each for candidate, each in self._accepted if candidate.kind in ALGEBRAIC))
         near = connected(self._stated.joined(accepted), edit)
         names = sorted({name for each in near for name in each.variables} | set(edit.variables))
         return EditSet((*near, *(self._ranges[name] for name in names if name in self._ranges)))

@@ -31,6 +31,9 @@ LEAST_SHARE = 0.005
 LEAST_USUAL = 0.02
 """Share of all records in which what a conditional demands is not so, at least: else it hardly demands anything."""
 
+FREQUENT = 0.05
+"""Share of zeros from which 0 is more than a number."""
+
 MOST_CONDITIONS = 400
 OF_CHANCE = 0.1
 """Violations a conditional may have, in parts of those chance would leave if its variables were unrelated."""
@@ -143,6 +146,12 @@ def is_told(column: Column) -> bool:
     return column.variable.role != "identifier" and nameable(column.name)
 
 
+def is_zero_special(values: NDArray[np.float64], counts: NDArray[np.int64]) -> bool:
+    """Whether 0 says that something is not there, being frequent; an age of 0 is an age like others."""
+    zeros, others = int(counts[values == 0].sum()), counts[values != 0]
+    return zeros > 0 and (zeros >= FREQUENT * counts.sum() or zeros >= 3 * others.max(initial=0))
+
+
 def _conditions(column: Column, *, show_values: bool) -> Iterator[Condition]:
     if not is_told(column):
         return
@@ -151,8 +160,8 @@ def _conditions(column: Column, *, show_values: bool) -> Iterator[Condition]:
     missing, present = f"{name} is missing", f"{name} is not missing"
     yield Condition(column.name, missing, present, column.missing, everywhere, True)
     yield Condition(column.name, present, missing, known, everywhere, True)
-    values = np.unique(column.values[known])
-    if column.variable.is_numeric and not is_date(column) and 0 in values:
+    values, counts = np.unique(column.values[known], return_counts=True)
+    if column.variable.is_numeric and not is_date(column) and is_zero_special(values, counts):
         zero = known & (column.values == 0)
         other = f"{name} > 0" if values[0] >= 0 else f"{name} != 0"
         yield Condition(column.name, f"{name} == 0", other, zero, known)

@@ -9,7 +9,14 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from maskwright.edits.languages.conversion.yaml_text import name_text
-from maskwright.edits.suggestions.conditionals import BY_CHANCE, LEAST_RECORDS, LEAST_SHARE, OF_CHANCE, conditions_of
+from maskwright.edits.suggestions.conditionals import (
+    BY_CHANCE,
+    LEAST_RECORDS,
+    LEAST_SHARE,
+    OF_CHANCE,
+    conditions_of,
+    is_zero_special,
+)
 from maskwright.edits.suggestions.model import Candidate, number
 from maskwright.edits.suggestions.ranges_and_sets import fraction
 
@@ -32,7 +39,7 @@ SAME = 0.8
 
 
 def limits(sample: Sample) -> Iterator[Candidate]:
-    """``if x < t then b`` and ``if x >= t then b`` where t is sharp: right behind it, b is no longer true.
+    """``if x < t then b`` and ``if x >= t then b`` for whole numbers x, t being sharp: right behind it, b is not true.
 
     Each variable is sorted once. The limit is where chance would have left the most violations, ten times those there
     are being subtracted. Of limits of several variables that speak of the same records, an age and a year of birth, the
@@ -54,9 +61,11 @@ def _all_limits(sample: Sample) -> Iterator[tuple[Candidate, NDArray[np.bool_]]]
     conditions = conditions_of(sample, show_values=True)
     for name in sample.numbers:
         column = sample.data[name]
-        filled = np.flatnonzero(~column.missing & (column.values != 0))
+        present = ~column.missing
+        without_zeros = is_zero_special(*np.unique(column.values[present], return_counts=True))
+        filled = np.flatnonzero(present & (column.values != 0) if without_zeros else present)
         values, starts = np.unique(column.values[filled], return_index=True)
-        if len(values) <= FEW_VALUES or sample.is_date(column):
+        if len(values) <= FEW_VALUES or sample.is_date(column) or column.variable.decimals != 0:
             continue
         order = filled[np.argsort(column.values[filled], kind="stable")]
         starts = np.searchsorted(column.values[order], values)
@@ -111,9 +120,9 @@ def _limits(
 
 def _roundest(low: Fraction, high: Fraction) -> Fraction:
     """The number with the fewest digits above `low` and up to `high`."""
-    step = Fraction(10) ** math.ceil(math.log10(max(abs(high), abs(low), 1)))
+    step = Fraction(10 ** len(str(int(max(abs(high), abs(low), Fraction(1))))))
     while True:
-        found = high // step * step
+        found: Fraction = high // step * step
         if found > low:
             return found
         step /= 10

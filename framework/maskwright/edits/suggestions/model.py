@@ -62,8 +62,10 @@ class Candidate:
 
     @property
     def promise(self) -> float:
-        """Usefulness in the searched records; of equals, the rule with fewer terms."""
-        return round(self.chance - self.wrong, 9) - 1e-6 * len(self.vector)
+        """Usefulness in the searched records; of sums that hold alike, the one with fewer terms."""
+        if self.vector:
+            return round(self.chance, 1) - self.wrong - 5e-4 * len(self.vector)
+        return round(self.chance - self.wrong, 9)
 
 
 @dataclass(frozen=True)

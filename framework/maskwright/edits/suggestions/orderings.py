@@ -93,7 +93,8 @@ def _chance(
 
 def _rank_correlation(x: NDArray[np.float64], y: NDArray[np.float64]) -> float:
     one, other = (np.unique(values, return_inverse=True)[1].astype(np.float64) for values in (x, y))
-    return float(np.corrcoef(np.stack([one, other]))[0, 1])
+    one, other = one - one.mean(), other - other.mean()
+    return float(one @ other / np.sqrt((one @ one) * (other @ other)))
 
 
 def _is_code_or_number(column: Column) -> bool:

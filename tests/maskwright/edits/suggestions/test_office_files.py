@@ -156,6 +156,20 @@ def test_net_is_gross_less_tax_and_nested_totals_are_found_once_each() -> None:
     assert {frozenset({"f", "2 * g", "net"}), frozenset({"all"})} in sums
 
 
+def test_of_many_ways_to_say_the_same_sums_the_shortest_is_told() -> None:
+    rng = np.random.default_rng(14)
+    cells = np.rint(np.exp(rng.normal(6, 1, (3000, 16)))) * (rng.random((3000, 16)) < 0.7)
+    frame = pd.DataFrame(cells.astype(int), columns=[f"x{place}" for place in range(16)])
+    groups = {f"t{place}": [f"x{4 * place + part}" for part in range(4)] for place in range(4)}
+    for total, parts in groups.items():
+        frame[total] = frame[parts].sum(axis=1)
+    frame["all"] = frame[list(groups)].sum(axis=1)
+    sums = [terms(each.rule) for each in found(frame) if each.kind == "equality"]
+    expected = {**groups, "all": list(groups)}
+    assert len(sums) == len(expected)
+    assert all({frozenset(parts), frozenset({total})} in sums for total, parts in expected.items())
+
+
 def test_parts_that_are_missing_are_no_zeros() -> None:
     rng = np.random.default_rng(6)
     frame = pd.DataFrame(rng.integers(1, 1000, (2000, 4)).astype(float), columns=list("abcd"))
@@ -222,6 +236,33 @@ def test_a_limit_is_sharp_and_no_slope() -> None:
     frame = frame.astype(int)
     rules = [each.rule for each in found(frame, 1.0, show_values=True) if each.kind == "conditional"]
     assert rules == ["if income < 20000 then allowance == 0", "if income >= 20000 then allowance > 0"]
+
+
+def test_incomes_of_persons_with_a_contribution_computed_from_one_of_them() -> None:
+    """Cells that do not apply are missing together; the contribution is nearly in a fixed ratio to the wage."""
+    rng = np.random.default_rng(13)
+    n = 6000
+    age = rng.integers(0, 95, n)
+    parts = ("wage", "pension", "benefits")
+    frame = pd.DataFrame({"age": age})
+    for place, name in enumerate(parts):
+        some = ((age < 67) & (rng.random(n) < 0.6), age >= 67, rng.random(n) < 0.2)[place]
+        frame[name] = np.where(some, np.round(np.exp(rng.normal(9, 0.6, n)), 2), 0)
+    gross = frame[list(parts)].sum(axis=1).round(2)
+    frame["tax"] = (gross * rng.uniform(0.1, 0.4, n)).round(2)
+    frame["contribution"] = (frame["wage"] * 0.0735).round(2)
+    frame["net"] = (gross - frame["tax"] - frame["contribution"]).round(2)
+    frame["gross"] = np.where(rng.random(n) < 0.01, (gross * 10).round(2), gross)
+    frame.loc[age < 16, list(frame.columns[1:])] = np.nan
+    declared = {name: {"decimals": 2} for name in frame.columns[1:]}
+    rules = {each.rule: each for each in mw.suggest(frame, share=0.97, declared=declared, limit=0).found}
+    sums = [terms(rule) for rule, each in rules.items() if each.kind == "equality"]
+    assert len(sums) == 2, "the third one follows from them"
+    assert {frozenset(parts), frozenset({"tax", "contribution", "net"})} in sums
+    assert "abs(contribution - 0.0735 * wage) <= 0.005" in rules
+    together = [rule for rule in rules if "is not missing and" in rule]
+    assert len(together) == 1
+    assert not [rule for rule in rules if rule.startswith("if age") or rule.endswith(" age > 0")]
 
 
 def test_the_page_that_explains_suggestions_holds_rules(capsys) -> None:
