@@ -106,6 +106,24 @@ def test_the_total_of_eight_components_is_found_and_none_of_its_sub_sums(seed) -
     assert others == ["`total costs` + result == turnover"]
 
 
+def test_components_that_occur_together_in_few_records_belong_to_the_total() -> None:
+    """Few draws of records have four of these 2.4 %: without them, what is left of the total holds in 95.6 %."""
+    rng = np.random.default_rng(0)
+    n = 12_107
+    rare = rng.random(n) < 0.024
+    frame = pd.DataFrame({
+        f"c{place}": np.rint(np.exp(rng.normal(6, 1, n)) * (rare if place >= 4 else rng.random(n) < 0.9)).astype(int)
+        for place in range(8)
+    })  # fmt: skip
+    frame["total"] = frame.sum(axis=1)
+    frame.loc[rng.choice(n, 242, replace=False), "total"] += rng.integers(1, 500, 242)
+    for place in range(6):
+        frame[f"other{place}"] = rng.integers(0, 5000, n)
+    (total,) = [each for each in found(frame) if each.kind == "equality"]
+    assert terms(total.rule) == {frozenset(f"c{place}" for place in range(8)), frozenset({"total"})}
+    assert total.violations == 242
+
+
 def test_everything_planted_in_the_firms_is_found_and_nothing_silly() -> None:
     frame = firms()
     rules = {each.rule: each for each in found(frame)}
