@@ -33,6 +33,7 @@ STEPS = "steps"
 DOUBTS = "doubts"
 RELEASE = "release"
 FORMATS = "formats"
+SUGGEST = "suggest"
 
 
 def explain(name: str) -> str:
@@ -42,6 +43,7 @@ def explain(name: str) -> str:
     ``doubts`` what stops a release unless it is waived; a doubt has a name (``column-not-understood``) and an id.
     ``release`` is the order of the published records, and the keys that take the place of identifiers.
     ``roles``, ``types`` and ``missing`` say what can be declared of variables, ``formats`` which files can be read.
+    ``suggest`` is how rules are found in data.
 
     Raises
     ------
@@ -68,7 +70,7 @@ def explained_names() -> list[str]:
 
 
 def _pages() -> dict[str, Callable[[], str]]:
-    return {EDITS: _edits, STEPS: _steps, DOUBTS: _doubts, FORMATS: _formats, RELEASE: _release}
+    return {EDITS: _edits, STEPS: _steps, DOUBTS: _doubts, FORMATS: _formats, RELEASE: _release, SUGGEST: _suggest}
 
 
 def _edits() -> str:
@@ -87,6 +89,10 @@ def _steps() -> str:
 
 def _formats() -> str:
     return formats_page(plugins())
+
+
+def _suggest() -> str:
+    return files("maskwright.edits.suggestions").joinpath("suggestions.txt").read_text(encoding="utf-8").rstrip()
 
 
 def _release() -> str:
