@@ -30,6 +30,8 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from maskwright.plugins.source import Source
+
 SIZE = 1 << 22
 ROWS = 32_768
 CELL, ROW, ABSENT = "\x1f", "\x1e", "\x1d"
@@ -111,13 +113,14 @@ Block = dict[str, Column]
 """Columns of consecutive records, by variable name."""
 
 
-def plain_blocks(path: Path, file_format: str, details: Mapping[str, Any], names: Sequence[str]) -> Iterator[Block]:
+def plain_blocks(path: Path, source: Source, details: Mapping[str, Any], names: Sequence[str]) -> Iterator[Block]:
     """Records of a written file, block by block.
 
     Parameters
     ----------
     path : Path
-    file_format : {"csv", "xml", "parquet"}
+    source : Source
+        That has written it.
     details : mapping
         How the file was written: dialect, or tags.
     names : sequence of str
@@ -132,7 +135,11 @@ def plain_blocks(path: Path, file_format: str, details: Mapping[str, Any], names
         "csv": _csv_blocks, "xml": _xml_blocks, "parquet": _parquet_blocks,
     }  # fmt: skip
     try:
-        for columns in reading[file_format](path, details, names):
+        if source.read_plainly is not None:
+            blocks = (_joined(rows, len(names)) for rows in source.read_plainly(path, details, names) if rows)
+        else:
+            blocks = reading[source.name](path, details, names)
+        for columns in blocks:
             yield dict(zip(names, columns, strict=True))
     except (ValueError, csv.Error, etree.XMLSyntaxError):
         raise CannotTell from None
