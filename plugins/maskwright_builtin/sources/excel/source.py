@@ -2,22 +2,24 @@
 
 from __future__ import annotations
 
+import datetime as dt
+import importlib
 from itertools import islice
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
 import pyarrow as pa
 
-from maskwright import DataError, InputError, Layout, Place, Problem, Progress, Source
+from maskwright import DataError, InputError, Layout, Place, Problem, Progress, Source, WrittenBatch
 from maskwright_builtin.sources.excel.columns import SheetColumn
 from maskwright_builtin.sources.excel.workbook import ExcelParams, find_sheet
 from maskwright_builtin.sources.excel.writing import write_excel
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
     from pathlib import Path
 
 ROWS = 65_536
-INSTALL = "Install them: pip install 'maskwright[excel]'."
 
 
 def _letters(column: int) -> str:
@@ -40,6 +42,10 @@ class ExcelReading:
 
     def batches(self) -> Iterator[pa.RecordBatch]:
         """Yield the records: numbers, texts, truth values, dates, times; null where a cell is empty."""
+        return (batch.cells for batch in self.written_batches())
+
+    def written_batches(self) -> Iterator[WrittenBatch]:
+        """Yield the records, and say that their cells are to be written just so."""
         arrays: list[Any] = []
         names: list[str] = []
         problems: list[Problem] = []
@@ -56,7 +62,8 @@ class ExcelReading:
         if problems:
             raise DataError(problems)
         table = pa.table(arrays, names=names)
-        yield from table.to_batches(max_chunksize=ROWS)
+        for batch in table.to_batches(max_chunksize=ROWS):
+            yield WrittenBatch(batch, dict(zip(names, batch.columns, strict=True)))
         self._progress(1.0)
 
     def _columns(self) -> list[SheetColumn]:
@@ -120,12 +127,8 @@ class ExcelReading:
 
     def _rows(self) -> tuple[Iterator[list[Any]], int]:
         """Rows of cells from the first row of the sheet on, and how many columns before them are empty."""
-        try:
-            import openpyxl  # noqa: F401 - its tables of number formats, and the writer
-            import python_calamine
-        except ImportError:
-            message = "Excel files are read with python-calamine and openpyxl, which are not installed"
-            raise InputError(Problem(message, hint=INSTALL)) from None
+        import python_calamine
+
         damaged = DataError(Problem("the workbook cannot be read", Place(str(self._path)), "Save it anew."))
         try:
             with python_calamine.CalamineWorkbook.from_path(str(self._path)) as workbook:
@@ -161,13 +164,53 @@ def open_excel(path: Path, params: Any, progress: Progress) -> ExcelReading:
     InputError
         The packages for Excel are not installed.
     """
+    missing = [name for name in ("openpyxl", "python_calamine") if not _is_there(name)]
+    if missing:
+        message = "Excel files are read with openpyxl and python-calamine, and they are not installed"
+        raise InputError(Problem(message, Place(str(path)), "Install them: pip install 'maskwright[excel]'."))
     return ExcelReading(path, params, progress)
+
+
+def _is_there(module: str) -> bool:
+    try:
+        importlib.import_module(module)
+    except ImportError:
+        return False
+    return True
 
 
 def _as_written(params: Any) -> ExcelParams:
     """Options for a workbook of one sheet, with the names in its first row."""
     known: ExcelParams = params
-    return known.model_copy(update={"sheet": None, "header_row": 1})
+    return known.model_copy(update={"sheet": None, "header_row": 1, "mixed": "text"})
+
+
+def _read_plainly(path: Path, details: Mapping[str, Any], names: Sequence[str]) -> Iterator[list[list[str | None]]]:
+    """Rows of a written workbook, as openpyxl reads them: nothing of this is shared with `ExcelReading`."""
+    from openpyxl import load_workbook
+
+    del details
+    workbook = load_workbook(path, read_only=True)
+    try:
+        rows = workbook.worksheets[0].iter_rows(max_col=len(names), values_only=True)
+        if list(next(rows, ())) != list(names):
+            raise ValueError("other names")
+        while block := list(islice(rows, ROWS)):
+            yield [[_plain_text(cell) for cell in row] for row in block]
+    finally:
+        workbook.close()
+
+
+def _plain_text(cell: object) -> str | None:
+    if cell is None or isinstance(cell, str):
+        return cell
+    if isinstance(cell, bool):
+        return "true" if cell else "false"
+    if isinstance(cell, float):
+        return str(np.format_float_positional(cell, trim="-"))
+    if isinstance(cell, dt.datetime):
+        return cell.isoformat(sep=" ").removesuffix(" 00:00:00")
+    return str(cell)
 
 
 EXCEL = Source(
@@ -176,7 +219,7 @@ EXCEL = Source(
     open=open_excel,
     write=write_excel,
     params=ExcelParams,
-    writes_text=False,
     params_of_written=_as_written,
+    read_plainly=_read_plainly,
     summary="A sheet with names in its first row; numbers, texts, truth values, dates and times are kept apart.",
 )

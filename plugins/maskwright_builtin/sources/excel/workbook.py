@@ -25,7 +25,11 @@ LONGEST_ROW = 1 << 26
 COMPOUND_FILE = b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1"
 CELL = rb"<(?:\w+:)?c\s(?P<tag>[^>]*?)>\s*"
 FORMULA = re.compile(CELL + rb"<(?:\w+:)?f[\s/>]")
-UNCOMPUTED = re.compile(CELL + rb"<(?:\w+:)?f(?:\s[^>]*)?(?:/>|>[^<]*</(?:\w+:)?f>)\s*</(?:\w+:)?c>")
+UNCOMPUTED = re.compile(
+    CELL.replace(rb"c\s", rb"c\s(?![^>]*\bt=[\"']str)") + rb"<(?:\w+:)?f(?:\s[^>]*)?(?:/>|>[^<]*</(?:\w+:)?f>)\s*"
+    rb"(?:<(?:\w+:)?v\s*/>|<(?:\w+:)?v></(?:\w+:)?v>)?\s*</(?:\w+:)?c>"
+)
+"""A computed cell without a result; a result that is an empty text is one."""
 ERROR = re.compile(CELL.replace(rb"[^>]*?)>", rb"[^>]*?\bt=[\"']e[\"'][^>]*?)>"))
 FILLED = re.compile(CELL + rb"<(?:\w+:)?(?:v|is)[\s>]")
 MERGED = re.compile(rb"<(?:\w+:)?mergeCell\s[^>]*?ref=[\"']([A-Z]+[0-9]+(?::[A-Z]+[0-9]+)?)[\"']")

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import datetime as dt
 import re
+import shutil
 import zipfile
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
@@ -14,28 +16,30 @@ from maskwright import DataError, InputError, Layout, Place, Problem, Variable
 from maskwright_builtin.sources.files import writing
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping
-    from pathlib import Path
+    from collections.abc import Callable, Iterable, Iterator, Mapping
+
+    Styled = Callable[[object, str], Any]
 
 MOST_ROWS, MOST_COLUMNS, LONGEST_TEXT = 1_048_576, 16_384, 32_767
 OLDEST = (1980, 1, 1, 0, 0, 0)
 NOT_EXCEL = "[\x00-\x08\x0b\x0c\x0e-\x1f]"
 TYPES = {"date": pa.date32(), "moment": pa.timestamp("us"), "time": pa.time64("us"), "truth": pa.bool_()}
 FORMATS = {"date": "yyyy-mm-dd", "moment": "yyyy-mm-dd hh:mm:ss", "time": "hh:mm:ss"}
-NUMBER = re.compile(r"-?[0-9]+(\.[0-9]+)?")
+NUMBER = re.compile(r"-?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?")
 
 
 class _Archive(zipfile.ZipFile):
     """An archive whose bytes do not depend on the time of writing."""
 
-    def writestr(self, member: Any, data: Any, *args: Any, **kwargs: Any) -> None:
-        super().writestr(_member(member), data, *args, **kwargs)
+    def writestr(self, zinfo_or_arcname: Any, data: Any, *args: Any, **kwargs: Any) -> None:
+        """Add a part that is given."""
+        super().writestr(_member(zinfo_or_arcname), data, *args, **kwargs)
 
     def write(self, filename: Any, arcname: Any = None, *args: Any, **kwargs: Any) -> None:
+        """Add a part that is a file."""
         del args, kwargs
-        with open(filename, "rb") as part, self.open(_member(arcname), "w", force_zip64=True) as packed:  # noqa: PTH123
-            while piece := part.read(1 << 20):
-                packed.write(piece)
+        with Path(filename).open("rb") as part, self.open(_member(arcname), "w", force_zip64=True) as packed:
+            shutil.copyfileobj(part, packed, 1 << 20)
 
 
 def _member(name: Any) -> zipfile.ZipInfo:
@@ -47,13 +51,13 @@ def _member(name: Any) -> zipfile.ZipInfo:
 
 
 def write_excel(path: Path, batches: Iterable[Any], variables: tuple[Variable, ...], layout: Layout) -> None:
-    """Write typed batches as the one sheet of a workbook, each column in its kind and number format as read.
+    """Write batches as the one sheet of a workbook, each column in its kind and number format as read.
 
     Parameters
     ----------
     path : Path
     batches : iterable of pyarrow.RecordBatch
-        Null is an empty cell.
+        Texts of numbers and categories, or the cells as they were read; null is an empty cell.
     variables : tuple of Variable
         The columns, in order.
     layout : Layout
@@ -101,41 +105,28 @@ def write_excel(path: Path, batches: Iterable[Any], variables: tuple[Variable, .
         ]
         for row in zip(*cells, strict=True):
             sheet.append(row)
-    with writing(path) as file, _Archive(file, "w", zipfile.ZIP_DEFLATED) as archive:  # type: ignore[arg-type]
+    with writing(path) as file, _Archive(file, "w", zipfile.ZIP_DEFLATED) as archive:
         writer = ExcelWriter(workbook, archive)
         # Nor does it tell when it was written.
         workbook.properties.created = workbook.properties.modified = dt.datetime(*OLDEST)
         writer.save()
 
 
-def _cells(path: Path, variable: Variable, column: Any, form: Mapping[str, str], styled: Any) -> Iterator[object]:
+def _cells(path: Path, variable: Variable, column: Any, form: Mapping[str, str], styled: Styled) -> Iterator[object]:
     """Cells of a column: plain values where the writer cannot take them for anything else."""
-    kind = form.get("kind", "")
-    number_format = form.get("format", "General")
+    kind = form.get("kind", "number" if variable.is_numeric else "text")
+    shown = form.get("format", "General")
     if pa.types.is_string(column.type):
         _check_texts(path, variable.name, column)
         if kind in TYPES:
             column = _as_read(column, TYPES[kind])
-        elif kind == "mixed":
-            return (_mixed(cell, number_format, styled) for cell in column.to_pylist())
-    if pa.types.is_null(column.type) or column.null_count == len(column):
-        return iter([None] * len(column))
+        elif kind != "text":
+            column = _numbers(column)
     if pa.types.is_string(column.type):
-        # A text that was no text in the original (a recoded date) has no number format.
-        own = number_format if kind == "text" else "General"
-        return (None if cell is None else _text(cell, own, styled) for cell in column.to_pylist())
-    fitting = (
-        pa.types.is_boolean(column.type)
-        or (kind in FORMATS and column.type == TYPES[kind])
-        or (kind in ("number", "mixed") and not _is_temporal(column.type))
-    )
-    shown = number_format if fitting else "General"
-    if shown == "General":
-        shown = (
-            FORMATS.get("date" if pa.types.is_date(column.type) else kind, "General")
-            if _is_temporal(column.type)
-            else shown
-        )
+        own = shown if kind == "text" else "General"
+        return (_number_or_text(cell, kind, shown, own, styled) for cell in column.to_pylist())
+    if shown == "General" and kind in FORMATS:
+        shown = FORMATS[kind]
     if pa.types.is_floating(column.type):
         return (None if cell is None else _number(cell, shown, styled) for cell in column.to_pylist())
     if shown == "General":
@@ -143,8 +134,14 @@ def _cells(path: Path, variable: Variable, column: Any, form: Mapping[str, str],
     return (None if cell is None else styled(cell, shown) for cell in column.to_pylist())
 
 
-def _is_temporal(kind: Any) -> bool:
-    return bool(pa.types.is_temporal(kind))
+def _numbers(texts: Any) -> Any:
+    """Numbers that all of the texts are, or the texts."""
+    filled = pc.if_else(pc.equal(texts, ""), pa.scalar(None, pa.string()), texts)
+    if not pc.all(pc.match_substring_regex(pc.drop_null(filled), f"^{NUMBER.pattern}$"), min_count=0).as_py():
+        return texts
+    if pc.any(pc.match_substring(filled, ".")).as_py() or pc.any(pc.greater(pc.binary_length(filled), 15)).as_py():
+        return filled.cast(pa.float64())
+    return filled.cast(pa.int64())
 
 
 def _as_read(column: Any, kind: Any) -> Any:
@@ -159,24 +156,22 @@ def _as_read(column: Any, kind: Any) -> Any:
         return column
 
 
-def _text(cell: str, number_format: str, styled: Any) -> object:
-    return styled(cell, number_format) if number_format != "General" or cell.startswith(("=", "#")) else cell
+def _number_or_text(cell: str | None, kind: str, number_format: str, text_format: str, styled: Styled) -> object:
+    """Cell of a column of texts, or of numbers and texts, where the numbers are those that look like numbers."""
+    if cell is None or cell == "":
+        return None
+    if kind in ("number", "mixed") and NUMBER.fullmatch(cell):
+        return _number(float(cell), number_format, styled)
+    return styled(cell, text_format) if text_format != "General" or cell.startswith(("=", "#")) else cell
 
 
-def _number(cell: float, number_format: str, styled: Any) -> object:
+def _number(cell: float, number_format: str, styled: Styled) -> object:
     if float(f"{cell:.16g}") == cell:
         return cell if number_format == "General" else styled(cell, number_format)
     # The writer has sixteen digits for a number, and some need seventeen.
     exact = styled(repr(cell), number_format)
     exact.data_type = "n"
     return exact
-
-
-def _mixed(cell: str | None, number_format: str, styled: Any) -> object:
-    """Cell of a column of numbers and texts, where the numbers are those that look like numbers."""
-    if cell is None or not NUMBER.fullmatch(cell):
-        return None if cell is None else _text(cell, "General", styled)
-    return _number(float(cell), number_format, styled)
 
 
 def _check_texts(path: Path, name: str, column: Any) -> None:
