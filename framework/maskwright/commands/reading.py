@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
@@ -246,7 +247,14 @@ def _from_file(
         of_file: Mapping[str, VariableDeclaration] = getattr(reading, "declared", {})
         stated = {name: each for name, each in _together(of_file, declared).items() if name not in hidden}
         known = _present(stated, may_lack, names)
-        return read_dataset(kept, lambda: reading.layout, known, file=data.name)
+        return _asked_for(read_dataset(kept, lambda: reading.layout, known, file=data.name), declared)
+
+
+def _asked_for(data: Dataset, declared: Mapping[str, VariableDeclaration]) -> Dataset:
+    """Without the doubts about codes that only the file declares: its makers may list more than occur."""
+    own = {name for name, each in declared.items() if each.missing}
+    doubts = (each for each in data.doubts if each.kind != "missing-code-never-occurs" or each.subject in own)
+    return replace(data, doubts=tuple(doubts))
 
 
 def _without(batch: WrittenBatch, hidden: frozenset[str]) -> WrittenBatch:

@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 from maskwright.foundation.errors import PluginError, Problem, unknown_name
+from maskwright.foundation.file_identity import note_read
 from maskwright.foundation.yaml_models import read_model
 from maskwright.foundation.yaml_subtrees import only, texts, without
 from maskwright.pipeline.file_model import DataSection, Declarations
@@ -14,6 +15,8 @@ from maskwright.pipeline.resolved import DataSource
 from maskwright.plugins.registry import find_source, plugins
 
 if TYPE_CHECKING:
+    from pydantic import BaseModel
+
     from maskwright.foundation.yaml_document import Node
     from maskwright.plugins.source import Source
 
@@ -58,6 +61,7 @@ def resolve_data(section: Node, folder: Path, problems: list[Problem], *, must_e
     path = existing_file(named, folder, "data", problems, must_exist=must_exist)
     if params is None or path is None:
         return FoundData(None, None)
+    params = _found_files(params, folder)
     openable = DataSource(path, source, params)
     if len(problems) > before or declared is None:
         return FoundData(None, openable)
@@ -87,6 +91,14 @@ def _source(section: Node, problems: list[Problem]) -> Source | None:
         hint = f"Name the format with `format:` ({names})." if names and node is named else None
         problems.extend(Problem(problem.message, node.place, hint) for problem in error.problems)
         return None
+
+
+def _found_files(params: BaseModel, folder: Path) -> BaseModel:
+    """Options of which some are names of further files to read: those are relative to the folder too."""
+    paths = {name: (folder / value).resolve() for name, value in params if isinstance(value, Path)}
+    for path in paths.values():
+        note_read(path)
+    return params.model_copy(update=paths) if paths else params
 
 
 def _unknown_option(key: Node, source: Source) -> Problem:
