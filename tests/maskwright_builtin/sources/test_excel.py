@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime as dt
+import gc
 import io
 import re
 import sys
@@ -329,3 +330,4 @@ def test_what_a_workbook_cannot_hold_is_refused_and_nothing_is_written(tmp_path:
         with pytest.raises(mw.InputError, match=message):
             mw.run(tmp_path / "p.yaml")
         assert sorted(each.name for each in tmp_path.iterdir()) == ["in.csv", "p.yaml"]
+        gc.collect()  # nothing is left open that would complain

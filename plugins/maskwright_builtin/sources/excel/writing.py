@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import datetime as dt
 import re
 import shutil
@@ -13,7 +14,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from maskwright import DataError, InputError, Layout, Place, Problem, Variable
-from maskwright_builtin.sources.files import writing
+from maskwright_builtin.sources.files import disk_trouble, writing
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -93,18 +94,20 @@ def write_excel(path: Path, batches: Iterable[Any], variables: tuple[Variable, .
         cell.number_format = number_format
         return cell
 
-    sheet.append([styled(variable.name, "General") for variable in variables])
-    rows = 1
-    for batch in batches:
-        rows += batch.num_rows
-        if rows > MOST_ROWS:
-            raise _too_much(path, "too many records", f"{MOST_ROWS - 1} of them below the names")
-        cells = [
-            list(_cells(path, variable, column, columns.get(variable.name, {}), styled))
-            for variable, column in zip(variables, batch.columns, strict=True)
-        ]
-        for row in zip(*cells, strict=True):
-            sheet.append(row)
+    # Whichever way it ends: what is left open would complain when Python comes by to clear it away.
+    with contextlib.closing(sheet), disk_trouble(path):
+        sheet.append([styled(variable.name, "General") for variable in variables])
+        rows = 1
+        for batch in batches:
+            rows += batch.num_rows
+            if rows > MOST_ROWS:
+                raise _too_much(path, "too many records", f"{MOST_ROWS - 1} of them below the names")
+            cells = [
+                list(_cells(path, variable, column, columns.get(variable.name, {}), styled))
+                for variable, column in zip(variables, batch.columns, strict=True)
+            ]
+            for row in zip(*cells, strict=True):
+                sheet.append(row)
     with writing(path) as file, _Archive(file, "w", zipfile.ZIP_DEFLATED) as archive:
         writer = ExcelWriter(workbook, archive)
         # Nor does it tell when it was written.
