@@ -53,7 +53,7 @@ def read(
     Parameters
     ----------
     path : str or Path
-        XML, CSV or Parquet, told by its ending.
+        Of a format that `maskwright plugins` lists, told by its ending.
     variables : mapping of name to declaration, optional
         ``{"V1": {"role": "weight"}}``; the rest is inferred.
     file_format : str, optional

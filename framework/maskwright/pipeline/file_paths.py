@@ -29,7 +29,13 @@ _SUFFIXES: Mapping[str, tuple[str, ...]] = {
 
 
 def existing_file(
-    node: Node, folder: Path, what: str, problems: list[Problem], *, must_exist: bool = True
+    node: Node,
+    folder: Path,
+    what: str,
+    problems: list[Problem],
+    *,
+    must_exist: bool = True,
+    or_folder: bool = False,
 ) -> Path | None:
     """Absolute path of a file to read, or None when the node is no name of one (`problems` says why).
 
@@ -43,11 +49,13 @@ def existing_file(
     problems : list of Problem
         Added to.
     must_exist : bool, default True
+    or_folder : bool, default False
+        Whether a folder will do.
     """
     path = absolute_path(node, folder, problems)
     if path is None or not must_exist:
         return path
-    if path.is_dir():
+    if path.is_dir() and not or_folder:
         problems.append(Problem(f"{node.raw!r} is a folder; expected a {what} file", node.place))
         return None
     if not path.exists():
@@ -120,6 +128,9 @@ def resolve_output(
         if path is None:
             continue
         _check_place(key.raw, path, node, folder, taken, problems)
+        if any(each.is_dir() and path.is_relative_to(each) for each in inputs.values()):
+            hint = "It would be read with the data the next time."
+            problems.append(Problem(f"output.{key.raw} would be written into the folder of the data", node.place, hint))
         _check_suffix(key.raw, path, node, reports, problems)
         taken.setdefault(file_identity(path), f"output.{key.raw}")
         paths[key.raw] = path
