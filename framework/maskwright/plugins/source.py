@@ -6,7 +6,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Protocol
 
-from maskwright.data.written_cells import WrittenBatch
+from maskwright.data.written_batch import WrittenBatch
 from maskwright.foundation.errors import InputError
 from maskwright.foundation.progress import silent
 from maskwright.plugins.partition import NoParams
