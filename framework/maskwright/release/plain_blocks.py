@@ -1,7 +1,8 @@
 """The written file, read once more by plain means, for the second evaluation: nothing here is shared with the sources.
 
 Text is cut at its separators: that of CSV, by the standard library's reader where there are quotes; that of XML, by
-lxml where records have not all the same elements. Numbers are read digit by digit; those of Parquet are pyarrow's.
+lxml where records have not all the same elements. Numbers are read digit by digit; those of Parquet are pyarrow's, those
+of databases pandas' and Python's.
 """
 
 from __future__ import annotations
@@ -19,6 +20,7 @@ from lxml import etree
 
 from maskwright.edits.evaluation.plain_numbers import NUMBER, CannotTell
 from maskwright.edits.evaluation.second_vectors import DIGITS
+from maskwright.release.plain_tables import table_cells
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -113,7 +115,7 @@ def plain_blocks(path: Path, file_format: str, details: Mapping[str, Any], names
     Parameters
     ----------
     path : Path
-    file_format : {"csv", "xml", "parquet"}
+    file_format : {"csv", "xml", "parquet", "sql"}
     details : mapping
         How the file was written: dialect, or tags.
     names : sequence of str
@@ -125,7 +127,7 @@ def plain_blocks(path: Path, file_format: str, details: Mapping[str, Any], names
         The file cannot be cut into records of these variables.
     """
     reading: dict[str, Callable[..., Iterator[Sequence[Column]]]] = {
-        "csv": _csv_blocks, "xml": _xml_blocks, "parquet": _parquet_blocks,
+        "csv": _csv_blocks, "xml": _xml_blocks, "parquet": _parquet_blocks, "sql": _table_blocks,
     }  # fmt: skip
     try:
         for columns in reading[file_format](path, details, names):
@@ -137,6 +139,14 @@ def plain_blocks(path: Path, file_format: str, details: Mapping[str, Any], names
 def _parquet_blocks(path: Path, _: Mapping[str, Any], names: Sequence[str]) -> Iterator[list[Column]]:
     for batch in pq.ParquetFile(path).iter_batches(batch_size=ROWS, columns=list(names)):
         yield [_stored(batch.column(name)) for name in names]
+
+
+def _table_blocks(path: Path, _: Mapping[str, Any], names: Sequence[str]) -> Iterator[list[Column]]:
+    for cells in table_cells(path, names, ROWS):
+        yield [
+            BinaryColumn(each) if each.dtype.kind in "iuf" else _joined([[_plain(cell)] for cell in each], 1)[0]
+            for each in cells
+        ]
 
 
 def _stored(column: Any) -> Column:

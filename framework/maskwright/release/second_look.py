@@ -22,6 +22,7 @@ from maskwright.foundation.doubts import Doubt
 from maskwright.foundation.errors import EvaluationsDisagree, Problem
 from maskwright.plugins.registry import plugins
 from maskwright.release.plain_blocks import plain_blocks
+from maskwright.release.plain_tables import binary_columns
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -38,7 +39,7 @@ if TYPE_CHECKING:
 SAMPLE = 2_000
 FEWER = 10
 """Of the sampled records, every tenth is enough for a rule that is evaluated on all records."""
-READ_TWICE = ("csv", "xml", "parquet")
+READ_TWICE = ("csv", "xml", "parquet", "sql")
 
 
 @dataclass(eq=False)
@@ -93,7 +94,7 @@ def second_look(
     path_of_records = tuple(details.get("record_path", ("Microdata", "Record"))) if file_format == "xml" else None
     looked = [_Seen(edit) for edit in edits if edit.engine is None and _is_about(edit, path_of_records)]
     decimals = {variable.name: variable.decimals for variable in original.variables}
-    floats = _binary_columns(path) if file_format == "parquet" else frozenset()
+    floats = _binary_columns(path, file_format)
     opinion = Opinion(
         frozenset(name for name in floats if decimals.get(name) is None),
         {each.name: frozenset(code.strip() for code in each.missing_codes) for each in original.variables},
@@ -144,7 +145,11 @@ def _is_about(edit: Edit, path: tuple[str, ...] | None) -> bool:
     return list(path) == steps if whole else list(path)[-len(steps) :] == steps
 
 
-def _binary_columns(path: Path) -> frozenset[str]:
+def _binary_columns(path: Path, file_format: str) -> frozenset[str]:
+    if file_format == "sql":
+        return binary_columns(path)
+    if file_format != "parquet":
+        return frozenset()
     import pyarrow as pa
     import pyarrow.parquet as pq
 
