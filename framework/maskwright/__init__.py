@@ -21,10 +21,13 @@ if TYPE_CHECKING:
     from maskwright.data.dataset import Column as Column
     from maskwright.data.dataset import Dataset as Dataset
     from maskwright.data.dataset import Layout as Layout
+    from maskwright.data.declaration import VariableDeclaration as VariableDeclaration
+    from maskwright.data.missing import MissingCells as MissingCells
     from maskwright.data.number_text import read_numbers as read_numbers
     from maskwright.data.number_text import write_numbers as write_numbers
     from maskwright.data.record_chunk import RecordChunk as RecordChunk
     from maskwright.data.variable import Variable as Variable
+    from maskwright.data.written_cells import WrittenBatch as WrittenBatch
     from maskwright.edits.edit import Edit as Edit
     from maskwright.edits.edit import GoverningPart as GoverningPart
     from maskwright.edits.edit import LinearPart as LinearPart
@@ -169,6 +172,9 @@ _HOME = {
     "UsesWeights": "maskwright.plugins.parameter_markers",
     "Variable": "maskwright.data.variable",
     "wording": "maskwright.release",
+    "MissingCells": "maskwright.data.missing",
+    "VariableDeclaration": "maskwright.data.declaration",
+    "WrittenBatch": "maskwright.data.written_cells",
     "write_numbers": "maskwright.data.number_text",
 }
 

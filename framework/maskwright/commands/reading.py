@@ -17,6 +17,7 @@ from maskwright.data.dataset import Dataset
 from maskwright.data.frames import dataset_from_frame
 from maskwright.data.households import with_household_role, with_households
 from maskwright.data.inference import read_dataset
+from maskwright.data.written_cells import WrittenBatch
 from maskwright.edits.evaluation.domain import Domain, domain_tuples
 from maskwright.foundation.errors import InputError, Place, Problem, unknown_name
 from maskwright.foundation.file_identity import note_read
@@ -24,7 +25,7 @@ from maskwright.foundation.progress import Progress, silent
 from maskwright.pipeline.names import names_in
 from maskwright.pipeline.resolved import DataInMemory, DataSource
 from maskwright.plugins.registry import find_edit_reader
-from maskwright.plugins.source import batches_of
+from maskwright.plugins.source import written_batches_of
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping
@@ -235,12 +236,33 @@ def _from_file(
     """Read a file, but for these variables."""
     note_read(data.path)
     reading = data.source.open(data.path, data.params, progress)
-    with batches_of(reading) as batches:
+    with written_batches_of(reading) as batches:
         first = next(batches, None)
         if first is None:
             return read_dataset((), lambda: reading.layout, declared, file=data.name)
-        hidden = [name for name in first.schema.names if name in left_out]
-        kept = (batch.drop_columns(hidden) if hidden else batch for batch in itertools.chain((first,), batches))
-        stated = {name: each for name, each in declared.items() if name not in hidden}
-        known = _present(stated, may_lack, first.schema.names)
+        names = first.cells.schema.names
+        hidden = frozenset(names) & left_out
+        kept = (_without(batch, hidden) for batch in itertools.chain((first,), batches))
+        of_file: Mapping[str, VariableDeclaration] = getattr(reading, "declared", {})
+        stated = {name: each for name, each in _together(of_file, declared).items() if name not in hidden}
+        known = _present(stated, may_lack, names)
         return read_dataset(kept, lambda: reading.layout, known, file=data.name)
+
+
+def _without(batch: WrittenBatch, hidden: frozenset[str]) -> WrittenBatch:
+    """Batch without these columns."""
+    if not hidden:
+        return batch
+    written = {name: cells for name, cells in batch.written.items() if name not in hidden}
+    return WrittenBatch(batch.cells.drop_columns(sorted(hidden)), written)
+
+
+def _together(
+    of_file: Mapping[str, VariableDeclaration], declared: Mapping[str, VariableDeclaration]
+) -> dict[str, VariableDeclaration]:
+    """Declarations of a pipeline over those that the file makes of its variables."""
+    together = dict(of_file)
+    for name, each in declared.items():
+        stated = {fact: getattr(each, fact) for fact in each.model_fields_set}
+        together[name] = together[name].model_copy(update=stated) if name in together else each
+    return together

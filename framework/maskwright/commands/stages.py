@@ -77,7 +77,10 @@ class PipelineRun:
         """Write masked data and rules to temporary files; the data are let go, since measuring needs the memory."""
         file = self.release.temporary("data")
         with self.clock("write"), stage(self.reporter, "Writing"), writing(file):
-            write_dataset(result.masked, file, self.pipeline.output.source)
+            write_dataset(
+                result.masked, file, self.pipeline.output.source, self.ready.original,
+                canonical=self.pipeline.output.numbers == "canonical",
+            )  # fmt: skip
         self.release.sealed("data")  # what is read back and checked from here on is what is published
         self._write_rules(result)
         return result.without_data()
@@ -107,7 +110,7 @@ class PipelineRun:
             )  # fmt: skip
         if is_read_twice(file.source):
             with self.clock("second look"), stage(self.reporter, "Validating a second time"):
-                alone = second_look(file.path, file.source.name, result.masked, result.edits, outcome, original)
+                alone = second_look(file.path, file.source, result.masked, result.edits, outcome, original)
             if alone:
                 self.tell([f"{len(alone)} of {len(outcome.edits)} edits have no second opinion: {', '.join(alone)}"])
         return outcome

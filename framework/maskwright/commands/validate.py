@@ -166,4 +166,7 @@ def _rules(edits: Sequence[Path], options: ReadingOptions, data: DataSource) -> 
 
 def _known(declared: Mapping[str, VariableDeclaration]) -> dict[str, Variable]:
     """Variables as far as declarations tell: missing codes and decimals, for checking a file as a stream."""
-    return {name: Variable(name, decimals=each.decimals, missing_codes=each.missing) for name, each in declared.items()}
+    return {
+        name: Variable(name, decimals=each.decimals, missing_codes=each.missing_codes, suppressed_as=each.suppressed_as)
+        for name, each in declared.items()
+    }

@@ -9,7 +9,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from maskwright.data.dataset import Column
-from maskwright.data.missing import is_code_text
+from maskwright.data.missing import HAD_VALUE, NO_CELL, MissingCells, is_code_text
 from maskwright.data.number_columns import first_records
 from maskwright.data.number_text import read_numbers
 from maskwright.data.variable import Variable, VariableType
@@ -48,7 +48,7 @@ def category_column(
     encoded = text.dictionary_encode()
     encoded = encoded.unify_dictionaries() if encoded.num_chunks > 1 else encoded
     found = encoded.chunk(0).dictionary if encoded.num_chunks else pa.array([], pa.string())
-    blank = read_numbers(found).is_blank | is_code_text(found, declared.missing)
+    blank = read_numbers(found).is_blank | is_code_text(found, declared.missing_codes)
     listed = order if order is not None and not declared.categories else declared.categories
     kind: VariableType = "ordinal" if declared.type == "ordinal" or (order and declared.type is None) else "nominal"
     categories = tuple(listed) or _categories(name, found.filter(pa.array(~blank)), kind)
@@ -75,9 +75,22 @@ def category_column(
         unchanged=declared.unchanged,
         unit=declared.unit,
         categories=categories,
-        missing_codes=declared.missing,
+        missing_codes=declared.missing_codes,
+        missing_meanings=declared.missing_meanings,
+        suppressed_as=declared.suppressed_as,
+        label=declared.label,
+        labels=declared.labels,
     )
-    return Column(variable, codes, missing), []
+    return Column(variable, codes, missing, _missing_cells(found, blank, old) if missing.any() else None), []
+
+
+def _missing_cells(found: Any, blank: NDArray[np.bool_], places: NDArray[np.int64]) -> MissingCells:
+    """How missing cells are written: texts found, which of them say that there is no value, and where each stands."""
+    texts = found.filter(pa.array(blank)).to_pylist()
+    code = np.full(len(found) + 1, HAD_VALUE, dtype=np.int16 if len(texts) < 2**15 else np.int32)
+    code[:-1][blank] = np.arange(len(texts))
+    code[-1] = NO_CELL
+    return MissingCells(tuple(texts), code[places])
 
 
 def _categories(name: str, found: Any, kind: VariableType) -> tuple[str, ...]:

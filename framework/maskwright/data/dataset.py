@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     import pandas as pd
     from numpy.typing import NDArray
 
+    from maskwright.data.missing import MissingCells
     from maskwright.data.variable import Variable
     from maskwright.foundation.doubts import Doubt
 
@@ -32,6 +33,14 @@ class Column:
         (-1 where missing). Read-only.
     missing : ndarray of shape (n,), bool
         True where the cell has no value. Read-only.
+    blank : MissingCells or None
+        How the file says of each missing cell that there is no value; None where nothing is known of that.
+    digits : int or None
+        Digits after the point with which every number of the file is written, zeros at the end included; None where
+        numbers are written without such zeros, or one in this way and another in that.
+    written : pyarrow.ChunkedArray of shape (n,), or None
+        The cells exactly as the file holds them, where that is not what `values` and `blank` give. Only what was read
+        has it: a column that a method made never does.
 
     Examples
     --------
@@ -44,6 +53,9 @@ class Column:
     variable: Variable
     values: NDArray[Any]
     missing: NDArray[np.bool_]
+    blank: MissingCells | None = None
+    digits: int | None = None
+    written: Any = None
 
     def __post_init__(self) -> None:
         if self.values.shape != self.missing.shape or self.values.ndim != 1:
@@ -58,6 +70,28 @@ class Column:
 
     def __len__(self) -> int:
         return len(self.values)
+
+    def taken(self, rows: NDArray[np.int64]) -> Column:
+        """Cells of these records, in this order."""
+        blank = None if self.blank is None else self.blank.taken(rows)
+        written = None if self.written is None else self.written.take(rows)
+        return Column(self.variable, self.values[rows], self.missing[rows], blank, self.digits, written)
+
+    def changed(
+        self, values: NDArray[Any], missing: NDArray[np.bool_] | None = None, variable: Variable | None = None
+    ) -> Column:
+        """Column with other values; the cells that were missing before are still known from those that are now.
+
+        Parameters
+        ----------
+        values : ndarray of shape (n,)
+        missing : ndarray of shape (n,), bool, optional
+            By default the cells that are missing here.
+        variable : Variable, optional
+            What the column is then.
+        """
+        gone = self.missing if missing is None else missing
+        return Column(self.variable if variable is None else variable, values, gone, self.blank, self.digits)
 
     def __repr__(self) -> str:
         """Return what the column is; values are confidential and stay out of logs and notebooks."""
@@ -75,6 +109,8 @@ class Layout:
     details : mapping
         What that plugin needs to write the file again (root tag, record element, dialect, encoding). Never holds
         record values.
+    as_written : frozenset of str
+        For a writer: the variables whose cells are given exactly as the source read them, and are to be written so.
 
     Examples
     --------
@@ -85,6 +121,7 @@ class Layout:
 
     format: str = "dataframe"
     details: Mapping[str, Any] = field(default_factory=dict)
+    as_written: frozenset[str] = frozenset()
 
 
 @dataclass(frozen=True, eq=False)
@@ -188,7 +225,7 @@ class Dataset:
 
     def taken(self, rows: NDArray[np.int64]) -> Dataset:
         """Copy with these records only, in this order; `origin` says where they come from."""
-        columns = tuple(Column(each.variable, each.values[rows], each.missing[rows]) for each in self.columns)
+        columns = tuple(each.taken(rows) for each in self.columns)
         origin = rows if self.origin is None else self.origin[rows]
         households = None if self.households is None else np.unique(self.households[rows], return_inverse=True)[1]
         return replace(self, columns=columns, origin=origin, households=households)

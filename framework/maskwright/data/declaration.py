@@ -26,7 +26,28 @@ def _text(value: Any) -> Any:
     return repr(value) if isinstance(value, (int, float)) else value
 
 
+def _codes(value: Any) -> Any:
+    """Codes with what they mean: a mapping, or a list in which nothing is said of any."""
+    if isinstance(value, dict):
+        return tuple((_text(code), "" if meaning is None else meaning) for code, meaning in value.items())
+    texts = _texts(value)
+    if not isinstance(texts, tuple):
+        return texts
+    return tuple(each if isinstance(each, tuple) else (each, "") for each in texts)
+
+
+def _labels(value: Any) -> Any:
+    return tuple((_text(code), text) for code, text in value.items()) if isinstance(value, dict) else value
+
+
+CellText = Annotated[str, BeforeValidator(_text, json_schema_input_type=str | float)]
 CellTexts = Annotated[tuple[str, ...], BeforeValidator(_texts, json_schema_input_type=str | float | list[str | float])]
+
+CodeMeanings = Annotated[
+    tuple[tuple[str, str], ...],
+    BeforeValidator(_codes, json_schema_input_type=str | float | list[str | float] | dict[str, str | None]),
+]
+Labels = Annotated[tuple[tuple[str, str], ...], BeforeValidator(_labels, json_schema_input_type=dict[str, str])]
 
 
 class VariableDeclaration(BaseModel, extra="forbid", frozen=True):
@@ -69,9 +90,17 @@ class VariableDeclaration(BaseModel, extra="forbid", frozen=True):
     categories: CellTexts = Field(
         default=(), description="Categories of an ordinal (in order) or nominal variable, as the file writes them."
     )
-    missing: CellTexts = Field(
-        default=(), description="Cell texts that mean 'no value', besides an empty or absent cell."
+    missing: CodeMeanings = Field(
+        default=(),
+        description="Cell texts that mean 'no value', besides an empty or absent cell; as a list, or with what each of "
+        "them means: {-1: does not apply, -2: refused}.",
     )
+    suppressed_as: CellText | None = Field(
+        default=None,
+        description="Text of a published cell whose value was taken away. Left out: an empty or absent cell.",
+    )
+    label: str | None = Field(default=None, description="What the variable is, in words.")
+    labels: Labels = Field(default=(), description="What codes mean, in words: {1: employed, 2: retired}.")
 
     reliability: float = Field(
         default=1.0,
@@ -81,12 +110,26 @@ class VariableDeclaration(BaseModel, extra="forbid", frozen=True):
         "of changing it (on_input_violation: localize).",
     )
 
+    @property
+    def missing_meanings(self) -> tuple[str, ...]:
+        """What each missing code means, "" where nothing is said; empty where nothing is said of any."""
+        return tuple(meaning for _, meaning in self.missing) if any(meaning for _, meaning in self.missing) else ()
+
+    @property
+    def missing_codes(self) -> tuple[str, ...]:
+        """Cell texts that mean 'no value', without what each of them means."""
+        return tuple(code for code, _ in self.missing)
+
     @model_validator(mode="after")
     def _is_consistent(self) -> VariableDeclaration:
         if self.min is not None and self.max is not None and self.min > self.max:
             raise ValueError("min is above max")
         if len(set(self.categories)) != len(self.categories):
             raise ValueError("a category is listed twice")
+        if len(set(self.missing_codes)) != len(self.missing_codes):
+            raise ValueError("a missing code is listed twice")
+        if self.suppressed_as is not None and self.suppressed_as in self.categories:
+            raise ValueError("suppressed_as is one of the categories")
         if self.categories and self.type in ("continuous", "integer"):
             raise ValueError(f"categories are for ordinal and nominal variables, and the type says {self.type}")
         if self.categories and (self.decimals is not None or self.min is not None or self.max is not None):

@@ -11,7 +11,7 @@ from maskwright.data.category_columns import category_column
 from maskwright.data.dataset import Column, Dataset, Layout
 from maskwright.data.inference import UNDECLARED, missing_note
 from maskwright.data.misread_columns import apart_doubt, doubtful_names, misread_doubt, unseen_codes
-from maskwright.data.missing import is_code_number
+from maskwright.data.missing import is_code_number, missing_numbers
 from maskwright.data.number_columns import EXACT, number_column
 from maskwright.data.number_text import write_numbers
 from maskwright.data.text_columns import text_column
@@ -109,9 +109,11 @@ def _column(name: str, series: Any, declared: VariableDeclaration) -> tuple[Colu
         if too_long:
             notes = [*notes, f"{name}: read as nominal codes, since some have more digits than a number can hold"]
         return column, notes
-    missing = missing | is_code_number(values, declared.missing)
+    absent = missing
+    missing = missing | is_code_number(values, declared.missing_codes)
     notes = [f"{name}: every cell is missing; read as continuous"] if np.all(missing) else []
-    column, more = number_column(name, values, missing, 0 if is_integer else None, declared)
+    blank = missing_numbers(values, missing, absent)
+    column, more = number_column(name, values, missing, 0 if is_integer else None, declared, blank)
     return column, notes + more
 
 

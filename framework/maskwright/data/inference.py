@@ -13,6 +13,7 @@ from maskwright.data.declaration import VariableDeclaration
 from maskwright.data.misread_columns import apart_doubt, doubtful_names, misread_doubt, unseen_codes
 from maskwright.data.text_columns import text_column
 from maskwright.data.typed_columns import typed_column
+from maskwright.data.written_cells import WrittenBatch, must_be_held
 from maskwright.foundation.errors import DataError, Place, Problem, unknown_name
 from maskwright.foundation.progress import Progress, silent
 
@@ -35,9 +36,9 @@ def read_dataset(
 
     Parameters
     ----------
-    batches : iterable of pyarrow.RecordBatch
-        As `Reading.batches` yields them: all of one schema. When every column is a string column the format is text,
-        and numbers are looked for in the text; in a typed format, strings are categories.
+    batches : iterable of pyarrow.RecordBatch or WrittenBatch
+        As `Reading.batches` or `Reading.written_batches` yields them: all of one schema. When every column is a string
+        column the format is text, and numbers are looked for in the text; in a typed format, strings are categories.
     layout : Layout or callable returning one
         Asked for once the batches are exhausted.
     declared : mapping of name to VariableDeclaration, optional
@@ -59,7 +60,7 @@ def read_dataset(
         No records, a declared variable that is not there, cells that are not what is declared, or a column that is
         nearly all numbers. Every such column is reported at once.
     """
-    names, kinds, gathered = _gathered(batches)
+    names, kinds, gathered, written = _gathered(batches)
     place = Place(file) if file is not None else None
     layout = layout() if callable(layout) else layout
     declarations = declared or {}
@@ -81,6 +82,10 @@ def read_dataset(
         cells, stated = pa.chunked_array(chunks, kind), declarations.get(name, UNDECLARED)
         try:
             column, said = make(name, cells, stated)
+            if name in written:
+                column = replace(column, written=pa.chunked_array(written.pop(name)))
+            elif typed and must_be_held(column, cells):
+                column = replace(column, written=cells)
             columns.append(column)
             notes += said
             doubts += unseen_codes(name, cells, stated)
@@ -96,17 +101,25 @@ def read_dataset(
     return Dataset(tuple(columns), layout, notes=(*notes, *missing_note(columns)), doubts=tuple(doubts))
 
 
-def _gathered(batches: Iterable[Any]) -> tuple[list[str], list[Any], list[list[Any]]]:
+def _gathered(batches: Iterable[Any]) -> tuple[list[str], list[Any], list[list[Any]], dict[str, list[Any]]]:
+    """Names, types and chunks of the columns; and of some, chunks of their cells as the file holds them."""
     names: list[str] = []
     kinds: list[Any] = []
     gathered: list[list[Any]] = []
-    for batch in batches:
+    written: dict[str, list[Any]] = {}
+    for each in batches:
+        batch = each.cells if isinstance(each, WrittenBatch) else each
+        held = each.written if isinstance(each, WrittenBatch) else {}
         if not names:
             names, kinds = list(batch.schema.names), list(batch.schema.types)
             gathered = [[] for _ in names]
+        for name in held.keys() - written.keys():
+            written[name] = list(gathered[names.index(name)])
         for chunks, array in zip(gathered, batch.columns, strict=True):
             chunks.append(array)
-    return names, kinds, gathered
+        for name, chunks in written.items():
+            chunks.append(held.get(name, batch.column(name)))
+    return names, kinds, gathered, written
 
 
 def _is_text(kind: Any) -> bool:

@@ -14,7 +14,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from maskwright.data.missing import is_code_number
+from maskwright.data.missing import is_code_number, is_code_text
 from maskwright.data.number_columns import EXACT, first_records
 from maskwright.data.number_text import WHITE_SPACE, XPATH_NUMBER, read_numbers
 from maskwright.foundation.doubts import Doubt
@@ -280,7 +280,7 @@ def unseen_codes(name: str, cells: Any, declared: VariableDeclaration) -> Iterat
         As the source gives them: texts or numbers.
     declared : VariableDeclaration
     """
-    wanted = [code for code in declared.missing if code.strip(WHITE_SPACE)]
+    wanted = [code for code in declared.missing_codes if code.strip(WHITE_SPACE)]
     if not wanted or declared.role == "identifier":
         return
     seen = _seen(cells, wanted)
@@ -297,6 +297,4 @@ def _seen(cells: Any, wanted: list[str]) -> list[bool]:
         values = np.unique(np.array(pc.fill_null(pc.cast(cells, pa.float64(), safe=False), np.nan)))
         return [bool(np.any(is_code_number(values, [code]))) for code in wanted]
     distinct = pc.unique(pc.cast(cells, pa.string()))
-    trimmed = pc.unique(pc.utf8_trim(distinct, characters=WHITE_SPACE))
-    stripped = pa.array([code.strip(WHITE_SPACE) for code in wanted], pa.string())
-    return list(pc.is_in(stripped, value_set=trimmed).to_pylist())
+    return [bool(is_code_text(distinct, [code]).any()) for code in wanted]

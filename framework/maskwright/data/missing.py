@@ -1,23 +1,134 @@
-"""Declared missing codes: cell texts, or numbers, that mean "no value"."""
+"""Cells without a value: declared missing codes, and how the file says of each such cell that nothing is there."""
 
 from __future__ import annotations
 
+import re
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from maskwright.data.number_text import WHITE_SPACE, read_numbers
+from maskwright.data.number_text import WHITE_SPACE, XPATH_NUMBER, plain_text, read_numbers
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from numpy.typing import NDArray
 
+NO_CELL = -1
+HAD_VALUE = -2
+
+
+@dataclass(frozen=True, eq=False)
+class MissingCells:
+    """How each missing cell of a column is written in the file.
+
+    Attributes
+    ----------
+    texts : tuple of str
+        The different texts: missing codes as the file writes them, "" for an empty cell.
+    codes : ndarray of shape (n,), int16 or int32
+        Position in `texts` of each missing cell; -1: there is no cell at all; -2: the file has a value there, so that a
+        cell that is missing now was suppressed. Read-only.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from maskwright import MissingCells
+    >>> cells = MissingCells(("-9",), np.array([0, -2, -1], dtype=np.int16))
+    >>> cells.written(np.array([True, True, True]), suppressed_as="s").to_pylist()
+    ['-9', 's', None]
+    """
+
+    texts: tuple[str, ...]
+    codes: NDArray[Any]
+
+    def __post_init__(self) -> None:
+        self.codes.setflags(write=False)
+
+    def taken(self, rows: NDArray[np.int64] | slice) -> MissingCells:
+        """Those of these records, in this order."""
+        return MissingCells(self.texts, self.codes[rows])
+
+    def written(self, missing: NDArray[np.bool_], suppressed_as: str | None) -> Any:
+        """Text of each missing cell, null where there is none, and where the cell is not missing.
+
+        Parameters
+        ----------
+        missing : ndarray of shape (n,), bool
+            Which cells are missing now.
+        suppressed_as : str or None
+            Text of suppressed cells; None: as most cells that were missing before are written, and empty where no cell
+            was.
+
+        Returns
+        -------
+        pyarrow.StringArray of shape (n,)
+        """
+        nothing = suppressed_as if suppressed_as is not None else self._mostly()
+        texts = pa.array([*self.texts, None, nothing], pa.string())
+        places = np.where(self.codes == NO_CELL, len(self.texts), self.codes)
+        places = np.where(self.codes == HAD_VALUE, len(self.texts) + 1, places)
+        return texts.take(pa.array(places.astype(np.int64), mask=~missing))
+
+    def _mostly(self) -> str | None:
+        empty = self.texts.index("") if "" in self.texts else HAD_VALUE - 1
+        return None if np.count_nonzero(self.codes == NO_CELL) > np.count_nonzero(self.codes == empty) else ""
+
+
+def missing_texts(text: Any, missing: NDArray[np.bool_]) -> MissingCells | None:
+    """How the missing cells of a column are written; None where no cell is missing.
+
+    Parameters
+    ----------
+    text : pyarrow.ChunkedArray of strings, shape (n,)
+        Null where there is no cell.
+    missing : ndarray of shape (n,), bool
+    """
+    if not missing.any():
+        return None
+    gone = text.filter(pa.array(missing)).combine_chunks().dictionary_encode()
+    gone = gone.combine_chunks() if isinstance(gone, pa.ChunkedArray) else gone
+    texts = tuple(gone.dictionary.to_pylist())
+    codes = np.full(len(missing), HAD_VALUE, dtype=_code_type(texts))
+    codes[missing] = np.asarray(pc.fill_null(gone.indices, NO_CELL))
+    return MissingCells(texts, codes)
+
+
+def missing_numbers(
+    values: NDArray[np.float64], missing: NDArray[np.bool_], absent: NDArray[np.bool_]
+) -> MissingCells | None:
+    """How the missing cells of a column of numbers are stored; None where no cell is missing.
+
+    Parameters
+    ----------
+    values : ndarray of shape (n,), float64
+        As stored, missing codes included.
+    missing, absent : ndarray of shape (n,), bool
+        Which cells have no value, and which of them hold nothing.
+    """
+    if not missing.any():
+        return None
+    coded = missing & ~absent & ~np.isnan(values)
+    found, places = np.unique(values[coded], return_inverse=True)
+    texts = tuple(plain_text(value) for value in found.tolist())
+    codes = np.full(len(missing), HAD_VALUE, dtype=_code_type(texts))
+    codes[missing] = NO_CELL
+    codes[coded] = places
+    return MissingCells(texts, codes)
+
+
+def _code_type(texts: tuple[str, ...]) -> type[np.int16 | np.int32]:
+    return np.int16 if len(texts) < 2**15 else np.int32
+
 
 def is_code_text(text: Any, codes: Sequence[str]) -> NDArray[np.bool_]:
     """Whether cell texts are one of the codes, white space around them aside; shape (n,).
+
+    A code that is a number stands for that number with any zeros after its point: -9 for ``-9.00``. It does not stand
+    for a text with leading zeros, since the code ``09`` of a classification is not the number 9.
 
     Parameters
     ----------
@@ -28,7 +139,21 @@ def is_code_text(text: Any, codes: Sequence[str]) -> NDArray[np.bool_]:
         return np.zeros(len(text), dtype=np.bool_)
     trimmed = pc.utf8_trim(text, characters=WHITE_SPACE)
     wanted = pa.array([code.strip(WHITE_SPACE) for code in codes], text.type)
-    return np.array(pc.fill_null(pc.is_in(trimmed, value_set=wanted), False), dtype=np.bool_)
+    found = pc.is_in(trimmed, value_set=wanted)
+    numbers = [pattern for pattern in map(_same_number, codes) if pattern]
+    if numbers and pc.any(pc.match_substring(trimmed, ".")).as_py():
+        found = pc.or_(found, pc.match_substring_regex(trimmed, "^(?:" + "|".join(numbers) + ")$"))
+    return np.array(pc.fill_null(found, False), dtype=np.bool_)
+
+
+def _same_number(code: str) -> str:
+    """Pattern of the texts that are the same number as a code; "" where it is none."""
+    bare = code.strip(WHITE_SPACE)
+    if not re.search(XPATH_NUMBER, bare):
+        return ""
+    whole, _, fraction = bare.partition(".")
+    fraction = fraction.rstrip("0")
+    return re.escape(whole) + (rf"\.{fraction}0*" if fraction else r"(?:\.0*)?")
 
 
 def is_code_number(values: NDArray[np.float64], codes: Sequence[str]) -> NDArray[np.bool_]:
@@ -37,9 +162,3 @@ def is_code_number(values: NDArray[np.float64], codes: Sequence[str]) -> NDArray
         return np.zeros(len(values), dtype=np.bool_)
     spoken = read_numbers(pa.array(list(codes), pa.string()))
     return np.isin(values, spoken.values[spoken.is_number])
-
-
-def code_note(name: str, count: int) -> str:
-    """Sentence for the cells of a variable that hold a missing code."""
-    what = "1 cell holds" if count == 1 else f"{count} cells hold"
-    return f"{name}: {what} a declared missing code; the masked file has a missing cell there"

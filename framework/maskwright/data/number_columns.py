@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from maskwright.data.declaration import VariableDeclaration
+    from maskwright.data.missing import MissingCells
 
 EXACT = 2.0**53
 """Every integer up to this is a binary64 number; beyond it, neighbours become equal."""
@@ -55,6 +56,8 @@ def number_column(
     missing: NDArray[np.bool_],
     seen: int | None,
     declared: VariableDeclaration,
+    blank: MissingCells | None = None,
+    digits: int | None = None,
 ) -> tuple[Column, list[str]]:
     """Column of a numeric variable.
 
@@ -66,6 +69,10 @@ def number_column(
     seen : int or None
         Decimals that are needed to write every value; None when the values are plain binary64.
     declared : VariableDeclaration
+    blank : MissingCells, optional
+        How missing cells are written.
+    digits : int, optional
+        Digits after the point that every number is written with.
 
     Returns
     -------
@@ -106,12 +113,16 @@ def number_column(
         decimals=decimals,
         lower=declared.min,
         upper=declared.max,
-        missing_codes=declared.missing,
+        missing_codes=declared.missing_codes,
+        missing_meanings=declared.missing_meanings,
+        suppressed_as=declared.suppressed_as,
+        label=declared.label,
+        labels=declared.labels,
     )
     if variable.type == "integer" and decimals is None:
         notes.append(f"{name}: integers beyond 2**53 are not exact")
     held = np.where(missing, np.nan, values)
-    return Column(variable, held, missing), notes
+    return Column(variable, held, missing, blank, digits), notes
 
 
 def _grid(name: str, present: NDArray[np.float64], seen: int | None, notes: list[str]) -> int | None:

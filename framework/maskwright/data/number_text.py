@@ -21,6 +21,8 @@ XPATH_NUMBER = r"^[ \t\r\n]*-?([0-9]+(\.[0-9]*)?|\.[0-9]+)[ \t\r\n]*$"
 WHITE_SPACE = " \t\r\n"
 
 MOST_DECIMALS = 15
+MOST_DIGITS = 1 << 20
+"""More digits than any number has."""
 
 
 @dataclass(frozen=True)
@@ -37,12 +39,19 @@ class NumberText:
         Whether the cell is absent, empty or white space only.
     decimals : int
         Digits after the point that are needed to write every number: trailing zeros do not count.
+    digits : tuple of int, int
+        Fewest and most digits after the point of the numbers, trailing zeros included; the fewest is `MOST_DIGITS`
+        where there is no number.
+    only_digits : bool
+        Whether no cell has anything but digits.
     """
 
     values: NDArray[np.float64]
     is_number: NDArray[np.bool_]
     is_blank: NDArray[np.bool_]
     decimals: int
+    digits: tuple[int, int]
+    only_digits: bool
 
 
 def read_numbers(text: Any) -> NumberText:
@@ -76,7 +85,7 @@ def read_numbers(text: Any) -> NumberText:
     if not other and not flat.null_count and not pc.any(blank).as_py():
         n = len(flat)
         values = np.asarray(pc.cast(flat, pa.float64()))
-        return NumberText(np.array(values), np.ones(n, dtype=np.bool_), np.zeros(n, dtype=np.bool_), 0)
+        return NumberText(np.array(values), np.ones(n, dtype=np.bool_), np.zeros(n, dtype=np.bool_), 0, (0, 0), True)
     is_number = pc.fill_null(pc.match_substring_regex(flat, XPATH_NUMBER), False)
     trimmed = flat
     if other.strip(b".-"):
@@ -84,7 +93,9 @@ def read_numbers(text: Any) -> NumberText:
         blank = pc.equal(pc.binary_length(trimmed), 0)
     numeric = pc.if_else(is_number, trimmed, pa.scalar(None, flat.type))
     values = np.asarray(pc.fill_null(pc.cast(numeric, pa.float64()), np.nan))
-    return NumberText(np.array(values), _bools(is_number), _bools(pc.fill_null(blank, True)), _decimals(numeric))
+    decimals, digits = _decimals(numeric)
+    is_blank = _bools(pc.fill_null(blank, True))
+    return NumberText(np.array(values), _bools(is_number), is_blank, decimals, digits, not other)
 
 
 def _other_bytes(flat: Any) -> bytes:
@@ -96,21 +107,28 @@ def _other_bytes(flat: Any) -> bytes:
     return memoryview(data)[bounds[0] : bounds[-1]].tobytes().translate(None, b"0123456789")
 
 
-def _decimals(numeric: Any) -> int:
+def _decimals(numeric: Any) -> tuple[int, tuple[int, int]]:
+    """Digits after the point that are needed, and the fewest and most that are written."""
     point = pc.find_substring(numeric, ".")
-    with_point = pc.filter(numeric, pc.greater_equal(pc.fill_null(point, -1), 0))
+    numbers = len(numeric) - numeric.null_count
+    has_point = pc.greater_equal(pc.fill_null(point, -1), 0)
+    with_point = pc.filter(numeric, has_point)
     if len(with_point) == 0:
-        return 0
+        return 0, (0 if numbers else MOST_DIGITS, 0)
+    fractions = pc.min_max(pc.subtract(pc.subtract(pc.binary_length(with_point), pc.filter(point, has_point)), 1))
+    fewest, most = (fractions[side].as_py() for side in ("min", "max"))
     stripped = pc.utf8_rtrim(with_point, characters="0")
     digits = pc.subtract(pc.subtract(pc.binary_length(stripped), pc.find_substring(stripped, ".")), 1)
-    return int(pc.max(digits).as_py())
+    return int(pc.max(digits).as_py()), (fewest if len(with_point) == numbers else 0, most)
 
 
 def _bools(mask: Any) -> NDArray[np.bool_]:
     return np.array(pc.fill_null(mask, False), dtype=np.bool_)
 
 
-def write_numbers(values: NDArray[np.float64], missing: NDArray[np.bool_], decimals: int | None) -> Any:
+def write_numbers(
+    values: NDArray[np.float64], missing: NDArray[np.bool_], decimals: int | None, digits: int | None = None
+) -> Any:
     """Canonical text of numbers: what XPath's ``string()`` gives, on the published grid.
 
     No exponent, no plus sign, no trailing zeros after the point, no negative zero.
@@ -122,6 +140,8 @@ def write_numbers(values: NDArray[np.float64], missing: NDArray[np.bool_], decim
         Cells written as null.
     decimals : int or None
         The grid. None: the shortest text that reads back as the same binary64 number.
+    digits : int, optional
+        Digits after the point that every number is written with, as far as the grid has no more: zeros fill them up.
 
     Returns
     -------
@@ -137,7 +157,8 @@ def write_numbers(values: NDArray[np.float64], missing: NDArray[np.bool_], decim
     if decimals is not None:
         scaled = np.where(missing, 0.0, values) * 10.0**decimals
         if not np.any(np.abs(scaled) >= 2.0**53):
-            return _grid_text(np.rint(scaled).astype(np.int64), missing, decimals)
+            text = _grid_text(np.rint(scaled).astype(np.int64), missing, decimals)
+            return text if digits is None or digits < decimals else _filled_up(text, digits)
         texts = [
             None if gone else plain_text(round(float(value), decimals))
             for value, gone in zip(values, missing, strict=True)
@@ -158,6 +179,15 @@ def _grid_text(scaled: NDArray[np.int64], missing: NDArray[np.bool_], decimals: 
     text = pc.utf8_rtrim(pc.utf8_rtrim(point, characters="0"), characters=".")
     signed = pc.if_else(pa.array(scaled < 0), pc.binary_join_element_wise("-", text, ""), text)
     return pc.if_else(null, pa.scalar(None, pa.string()), signed)
+
+
+def _filled_up(text: Any, digits: int) -> Any:
+    """Numbers of at most so many digits after the point, with exactly as many."""
+    pointed = pc.if_else(pc.match_substring(text, "."), text, pc.binary_join_element_wise(text, "", "."))
+    whole = pc.find_substring(pointed, ".")
+    lacking = pc.subtract(digits, pc.subtract(pc.subtract(pc.binary_length(pointed), whole), 1))
+    zeros = pa.array(["0" * count for count in range(digits + 1)]).take(lacking)
+    return pc.binary_join_element_wise(pointed, zeros, "")
 
 
 def libxml2_numbers(values: NDArray[np.float64], decimals: int | None) -> NDArray[np.float64]:

@@ -2,22 +2,32 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 
-from maskwright.data.number_text import write_numbers
+from maskwright.data.missing import HAD_VALUE, MissingCells
+from maskwright.data.number_text import read_numbers, write_numbers
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Mapping
 
     from maskwright.data.dataset import Column, Dataset
 
 ROWS = 65_536
 
 
-def published_batches(data: Dataset, writes_text: bool, rows: int = ROWS) -> Iterator[pa.RecordBatch]:
+def published_batches(
+    data: Dataset,
+    writes_text: bool,
+    rows: int = ROWS,
+    untouched: Mapping[str, Any] | None = None,
+    *,
+    canonical: bool = False,
+) -> Iterator[pa.RecordBatch]:
     """Yield the records of a dataset as they are to be written.
 
     Parameters
@@ -28,28 +38,67 @@ def published_batches(data: Dataset, writes_text: bool, rows: int = ROWS) -> Ite
         text and categories. Otherwise integers are int64, other numbers float64, categories strings.
     rows : int
         Records in a batch (default 65536).
+    untouched : mapping of name to pyarrow.ChunkedArray of shape (n,), optional
+        Columns that are given as the file held them; see `untouched_cells`. Left out: the file was of another format,
+        and a typed format then gets null for an empty text.
+    canonical : bool, default False
+        Whether numbers have no zeros at the end, whatever the file had.
 
     Yields
     ------
     pyarrow.RecordBatch
-        Null where a cell is missing. A dataset without records gives one batch without rows.
+        A missing cell is what it was in the file: its missing code, an empty text, or null where there was no cell. A
+        dataset without records gives one batch without rows.
     """
-    make = _text if writes_text else _typed
+    make = partial(_text, canonical=canonical) if writes_text else partial(_typed, keeps_empty=untouched is not None)
+    held = untouched or {}
     for start in range(0, max(len(data), 1), rows):
-        arrays = [make(column, slice(start, start + rows)) for column in data]
+        records = slice(start, start + rows)
+        arrays = [
+            _chunk(held[column.name], start, rows) if column.name in held else make(column, records) for column in data
+        ]
         yield pa.record_batch(arrays, names=list(data.names))
 
 
-def _text(column: Column, records: slice) -> Any:
-    if column.variable.is_numeric:
-        return write_numbers(column.values[records], column.missing[records], column.variable.decimals)
-    return _categories(column, records)
+def _chunk(cells: Any, start: int, rows: int) -> Any:
+    part = cells.slice(start, rows)
+    return part.unify_dictionaries().combine_chunks() if isinstance(part, pa.ChunkedArray) else part
 
 
-def _typed(column: Column, records: slice) -> Any:
+def _text(column: Column, records: slice, *, canonical: bool) -> Any:
+    variable, missing = column.variable, column.missing[records]
+    if not variable.is_numeric:
+        return _filled(column, records, _categories(column, records))
+    digits = None if canonical else column.digits
+    return _filled(column, records, write_numbers(column.values[records], missing, variable.decimals, digits))
+
+
+def _filled(column: Column, records: slice, texts: Any) -> Any:
+    """Cells with what stands in those that are missing."""
+    missing = column.missing[records]
+    if not missing.any():
+        return texts
+    return pc.coalesce(texts, _nothing(column, records))
+
+
+def _nothing(column: Column, records: slice) -> Any:
+    """Texts of missing cells; null for all others."""
+    blank, suppressed_as = column.blank, column.variable.suppressed_as
+    if blank is None:
+        blank = MissingCells((), np.full(len(column), HAD_VALUE, dtype=np.int16))
+    return blank.taken(records).written(column.missing[records], suppressed_as)
+
+
+def _typed(column: Column, records: slice, *, keeps_empty: bool) -> Any:
     values, missing = column.values[records], column.missing[records]
     if not column.variable.is_numeric:
-        return _categories(column, records)
+        texts = _filled(column, records, _categories(column, records))
+        blank = missing.any() and not keeps_empty
+        return pc.if_else(pc.equal(texts, ""), pa.scalar(None, pa.string()), texts) if blank else texts
+    if column.blank is not None or column.variable.suppressed_as is not None:
+        codes = read_numbers(_nothing(column, records)).values
+        values = np.where(missing, codes, values)
+        missing = missing & np.isnan(codes)
     if column.variable.decimals == 0 and np.all(np.abs(column.values[~column.missing]) <= 2.0**53):
         return pa.array(np.rint(np.where(missing, 0.0, values)).astype(np.int64), mask=np.asarray(missing))
     return pa.array(values, pa.float64(), mask=np.asarray(missing))

@@ -192,7 +192,7 @@ def number_cells(values: NDArray[np.float64], missing: NDArray[np.bool_], decima
 
 def _batch_cells(name: str, array: Any, variable: Variable | None) -> Cells:
     absent = np.array(array.is_null(), dtype=np.bool_)
-    codes = () if variable is None else variable.missing_codes
+    codes = () if variable is None else variable.empty_texts
     kind = array.type
     if is_number_type(kind):
         numbers = stored_numbers(array)

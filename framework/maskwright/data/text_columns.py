@@ -7,7 +7,7 @@ neither: a person must say what the other cells mean.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -16,9 +16,9 @@ import pyarrow.compute as pc
 
 from maskwright.data.category_columns import category_column
 from maskwright.data.misread_columns import declared_missing, missing_words
-from maskwright.data.missing import code_note, is_code_text
+from maskwright.data.missing import is_code_text, missing_texts
 from maskwright.data.number_columns import EXACT, first_records, number_column
-from maskwright.data.number_text import read_numbers
+from maskwright.data.number_text import MOST_DIGITS, read_numbers
 from maskwright.foundation.errors import DataError, Problem
 
 if TYPE_CHECKING:
@@ -41,7 +41,14 @@ class _Numbers:
     other: NDArray[np.bool_]
     decimals: int
     leading_zeros: int
-    coded: int
+    fewest_digits: int = MOST_DIGITS
+    most_digits: int = 0
+    only_digits: bool = True
+
+    @property
+    def digits(self) -> int | None:
+        """Digits after the point, where all numbers are written with as many and there are some."""
+        return self.most_digits if 0 < self.most_digits == self.fewest_digits else None
 
 
 def text_column(name: str, text: Any, declared: VariableDeclaration) -> tuple[Column, list[str]]:
@@ -77,8 +84,6 @@ def text_column(name: str, text: Any, declared: VariableDeclaration) -> tuple[Co
         column, notes = category_column(name, text, declared)
         return column, notes + _decimal_commas(name, text)
     notes = []
-    if numbers.coded:
-        notes.append(code_note(name, numbers.coded))
     if not must_be_numeric:
         reason = _why_codes(numbers)
         if reason is not None:
@@ -90,8 +95,12 @@ def text_column(name: str, text: Any, declared: VariableDeclaration) -> tuple[Co
             ]
     if present == 0:
         notes.append(f"{name}: every cell is missing; read as continuous")
-    column, more = number_column(name, numbers.values, numbers.missing, numbers.decimals, declared)
-    return column, notes + more
+    blank = missing_texts(text, numbers.missing)
+    column, more = number_column(
+        name, numbers.values, numbers.missing, numbers.decimals, declared, blank, numbers.digits
+    )
+    is_canonical = numbers.only_digits and not numbers.leading_zeros
+    return column if is_canonical else replace(column, written=text), notes + more
 
 
 def _declares_number(declared: VariableDeclaration) -> bool:
@@ -101,10 +110,10 @@ def _declares_number(declared: VariableDeclaration) -> bool:
 
 def _numbers(text: Any, declared: VariableDeclaration) -> _Numbers:
     n = len(text)
-    found = _Numbers(np.empty(n), np.empty(n, dtype=np.bool_), np.empty(n, dtype=np.bool_), 0, 0, 0)
+    found = _Numbers(np.empty(n), np.empty(n, dtype=np.bool_), np.empty(n, dtype=np.bool_), 0, 0)
     start = 0
     for chunk in text.chunks:
-        coded = is_code_text(chunk, declared.missing)
+        coded = is_code_text(chunk, declared.missing_codes)
         any_coded = bool(np.any(coded))
         cells = pc.if_else(pa.array(coded), pa.scalar(None, chunk.type), chunk) if any_coded else chunk
         spoken = read_numbers(cells)
@@ -113,7 +122,9 @@ def _numbers(text: Any, declared: VariableDeclaration) -> _Numbers:
         found.missing[part] = spoken.is_blank
         found.other[part] = ~spoken.is_blank & ~spoken.is_number
         found.decimals = max(found.decimals, spoken.decimals)
-        found.coded += int(np.count_nonzero(coded))
+        found.fewest_digits = min(found.fewest_digits, spoken.digits[0])
+        found.most_digits = max(found.most_digits, spoken.digits[1])
+        found.only_digits &= spoken.only_digits
         zeros = pc.sum(pc.match_substring_regex(cells, LEADING_ZERO)).as_py()
         found.leading_zeros += zeros or 0
         start += len(chunk)

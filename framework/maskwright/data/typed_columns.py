@@ -8,7 +8,7 @@ import numpy as np
 import pyarrow as pa
 
 from maskwright.data.category_columns import category_column
-from maskwright.data.missing import code_note, is_code_number
+from maskwright.data.missing import is_code_number, missing_numbers
 from maskwright.data.number_columns import EXACT, number_column, stored_decimals
 from maskwright.data.stored_cells import is_number_type, stored_numbers, stored_text
 from maskwright.data.text_columns import text_column
@@ -64,10 +64,8 @@ def _number_column(name: str, array: Any, declared: VariableDeclaration) -> tupl
         if np.any(no_number):
             notes.append(f"{name}: {np.count_nonzero(no_number)} cells are NaN; read as missing")
             missing = missing | no_number
-    coded = is_code_number(values, declared.missing) & ~missing
-    if np.any(coded):
-        notes.append(code_note(name, int(np.count_nonzero(coded))))
-        missing = missing | coded
+    absent = missing
+    missing = missing | is_code_number(values, declared.missing_codes)
     present = values[~missing]
     if is_integer and declared.type is None and np.any(np.abs(present) >= EXACT):
         column, more = category_column(name, array.cast(pa.string()), declared)
@@ -79,7 +77,8 @@ def _number_column(name: str, array: Any, declared: VariableDeclaration) -> tupl
         ]
     if len(present) == 0:
         notes.append(f"{name}: every cell is missing; read as continuous")
-    column, more = number_column(name, values, missing, _seen_decimals(array.type, present), declared)
+    blank = missing_numbers(values, missing, absent)
+    column, more = number_column(name, values, missing, _seen_decimals(array.type, present), declared, blank)
     return column, notes + more
 
 

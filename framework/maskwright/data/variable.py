@@ -33,6 +33,14 @@ class Variable:
         Categories of a nominal or ordinal variable in code order (the declared order for ordinal variables).
     missing_codes : tuple of str
         Cell texts that mean "no value", besides an absent or empty cell.
+    missing_meanings : tuple of str
+        What each of the missing codes means, in their order; "" where nothing is said. Empty: of none.
+    suppressed_as : str or None
+        Text that stands in a published cell whose value was taken away; None: no cell, or an empty one.
+    label : str or None
+        What the variable is, in words.
+    labels : tuple of (str, str)
+        Codes, and what each of them means in words.
     as_is : bool
         Whether it is declared to be published as it is, whatever its role.
     inferred_role : bool
@@ -56,9 +64,18 @@ class Variable:
     upper: float | None = None
     categories: tuple[str, ...] = ()
     missing_codes: tuple[str, ...] = ()
+    missing_meanings: tuple[str, ...] = ()
+    suppressed_as: str | None = None
+    label: str | None = None
+    labels: tuple[tuple[str, str], ...] = ()
     as_is: bool = False
     inferred_role: bool = False
     unchanged: float | None = None
+
+    @property
+    def empty_texts(self) -> tuple[str, ...]:
+        """Cell texts that mean "no value" in a published file."""
+        return self.missing_codes if self.suppressed_as is None else (*self.missing_codes, self.suppressed_as)
 
     @property
     def is_numeric(self) -> bool:

@@ -110,7 +110,7 @@ def adjust_categories(unit: AdjustmentUnit, current: Dataset, context: MaskingCo
     return AdjustedCategories(
         unit,
         {
-            name: Column(columns[name].variable, after[:, place].astype(np.int32), columns[name].missing)
+            name: columns[name].changed(after[:, place].astype(np.int32))
             for place, name in enumerate(unit.variables)
             if changed[:, place].any()
         },
@@ -238,7 +238,7 @@ class _Search:
         """Whether each candidate satisfies every edit in each of these rows; shape (k, c)."""
         shape = (len(kinds), len(candidates))
         owner = np.repeat(kinds, len(candidates))
-        cells = {name: _taken(column, owner) for name, column in self.columns.items()}
+        cells = {name: column.taken(owner) for name, column in self.columns.items()}
         for place, position in enumerate(self.free):
             name = self.names[position]
             codes = np.tile(candidates[:, place], len(kinds)).astype(np.int32)
@@ -250,7 +250,3 @@ class _Search:
 def _last(chances: NDArray[np.float64]) -> NDArray[np.int64]:
     """Last candidate with a chance in each row of cumulated chances; it takes what rounding leaves over."""
     return np.asarray(np.argmax(chances >= chances[:, -1:], axis=1), dtype=np.int64)
-
-
-def _taken(column: Column, rows: NDArray[np.int64]) -> Column:
-    return Column(column.variable, column.values[rows], column.missing[rows])

@@ -179,10 +179,7 @@ class _Work:
         self._left += int(np.sum(~settled))
 
     def result(self) -> FieldAdjustment:
-        changed = {
-            name: Column(self._data[name].variable, values, self._missing[name])
-            for name, values in self._values.items()
-        }
+        changed = {name: self._data[name].changed(values, self._missing[name]) for name, values in self._values.items()}
         names = self._data.names
         return FieldAdjustment(
             self._data.with_columns(changed),
@@ -218,7 +215,7 @@ class _Work:
             return exact
         return exact.with_columns(
             {
-                name: Column(exact[name].variable, done.values[:, place].copy(), np.isnan(done.values[:, place]))
+                name: exact[name].changed(done.values[:, place].copy(), np.isnan(done.values[:, place]))
                 for place, name in enumerate(moving)
             }
         )
@@ -255,5 +252,5 @@ def _written(part: Dataset, located: Sequence[Located], names: Sequence[str]) ->
             value = solution[place]
             values[place] = codes[value] if isinstance(value, str) else float(value or 0)
         missing[places] = False
-        changed[name] = Column(column.variable, values, missing)
+        changed[name] = column.changed(values, missing)
     return part.with_columns(changed)

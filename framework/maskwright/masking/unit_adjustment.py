@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, TypeVar
 
 import numpy as np
 
-from maskwright.data.dataset import Column
 from maskwright.data.record_chunk import Cells, column_cells
 from maskwright.edits.edit_set import EditSet
 from maskwright.foundation.randomness import generator
@@ -21,7 +20,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from maskwright.data.dataset import Dataset
+    from maskwright.data.dataset import Column, Dataset
     from maskwright.masking.context import MaskingContext
     from maskwright.masking.protecting.assembling import GroupResult
     from maskwright.masking.standardisation import Standardisation
@@ -134,5 +133,5 @@ def with_adjusted_values(data: Dataset, adjusted: AdjustedUnit) -> Dataset:
         column = data[name]
         values = adjusted.by_record(adjusted.adjustment.values[:, position])
         missing = column.missing | np.isnan(values)
-        changed[name] = Column(column.variable, np.where(missing, np.nan, values), missing)
+        changed[name] = column.changed(np.where(missing, np.nan, values), missing)
     return data.with_columns(changed)

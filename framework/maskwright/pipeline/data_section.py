@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from maskwright.foundation.yaml_document import Node
     from maskwright.plugins.source import Source
 
-_VARIABLE_TEXTS = ("categories", "missing")
+_VARIABLE_TEXTS = ("categories", "missing", "suppressed_as", "labels")
 
 
 class FoundData(NamedTuple):

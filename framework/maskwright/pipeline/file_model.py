@@ -91,6 +91,15 @@ class OutputSection(BaseModel, extra="allow", frozen=True):
         default=None, description="Everything about the run (.json), with the seed and hashes: confidential."
     )
     public_record: FileName | None = Field(default=None, description="What may be published with the data (.json).")
+    numbers: Literal["as read", "canonical"] = Field(
+        default="as read",
+        description="'as read': columns that no step changed keep the text of their cells, and masked numbers the "
+        "file's decimals; 'canonical': no zeros at the end, no exponent, no plus sign.",
+    )
+
+
+OUTPUT_SETTINGS = ("numbers",)
+"""Keys of the output section that name no file."""
 
 
 class ExecutionSection(BaseModel, extra="forbid", frozen=True):

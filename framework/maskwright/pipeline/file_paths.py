@@ -9,7 +9,7 @@ from maskwright.foundation.errors import PluginError, Problem
 from maskwright.foundation.file_identity import file_identity
 from maskwright.foundation.yaml_models import read_model
 from maskwright.foundation.yaml_subtrees import only
-from maskwright.pipeline.file_model import OutputSection
+from maskwright.pipeline.file_model import OUTPUT_SETTINGS, OutputSection
 from maskwright.pipeline.resolved import Output
 from maskwright.plugins.registry import find_source, plugins
 
@@ -102,7 +102,7 @@ def resolve_output(
     before = len(problems)
     reports = plugins().reports
     core = set(OutputSection.model_fields) - {"report"}
-    read_model(OutputSection, only(section, (*core, "report")), problems)
+    settings = read_model(OutputSection, only(section, (*core, "report")), problems)
     taken = {file_identity(path): what for what, path in inputs.items()}
     paths: dict[str, Path] = {}
     for key, node in section.entries:
@@ -110,7 +110,7 @@ def resolve_output(
             valid = sorted({*core, *reports})
             problems.append(Problem(plugins().unknown("report", key.raw, valid), key.place))
             continue
-        if node.is_scalar and node.value is None:
+        if key.raw in OUTPUT_SETTINGS or (node.is_scalar and node.value is None):
             continue
         path = absolute_path(node, folder, problems)
         if path is None:
@@ -123,7 +123,7 @@ def resolve_output(
         ending = ".edits.sch" if find_source(paths["data"]).name == "xml" else ".edits.yaml"
         paths["edits"] = paths["data"].with_name(paths["data"].name.split(".")[0] + ending)
         _check_place("edits", paths["edits"], section, taken, problems)
-    if len(problems) > before or "data" not in paths:
+    if len(problems) > before or "data" not in paths or settings is None:
         return None
     return Output(
         data=paths["data"],
@@ -133,6 +133,7 @@ def resolve_output(
         public_record=paths.get("public_record"),
         edits=paths.get("edits"),
         reports=tuple((reports[key], path) for key, path in paths.items() if key not in core),
+        numbers=settings.numbers,
     )
 
 

@@ -149,6 +149,8 @@ class Output:
     svrl, record, public_record, edits : Path or None
     reports : tuple of (Report, Path)
         The reports of plugins, in file order.
+    numbers : {"as read", "canonical"}
+        How numbers are written.
     """
 
     data: Path
@@ -158,6 +160,7 @@ class Output:
     public_record: Path | None = None
     edits: Path | None = None
     reports: tuple[tuple[Report, Path], ...] = ()
+    numbers: Literal["as read", "canonical"] = "as read"
 
     @property
     def paths(self) -> Mapping[str, Path]:

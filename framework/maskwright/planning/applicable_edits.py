@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from maskwright.data.dataset import Column, Dataset
 from maskwright.data.number_text import plain_text
 from maskwright.edits.analysis.analyse import analyse
 from maskwright.edits.edit_set import EditSet
@@ -23,6 +22,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from maskwright.data.dataset import Dataset
     from maskwright.data.declaration import VariableDeclaration
     from maskwright.data.record_chunk import RecordChunk
     from maskwright.data.variable import Variable
@@ -184,7 +184,7 @@ def without_violations(data: Dataset, edits: EditSet) -> tuple[Dataset, int]:
     """Records that violate no edit of severity error, and how many were left out."""
     domain = Domain.from_dataset(data, domain_tuples(edits))
     chosen = np.concatenate([_obeys(columns, edits, domain) for columns in chunks_of(data)])
-    smaller = tuple(Column(column.variable, column.values[chosen], column.missing[chosen]) for column in data)
+    smaller = tuple(column.taken(np.flatnonzero(chosen)) for column in data)
     households = None if data.households is None else np.unique(data.households[chosen], return_inverse=True)[1]
     return replace(data, columns=smaller, households=households), int(np.sum(~chosen))
 

@@ -6,12 +6,13 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Protocol
 
+from maskwright.data.written_cells import WrittenBatch
 from maskwright.foundation.errors import InputError
 from maskwright.foundation.progress import silent
 from maskwright.plugins.partition import NoParams
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
     from pathlib import Path
 
     from pydantic import BaseModel
@@ -22,7 +23,13 @@ if TYPE_CHECKING:
 
 
 class Reading(Protocol):
-    """A file opened for reading."""
+    """A file opened for reading.
+
+    A reading may also have ``written_batches()``, which yields `WrittenBatch` where `batches` yields record batches: a
+    column that no step changes is then written as the file held it. And it may have ``declared``, a mapping of name to
+    `VariableDeclaration`: what the file itself says of its variables (labels, missing codes), and holds as far as the
+    pipeline does not declare otherwise.
+    """
 
     def batches(self) -> Iterator[Any]:
         """Yield `pyarrow.RecordBatch` of consecutive records.
@@ -52,7 +59,8 @@ class Source:
         ``(path, params, progress) -> Reading``.
     write : callable
         ``(path, batches, variables, layout) -> None``: write batches of published text (string columns) or typed
-        values to `path`, which is a temporary name; the caller moves it into place.
+        values to `path`, which is a temporary name; the caller moves it into place. Columns of
+        ``layout.as_written`` are in the form in which `Reading` gave them as written.
     params : type of pydantic.BaseModel
         The options of the pipeline's ``data:`` section that concern this format.
     writes_text : bool
@@ -64,6 +72,9 @@ class Source:
     params_of_written : callable or None
         ``params -> params``: options for a file that `write` has just written, where less has to be asked of it than
         of a file of which nothing is known.
+    read_plainly : callable or None
+        ``(path, details, names) -> Iterator``: blocks of rows of cell texts (None: no cell) of a file that `write` has
+        written, read by other means than `open` does, with the details of the layout; for the second evaluation.
 
     Examples
     --------
@@ -83,6 +94,9 @@ class Source:
     summary: str = ""
     open_once: Callable[[Path, Any, Progress], Reading] | None = None
     params_of_written: Callable[[Any], BaseModel] | None = None
+    read_plainly: (
+        Callable[[Path, Mapping[str, Any], Sequence[str]], Iterator[Sequence[Sequence[str | None]]]] | None
+    ) = None
 
 
 @contextmanager
@@ -93,6 +107,23 @@ def batches_of(reading: Reading) -> Iterator[Iterator[Any]]:
         yield batches
     finally:
         close = getattr(batches, "close", None)
+        if close is not None:
+            close()
+
+
+@contextmanager
+def written_batches_of(reading: Reading) -> Iterator[Iterator[WrittenBatch]]:
+    """Batches of a file with its cells as they are written, where the source gives them; it is closed at the end."""
+    own = getattr(reading, "written_batches", None)
+    if own is None:
+        with batches_of(reading) as batches:
+            yield map(WrittenBatch, batches)
+        return
+    written = iter(own())
+    try:
+        yield written
+    finally:
+        close = getattr(written, "close", None)
         if close is not None:
             close()
 

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from maskwright.data.declaration import VariableDeclaration
 from maskwright.data.published import published_batches
+from maskwright.data.written_cells import untouched_cells
 from maskwright.pipeline.resolved import DataSource
 
 if TYPE_CHECKING:
@@ -18,7 +20,9 @@ if TYPE_CHECKING:
     from maskwright.plugins.source import Source
 
 
-def write_dataset(data: Dataset, path: Path, source: Source) -> None:
+def write_dataset(
+    data: Dataset, path: Path, source: Source, original: Dataset | None = None, *, canonical: bool = False
+) -> None:
     """Write a dataset with a source plugin; another format than it came in drops the layout.
 
     Parameters
@@ -27,8 +31,17 @@ def write_dataset(data: Dataset, path: Path, source: Source) -> None:
     path : Path
         A temporary name.
     source : Source
+    original : Dataset, optional
+        What it was made of: columns that no step touched are written as it holds them, where the format is the same.
+    canonical : bool, default False
+        Whether all numbers are written in canonical form.
     """
-    source.write(path, published_batches(data, source.writes_text), data.variables, data.layout)
+    same = original is not None and source.name == data.layout.format
+    untouched = untouched_cells(original, data) if original is not None and same else None
+    if canonical and untouched is not None:
+        untouched = {name: cells for name, cells in untouched.items() if not data[name].variable.is_numeric}
+    batches = published_batches(data, source.writes_text, untouched=untouched, canonical=canonical)
+    source.write(path, batches, data.variables, replace(data.layout, as_written=frozenset(untouched or ())))
 
 
 def written_file(path: Path, pipeline: Pipeline, variables: Sequence[Variable]) -> DataSource:
@@ -48,6 +61,7 @@ def written_file(path: Path, pipeline: Pipeline, variables: Sequence[Variable]) 
             role=variable.role,
             decimals=variable.decimals if variable.is_numeric else None,
             categories=variable.categories if variable.type == "ordinal" else (),
+            missing=tuple((text, "") for text in dict.fromkeys(variable.empty_texts)),
         )
         for variable in variables
     }

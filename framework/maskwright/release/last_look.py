@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pandas as pd
 
+from maskwright.data.written_cells import rows_of
 from maskwright.foundation.doubts import Doubt
 
 if TYPE_CHECKING:
@@ -68,18 +69,8 @@ def unchanged_cells(original: Dataset, released: Dataset) -> tuple[UnchangedCell
         As it was read back; `origin` pairs its records with those of the original. Without it they are paired in
         order.
     """
-    origin = _positions(original, released)
+    origin = slice(None) if released.origin is None else rows_of(original, released)
     return tuple(_compared(original[column.name], column, origin) for column in released if column.name in original)
-
-
-def _positions(original: Dataset, released: Dataset) -> NDArray[np.int64] | slice:
-    """Where in the original each released record comes from; both may be counted in a file before them."""
-    if released.origin is None:
-        return slice(None)
-    if original.origin is None:
-        return released.origin
-    order = np.argsort(original.origin, kind="stable")
-    return np.asarray(order[np.searchsorted(original.origin, released.origin, sorter=order)], dtype=np.int64)
 
 
 def _compared(before: Column, after: Column, origin: NDArray[np.int64] | slice) -> UnchangedCells:

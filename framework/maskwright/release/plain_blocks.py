@@ -1,8 +1,7 @@
 """The written file, read once more by plain means, for the second evaluation: nothing here is shared with the sources.
 
 Text is cut at its separators: that of CSV, by the standard library's reader where there are quotes; that of XML, by
-lxml where records have not all the same elements. Numbers are read digit by digit; those of Parquet are pyarrow's, those
-of databases pandas' and Python's.
+lxml where records have not all the same elements. Numbers are read digit by digit; those of Parquet are pyarrow's.
 """
 
 from __future__ import annotations
@@ -20,13 +19,14 @@ from lxml import etree
 
 from maskwright.edits.evaluation.plain_numbers import NUMBER, CannotTell
 from maskwright.edits.evaluation.second_vectors import DIGITS
-from maskwright.release.plain_tables import table_cells
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
     from pathlib import Path
 
     from numpy.typing import NDArray
+
+    from maskwright.plugins.source import Source
 
 SIZE = 1 << 22
 ROWS = 32_768
@@ -109,13 +109,14 @@ Block = dict[str, Column]
 """Columns of consecutive records, by variable name."""
 
 
-def plain_blocks(path: Path, file_format: str, details: Mapping[str, Any], names: Sequence[str]) -> Iterator[Block]:
+def plain_blocks(path: Path, source: Source, details: Mapping[str, Any], names: Sequence[str]) -> Iterator[Block]:
     """Records of a written file, block by block.
 
     Parameters
     ----------
     path : Path
-    file_format : {"csv", "xml", "parquet", "sql"}
+    source : Source
+        That has written it.
     details : mapping
         How the file was written: dialect, or tags.
     names : sequence of str
@@ -127,10 +128,14 @@ def plain_blocks(path: Path, file_format: str, details: Mapping[str, Any], names
         The file cannot be cut into records of these variables.
     """
     reading: dict[str, Callable[..., Iterator[Sequence[Column]]]] = {
-        "csv": _csv_blocks, "xml": _xml_blocks, "parquet": _parquet_blocks, "sql": _table_blocks,
+        "csv": _csv_blocks, "xml": _xml_blocks, "parquet": _parquet_blocks,
     }  # fmt: skip
     try:
-        for columns in reading[file_format](path, details, names):
+        if source.read_plainly is not None:
+            blocks = (_joined(rows, len(names)) for rows in source.read_plainly(path, details, names) if rows)
+        else:
+            blocks = reading[source.name](path, details, names)
+        for columns in blocks:
             yield dict(zip(names, columns, strict=True))
     except (ValueError, csv.Error, etree.XMLSyntaxError):
         raise CannotTell from None
@@ -139,14 +144,6 @@ def plain_blocks(path: Path, file_format: str, details: Mapping[str, Any], names
 def _parquet_blocks(path: Path, _: Mapping[str, Any], names: Sequence[str]) -> Iterator[list[Column]]:
     for batch in pq.ParquetFile(path).iter_batches(batch_size=ROWS, columns=list(names)):
         yield [_stored(batch.column(name)) for name in names]
-
-
-def _table_blocks(path: Path, _: Mapping[str, Any], names: Sequence[str]) -> Iterator[list[Column]]:
-    for cells in table_cells(path, names, ROWS):
-        yield [
-            BinaryColumn(each) if each.dtype.kind in "iuf" else _joined([[_plain(cell)] for cell in each], 1)[0]
-            for each in cells
-        ]
 
 
 def _stored(column: Any) -> Column:

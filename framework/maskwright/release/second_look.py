@@ -22,7 +22,6 @@ from maskwright.foundation.doubts import Doubt
 from maskwright.foundation.errors import EvaluationsDisagree, Problem
 from maskwright.plugins.registry import plugins
 from maskwright.release.plain_blocks import plain_blocks
-from maskwright.release.plain_tables import binary_columns
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -39,7 +38,7 @@ if TYPE_CHECKING:
 SAMPLE = 2_000
 FEWER = 10
 """Of the sampled records, every tenth is enough for a rule that is evaluated on all records."""
-READ_TWICE = ("csv", "xml", "parquet", "sql")
+READ_TWICE = ("csv", "xml", "parquet")
 
 
 @dataclass(eq=False)
@@ -56,7 +55,7 @@ class _Seen:
 
 def second_look(
     path: Path,
-    file_format: str,
+    source: Source,
     masked: Dataset,
     edits: EditSet,
     outcome: Outcome,
@@ -68,8 +67,8 @@ def second_look(
     Parameters
     ----------
     path : Path
-    file_format : str
-        One of `READ_TWICE`.
+    source : Source
+        One that `is_read_twice`.
     masked : Dataset
         That was written: its variables in order, and its layout; no records.
     edits : EditSet
@@ -90,20 +89,21 @@ def second_look(
     EvaluationsDisagree
         The two differ: on a verdict, or on the number of records.
     """
+    file_format = source.name
     details = masked.layout.details if masked.layout.format == file_format else {}
     path_of_records = tuple(details.get("record_path", ("Microdata", "Record"))) if file_format == "xml" else None
     looked = [_Seen(edit) for edit in edits if edit.engine is None and _is_about(edit, path_of_records)]
     decimals = {variable.name: variable.decimals for variable in original.variables}
-    floats = _binary_columns(path, file_format)
+    floats = _binary_columns(path) if file_format == "parquet" else frozenset()
     opinion = Opinion(
         frozenset(name for name in floats if decimals.get(name) is None),
-        {each.name: frozenset(code.strip() for code in each.missing_codes) for each in original.variables},
+        {each.name: frozenset(code.strip() for code in each.empty_texts) for each in masked.variables},
         {names: _combinations(original, names) for names in domain_tuples(each.edit for each in looked)},
     )
     wanted = np.unique(np.linspace(0, max(outcome.records - 1, 0), min(sample, outcome.records)).astype(np.int64))
     done = 0
     try:
-        for block in plain_blocks(path, file_format, details, masked.names):
+        for block in plain_blocks(path, source, details, masked.names):
             n = len(block[masked.names[0]])
             here = wanted[(wanted >= done) & (wanted < done + n)] - done
             _look(block, n, done, here.tolist(), looked, opinion, decimals)
@@ -125,7 +125,8 @@ def second_look(
 
 def is_read_twice(source: Source) -> bool:
     """Whether a written file can be read by other means than its source: the formats that Maskwright brings along."""
-    return source.name in READ_TWICE and plugins().info("source", source.name).distribution == "maskwright"
+    is_ours = plugins().info("source", source.name).distribution == "maskwright"
+    return is_ours and (source.name in READ_TWICE or source.read_plainly is not None)
 
 
 def not_read_twice(source: Source) -> Iterator[Doubt]:
@@ -145,11 +146,7 @@ def _is_about(edit: Edit, path: tuple[str, ...] | None) -> bool:
     return list(path) == steps if whole else list(path)[-len(steps) :] == steps
 
 
-def _binary_columns(path: Path, file_format: str) -> frozenset[str]:
-    if file_format == "sql":
-        return binary_columns(path)
-    if file_format != "parquet":
-        return frozenset()
+def _binary_columns(path: Path) -> frozenset[str]:
     import pyarrow as pa
     import pyarrow.parquet as pq
 

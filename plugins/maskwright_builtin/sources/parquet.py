@@ -102,7 +102,12 @@ def write_parquet(path: Path, batches: Iterable[Any], variables: tuple[Variable,
             for batch in batches:
                 if wanted is None:
                     pairs = zip(batch.schema, variables, strict=True)
-                    wanted = pa.schema([(field.name, _type(field, variable, types)) for field, variable in pairs])
+                    wanted = pa.schema(
+                        [
+                            field if field.name in layout.as_written else (field.name, _type(field, variable, types))
+                            for field, variable in pairs
+                        ]
+                    )
                     writer = pq.ParquetWriter(path, wanted)
                 if writer is not None:
                     writer.write_batch(_cast(path, batch, wanted))

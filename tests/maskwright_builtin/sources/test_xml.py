@@ -70,7 +70,6 @@ def test_layout_says_how_the_file_was_written(tmp_path: Path) -> None:
     assert layout.details["root_tag"] == '<Microdata xmlns="urn:census">'
     assert layout.details["record_path"] == ("Microdata", "Record")
     assert layout.details["before_record"] == "\n  "
-    assert layout.details["missing"] == {"V1": "empty", "V2": "empty"}
 
 
 ATTRIBUTES = (
@@ -166,7 +165,6 @@ def test_absent_cells_are_null_and_stay_absent(tmp_path: Path) -> None:
         {"a": None, "b": None, "c": "6"},
     ]
     assert opened(path).is_plain
-    assert opened(path).layout.details["missing"] == {"a": "absent", "b": "absent", "c": "empty"}
     rewritten(path, tmp_path / "out.xml")
     assert (tmp_path / "out.xml").read_text() == text.replace("<c/>", "<c></c>") + "\n"
 
@@ -376,11 +374,6 @@ def test_the_fast_reader_reads_nothing_that_the_parser_reads_otherwise(
     found = examine(path, params, opening, lambda _: None)
     slow = pa.Table.from_batches(list(stream(path, params, opening, found.columns, lambda _: None)))
     assert pa.Table.from_batches(list(reading.batches())).equals(slow)
-    assert {name for name, kind in reading.layout.details["missing"].items() if kind == "absent"} == {
-        column.local
-        for column in found.columns
-        if found.records - found.present[column.local] > found.empty[column.local]
-    }
     assert (
         slow.to_pylist() == [dict.fromkeys(slow.schema.names) | row for row in tree_rows(path)] or "Microdata" in text
     )

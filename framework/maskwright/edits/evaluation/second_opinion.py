@@ -8,6 +8,7 @@ of the fast evaluation, so it uses nothing of it.
 from __future__ import annotations
 
 import math
+import re
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import TYPE_CHECKING
@@ -25,6 +26,9 @@ Combination = tuple[float | str, ...]
 ALLOWANCE = Fraction(1, 10**12)
 DOUBT = Fraction(1, 1000)
 """Binary64 arithmetic of the first evaluation is off by less than this share of the allowance."""
+
+
+LEADING_ZERO = re.compile(r"-?0[0-9]")
 
 
 @dataclass(frozen=True)
@@ -60,7 +64,11 @@ class Opinion:
     def is_blank(self, name: str, text: str | None) -> bool:
         """Whether a cell has no value."""
         bare = (text or "").strip(BLANK)
-        return not bare or bare in self.missing.get(name, ())
+        codes = self.missing.get(name, ())
+        if not bare or bare in codes:
+            return True
+        number = exact(bare) if codes and "." in bare and not LEADING_ZERO.match(bare) else None
+        return number is not None and any(exact(code) == number for code in codes)
 
 
 def combination(*texts: str) -> Combination:

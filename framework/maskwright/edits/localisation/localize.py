@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from maskwright.data.dataset import Column, Dataset
+from maskwright.data.dataset import Dataset
 from maskwright.data.record_chunk import RecordChunk
 from maskwright.edits.evaluation.check import Checker, fires
 from maskwright.edits.evaluation.domain import Domain, domain_tuples
@@ -186,7 +186,7 @@ def localize(
             broken = start + np.flatnonzero(_violating(data, checker, start))
             if not len(broken):
                 continue
-            chosen = tuple(_taken(data[name], broken) for name in names)
+            chosen = tuple(data[name].taken(broken) for name in names)
             records = Records(Dataset(chosen), {edit.name: edit for edit in binding}, clauses, data, known)
             own = part(progress, start / len(data), min(1.0, (start + CHUNK) / len(data)))
             found.extend(Search(records, clauses, costs).located(own))
@@ -226,7 +226,3 @@ def _violating(data: Dataset, checker: Checker, start: int) -> NDArray[np.bool_]
     for verdict in checker.add(columns):
         broken |= np.logical_not(verdict.holds)
     return broken
-
-
-def _taken(column: Column, chosen: NDArray[np.intp]) -> Column:
-    return Column(column.variable, column.values[chosen], column.missing[chosen])

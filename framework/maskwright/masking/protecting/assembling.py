@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from maskwright.data.dataset import Column, Dataset
 from maskwright.foundation.errors import InputError
 from maskwright.plugins.limit import Limit
 
@@ -16,6 +15,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from maskwright.data.dataset import Column, Dataset
     from maskwright.data.variable import Variable
     from maskwright.plugins.method import Masked
 
@@ -174,10 +174,10 @@ def with_group(data: Dataset, result: GroupResult) -> Dataset:
         missing = result.missing[:, position].copy()
         values = result.values[:, position]
         if variable.is_numeric:
-            changed[variable.name] = Column(variable, np.where(missing, np.nan, values), missing)
+            changed[variable.name] = data[variable.name].changed(np.where(missing, np.nan, values), missing, variable)
         else:
             codes = np.where(missing, -1, np.nan_to_num(values)).astype(np.int32)
-            changed[variable.name] = Column(variable, codes, missing)
+            changed[variable.name] = data[variable.name].changed(codes, missing, variable)
     return data.with_columns(changed)
 
 
@@ -189,7 +189,7 @@ def _with_weights(data: Dataset, result: GroupResult) -> Dataset:
     places = None if column.variable.decimals is None else max(column.variable.decimals, WEIGHT_DECIMALS)
     variable = replace(column.variable, type="continuous", decimals=places)
     values = result.weights if places is None else np.round(result.weights, places)
-    return data.with_columns({column.name: Column(variable, values, column.missing)})
+    return data.with_columns({column.name: column.changed(values, variable=variable)})
 
 
 def _gather(notes: dict[str, Any], more: Mapping[str, Any]) -> None:

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from maskwright.data.dataset import Column
 from maskwright.data.dependencies import ValueCodes, dense
 from maskwright.foundation.errors import InputError
 from maskwright.foundation.progress import Progress, silent
@@ -19,7 +18,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from maskwright.data.dataset import Dataset
+    from maskwright.data.dataset import Column, Dataset
     from maskwright.edits.edit import Edit
     from maskwright.edits.evaluation.domain import Domain
 
@@ -140,7 +139,7 @@ def without_cells(data: Dataset, cells: Mapping[str, NDArray[np.bool_]]) -> Data
         column = data[name]
         values = column.values.copy()
         values[gone] = np.nan if column.variable.is_numeric else -1
-        changed[name] = Column(column.variable, values, column.missing | gone)
+        changed[name] = column.changed(values, column.missing | gone)
     return data.with_columns(changed)
 
 

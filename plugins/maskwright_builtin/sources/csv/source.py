@@ -10,13 +10,13 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.csv as arrow_csv
 
-from maskwright import DataError, Layout, Place, Problem, Progress, Source, Variable
+from maskwright import DataError, Layout, Place, Problem, Progress, Source, Variable, WrittenBatch
 from maskwright_builtin.sources.csv.dialect import CsvDialect, CsvParams, find_dialect
 from maskwright_builtin.sources.csv.text import Utf8Text, wrong_row
 from maskwright_builtin.sources.files import BLOCK, readable_size, reading, writing
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Generator, Iterable, Iterator
     from pathlib import Path
 
 COMMA_NUMBER = r"^[ \t\r\n]*-?([0-9]+(,[0-9]*)?|,[0-9]+)[ \t\r\n]*$"
@@ -41,6 +41,12 @@ class CsvReading:
 
     def batches(self) -> Iterator[pa.RecordBatch]:
         """Yield the records as string columns; every row has every cell, so none is null."""
+        with contextlib.closing(self.written_batches()) as batches:
+            for batch in batches:
+                yield batch.cells
+
+    def written_batches(self) -> Generator[WrittenBatch]:
+        """Yield the records as string columns, and the cells of columns with decimal commas as they are written."""
         records = 0
         with reading(self._path) as file:
             text = Utf8Text(file, self._path, self._dialect, lambda done: self._progress(min(1.0, done / self._size)))
@@ -97,10 +103,10 @@ class CsvReading:
         hint = f"A row may have at most {BLOCK} bytes; a quote that is never closed makes one row of many."
         return DataError(Problem("the file cannot be cut into rows and cells", Place(str(self._path)), hint))
 
-    def _with_points(self, batch: Any, before: int) -> Any:
+    def _with_points(self, batch: Any, before: int) -> WrittenBatch:
         """Cells with the decimal mark that the rest of Maskwright knows."""
         if self._dialect.decimal == ".":
-            return batch
+            return WrittenBatch(batch)
         columns = []
         for name, column in zip(batch.schema.names, batch.columns, strict=True):
             pointed = pc.match_substring_regex(column, POINT_NUMBER)
@@ -111,7 +117,8 @@ class CsvReading:
                 raise DataError(Problem(message, Place(str(self._path)), hint))
             is_number = pc.match_substring_regex(column, COMMA_NUMBER)
             columns.append(pc.if_else(is_number, pc.replace_substring(column, ",", "."), column))
-        return pa.record_batch(columns, schema=batch.schema)
+        pairs = zip(batch.schema.names, batch.columns, strict=True)
+        return WrittenBatch(pa.record_batch(columns, schema=batch.schema), dict(pairs))
 
     @property
     def layout(self) -> Layout:
@@ -147,7 +154,7 @@ def write_csv(path: Path, batches: Iterable[Any], variables: tuple[Variable, ...
     """
     dialect = replace(DEFAULT, **layout.details) if layout.format == "csv" else DEFAULT
     names = [variable.name for variable in variables]
-    numeric = [variable.is_numeric for variable in variables]
+    numeric = [variable.is_numeric and variable.name not in layout.as_written for variable in variables]
     with writing(path) as file:
         file.write(dialect.bom)
         if dialect.header:

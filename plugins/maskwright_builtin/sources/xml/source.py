@@ -140,15 +140,9 @@ def _layout(opening: Opening, found: Found, params: XmlParams) -> Layout:
             "has_declaration": opening.has_declaration,
             "encoding": opening.encoding,
             "tags": {name.local: name.tag for name in found.columns if name.local != name.tag},
-            "missing": {name.local: _missing_form(found, name.local) for name in found.columns},
             "notes": tuple(notes),
         },
     )
-
-
-def _missing_form(found: Found, name: str) -> str:
-    """How a missing cell is mostly written; an empty element, which keeps the record's form, when there is none."""
-    return "absent" if found.records - found.present[name] > found.empty[name] else "empty"
 
 
 def _plain(path: Path, template: RecordTemplate, progress: ByteProgress) -> Found:

@@ -30,7 +30,6 @@ DEFAULTS: dict[str, Any] = {
     "after_cells": "",
     "has_declaration": True,
     "tags": {},
-    "missing": {},
 }
 
 
@@ -41,7 +40,7 @@ def write_xml(path: Path, batches: Iterable[Any], variables: tuple[Variable, ...
     ----------
     path : Path
     batches : iterable of pyarrow.RecordBatch
-        Cell texts; null is written as no element or as an empty one, as the layout says for that variable.
+        Cell texts; null is written as no element, and as an empty one where the original was of another format.
     variables : tuple of Variable
         The columns, in order.
     layout : Layout
@@ -54,7 +53,7 @@ def write_xml(path: Path, batches: Iterable[Any], variables: tuple[Variable, ...
     """
     form = DEFAULTS | dict(layout.details) if layout.format == "xml" else DEFAULTS
     tags = [form["tags"].get(variable.name) or _tag(path, variable.name) for variable in variables]
-    absent = {variable.name for variable in variables if form["missing"].get(variable.name) == "absent"}
+    absent = {variable.name for variable in variables} if layout.format == "xml" else set()
     markup = sum(2 * len(tag) + len(form["before_cell"]) + 5 for tag in tags)
     with writing(path) as file:
         file.write(_head(form).encode())

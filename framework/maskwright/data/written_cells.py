@@ -1,0 +1,111 @@
+"""Cells exactly as the file holds them: what no step touches is published so, to the byte."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from maskwright.data.number_columns import EXACT
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from numpy.typing import NDArray
+
+    from maskwright.data.dataset import Column, Dataset
+
+
+@dataclass(frozen=True, eq=False)
+class WrittenBatch:
+    """Consecutive records as they are understood, and as the file holds them.
+
+    Attributes
+    ----------
+    cells : pyarrow.RecordBatch
+        As `Reading.batches` yields them.
+    written : mapping of name to pyarrow.Array
+        Of the columns whose cells the file holds in another form (quoted, with a decimal comma): those, in whatever
+        form the source's `write` takes back.
+
+    Examples
+    --------
+    >>> import pyarrow as pa
+    >>> from maskwright import WrittenBatch
+    >>> batch = WrittenBatch(pa.record_batch({"wage": ["1.5"]}), {"wage": pa.array(['"1,5"'])})
+    >>> batch.cells.num_rows
+    1
+    """
+
+    cells: Any
+    written: Mapping[str, Any] = field(default_factory=dict)
+
+
+def must_be_held(column: Column, cells: Any) -> bool:
+    """Whether a typed format holds cells that values and missing cells do not give again.
+
+    Parameters
+    ----------
+    column : Column
+    cells : pyarrow.ChunkedArray of shape (n,)
+        As the format stores them.
+    """
+    kind = cells.type
+    if pa.types.is_floating(kind):
+        return bool(pc.any(pc.is_nan(cells)).as_py())
+    if pa.types.is_integer(kind):
+        return not column.variable.is_numeric or bool(np.any(np.abs(column.values[~column.missing]) >= EXACT))
+    return not (pa.types.is_string(kind) or pa.types.is_large_string(kind))
+
+
+def untouched_cells(original: Dataset, masked: Dataset) -> dict[str, Any]:
+    """Cells, as the file holds them, of the columns in which every record has what it had in the original.
+
+    A column of which a single cell differs is left out as a whole: cells in the old form among others in the canonical
+    one would tell which of them are true.
+
+    Parameters
+    ----------
+    original : Dataset
+        As it was read.
+    masked : Dataset
+        Its `origin` says which record of the original each of its records comes from.
+
+    Returns
+    -------
+    dict of name to pyarrow.ChunkedArray of shape (n,)
+        In the order of the masked records; only columns that are held in another form than the canonical one.
+    """
+    held = {column.name: column for column in original if column.written is not None}
+    rows = None if masked.origin is None else rows_of(original, masked)
+    same = (column.name for column in masked if column.name in held and _is_same(held[column.name], column, rows))
+    return {name: held[name].written if rows is None else held[name].written.take(rows) for name in same}
+
+
+def rows_of(original: Dataset, masked: Dataset) -> NDArray[np.int64]:
+    """Where in the original each masked record stands; both may be counted in a file that they come from.
+
+    Parameters
+    ----------
+    original : Dataset
+    masked : Dataset
+        With an origin.
+    """
+    origin = np.arange(len(masked)) if masked.origin is None else masked.origin
+    if original.origin is None:
+        return np.asarray(origin, dtype=np.int64)
+    order = np.argsort(original.origin, kind="stable")
+    return np.asarray(order[np.searchsorted(original.origin, origin, sorter=order)], dtype=np.int64)
+
+
+def _is_same(before: Column, after: Column, rows: NDArray[np.int64] | None) -> bool:
+    one, other = before.variable, after.variable
+    if (one.is_numeric, one.categories) != (other.is_numeric, other.categories):
+        return False
+    values, missing = (before.values, before.missing) if rows is None else (before.values[rows], before.missing[rows])
+    if len(values) != len(after) or not np.array_equal(missing, after.missing):
+        return False
+    return bool(np.array_equal(values, after.values, equal_nan=one.is_numeric))
