@@ -11,6 +11,7 @@ from maskwright.foundation.yaml_subtrees import only, texts, without
 from maskwright.pipeline.file_model import DataSection, Declarations
 from maskwright.pipeline.file_paths import existing_file
 from maskwright.pipeline.resolved import DataSource
+from maskwright.pipeline.secrets import secrets_in
 from maskwright.plugins.registry import find_source, plugins
 
 if TYPE_CHECKING:
@@ -45,6 +46,13 @@ def resolve_data(section: Node, folder: Path, problems: list[Problem], *, must_e
         Whether the file is looked for.
     """
     before = len(problems)
+    secrets = secrets_in(
+        section, {option for each in plugins().sources.values() for option in each.params.model_fields}
+    )
+    if secrets:
+        # Another mistake on the same line would show that line.
+        problems.extend(secrets)
+        return FoundData(None, None)
     declared = read_model(DataSection, texts_kept(only(section, tuple(DataSection.model_fields))), problems)
     named = section.get("source")
     source = _source(section, problems)
@@ -55,7 +63,10 @@ def resolve_data(section: Node, folder: Path, problems: list[Problem], *, must_e
         if key.raw not in source.params.model_fields:
             problems.append(_unknown_option(key, source))
     params = read_model(source.params, only(options, tuple(source.params.model_fields)), problems)
-    path = existing_file(named, folder, "data", problems, must_exist=must_exist)
+    if source.content is None:
+        path = existing_file(named, folder, "data", problems, must_exist=must_exist)
+    else:
+        path = Path(named.value)
     if params is None or path is None:
         return FoundData(None, None)
     openable = DataSource(path, source, params)

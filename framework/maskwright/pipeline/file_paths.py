@@ -11,6 +11,7 @@ from maskwright.foundation.yaml_models import read_model
 from maskwright.foundation.yaml_subtrees import only
 from maskwright.pipeline.file_model import OUTPUT_SETTINGS, OutputSection
 from maskwright.pipeline.resolved import Output
+from maskwright.pipeline.secrets import is_address, without_text
 from maskwright.plugins.registry import find_source, plugins
 
 if TYPE_CHECKING:
@@ -70,6 +71,10 @@ def absolute_path(node: Node, folder: Path, problems: list[Problem]) -> Path | N
     """
     if not node.is_scalar or not isinstance(node.value, str) or not node.value.strip() or "\0" in node.value:
         problems.append(Problem(f"expected a file name, not {node.description}", node.place))
+        return None
+    if is_address(node):
+        hint = "Masked data are written to a file, and not to a server."
+        problems.append(Problem("expected a file name, not an address", without_text(node.place), hint))
         return None
     path = (folder / node.value).resolve()
     try:

@@ -75,6 +75,9 @@ class Source:
     read_plainly : callable or None
         ``(path, details, names) -> Iterator``: blocks of rows of cell texts (None: no cell) of a file that `write` has
         written, read by other means than `open` does, with the details of the layout; for the second evaluation.
+    content : callable or None
+        ``(path, params) -> Iterator of bytes``, of a source that is no file, such as a table of a server: all that its
+        records are, so that it can be told whether they are still the same. `path` is then what ``source:`` names.
 
     Examples
     --------
@@ -97,6 +100,7 @@ class Source:
     read_plainly: (
         Callable[[Path, Mapping[str, Any], Sequence[str]], Iterator[Sequence[Sequence[str | None]]]] | None
     ) = None
+    content: Callable[[Path, Any], Iterator[bytes]] | None = None
 
 
 @contextmanager

@@ -57,7 +57,7 @@ def library() -> Any:
 
 @contextmanager
 def attached(path: Path, *, threads: int | None = None) -> Iterator[duckdb.DuckDBPyConnection]:
-    """Engine to which a DuckDB file is attached read-only as the catalog ``original``, and which can reach nothing else.
+    """Engine that has a DuckDB file, read-only, as the catalog ``original``, and can reach nothing else.
 
     Parameters
     ----------

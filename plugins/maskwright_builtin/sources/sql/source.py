@@ -10,6 +10,7 @@ from maskwright_builtin.sources.sql import duckdb_reading, sqlite_reading
 from maskwright_builtin.sources.sql.duckdb_reading import DuckdbReading
 from maskwright_builtin.sources.sql.duckdb_writing import write_duckdb
 from maskwright_builtin.sources.sql.options import TableParams
+from maskwright_builtin.sources.sql.plain import read_plainly
 from maskwright_builtin.sources.sql.sqlite_reading import SqliteReading
 from maskwright_builtin.sources.sql.sqlite_writing import write_sqlite
 
@@ -67,11 +68,11 @@ def write_database(path: Path, batches: Iterable[Any], variables: tuple[Variable
     DataError
         A masked value that the original column's type cannot hold, or trouble with the disk.
     """
-    details = layout.details if layout.format in ("sql", "postgresql") else {}
+    details = layout.details if layout.format == "sql" else {}
     engine, table = details.get("engine"), details.get("table") or TABLE
     name = path.name.lower()
     if name.endswith(DUCKDB) or (name.endswith(EITHER) and engine == "duckdb"):
-        write_duckdb(path, batches, variables, table, details.get("types", {}))
+        write_duckdb(path, batches, variables, table, details.get("types", {}), layout.as_written)
     else:
         write_sqlite(path, batches, variables, table, details.get("declared", {}), details.get("kinds", {}))
 
@@ -91,4 +92,5 @@ SQL = Source(
     writes_text=False,
     summary="A table of a DuckDB or SQLite file, or one SELECT.",
     params_of_written=params_of_written,
+    read_plainly=read_plainly,
 )

@@ -116,8 +116,20 @@ def _is_short(text: str) -> bool:
 
 
 def _as_they_are(array: Any) -> list[Any]:
-    cells: list[Any] = array.to_pylist()
+    cells: list[Any] = _simple(array).to_pylist()
     return cells
+
+
+def _simple(array: Any) -> Any:
+    """Cells of a DuckDB column that no step changed, in a type that SQLite has."""
+    kind = array.type
+    if pa.types.is_string(kind) or pa.types.is_int64(kind) or pa.types.is_floating(kind):
+        return array
+    if pa.types.is_decimal(kind):
+        return array.cast(pa.float64())
+    if pa.types.is_integer(kind) and not pa.types.is_uint64(kind):
+        return array.cast(pa.int64())
+    return array.cast(pa.string())
 
 
 def _integers(array: Any) -> list[Any]:
