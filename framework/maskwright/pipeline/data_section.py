@@ -46,9 +46,8 @@ def resolve_data(section: Node, folder: Path, problems: list[Problem], *, must_e
         Whether the file is looked for.
     """
     before = len(problems)
-    secrets = secrets_in(
-        section, {option for each in plugins().sources.values() for option in each.params.model_fields}
-    )
+    known = {option for each in plugins().sources.values() for option in each.params.model_fields}
+    secrets = secrets_in(section, known)
     if secrets:
         # Another mistake on the same line would show that line.
         problems.extend(secrets)
@@ -66,7 +65,7 @@ def resolve_data(section: Node, folder: Path, problems: list[Problem], *, must_e
     if source.content is None:
         path = existing_file(named, folder, "data", problems, must_exist=must_exist)
     else:
-        path = Path(named.value)
+        path = Path(str(named.value))
     if params is None or path is None:
         return FoundData(None, None)
     openable = DataSource(path, source, params)

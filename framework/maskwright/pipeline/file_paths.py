@@ -158,9 +158,14 @@ def _check_place(key: str, path: Path, node: Node, taken: Mapping[object, str], 
 def _check_suffix(key: str, path: Path, node: Node, reports: Mapping[str, Report], problems: list[Problem]) -> None:
     if key == "data":
         try:
-            find_source(path)
+            source = find_source(path)
         except PluginError as error:
             problems.extend(Problem(f"output.data: {problem.message}", node.place) for problem in error.problems)
+            return
+        lost = source.lost_when_replaced(path) if source.lost_when_replaced is not None and path.is_file() else None
+        if lost is not None:
+            message = f"output.data would replace {path.name}, and with it {lost}"
+            problems.append(Problem(message, node.place, "Give it another file name."))
         return
     suffixes = _SUFFIXES[key] if key in _SUFFIXES else reports[key].suffixes
     if suffixes and not path.name.lower().endswith(suffixes):

@@ -49,4 +49,7 @@ def is_address(node: Node) -> bool:
 
 def without_text(place: Place) -> Place:
     """Place without the line that stands there."""
-    return replace(place, file=(place.file or "").partition("=")[0] or None, text=None)
+    file = place.file
+    if file is not None and file.startswith("--set "):
+        file = file.partition("=")[0]
+    return replace(place, file=file, text=None)

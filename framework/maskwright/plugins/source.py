@@ -78,6 +78,8 @@ class Source:
     content : callable or None
         ``(path, params) -> Iterator of bytes``, of a source that is no file, such as a table of a server: all that its
         records are, so that it can be told whether they are still the same. `path` is then what ``source:`` names.
+    lost_when_replaced : callable or None
+        ``path -> str or None``: what else than one table is in a file that a release would replace, in a few words.
 
     Examples
     --------
@@ -101,6 +103,7 @@ class Source:
         Callable[[Path, Mapping[str, Any], Sequence[str]], Iterator[Sequence[Sequence[str | None]]]] | None
     ) = None
     content: Callable[[Path, Any], Iterator[bytes]] | None = None
+    lost_when_replaced: Callable[[Path], str | None] | None = None
 
 
 @contextmanager

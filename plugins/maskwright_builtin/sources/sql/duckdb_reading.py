@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
@@ -35,6 +35,8 @@ CLOSED = {"temp_directory": "", "python_enable_replacements": "false", "autoload
 NESTED = re.compile(r"\]$|^(STRUCT|MAP|UNION|BLOB|VARIANT|GEOMETRY)\b")
 AS_TEXT = ("UUID", "INTERVAL", "BIT", "BIGNUM", "TIME WITH TIME ZONE", "TIME_NS")
 """Types without an Arrow type of their own, or one that loses something: read as the text that DuckDB writes."""
+TAIL = re.compile(r";\s*((--[^\n]*|/\*.*?\*/)\s*)*$", re.DOTALL)
+"""A semicolon at the end of a statement, and comments behind it."""
 HUGE = ("HUGEINT", "UHUGEINT")
 LEAST, MOST = -(2**63), 2**63 - 1
 FIRST, LAST = "0001-01-01", "9999-12-31"
@@ -115,9 +117,10 @@ class DuckdbReading:
             # What several threads make of a query may come in another order each time.
             self._threads = None if self._table is not None and not self._table.is_view and not params.order_by else 1
             rows = self._rows(params)
+            asked = connection.execute(f"DESCRIBE {params.query or 'SELECT * FROM ' + rows}").fetchall()
+            refuse_twice([name for name, *_ in asked], self._place)
             described = connection.execute(f"DESCRIBE SELECT * FROM {rows}").fetchall()
             self._types = {name: str(kind) for name, kind, *_ in described}
-            refuse_twice([name for name, *_ in described], self._place)
             refuse_nested([name for name, kind in self._types.items() if NESTED.search(kind)], self._place)
             wide = self._beyond(connection, rows)
             columns = ", ".join(self._column(name, wide) for name in self._types)
@@ -132,10 +135,14 @@ class DuckdbReading:
             statements = engine.extract_statements(params.query)
         except engine.Error as error:
             raise self._refused(str(error)) from None
-        if len(statements) != 1 or statements[0].type != engine.StatementType.SELECT:
-            hint = "Nothing is changed in the original: a query is one SELECT, or WITH ... SELECT."
-            raise DataError(Problem("`query` is not one SELECT", self._place, hint))
-        return f"(\n{statements[0].query.rstrip().rstrip(';')}\n) AS asked"
+        if len(statements) == 1 and statements[0].type == engine.StatementType.SELECT:
+            for text in (params.query, TAIL.sub("", params.query)):
+                rows = f"(\n{text}\n) AS asked"
+                with suppress(engine.Error):
+                    if len(engine.extract_statements(f"SELECT * FROM {rows}")) == 1:
+                        return rows
+        hint = "Nothing is changed in the original: a query is one SELECT, or WITH ... SELECT."
+        raise DataError(Problem("`query` is not one SELECT", self._place, hint))
 
     def _beyond(self, connection: duckdb.DuckDBPyConnection, rows: str) -> frozenset[str]:
         """Columns with values that their Arrow type cannot hold: huge integers, dates before or after all calendars."""
@@ -204,6 +211,17 @@ class DuckdbReading:
         lines = [line.strip() for line in said.splitlines() if line.strip()]
         hint = next((line for line in lines if line.startswith("Did you mean")), None)
         return DataError(Problem(f"DuckDB does not understand what to read: {lines[0]}", self._place, hint))
+
+
+def tables_of(path: Path) -> list[Table]:
+    """Tables and views of a DuckDB file.
+
+    Raises
+    ------
+    DataError
+    """
+    with attached(path) as connection:
+        return _tables(connection)
 
 
 def _tables(connection: duckdb.DuckDBPyConnection) -> list[Table]:

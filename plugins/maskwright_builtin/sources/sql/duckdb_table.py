@@ -142,7 +142,7 @@ def _write(connection: duckdb.DuckDBPyConnection, published: Published, batches:
         try:
             connection.execute(f"INSERT INTO {target} SELECT * FROM incoming")
         except (engine.ConversionException, engine.OutOfRangeException, engine.InvalidInputException):
-            raise _misfit(connection, columns) from None
+            raise _misfit(connection, pa.record_batch(stored, names=list(columns)), columns) from None
         connection.unregister("incoming")
     for name, kind in columns.items():
         if kind.startswith("ENUM"):
@@ -208,9 +208,10 @@ def _stored(array: Any, kind: str) -> Any:
     return array
 
 
-def _misfit(connection: duckdb.DuckDBPyConnection, columns: Mapping[str, str]) -> MisfitError:
+def _misfit(connection: duckdb.DuckDBPyConnection, batch: Any, columns: Mapping[str, str]) -> MisfitError:
     """Error that names the first column with a value that its type cannot hold; the transaction ends."""
     connection.execute("ROLLBACK")
+    connection.register("incoming", batch)
     for name, kind in columns.items():
         test = f"TRY_CAST({quoted(name)} AS {kind}) IS NULL AND {quoted(name)} IS NOT NULL"
         if connection.execute(f"SELECT bool_or({test}) FROM incoming").fetchall()[0][0]:

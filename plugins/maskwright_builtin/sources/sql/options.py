@@ -20,13 +20,17 @@ class TableParams(BaseModel, extra="forbid", frozen=True):
     """Options of databases in the pipeline's ``data:`` section."""
 
     table: str | None = Field(
-        None, min_length=1, description="Table or view to read, with its schema if need be. Left out: the only one."
+        default=None,
+        min_length=1,
+        description="Table or view to read (schema.table if need be). Left out: the only one.",
     )
     query: str | None = Field(
-        None, min_length=1, description="One SELECT, instead of a table; it can read nothing but the database itself."
+        default=None,
+        min_length=1,
+        description="One SELECT instead of a table; it can read nothing but the database.",
     )
     order_by: tuple[str, ...] = Field(
-        (), description="Columns that order the records. Left out: as the table or the query gives them."
+        default=(), description="Columns that order the records. Left out: as the table or the query gives them."
     )
 
     @model_validator(mode="after")

@@ -51,13 +51,13 @@ TRANSACTION = "BEGIN TRANSACTION ISOLATION LEVEL REPEATABLE READ READ ONLY"
 EnvironmentVariable = Annotated[str, Field(pattern=r"^[A-Za-z_][A-Za-z0-9_]*$")]
 
 
-class PostgresqlParams(TableParams):
+class PostgresqlParams(TableParams, frozen=True):
     """Options of a PostgreSQL server in the pipeline's ``data:`` section; `source` is the name of the database."""
 
-    host: str | None = Field(None, min_length=1, description="Server. Left out: PGHOST, or this machine.")
-    port: int | None = Field(None, ge=1, le=65535, description="Left out: PGPORT, or 5432.")
-    user_variable: EnvironmentVariable = Field("PGUSER", description="Environment variable with the user's name.")
-    password_variable: EnvironmentVariable = Field("PGPASSWORD", description="Environment variable with the password.")
+    host: str | None = Field(default=None, min_length=1, description="Server. Left out: PGHOST, or this machine.")
+    port: int | None = Field(default=None, ge=1, le=65535, description="Left out: PGPORT, or 5432.")
+    user_variable: EnvironmentVariable = Field(default="PGUSER", description="Environment variable with the user.")
+    password_variable: EnvironmentVariable = Field(default="PGPASSWORD", description="The same, with the password.")
 
 
 def library() -> Any:

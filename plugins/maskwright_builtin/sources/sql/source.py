@@ -77,6 +77,24 @@ def write_database(path: Path, batches: Iterable[Any], variables: tuple[Variable
         write_sqlite(path, batches, variables, table, details.get("declared", {}), details.get("kinds", {}))
 
 
+def lost_when_replaced(path: Path) -> str | None:
+    """What else than one table is in a database.
+
+    Parameters
+    ----------
+    path : Path
+        Any file.
+    """
+    try:
+        with path.open("rb") as file:
+            is_sqlite = file.read(16) == sqlite_reading.MAGIC
+        reading = sqlite_reading if is_sqlite else duckdb_reading
+        there = reading.tables_of(path)
+    except (DataError, OSError):
+        return None  # no database: it is replaced as any file is
+    return f"{len(there)} tables and views" if len(there) > 1 else None
+
+
 def params_of_written(params: TableParams) -> TableParams:
     """Options for the file that was written: it has one table."""
     del params
@@ -93,4 +111,5 @@ SQL = Source(
     summary="A table of a DuckDB or SQLite file, or one SELECT.",
     params_of_written=params_of_written,
     read_plainly=read_plainly,
+    lost_when_replaced=lost_when_replaced,
 )

@@ -21,7 +21,7 @@ from maskwright_builtin.sources.sql.options import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Mapping
     from pathlib import Path
 
 ROWS = 65_536
@@ -82,7 +82,7 @@ def explained(path: Path) -> Iterator[None]:
         if code in (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB, sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_IOERR):
             hint = "It may be damaged or cut short: copy it again, or let `PRAGMA integrity_check` look at it."
             raise DataError(Problem("SQLite cannot read the database", place, hint)) from None
-        if code == sqlite3.SQLITE_AUTH or isinstance(error, sqlite3.ProgrammingError | sqlite3.Warning):
+        if "not authorized" in said or isinstance(error, sqlite3.ProgrammingError | sqlite3.Warning):
             hint = "Nothing is changed in the original, and nothing else is read: a query is one SELECT."
             raise DataError(Problem("`query` is not one SELECT", place, hint)) from None
         if code == sqlite3.SQLITE_ERROR and "decode" not in said:
@@ -113,7 +113,7 @@ class SqliteReading:
             if self._table is not None:
                 # Not by an index that happens to have all the columns: its order is another.
                 rows = self._table.quoted + ("" if self._table.is_view else " NOT INDEXED")
-            names = [each[0] for each in connection.execute(f"SELECT * FROM {rows} LIMIT 0").description]
+            names = [each[0] for each in connection.execute(params.query or f"SELECT * FROM {rows}").description or ()]
             refuse_twice(names, self._place)
             self._kinds = self._found_kinds(connection, rows, names, declared)
             self._declared = declared
@@ -129,7 +129,7 @@ class SqliteReading:
         self._total, *found = connection.execute(f"SELECT count(*){ends} FROM {rows}").fetchone()
         kinds = {name: affinity(declared.get(name, "")) for name in names}
         for name, low, high in zip(looked_at, found[::2], found[1::2], strict=True):
-            kinds[name] = _KINDS.get((low, high)) or self._first_kind(connection, rows, name)
+            kinds[name] = KINDS.get((low, high)) or self._first_kind(connection, rows, name)
         refuse_nested([name for name, low in zip(looked_at, found[::2], strict=True) if low == "blob"], self._place)
         return kinds
 
@@ -159,7 +159,7 @@ class SqliteReading:
         arrays = []
         for column, field in zip(cells, schema, strict=True):
             try:
-                arrays.append(pa.array(column, field.type))
+                arrays.append(_array(column, field.type))
             except (pa.ArrowException, TypeError, OverflowError):
                 raise self._changed(field, column, before) from None
         return pa.record_batch(arrays, schema=schema)
@@ -185,7 +185,13 @@ class SqliteReading:
         return Layout("sql", {"engine": "sqlite", "table": name, "declared": self._declared, "kinds": self._kinds})
 
 
-_KINDS = {
+def _array(column: tuple[Any, ...], kind: Any) -> Any:
+    if pa.types.is_string(kind) and bytes in set(map(type, column)):
+        raise TypeError  # Arrow would take them for texts
+    return pa.array(column, kind)
+
+
+KINDS: Mapping[tuple[str, str], str] = {
     ("integer", "integer"): "integer",
     ("integer", "null"): "integer",
     ("integer", "real"): "number",
@@ -211,6 +217,17 @@ def affinity(declared: str) -> str:
     if any(each in kind for each in ("CHAR", "CLOB", "TEXT")):
         return "text"
     return "real" if any(each in kind for each in ("REAL", "FLOA", "DOUB")) else ""
+
+
+def tables_of(path: Path) -> list[Table]:
+    """Tables and views of a SQLite file.
+
+    Raises
+    ------
+    DataError
+    """
+    with opened(path) as connection:
+        return _tables(connection)
 
 
 def _tables(connection: sqlite3.Connection) -> list[Table]:
