@@ -31,6 +31,8 @@ MAGIC = b"DUCK"
 MAGIC_AT = 8
 CLOSED = {"temp_directory": "", "python_enable_replacements": "false", "autoload_known_extensions": "false"}
 """Nothing is spilt to the disk, no variable of Python is taken for a table, nothing is downloaded."""
+SILENT = "SET enable_progress_bar = false"
+"""DuckDB else draws on standard output."""
 
 NESTED = re.compile(r"\]$|^(STRUCT|MAP|UNION|BLOB|VARIANT|GEOMETRY)\b")
 AS_TEXT = ("UUID", "INTERVAL", "BIT", "BIGNUM", "TIME WITH TIME ZONE", "TIME_NS")
@@ -80,6 +82,7 @@ def attached(path: Path, *, threads: int | None = None) -> Iterator[duckdb.DuckD
         except engine.Error as error:
             raise DataError(_unopened(path, str(error))) from None
         connection.execute("USE original")
+        connection.execute(SILENT)
         connection.execute("SET TimeZone = 'UTC'")
         if threads is not None:
             connection.execute(f"SET threads = {threads}")

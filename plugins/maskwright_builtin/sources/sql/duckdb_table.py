@@ -17,7 +17,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from maskwright import write_numbers
-from maskwright_builtin.sources.sql.duckdb_reading import CLOSED, library
+from maskwright_builtin.sources.sql.duckdb_reading import CLOSED, SILENT, library
 from maskwright_builtin.sources.sql.options import literal, quoted
 
 if TYPE_CHECKING:
@@ -119,6 +119,7 @@ def make_table(published: Published, batches: Iterable[Any]) -> None:
     """
     with library().connect(":memory:", config=CLOSED) as connection:
         connection.execute(f"ATTACH {literal(published.file)} AS masked (STORAGE_VERSION '{STORAGE}')")
+        connection.execute(SILENT)
         connection.execute("SET threads = 1")
         connection.execute("SET TimeZone = 'UTC'")
         _write(connection, published, batches)

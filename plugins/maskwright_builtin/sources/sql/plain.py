@@ -7,7 +7,7 @@ from contextlib import closing
 from decimal import Decimal
 from typing import TYPE_CHECKING, Any
 
-from maskwright_builtin.sources.sql.duckdb_reading import library
+from maskwright_builtin.sources.sql.duckdb_reading import SILENT, library
 from maskwright_builtin.sources.sql.options import quoted
 
 if TYPE_CHECKING:
@@ -39,6 +39,8 @@ def read_plainly(path: Path, details: Mapping[str, Any], names: Sequence[str]) -
         is_sqlite = file.read(6) == b"SQLite"
     connection = sqlite3.connect(path) if is_sqlite else library().connect(str(path), read_only=True)
     with closing(connection):
+        if not is_sqlite:
+            connection.execute(SILENT)
         # The catalogue that both engines have.
         ((table,),) = connection.execute("SELECT name FROM sqlite_master WHERE type = 'table'").fetchall()
         cursor = connection.execute(

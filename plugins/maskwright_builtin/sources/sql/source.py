@@ -72,9 +72,13 @@ def write_database(path: Path, batches: Iterable[Any], variables: tuple[Variable
     engine, table = details.get("engine"), details.get("table") or TABLE
     name = path.name.lower()
     if name.endswith(DUCKDB) or (name.endswith(EITHER) and engine == "duckdb"):
-        write_duckdb(path, batches, variables, table, details.get("types", {}), layout.as_written)
+        # The texts of numbers that SQLite gives, of columns with integers and others.
+        numbers = {name: "DOUBLE" for name, kind in details.get("kinds", {}).items() if kind == "number"}
+        write_duckdb(path, batches, variables, table, details.get("types", numbers), layout.as_written)
     else:
-        write_sqlite(path, batches, variables, table, details.get("declared", {}), details.get("kinds", {}))
+        write_sqlite(
+            path, batches, variables, table, details.get("declared", {}), details.get("kinds", {}), layout.as_written
+        )
 
 
 def lost_when_replaced(path: Path) -> str | None:

@@ -9,7 +9,7 @@ from urllib.parse import quote
 
 import pyarrow as pa
 
-from maskwright import DataError, Layout, Place, Problem, Progress
+from maskwright import DataError, Layout, Place, Problem, Progress, WrittenBatch
 from maskwright_builtin.sources.sql.options import (
     Table,
     TableParams,
@@ -87,8 +87,8 @@ def explained(path: Path) -> Iterator[None]:
             raise DataError(Problem("`query` is not one SELECT", place, hint)) from None
         if code == sqlite3.SQLITE_ERROR and "decode" not in said:
             raise DataError(Problem(f"SQLite does not understand what to read: {said}", place)) from None
-        hint = "Texts have to be UTF-8; cast what is not in `query:`." if "decode" in said else None
-        raise DataError(Problem("SQLite cannot read the records", place, hint)) from None
+        advice = "Texts have to be UTF-8; cast what is not in `query:`." if "decode" in said else None
+        raise DataError(Problem("SQLite cannot read the records", place, advice)) from None
 
 
 class SqliteReading:
@@ -142,14 +142,23 @@ class SqliteReading:
 
     def batches(self) -> Iterator[pa.RecordBatch]:
         """Yield the records, typed by what is in the cells."""
+        for batch in self.written_batches():
+            yield batch.cells
+
+    def written_batches(self) -> Iterator[WrittenBatch]:
+        """Yield the records, and the texts of numbers in columns of integers and others: each is to stay what it is."""
         schema = pa.schema([(name, TYPES[kind]) for name, kind in self._kinds.items()])
+        mixed = {name for name, kind in self._kinds.items() if kind == "number"}
         done = 0
         with opened(self._path) as connection:
             only_select(connection)
             cursor = connection.execute(self._select)
             while (rows := cursor.fetchmany(ROWS)) or not done:
                 cells = list(zip(*rows, strict=True)) if rows else [()] * len(schema)
-                yield self._batch(cells, schema, done)
+                texts = {
+                    name: _texts(column) for name, column in zip(schema.names, cells, strict=True) if name in mixed
+                }
+                yield WrittenBatch(self._batch(cells, schema, done), texts)
                 done += len(rows)
                 if not rows:
                     break
@@ -183,6 +192,10 @@ class SqliteReading:
         """Name of the table, declared types of its columns, and what their cells are."""
         name = None if self._table is None else self._table.name
         return Layout("sql", {"engine": "sqlite", "table": name, "declared": self._declared, "kinds": self._kinds})
+
+
+def _texts(column: tuple[Any, ...]) -> Any:
+    return pa.array([None if cell is None else repr(cell) for cell in column], pa.string())
 
 
 def _array(column: tuple[Any, ...], kind: Any) -> Any:

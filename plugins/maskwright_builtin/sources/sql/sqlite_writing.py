@@ -14,7 +14,7 @@ from maskwright_builtin.sources.files import disk_trouble
 from maskwright_builtin.sources.sql.options import quoted, refuse_twice
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping
+    from collections.abc import Callable, Collection, Iterable, Mapping
     from pathlib import Path
 
 WORDED = re.compile(r"\w[\w ]*(\(\s*\d+\s*(,\s*\d+\s*)?\))?")
@@ -29,6 +29,7 @@ def write_sqlite(
     table: str,
     declared: Mapping[str, str],
     kinds: Mapping[str, str],
+    as_written: Collection[str] = (),
 ) -> None:
     """Write typed batches as the only table of a SQLite file.
 
@@ -45,6 +46,8 @@ def write_sqlite(
         Declared types of the original's columns.
     kinds : mapping of name to {"integer", "real", "number", "text"}
         What cells of the original's columns are.
+    as_written : collection of str
+        Columns whose cells are the original's.
 
     Raises
     ------
@@ -60,7 +63,7 @@ def write_sqlite(
                 # Nobody else sees the file, and it is thrown away if this does not end well.
                 connection.execute("PRAGMA journal_mode = OFF")
                 connection.execute("PRAGMA synchronous = OFF")
-                _write(connection, batches, variables, table, declared, kinds)
+                _write(connection, batches, variables, table, declared, kinds, as_written)
         except sqlite3.OperationalError as error:
             raise OSError(None, str(error)) from None
         except (sqlite3.Error, OverflowError):
@@ -74,6 +77,7 @@ def _write(
     table: str,
     declared: Mapping[str, str],
     kinds: Mapping[str, str],
+    as_written: Collection[str],
 ) -> None:
     insert = ""
     connection.execute("BEGIN")
@@ -85,7 +89,11 @@ def _write(
             ]
             connection.execute(f"CREATE TABLE {quoted(table)} ({', '.join(columns)})")
             insert = f"INSERT INTO {quoted(table)} VALUES ({', '.join('?' * len(columns))})"
-            stored = [_storing(each, kinds.get(each.name)) for each in variables]
+            stored = [
+                _said if each.name in as_written and kinds.get(each.name) == "number"
+                else _storing(each, kinds.get(each.name))
+                for each in variables
+            ]  # fmt: skip
         cells = [make(array) for make, array in zip(stored, batch.columns, strict=True)]
         connection.executemany(insert, zip(*cells, strict=True))
     connection.execute("COMMIT")
@@ -130,6 +138,12 @@ def _simple(array: Any) -> Any:
     if pa.types.is_integer(kind) and not pa.types.is_uint64(kind):
         return array.cast(pa.int64())
     return array.cast(pa.string())
+
+
+def _said(array: Any) -> list[Any]:
+    """Integers and other numbers, as the texts of the original's cells say."""
+    cells: list[str | None] = array.to_pylist()
+    return [None if cell is None else int(cell) if WHOLE.fullmatch(cell) else float(cell) for cell in cells]
 
 
 def _integers(array: Any) -> list[Any]:

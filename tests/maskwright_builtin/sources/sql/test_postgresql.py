@@ -124,9 +124,9 @@ def test_every_type_is_read_and_written_into_a_file(
         other.execute("SET TimeZone = 'UTC'")
         for name in KEPT:
             # DuckDB writes 1.0 where PostgreSQL writes 1.
-            kind = "::numeric(20,6)" if name in ("double", "single") else ""
-            before = one.execute(f'SELECT "{name}"{kind}::text FROM persons ORDER BY id').fetchall()
-            after = other.execute(f'SELECT "{name}"{kind}::VARCHAR FROM persons ORDER BY id').fetchall()
+            kind = "::float8::numeric(20,6)" if name in ("double", "single") else ""
+            before = one.execute(f'SELECT "{name}"{kind}::text FROM persons ORDER BY persons.id').fetchall()
+            after = other.execute(f'SELECT "{name}"{kind}::VARCHAR FROM persons ORDER BY persons.id').fetchall()
             assert before == after, name
     written = b"".join(each.read_bytes() for each in tmp_path.rglob("*") if each.is_file())
     assert PASSWORD.encode() not in written
