@@ -120,7 +120,6 @@ def make_table(published: Published, batches: Iterable[Any]) -> None:
     with library().connect(":memory:", config=CLOSED) as connection:
         connection.execute(f"ATTACH {literal(published.file)} AS masked (STORAGE_VERSION '{STORAGE}')")
         connection.execute(SILENT)
-        connection.execute("SET threads = 1")
         connection.execute("SET TimeZone = 'UTC'")
         _write(connection, published, batches)
         connection.execute("DETACH masked")
