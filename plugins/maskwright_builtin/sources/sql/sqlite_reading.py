@@ -24,7 +24,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
     from pathlib import Path
 
-ROWS = 65_536
+ROWS = 4_096
+"""Few enough for their cells, which are objects of Python, to stay in the processor's cache."""
 MAGIC = b"SQLite format 3\0"
 WRITE_AHEAD = 2
 """Of the bytes 18 and 19, where changes are kept in a file of their own."""
