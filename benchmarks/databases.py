@@ -1,10 +1,10 @@
 """Reading and writing a table of a database beside the plain library: ``python benchmarks/databases.py [--records N]``.
 
-20 columns of mixed types (integers, decimals, doubles, texts, dates, truth values). Each measurement is a process of its
-own, the least of three: processor seconds, with those of the process that writes DuckDB files, elapsed seconds, and peak
-memory above that of a process that has imported the same modules. Plain reading hands on Arrow batches of DuckDB, or data
-frames that pandas makes of sqlite3's rows; plain writing makes the same table of the same batches (DuckDB) or rows. The
-records are counted and let go, by both alike.
+20 columns of mixed types (integers, decimals, doubles, texts, dates, truth values). Each measurement is a process of
+its own, the least of three: processor seconds, with those of the process that writes DuckDB files, elapsed seconds, and
+peak memory above that of a process that has imported the same modules. Plain reading hands on Arrow batches of DuckDB,
+or data frames that pandas makes of sqlite3's rows; plain writing makes the same table of the same batches (DuckDB) or
+rows. The records are counted and let go, by both alike.
 """
 
 from __future__ import annotations
