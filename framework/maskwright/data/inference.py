@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -11,6 +12,7 @@ import pyarrow as pa
 from maskwright.data.dataset import Column, Dataset, Layout
 from maskwright.data.declaration import VariableDeclaration
 from maskwright.data.misread_columns import apart_doubt, doubtful_names, misread_doubt, unseen_codes
+from maskwright.data.number_notation import PLAIN, NumberNotation
 from maskwright.data.text_columns import text_column
 from maskwright.data.typed_columns import typed_column
 from maskwright.data.written_cells import WrittenBatch, must_be_held
@@ -31,6 +33,7 @@ def read_dataset(
     declared: Mapping[str, VariableDeclaration] | None = None,
     progress: Progress = silent,
     file: str | None = None,
+    notation: NumberNotation = PLAIN,
 ) -> Dataset:
     """Gather the batches of a source and decide what each variable is.
 
@@ -47,6 +50,8 @@ def read_dataset(
         Told the share of the columns typed.
     file : str, optional
         Name of the file, for error messages.
+    notation : NumberNotation
+        How a file of text cells writes numbers.
 
     Returns
     -------
@@ -71,7 +76,7 @@ def read_dataset(
     if unknown:
         raise DataError(unknown)
     typed = not all(_is_text(kind) for kind in kinds)
-    make = typed_column if typed else text_column
+    make = typed_column if typed else partial(text_column, notation=notation)
     columns: list[Column] = []
     notes: list[str] = list(layout.details.get("notes", ()))
     doubts: list[Doubt] = list(doubtful_names(names)) if typed else []

@@ -80,7 +80,7 @@ def read_numbers(text: Any) -> NumberText:
     flat = text.combine_chunks() if isinstance(text, pa.ChunkedArray) else text
     if not pa.types.is_string(flat.type):
         flat = pc.cast(flat, pa.string())
-    other = _other_bytes(flat)
+    other = other_bytes(flat)
     blank = pc.equal(pc.binary_length(flat), 0)
     if not other and not flat.null_count and not pc.any(blank).as_py():
         n = len(flat)
@@ -98,8 +98,13 @@ def read_numbers(text: Any) -> NumberText:
     return NumberText(np.array(values), _bools(is_number), is_blank, decimals, digits, not other)
 
 
-def _other_bytes(flat: Any) -> bytes:
-    """Bytes of all cells that are no digits."""
+def other_bytes(flat: Any) -> bytes:
+    """Bytes of all cells that are no digits.
+
+    Parameters
+    ----------
+    flat : pyarrow.StringArray of shape (n,)
+    """
     _, offsets, data = flat.buffers()
     if len(flat) == 0 or data is None:
         return b""

@@ -15,6 +15,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from maskwright.data.missing import is_code_number, is_code_text
+from maskwright.data.number_notation import PLAIN, NumberNotation
 from maskwright.data.number_text import read_numbers, write_numbers
 from maskwright.data.stored_cells import is_number_type, stored_numbers, stored_text
 from maskwright.foundation.errors import InputError, unknown_name
@@ -124,7 +125,9 @@ class RecordChunk:
         return cls(end - start, {column.name: column_cells(column, start, end) for column in data})
 
     @classmethod
-    def from_batch(cls, batch: Any, variables: Mapping[str, Variable] | None = None) -> RecordChunk:
+    def from_batch(
+        cls, batch: Any, variables: Mapping[str, Variable] | None = None, notation: NumberNotation = PLAIN
+    ) -> RecordChunk:
         """Chunk of cell texts as a source read them.
 
         Parameters
@@ -134,9 +137,14 @@ class RecordChunk:
             others (truth values, dates, dictionaries) are what `maskwright.data.stored_cells` says they are as text.
         variables : mapping of name to Variable, optional
             Gives missing codes and declared decimals.
+        notation : NumberNotation
+            How text cells write numbers; those of variables that are known to be categories stay as they are.
         """
         known = variables or {}
-        cells = {name: partial(_batch_cells, name, batch.column(name), known.get(name)) for name in batch.schema.names}
+        cells = {
+            name: partial(_batch_cells, name, batch.column(name), known.get(name), notation)
+            for name in batch.schema.names
+        }
         return cls(batch.num_rows, cells)
 
 
@@ -190,7 +198,7 @@ def number_cells(values: NDArray[np.float64], missing: NDArray[np.bool_], decima
     return Cells(numbers, missing, missing, decimals, lambda: write_numbers(numbers, missing, decimals))
 
 
-def _batch_cells(name: str, array: Any, variable: Variable | None) -> Cells:
+def _batch_cells(name: str, array: Any, variable: Variable | None, notation: NumberNotation) -> Cells:
     absent = np.array(array.is_null(), dtype=np.bool_)
     codes = () if variable is None else variable.empty_texts
     kind = array.type
@@ -203,5 +211,10 @@ def _batch_cells(name: str, array: Any, variable: Variable | None) -> Cells:
         grid = None if variable is None else variable.decimals
         return Cells(numbers, missing, absent, grid, lambda: write_numbers(numbers, np.isnan(numbers), grid))
     text = stored_text(name, array)
-    spoken = read_numbers(text)
-    return Cells(spoken.values, spoken.is_blank | is_code_text(text, codes), absent, spoken.decimals, lambda: text)
+    plain, foreign = (text, None) if variable is not None and not variable.is_numeric else notation.plain(text)
+    spoken = read_numbers(plain)
+    numbers = spoken.values if foreign is None else np.where(foreign, np.nan, spoken.values)
+    missing = spoken.is_blank | is_code_text(text, codes)
+    if plain is not text:
+        missing |= is_code_text(plain, codes)
+    return Cells(numbers, missing, absent, spoken.decimals, lambda: plain)
