@@ -6,7 +6,7 @@ clusters); an edit cannot tell which.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -46,6 +46,10 @@ class Cells:
         plain binary64.
     text : callable returning pyarrow.StringArray of shape (n,)
         Cell texts, null where absent; computed only when an edit compares text.
+    nothing : callable returning pyarrow.StringArray of shape (n,), or None
+        Texts of the cells that are missing, as far as they have any; None: they have none.
+    codes : tuple of (str, str)
+        Missing codes, and what each means.
     """
 
     numbers: NDArray[np.float64]
@@ -53,6 +57,17 @@ class Cells:
     absent: NDArray[np.bool_]
     decimals: int | None
     text: Callable[[], Any]
+    nothing: Callable[[], Any] | None = None
+    codes: tuple[tuple[str, str], ...] = ()
+
+    def says(self, meaning: str) -> NDArray[np.bool_]:
+        """Which cells hold the missing code that is called so, or means so; shape (n,)."""
+        codes = [code for code, meant in self.codes if meaning in (code, meant)]
+        if self.nothing is None or not codes:
+            return np.zeros(len(self.missing), dtype=np.bool_)
+        texts = self.nothing()
+        texts = texts.combine_chunks() if isinstance(texts, pa.ChunkedArray) else texts
+        return is_code_text(texts, codes) & self.missing
 
 
 class RecordChunk:
@@ -126,7 +141,11 @@ class RecordChunk:
 
     @classmethod
     def from_batch(
-        cls, batch: Any, variables: Mapping[str, Variable] | None = None, notation: NumberNotation = PLAIN
+        cls,
+        batch: Any,
+        variables: Mapping[str, Variable] | None = None,
+        others: Variable | None = None,
+        notation: NumberNotation = PLAIN,
     ) -> RecordChunk:
         """Chunk of cell texts as a source read them.
 
@@ -137,12 +156,14 @@ class RecordChunk:
             others (truth values, dates, dictionaries) are what `maskwright.data.stored_cells` says they are as text.
         variables : mapping of name to Variable, optional
             Gives missing codes and declared decimals.
+        others : Variable, optional
+            Gives them for the variables that are not in the mapping.
         notation : NumberNotation
             How text cells write numbers; those of variables that are known to be categories stay as they are.
         """
         known = variables or {}
         cells = {
-            name: partial(_batch_cells, name, batch.column(name), known.get(name), notation)
+            name: partial(_batch_cells, name, batch.column(name), known.get(name, others), notation)
             for name in batch.schema.names
         }
         return cls(batch.num_rows, cells)
@@ -157,7 +178,14 @@ def _joined(parts: Sequence[Cells]) -> Cells:
         np.concatenate([part.absent for part in parts]),
         max(known) if len(known) == len(grids) else None,
         lambda: pa.concat_arrays([pc.cast(_flat(part.text()), pa.string()) for part in parts]),
+        None if parts[0].nothing is None else lambda: pa.concat_arrays([_nothing(part) for part in parts]),
+        parts[0].codes,
     )
+
+
+def _nothing(part: Cells) -> Any:
+    texts = pa.nulls(len(part.missing)) if part.nothing is None else _flat(part.nothing())
+    return pc.cast(texts, pa.string())
 
 
 def _flat(texts: Any) -> Any:
@@ -175,13 +203,14 @@ def column_cells(column: Column, start: int = 0, stop: int | None = None) -> Cel
         0-based, the last excluded; to the end when `stop` is None.
     """
     values, missing = column.values[start:stop], column.missing[start:stop]
+    nothing, codes = partial(column.nothing, slice(start, stop)), column.variable.empty_meanings
     if column.variable.is_numeric:
-        return number_cells(values, missing, column.variable.decimals)
+        return replace(number_cells(values, missing, column.variable.decimals), nothing=nothing, codes=codes)
     categories = pa.array(list(column.variable.categories), pa.string())
-    codes = pa.array(values, pa.int32(), mask=np.asarray(missing))
+    places = pa.array(values, pa.int32(), mask=np.asarray(missing))
     spoken = read_numbers(categories)
     numbers = np.where(missing, np.nan, np.append(spoken.values, np.nan)[values])
-    return Cells(numbers, missing, missing, spoken.decimals, lambda: categories.take(codes))
+    return Cells(numbers, missing, missing, spoken.decimals, lambda: categories.take(places), nothing, codes)
 
 
 def number_cells(values: NDArray[np.float64], missing: NDArray[np.bool_], decimals: int | None) -> Cells:
@@ -200,16 +229,18 @@ def number_cells(values: NDArray[np.float64], missing: NDArray[np.bool_], decima
 
 def _batch_cells(name: str, array: Any, variable: Variable | None, notation: NumberNotation) -> Cells:
     absent = np.array(array.is_null(), dtype=np.bool_)
-    codes = () if variable is None else variable.empty_texts
+    codes, meanings = ((), ()) if variable is None else (variable.empty_texts, variable.empty_meanings)
     kind = array.type
     if is_number_type(kind):
         numbers = stored_numbers(array)
         missing = np.isnan(numbers) | is_code_number(numbers, codes)
         if not pa.types.is_floating(kind):
             decimals = max(int(kind.scale), 0) if pa.types.is_decimal(kind) else 0
-            return Cells(numbers, missing, absent, decimals, lambda: stored_text(name, array))
+            text = partial(stored_text, name, array)
+            return Cells(numbers, missing, absent, decimals, text, text, meanings)
         grid = None if variable is None else variable.decimals
-        return Cells(numbers, missing, absent, grid, lambda: write_numbers(numbers, np.isnan(numbers), grid))
+        text = partial(write_numbers, numbers, np.isnan(numbers), grid)
+        return Cells(numbers, missing, absent, grid, text, text, meanings)
     text = stored_text(name, array)
     plain, foreign = (text, None) if variable is not None and not variable.is_numeric else notation.plain(text)
     spoken = read_numbers(plain)
@@ -217,4 +248,4 @@ def _batch_cells(name: str, array: Any, variable: Variable | None, notation: Num
     missing = spoken.is_blank | is_code_text(text, codes)
     if plain is not text:
         missing |= is_code_text(plain, codes)
-    return Cells(numbers, missing, absent, spoken.decimals, lambda: plain)
+    return Cells(numbers, missing, absent, spoken.decimals, lambda: plain, lambda: text, meanings)

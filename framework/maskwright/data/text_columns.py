@@ -122,10 +122,10 @@ def _numbers(text: Any, declared: VariableDeclaration, notation: NumberNotation)
     found = _Numbers(np.empty(n), np.empty(n, dtype=np.bool_), np.empty(n, dtype=np.bool_), 0, 0)
     start = 0
     for chunk in text.chunks:
-        coded = is_code_text(chunk, declared.missing_codes)
+        coded = is_code_text(chunk, declared.empty_texts)
         plain, foreign = notation.plain(chunk)
         if plain is not chunk:
-            coded |= is_code_text(plain, declared.missing_codes)
+            coded |= is_code_text(plain, declared.empty_texts)
             found.exponents += pc.sum(pc.match_substring_regex(chunk, BARE_EXPONENT)).as_py() or 0
         if foreign is not None:
             plain = pc.if_else(pa.array(foreign), NO_NUMBER, plain)

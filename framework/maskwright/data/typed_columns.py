@@ -65,7 +65,7 @@ def _number_column(name: str, array: Any, declared: VariableDeclaration) -> tupl
             notes.append(f"{name}: {np.count_nonzero(no_number)} cells are NaN; read as missing")
             missing = missing | no_number
     absent = missing
-    missing = missing | is_code_number(values, declared.missing_codes)
+    missing = missing | is_code_number(values, declared.empty_texts)
     present = values[~missing]
     if is_integer and declared.type is None and np.any(np.abs(present) >= EXACT):
         column, more = category_column(name, array.cast(pa.string()), declared)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import datetime as dt
 import io
+from dataclasses import replace
 from decimal import Decimal
 from typing import TYPE_CHECKING, Any
 
@@ -15,7 +16,6 @@ import pytest
 
 import maskwright as mw
 from maskwright.commands import stages
-from maskwright.data.number_text import NumberText
 from maskwright.edits.edit_set import EditSet
 from maskwright.edits.evaluation.domain import Domain, domain_tuples
 from maskwright.edits.evaluation.exact import evaluate_exact
@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from maskwright.data.dataset import Dataset
+    from maskwright.data.number_text import NumberText
 
 # Cells of six records: what x and y say in plain decimals. The third record lacks x, the sixth y.
 X = ("2.50", "2", None, "-1.25", "0", "10")
@@ -139,7 +140,7 @@ def agree(path: Path, data: Dataset, source: Any, params: Any, edits: EditSet) -
     outcome = check_file(
         path, source, params, edits, domain=Domain.from_dataset(data, domain_tuples(edits)), variables=known
     )
-    second_look(path, source.name, data, edits, outcome, data)
+    second_look(path, source, data, edits, outcome, data)
     return outcome
 
 
@@ -243,7 +244,7 @@ def test_a_broken_reader_of_numbers_is_caught(tmp_path: Path, ending: str, monke
 
     def without_decimals(text: Any) -> NumberText:
         spoken = mw.read_numbers(text)
-        return NumberText(spoken.values, spoken.is_number, spoken.is_blank, 0)
+        return replace(spoken, decimals=0)
 
     pipeline = write_run(tmp_path, ending)
     monkeypatch.setattr("maskwright.data.record_chunk.read_numbers", without_decimals)
@@ -286,7 +287,7 @@ def test_records_that_are_lost_are_noticed(tmp_path: Path) -> None:
     outcome = agree(path, data, source, params, edits)
     path.write_text(path.read_text() + "1,1,a\n")
     with pytest.raises(mw.EvaluationsDisagree, match="6 records, and 7"):
-        second_look(path, "csv", data, edits, outcome, data)
+        second_look(path, source, data, edits, outcome, data)
 
 
 @pytest.mark.parametrize("text", ["x\n5\n\n7\n", "x\r\n5\r\n7\r\n", "x\r5\r7\r", "x,y\n5,1\n\n7,1", "\ufeffx\n5"])
@@ -303,7 +304,7 @@ def test_edits_without_a_second_opinion_are_named(tmp_path: Path) -> None:
     data, (source, params) = read_for(path, "csv", **options)
     edits = EditSet.parse(["x <= 20", "y ^ 100 >= 0"])
     outcome = check_file(path, source, params, edits)
-    assert second_look(path, "csv", data, edits, outcome, data) == ("edit-2",)
+    assert second_look(path, source, data, edits, outcome, data) == ("edit-2",)
 
 
 def test_a_run_tells_of_edits_without_a_second_opinion(tmp_path: Path) -> None:
