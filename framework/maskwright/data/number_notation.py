@@ -66,8 +66,7 @@ class NumberNotation:
         ndarray of shape (n,), bool; or None
             None: no cell is.
         """
-        marks = self._marks().encode()
-        if not marks or not set(marks) & set(other_bytes(text)):
+        if not self._may_differ(text):
             return text, None
         is_number = pc.match_substring_regex(text, self._pattern())
         if self.signs:
@@ -88,10 +87,16 @@ class NumberNotation:
             numbers = _without_exponents(numbers)
         return pc.coalesce(numbers, text), foreign if foreign is not None and foreign.any() else None
 
-    def _marks(self) -> str:
-        """Characters of cells that are, or are not, numbers because of this notation."""
-        comma = ".," if self.decimal == "," else ""
-        return comma + (self.thousands or "") + ("+eE" if self.signs else "")
+    def _may_differ(self, text: Any) -> bool:
+        """Whether cells have what makes, or does not make, a number of them in this notation alone."""
+        marks = (".," if self.decimal == "," else "") + (self.thousands or "") + ("+eE" if self.signs else "")
+        if not marks:
+            return False
+        other = other_bytes(text)
+        if not any(mark.encode() in other for mark in marks):
+            return False
+        # Words have an E, too: in a number it stands behind a digit or a point.
+        return self != EXPONENTS or bool(pc.any(pc.match_substring_regex(text, r"\+|[0-9.][eE]")).as_py())
 
     def _pattern(self) -> str:
         decimal = re.escape(self.decimal)
@@ -103,6 +108,7 @@ class NumberNotation:
 
 
 PLAIN = NumberNotation()
+EXPONENTS = NumberNotation(signs=True)
 
 
 def _without_exponents(numbers: Any) -> Any:
