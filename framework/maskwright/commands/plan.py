@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 from maskwright.commands.arrive import CheckedInput, Clock, arrive, explained_by, read_rules
+from maskwright.commands.requests import DeclaredVariables, Rules, masking_request
 from maskwright.data.dataset import Dataset
+from maskwright.data.frame_libraries import taken_in
 from maskwright.data.variable import Variable
 from maskwright.edits.variable_ranges import refuse_ranges
 from maskwright.foundation.errors import InputError, Problem
-from maskwright.foundation.progress import Quiet, Reporter, stage
+from maskwright.foundation.progress import Logged, Reporter, stage
 from maskwright.pipeline.names import in_order
 from maskwright.pipeline.reading import read_pipeline
 from maskwright.pipeline.resolved import DataInMemory, Pipeline
@@ -19,6 +21,7 @@ from maskwright.planning.applicable_edits import refuse_contradictions
 from maskwright.planning.dropped_edits import dropped_edit_notices, without_dropped
 from maskwright.planning.plan import Plan, make_plan
 from maskwright.planning.publication_warnings import publication_notices
+from maskwright.release.arranging import Arranged, Keys, arranged, key_names
 from maskwright.release.doubt_record import doubt_records
 from maskwright.release.facts import file_facts
 from maskwright.release.gate import judge
@@ -30,6 +33,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from maskwright.data.declaration import VariableDeclaration
+    from maskwright.data.frame_libraries import Data
     from maskwright.edits.edit import Edit
     from maskwright.edits.edit_set import EditSet
     from maskwright.edits.evaluation.check import Outcome
@@ -57,6 +61,8 @@ class ReadyRun:
         Under ``on_input_violation: localize``: which fields of which records were adjusted. Confidential.
     dropped : tuple of Edit
         Those that steps drop, because what they read is published as categories.
+    keys : Keys
+        Published with new values; they are put back when all else is done.
     """
 
     request: MaskingRequest
@@ -68,10 +74,71 @@ class ReadyRun:
     doubts: tuple[Doubt, ...] = ()
     localisation: Mapping[str, Any] | None = None
     dropped: tuple[Edit, ...] = ()
+    keys: Keys = field(default_factory=lambda: Keys(Dataset(())))
+
+    @property
+    def is_shuffled(self) -> bool:
+        """Whether the records are released in random order."""
+        asked = self.request.release.order
+        return asked == "random" or (asked is None and bool(self.keys.names))
+
+    def arranged(self, masked: Dataset, seed: int) -> Arranged:
+        """Masked data with their new keys, in the order of the release."""
+        return arranged(
+            masked, self.original, self.keys, seed, is_shuffled=self.is_shuffled, untouched=self.plan.untouched
+        )
+
+
+def plan(
+    data: Data,
+    method: str | None = None,
+    *,
+    steps: Sequence[Mapping[str, object]] | None = None,
+    edits: Rules | None = None,
+    params: Mapping[str, object] | None = None,
+    variables: Sequence[str] | None = None,
+    groups: Sequence[Sequence[str]] = (),
+    declared: DeclaredVariables | None = None,
+    cluster: str | None = None,
+    reporter: Reporter | None = None,
+) -> Plan:
+    """Say what `maskwright.protect` would do with these arguments: groups, strata, and who keeps each edit.
+
+    Parameters
+    ----------
+    data, method, steps, edits, params, variables, groups, declared, cluster
+        As in `maskwright.protect`.
+    reporter : Reporter, optional
+        Told of stages; the logger ``maskwright`` is by default.
+
+    Returns
+    -------
+    Plan
+        ``groups``, ``keepers``, ``untouched``, ``doubts``, ``warnings``. A notebook shows it as tables.
+
+    Raises
+    ------
+    InputError
+        Anything wrong with data, edits or steps.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> import maskwright as mw
+    >>> data = pd.DataFrame({"wages": range(20), "pensions": range(20)})
+    >>> mw.plan(data, "microaggregation", edits=["wages <= pensions"], params={"k": 5})
+    Plan(microaggregation: 2 of 2 variables, 1 edits)
+    """
+    request = masking_request(
+        taken_in(data).data, method, steps=steps, edits=edits, params=params, variables=variables, groups=groups,
+        declared=declared, cluster=cluster,
+    )  # fmt: skip
+    ready = prepare(request, reporter or Logged())
+    return replace(ready.plan, doubts=ready.doubts)
 
 
 def plan_pipeline(
-    pipeline: str | Path,
+    pipeline: str | Path | Mapping[str, object],
     overrides: Mapping[str, object] | Sequence[str] = (),
     *,
     with_data: bool = True,
@@ -84,13 +151,14 @@ def plan_pipeline(
 
     Parameters
     ----------
-    pipeline : str or Path
+    pipeline : str, Path or mapping
+        A pipeline file, or what it would say.
     overrides : mapping of dotted path to value, or sequence of "path=value"
         Put over the settings of the file.
     with_data : bool, default True
         Whether the data file is read.
     reporter : Reporter, optional
-        Told of stages; nothing is shown by default.
+        Told of stages; the logger ``maskwright`` is by default.
 
     Raises
     ------
@@ -99,7 +167,7 @@ def plan_pipeline(
     """
     request = read_pipeline(pipeline, overrides, check_data=with_data)
     if with_data:
-        ready = prepare(request, reporter or Quiet())
+        ready = prepare(request, reporter or Logged())
         judgement = judge(ready.doubts, request.waivers)
         doubts = [each.to_json() for each in doubt_records(judgement)]
         return ready.plan.to_json() | {"doubts": doubts, "notices": list(ready.notices)}
@@ -110,6 +178,8 @@ def plan_pipeline(
         _declared_variable(name, request.data.variables.get(name))
         for name in dict.fromkeys([*request.data.variables, *edits.variables, *named])
     ]
+    keys = key_names(request.release, variables, request.data.cluster)
+    variables = [replace(each, renewed=each.name in keys) for each in variables]
     rule_notices = refuse_contradictions(edits, variables)
     plan = make_plan(request.steps, variables, without_dropped(edits, request.steps, variables))
     _refuse_impossible_limits(plan)
@@ -162,6 +232,7 @@ def prepare(
         (*doubts, *written),
         arrived.localisation,
         dropped,
+        arrived.keys,
     )
 
 
@@ -216,7 +287,7 @@ def _declared_variable(name: str, declared: VariableDeclaration | None) -> Varia
     role = declared.role or ("confidential" if kind in ("continuous", "integer") else "other")
     return Variable(
         name, kind, role, decimals=declared.decimals, as_is=declared.release == "as is",
-        inferred_role=declared.role is None,
+        inferred_role=declared.role is None, renewed=declared.release == "new",
     )  # fmt: skip
 
 

@@ -6,15 +6,18 @@ import itertools
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
+import pyarrow as pa
+
 from maskwright.commands.requests import (
     DeclaredVariables,
     data_request,
     declarations_of,
-    refuse_other_data,
     rule_options,
 )
+from maskwright.data.arrow_tables import dataset_from_table
 from maskwright.data.dataset import Dataset
 from maskwright.data.declaration import VariableDeclaration
+from maskwright.data.frame_libraries import taken_in
 from maskwright.data.frames import dataset_from_frame
 from maskwright.data.households import with_household_role, with_households
 from maskwright.data.inference import read_dataset
@@ -31,8 +34,7 @@ from maskwright.plugins.source import number_notation, written_batches_of
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Mapping
 
-    import pandas as pd
-
+    from maskwright.data.frame_libraries import Data
     from maskwright.edits.edit_set import EditSet
 
 MayLack = Literal["nothing", "identifiers", "anything"]
@@ -51,7 +53,7 @@ def read(
     Parameters
     ----------
     path : str or Path
-        XML, CSV or Parquet, told by its ending.
+        Of a format that `maskwright plugins` lists, told by its ending.
     variables : mapping of name to declaration, optional
         ``{"V1": {"role": "weight"}}``; the rest is inferred.
     file_format : str, optional
@@ -123,6 +125,7 @@ def load(
     progress: Progress = silent,
     *,
     identifiers: bool = False,
+    keys: Collection[str] = (),
     may_lack: MayLack = "nothing",
 ) -> Dataset:
     """Dataset of a file or of what a program has.
@@ -134,6 +137,8 @@ def load(
     identifiers : bool, default False
         Whether variables declared to be identifiers are read: they are never published, so mostly they are not even
         kept.
+    keys : collection of str
+        Identifiers that are read in any case, as texts, since they are published with new values.
     may_lack : {"nothing", "identifiers", "anything"}, default "nothing"
         Declared variables that may be absent: identifiers from a masked file, of which the declarations of its original
         hold; anything from a file that shares them with another. What is to be masked lacks nothing: a misspelt
@@ -151,10 +156,11 @@ def load(
     declared = dict(data.variables)
     if data.cluster is not None:
         declared = with_household_role(declared, data.cluster)
-    named = {name for name, each in declared.items() if each.role == "identifier"}
+    named = {name for name, each in declared.items() if each.role == "identifier"} - set(keys)
+    declared |= {name: _key(declared[name]) for name in keys if name in declared}
     if isinstance(data, DataInMemory):
         read = _in_memory(data, _present(declared, may_lack, names_in(data) or ()))
-        named |= {column.name for column in read if column.variable.role == "identifier"}
+        named |= {column.name for column in read if column.variable.role == "identifier"} - set(keys)
     else:
         read = _from_file(data, declared, progress, set() if identifiers else named - {data.cluster}, may_lack)
     if data.cluster is not None:
@@ -162,14 +168,12 @@ def load(
     return read if identifiers else read.without([name for name in read.names if name in named])
 
 
-def dataset_of(
-    data: Dataset | pd.DataFrame, declared: DeclaredVariables | None = None, argument: str = "data"
-) -> Dataset:
+def dataset_of(data: Data, declared: DeclaredVariables | None = None, argument: str = "data") -> Dataset:
     """Dataset of what a program has, identifiers included; a Dataset as it is, since it was declared when it was made.
 
     Parameters
     ----------
-    data : Dataset or pandas.DataFrame
+    data : Dataset or data frame
         Perhaps masked: declared identifiers may be absent.
     declared : mapping of name to declaration, optional
     argument : str
@@ -180,20 +184,23 @@ def dataset_of(
     InputError
         No data, or a declaration that cannot be.
     """
-    refuse_other_data(data, argument)
+    held = taken_in(data, argument).data
     known = declarations_of(declared).variables
-    if isinstance(data, Dataset):
-        return data
-    return load(DataInMemory(data, known), identifiers=True, may_lack="identifiers")
+    if isinstance(held, Dataset):
+        return held
+    return load(DataInMemory(held, known), identifiers=True, may_lack="identifiers")
 
 
-def domain_of(
-    original: Dataset | pd.DataFrame | None, declared: DeclaredVariables | None, edits: EditSet
-) -> Domain | None:
+def domain_of(original: Data | None, declared: DeclaredVariables | None, edits: EditSet) -> Domain | None:
     """Values of the original that domain edits ask for; None where no original is given."""
     if original is None:
         return None
     return Domain.from_dataset(dataset_of(original, declared, "original"), domain_tuples(edits))
+
+
+def _key(declared: VariableDeclaration) -> VariableDeclaration:
+    """Declaration of a key: whatever its cells look like, they are texts that are alike or are not."""
+    return declared.model_copy(update={"type": "nominal", "decimals": None, "min": None, "max": None})
 
 
 def _present(
@@ -217,7 +224,8 @@ def _in_memory(data: DataInMemory, declared: Mapping[str, VariableDeclaration]) 
         ]
         if unknown:
             raise InputError(unknown)
-        return dataset_from_frame(data.data, declared)
+        make = dataset_from_table if isinstance(data.data, pa.Table) else dataset_from_frame
+        return make(data.data, declared)
     if declared:
         hint = "say it where it is made: mw.read(path, variables={...}, cluster=...)"
         raise InputError(
@@ -244,7 +252,7 @@ def _from_file(
         hidden = frozenset(names) & left_out
         kept = (_without(batch, hidden) for batch in itertools.chain((first,), batches))
         of_file: Mapping[str, VariableDeclaration] = getattr(reading, "declared", {})
-        stated = {name: each for name, each in _together(of_file, declared).items() if name not in hidden}
+        stated = {name: each for name, each in declared_together(of_file, declared).items() if name not in hidden}
         known = with_missing_codes(_present(stated, may_lack, names), data.missing, frozenset(names) - hidden)
         notation = number_notation(reading)
         return read_dataset(kept, lambda: reading.layout, known, file=data.name, notation=notation)
@@ -270,10 +278,15 @@ def with_missing_codes(
     return together
 
 
-def _together(
+def declared_together(
     of_file: Mapping[str, VariableDeclaration], declared: Mapping[str, VariableDeclaration]
 ) -> dict[str, VariableDeclaration]:
-    """Declarations of a pipeline over those that the file makes of its variables."""
+    """Declarations of a pipeline over those that the file makes of its variables.
+
+    Parameters
+    ----------
+    of_file, declared : mapping of name to VariableDeclaration
+    """
     together = dict(of_file)
     for name, each in declared.items():
         stated = {fact: getattr(each, fact) for fact in each.model_fields_set}

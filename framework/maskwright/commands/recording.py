@@ -26,6 +26,7 @@ from maskwright.release.run_record import (
     MovedRows,
     PipelineRecord,
     PluginRecord,
+    ReleasedForm,
     RunRecord,
     SuppressedCells,
     VariableRecord,
@@ -86,13 +87,14 @@ def run_record(run: MeasuredRun) -> RunRecord:
         maskwright=version("maskwright"),
         ok=False,
         records=run.outcome.records,
-        pipeline=PipelineRecord(file=described.path.name, text=described.text, settings=dict(described.settings)),
+        pipeline=PipelineRecord(file=described.name, text=described.text, settings=dict(described.settings)),
         inputs=tuple(_inputs(described)),
         outputs={},
         plugins=_plugins(described),
         seed=run.seed,
         mode="exact" if block is None else f"blocks of at most {block} records",
         variables=tuple(_variables(run)),
+        release=ReleasedForm(order="random" if prepared.is_shuffled else "kept", new_keys=tuple(prepared.keys.names)),
         plan=plan,
         edits=tuple(_edits(run, plan)),
         doubts=doubt_records(run.judgement),
@@ -127,7 +129,8 @@ def run_record(run: MeasuredRun) -> RunRecord:
 
 def _inputs(described: Pipeline) -> Iterator[InputFile]:
     yield InputFile(role="data", file=described.data.path.name, **file_facts(described.data.path))
-    yield InputFile(role="pipeline", file=described.path.name, **file_facts(described.path))
+    if described.path is not None:
+        yield InputFile(role="pipeline", file=described.path.name, **file_facts(described.path))
     for each in described.edits:
         if isinstance(each, RuleFile):
             yield InputFile(role="edits", file=each.path.name, **file_facts(each.path))

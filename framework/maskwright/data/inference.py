@@ -35,6 +35,8 @@ def read_dataset(
     progress: Progress = silent,
     file: str | None = None,
     notation: NumberNotation = PLAIN,
+    *,
+    typed: bool = False,
 ) -> Dataset:
     """Gather the batches of a source and decide what each variable is.
 
@@ -53,6 +55,8 @@ def read_dataset(
         Name of the file, for error messages.
     notation : NumberNotation
         How a file of text cells writes numbers.
+    typed : bool, default False
+        Whether text is meant as text also where every column holds some.
 
     Returns
     -------
@@ -76,7 +80,7 @@ def read_dataset(
     unknown = [Problem(unknown_name("variable", name, names), place) for name in declarations if name not in names]
     if unknown:
         raise DataError(unknown)
-    typed = not all(_is_text(kind) for kind in kinds)
+    typed = typed or not all(_is_text(kind) for kind in kinds)
     make = typed_column if typed else partial(text_column, notation=notation)
     columns: list[Column] = []
     notes: list[str] = list(layout.details.get("notes", ()))

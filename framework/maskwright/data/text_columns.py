@@ -30,7 +30,6 @@ if TYPE_CHECKING:
 
 NO_NUMBER = "?"
 BARE_EXPONENT = r"^[ \t\r\n]*[0-9]+[eE][0-9]+[ \t\r\n]*$"
-LEADING_ZERO = r"^[ \t\r\n]*-?0[0-9]"
 DECIMAL_COMMA = r"^[ \t\r\n]*-?[0-9]+,[0-9]+[ \t\r\n]*$"
 NEARLY_ALL = 0.9
 
@@ -140,8 +139,7 @@ def _numbers(text: Any, declared: VariableDeclaration, notation: NumberNotation)
         found.fewest_digits = min(found.fewest_digits, spoken.digits[0])
         found.most_digits = max(found.most_digits, spoken.digits[1])
         found.only_digits &= spoken.only_digits and plain is chunk
-        zeros = pc.sum(pc.match_substring_regex(cells, LEADING_ZERO)).as_py()
-        found.leading_zeros += zeros or 0
+        found.leading_zeros += spoken.leading_zeros
         start += len(chunk)
     return found
 

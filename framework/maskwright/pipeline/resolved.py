@@ -6,12 +6,14 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 from maskwright.foundation.errors import Place
+from maskwright.pipeline.file_model import ReleaseSection
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
     from pathlib import Path
 
     import pandas as pd
+    import pyarrow as pa
     from pydantic import BaseModel
 
     from maskwright.data.dataset import Dataset
@@ -69,14 +71,14 @@ class DataInMemory:
 
     Attributes
     ----------
-    data : Dataset or pandas.DataFrame
+    data : Dataset, pandas.DataFrame or pyarrow.Table
     variables : mapping of name to VariableDeclaration
-        Of a DataFrame.
+        Of data that are no Dataset.
     cluster : str or None
         Variable that identifies households.
     """
 
-    data: Dataset | pd.DataFrame
+    data: Dataset | pd.DataFrame | pa.Table
     variables: Mapping[str, VariableDeclaration] = field(default_factory=dict)
     cluster: str | None = None
     name: ClassVar[str] = "the data"
@@ -149,7 +151,9 @@ class Output:
     data : Path
     source : Source
         That writes `data`.
-    svrl, record, public_record, edits : Path or None
+    svrl, record, public_record, edits, key_map : Path or None
+    escapes_formulas : bool
+        Whether texts that a spreadsheet would run get an apostrophe before them.
     reports : tuple of (Report, Path)
         The reports of plugins, in file order.
     numbers : {"as read", "canonical"}
@@ -162,13 +166,21 @@ class Output:
     record: Path | None = None
     public_record: Path | None = None
     edits: Path | None = None
+    key_map: Path | None = None
     reports: tuple[tuple[Report, Path], ...] = ()
+    escapes_formulas: bool = False
     numbers: Literal["as read", "canonical"] = "as read"
 
     @property
     def paths(self) -> Mapping[str, Path]:
         """Every file by its key in the pipeline file, the masked data last, as they are published."""
-        chosen = {"svrl": self.svrl, "record": self.record, "public_record": self.public_record, "edits": self.edits}
+        chosen = {
+            "svrl": self.svrl,
+            "record": self.record,
+            "public_record": self.public_record,
+            "edits": self.edits,
+            "key_map": self.key_map,
+        }
         paths = {report.name: path for report, path in self.reports}
         paths |= {key: path for key, path in chosen.items() if path is not None}
         return paths | {"data": self.data}
@@ -193,6 +205,8 @@ class MaskingRequest:
         `workers` and `block_size`.
     waivers : tuple of Waiver
         Doubts that do not stop the release.
+    release : ReleaseSection
+        Order and keys of the published records.
     uses : tuple of VariableUse
         Names of variables in the declarations and the steps.
     file : str
@@ -206,20 +220,23 @@ class MaskingRequest:
     seed: int | None = None
     execution: ExecutionSection
     waivers: tuple[Waiver, ...] = ()
+    release: ReleaseSection = field(default_factory=ReleaseSection)
     uses: tuple[VariableUse, ...] = ()
     file: str = ""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Pipeline(MaskingRequest):
-    """A pipeline file, read and found right; nothing but data and rule files is left to read.
+    """A pipeline, read and found right; nothing but data and rule files is left to read.
 
     Attributes
     ----------
-    path, folder : Path
-        The file and its folder, absolute.
+    path : Path or None
+        The file, absolute; None where a program gave the settings.
+    folder : Path
+        That names of files are relative to.
     text : str
-        The file as it stands, for the run record.
+        The file as it stands, or the settings as YAML, for the run record.
     settings : mapping
         The same as plain data, overrides applied.
     data : DataSource
@@ -230,7 +247,7 @@ class Pipeline(MaskingRequest):
     output : Output
     """
 
-    path: Path
+    path: Path | None
     folder: Path
     text: str
     settings: Mapping[str, Any]
@@ -239,3 +256,8 @@ class Pipeline(MaskingRequest):
     measures: tuple[MeasureRequest, ...]
     thresholds: Mapping[str, float]
     output: Output
+
+    @property
+    def name(self) -> str:
+        """What it is called in the run record."""
+        return "settings of a program" if self.path is None else self.path.name

@@ -42,10 +42,10 @@ def _published_parts(parts: dict[str, float | None]) -> dict[str, float | None]:
 
 
 class PipelineRecord(RecordPart):
-    """The pipeline file that was run."""
+    """The pipeline that was run."""
 
     file: str
-    text: str = Field(description="The file as it stands.")
+    text: str = Field(description="The file as it stands; of a program's settings, these as YAML.")
     settings: dict[str, object] = Field(description="The same as plain data, with what was put over it.")
 
 
@@ -92,6 +92,13 @@ class VariableRecord(RecordPart):
     def may_be_published(self) -> bool:
         """All but identifiers."""
         return self.role != "identifier"
+
+
+class ReleasedForm(RecordPart):
+    """Order and keys of the published records; what they were before follows from the seed and the original."""
+
+    order: Public[Literal["random", "kept"]] = Field(description="'kept': as in the original.")
+    new_keys: Public[tuple[str, ...]] = Field(description="Variables published with new random values.")
 
 
 class EditRecord(RecordPart):
@@ -345,6 +352,7 @@ class RunRecord(RecordPart):
     seed: int
     mode: Annotated[str, Publication(first=True)] = Field(description="'exact', or what is masked in blocks.")
     variables: Public[tuple[VariableRecord, ...]]
+    release: Public[ReleasedForm]
     plan: Annotated[PlanRecord, Publication(opened=True)]
     edits: Public[tuple[EditRecord, ...]]
     doubts: Public[tuple[DoubtRecord, ...]] = Field(

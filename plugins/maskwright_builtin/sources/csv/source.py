@@ -15,7 +15,7 @@ from maskwright_builtin.sources.csv.header import column_names, written_names
 from maskwright_builtin.sources.csv.quoting import Quotes
 from maskwright_builtin.sources.csv.text import Utf8Text, wrong_row
 from maskwright_builtin.sources.csv.writing import Form, write_csv
-from maskwright_builtin.sources.files import BLOCK, readable_size, reading
+from maskwright_builtin.sources.files import BLOCK, readable_size, reading, with_packed
 
 if TYPE_CHECKING:
     from collections.abc import Generator, Iterator
@@ -32,7 +32,7 @@ class CsvReading:
     """A CSV file whose dialect and header are known."""
 
     def __init__(self, path: Path, params: CsvParams, progress: Progress) -> None:
-        self._size = readable_size(path)
+        self._size = readable_size(path, params.max_file_size)
         self._path = path
         self._progress = progress
         beginning = find_dialect(path, params)
@@ -43,6 +43,11 @@ class CsvReading:
         self._grouped = dict.fromkeys(self._names, False)
         self._notes: tuple[str, ...] = ()
         self._ending: str | None = None
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """Names of the columns."""
+        return self._names
 
     @property
     def numbers(self) -> NumberNotation:
@@ -182,11 +187,12 @@ def _with_known_header(params: Any) -> CsvParams:
 
 CSV = Source(
     name="csv",
-    suffixes=(".csv", ".tsv", ".txt"),
+    suffixes=with_packed(".csv", ".tsv", ".txt"),
     open=open_csv,
     write=write_csv,
     params=CsvParams,
     writes_text=True,
     params_of_written=_with_known_header,
+    is_opened_in_spreadsheets=True,
     summary="Rows of cells between delimiters, with names in the header.",
 )

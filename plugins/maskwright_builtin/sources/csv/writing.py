@@ -14,7 +14,7 @@ from maskwright_builtin.sources.csv.quoting import QuotingRule, quoted_cells
 from maskwright_builtin.sources.files import writing
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Iterable, Mapping, Sequence
     from pathlib import Path
 
 PLAIN_NUMBER = r"^-?[0-9]+(?:\.[0-9]+)?$"
@@ -41,6 +41,16 @@ class Form:
     ending: str | None = None
     quoting: Mapping[str, QuotingRule] = field(default_factory=dict)
     grouped: frozenset[str] = frozenset()
+
+    def renamed(self, names: Sequence[str], others: Sequence[str]) -> Form:
+        """Form of the same columns under other names; the first row keeps its own."""
+        new = dict(zip(names, others, strict=False))
+        return Form(
+            {new[name]: text for name, text in self.header.items()},
+            self.ending,
+            {new[name]: rule for name, rule in self.quoting.items()},
+            frozenset(new[name] for name in self.grouped),
+        )
 
 
 @dataclass(frozen=True)
