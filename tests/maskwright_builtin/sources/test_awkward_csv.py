@@ -201,7 +201,7 @@ FILES: dict[str, Awkward] = {
     "one record": file("code,amount\na,5.50\n", refused="true values are published unchanged", code=1),
     "2,000 columns": file(
         "\n".join(
-            ",".join(["code", "amount", *WIDE] if row < 0 else [f"{row:03d}", AMOUNTS[row], *[f"{row}.0"] * 1998])
+            ",".join(["code", "amount", *WIDE] if row < 0 else [f"{row:03d}", AMOUNTS[row], *["7.0"] * 1998])
             for row in range(-1, N)
         ),
         variables=", ".join(f"{name}: {{role: other}}" for name in WIDE),

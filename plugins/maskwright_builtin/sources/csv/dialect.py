@@ -8,7 +8,7 @@ import io
 import sys
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING
 
 from pydantic import BaseModel, Field, field_validator, model_validator
 
@@ -51,8 +51,8 @@ class CsvParams(BaseModel, extra="forbid", frozen=True):
         max_length=1,
         description='Character around cells that hold a delimiter (default "); null for none.',
     )
-    decimal: Literal[".", ","] | None = Field(
-        None, description="Decimal mark of numbers. Left out: '.', or ',' where `thousands` is '.'."
+    decimal: str | None = Field(
+        None, pattern=r"^[.,]$", description="Decimal mark of numbers. Left out: '.', or ',' where `thousands` is '.'."
     )
     thousands: str | None = Field(
         None,

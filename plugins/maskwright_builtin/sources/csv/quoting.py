@@ -83,7 +83,7 @@ class Quotes:
         columns, written = [], {}
         for name, column in zip(batch.schema.names, batch.columns, strict=True):
             parts = _buffers(column)
-            if self._quote in memoryview(parts[0]).tobytes():
+            if self._quote in parts[0].tobytes():
                 written[name], cells, forms = self._separated(*parts)
                 self._learn(self._seen[name], cells, forms)
                 columns.append(cells)

@@ -42,6 +42,7 @@ class SeparatedReading:
             header=form.has_names,
             encoding=params.encoding,
             decimal=params.decimal,
+            thousands=None,
             max_file_size=params.max_file_size,
         )
         self._csv = CsvReading(path, options, progress)
