@@ -16,7 +16,8 @@ from maskwright.data.number_notation import PLAIN, NumberNotation
 from maskwright.data.text_columns import text_column
 from maskwright.data.thousands_marks import thousands_doubt
 from maskwright.data.typed_columns import typed_column
-from maskwright.data.written_cells import WrittenBatch, must_be_held
+from maskwright.data.written_batch import WrittenBatch
+from maskwright.data.written_cells import must_be_held
 from maskwright.foundation.errors import DataError, Place, Problem, unknown_name
 from maskwright.foundation.progress import Progress, silent
 
