@@ -29,7 +29,7 @@ from maskwright.foundation.progress import Progress, silent
 from maskwright.pipeline.names import names_in
 from maskwright.pipeline.resolved import DataInMemory, DataSource
 from maskwright.plugins.registry import find_edit_reader
-from maskwright.plugins.source import written_batches_of
+from maskwright.plugins.source import number_notation, written_batches_of
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Mapping
@@ -254,7 +254,8 @@ def _from_file(
         of_file: Mapping[str, VariableDeclaration] = getattr(reading, "declared", {})
         stated = {name: each for name, each in declared_together(of_file, declared).items() if name not in hidden}
         known = with_missing_codes(_present(stated, may_lack, names), data.missing, frozenset(names) - hidden)
-        return read_dataset(kept, lambda: reading.layout, known, file=data.name)
+        notation = number_notation(reading)
+        return read_dataset(kept, lambda: reading.layout, known, file=data.name, notation=notation)
 
 
 def _without(batch: WrittenBatch, hidden: frozenset[str]) -> WrittenBatch:
