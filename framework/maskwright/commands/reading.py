@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import itertools
+from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
@@ -14,13 +16,13 @@ from maskwright.commands.requests import (
     rule_options,
 )
 from maskwright.data.dataset import Dataset
-from maskwright.data.declaration import VariableDeclaration
+from maskwright.data.declaration import VariableDeclaration, declared_together
 from maskwright.data.frames import dataset_from_frame
 from maskwright.data.households import with_household_role, with_households
 from maskwright.data.inference import read_dataset
 from maskwright.data.written_cells import WrittenBatch
 from maskwright.edits.evaluation.domain import Domain, domain_tuples
-from maskwright.foundation.errors import InputError, Place, Problem, unknown_name
+from maskwright.foundation.errors import DataError, InputError, Place, Problem, unknown_name
 from maskwright.foundation.file_identity import note_read
 from maskwright.foundation.progress import Progress, silent
 from maskwright.pipeline.names import names_in
@@ -29,10 +31,11 @@ from maskwright.plugins.registry import find_edit_reader
 from maskwright.plugins.source import written_batches_of
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Mapping
+    from collections.abc import Collection, Iterable, Iterator, Mapping
 
     import pandas as pd
 
+    from maskwright.data.codebooks.codebook import Codebook
     from maskwright.edits.edit_set import EditSet
 
 MayLack = Literal["nothing", "identifiers", "anything"]
@@ -42,6 +45,7 @@ def read(
     path: str | Path,
     *,
     variables: DeclaredVariables | None = None,
+    codebook: str | Path | None = None,
     file_format: str | None = None,
     cluster: str | None = None,
     **options: object,
@@ -54,6 +58,8 @@ def read(
         XML, CSV or Parquet, told by its ending.
     variables : mapping of name to declaration, optional
         ``{"V1": {"role": "weight"}}``; the rest is inferred.
+    codebook : str or Path, optional
+        A table (.csv) or DDI Codebook (.xml): what it says holds as far as `variables` does not say otherwise.
     file_format : str, optional
         Name of the source plugin, when the ending does not tell.
     cluster : str, optional
@@ -82,7 +88,9 @@ def read(
     >>> mw.read("people.csv", variables={"age": {"role": "quasi_identifier"}}, delimiter=",")
     Dataset(20 records, 2 variables: age, region)
     """
-    request = data_request(path, variables=variables, file_format=file_format, cluster=cluster, options=options)
+    request = data_request(
+        path, variables=variables, codebook=codebook, file_format=file_format, cluster=cluster, options=options
+    )  # fmt: skip
     return load(request, identifiers=True)
 
 
@@ -253,9 +261,51 @@ def _from_file(
         hidden = frozenset(names) & left_out
         kept = (_without(batch, hidden) for batch in itertools.chain((first,), batches))
         of_file: Mapping[str, VariableDeclaration] = getattr(reading, "declared", {})
-        stated = {name: each for name, each in declared_together(of_file, declared).items() if name not in hidden}
+        absent = data.described_only - frozenset(names)
+        together = declared_together(of_file, {name: declared[name] for name in declared.keys() - absent})
+        stated = {name: each for name, each in together.items() if name not in hidden}
         known = with_missing_codes(_present(stated, may_lack, names), data.missing, frozenset(names) - hidden)
-        return read_dataset(kept, lambda: reading.layout, known, file=data.name)
+        said = () if data.codebook is None else tuple(_codebook_notices(data, data.codebook, names))
+        with _codebook_named(data.codebook):
+            read = read_dataset(kept, lambda: reading.layout, known, file=data.name)
+        return replace(read, notes=(*said, *read.notes))
+
+
+def _codebook_notices(data: DataSource, codebook: Codebook, names: Collection[str]) -> Iterator[str]:
+    """Say which variables the codebook describes and the file has not.
+
+    Raises
+    ------
+    DataError
+        That is true of all of them.
+    """
+    notices = tuple(codebook.notices(names))
+    if codebook.variables.keys().isdisjoint(names):
+        hint = "Names are compared as they are written, upper and lower case too."
+        raise DataError(Problem(f"{notices[0]}: is it the codebook of {data.name}?", data.place, hint))
+    yield from notices
+
+
+@contextmanager
+def _codebook_named(codebook: Codebook | None) -> Iterator[None]:
+    """Say with each mistake of a variable where the codebook describes it."""
+    try:
+        yield
+    except DataError as error:
+        if codebook is None:
+            raise
+        raise DataError([_with_codebook(problem, codebook) for problem in error.problems]) from None
+
+
+def _with_codebook(problem: Problem, codebook: Codebook) -> Problem:
+    about = next((name for name in codebook.places if problem.message.startswith(f"variable {name!r}")), None)
+    if about is None:
+        return problem
+    line = codebook.places[about].line
+    said = (
+        f"The codebook describes it in {codebook.path.name}, line {line}; what the pipeline declares is put over that."
+    )
+    return replace(problem, hint=f"{problem.hint} {said}" if problem.hint else said)
 
 
 def _without(batch: WrittenBatch, hidden: frozenset[str]) -> WrittenBatch:
@@ -275,20 +325,4 @@ def with_missing_codes(
         own = together.get(name, VariableDeclaration())
         if "missing" not in own.model_fields_set:
             together[name] = own.model_copy(update={"missing": codes})
-    return together
-
-
-def declared_together(
-    of_file: Mapping[str, VariableDeclaration], declared: Mapping[str, VariableDeclaration]
-) -> dict[str, VariableDeclaration]:
-    """Declarations of a pipeline over those that the file makes of its variables.
-
-    Parameters
-    ----------
-    of_file, declared : mapping of name to VariableDeclaration
-    """
-    together = dict(of_file)
-    for name, each in declared.items():
-        stated = {fact: getattr(each, fact) for fact in each.model_fields_set}
-        together[name] = together[name].model_copy(update=stated) if name in together else each
     return together

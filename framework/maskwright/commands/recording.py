@@ -129,6 +129,9 @@ def run_record(run: MeasuredRun) -> RunRecord:
 
 def _inputs(described: Pipeline) -> Iterator[InputFile]:
     yield InputFile(role="data", file=described.data.path.name, **file_facts(described.data.path))
+    if described.data.codebook is not None:
+        codebook = described.data.codebook.path
+        yield InputFile(role="codebook", file=codebook.name, **file_facts(codebook))
     yield InputFile(role="pipeline", file=described.path.name, **file_facts(described.path))
     for each in described.edits:
         if isinstance(each, RuleFile):

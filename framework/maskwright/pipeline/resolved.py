@@ -9,12 +9,13 @@ from maskwright.foundation.errors import Place
 from maskwright.pipeline.file_model import ReleaseSection
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Collection, Mapping
     from pathlib import Path
 
     import pandas as pd
     from pydantic import BaseModel
 
+    from maskwright.data.codebooks.codebook import Codebook
     from maskwright.data.dataset import Dataset
     from maskwright.data.declaration import VariableDeclaration
     from maskwright.edits.edit import Edit
@@ -48,6 +49,10 @@ class DataSource:
         Of the file name.
     missing : tuple of (str, str)
         Missing codes of every variable that declares none of its own, and what each of them means.
+    codebook : Codebook or None
+        What it declares is among `variables`, under what the pipeline declares itself.
+    described_only : frozenset of str
+        Variables that only the codebook declares: the file may lack them, since codebooks are often of a larger one.
     """
 
     path: Path
@@ -57,11 +62,18 @@ class DataSource:
     cluster: str | None = None
     place: Place = field(default_factory=Place)
     missing: tuple[tuple[str, str], ...] = ()
+    codebook: Codebook | None = None
+    described_only: frozenset[str] = frozenset()
 
     @property
     def name(self) -> str:
         """What the data are called in messages."""
         return self.path.name
+
+    def stated_of(self, names: Collection[str]) -> dict[str, VariableDeclaration]:
+        """Declarations without those of variables that only the codebook describes and that the file has not."""
+        absent = self.described_only - frozenset(names)
+        return {name: each for name, each in self.variables.items() if name not in absent}
 
 
 @dataclass(frozen=True, eq=False)
@@ -150,7 +162,7 @@ class Output:
     data : Path
     source : Source
         That writes `data`.
-    svrl, record, public_record, edits, key_map : Path or None
+    svrl, record, public_record, edits, codebook, key_map : Path or None
     escapes_formulas : bool
         Whether texts that a spreadsheet would run get an apostrophe before them.
     reports : tuple of (Report, Path)
@@ -165,6 +177,7 @@ class Output:
     record: Path | None = None
     public_record: Path | None = None
     edits: Path | None = None
+    codebook: Path | None = None
     key_map: Path | None = None
     reports: tuple[tuple[Report, Path], ...] = ()
     escapes_formulas: bool = False
@@ -178,6 +191,7 @@ class Output:
             "record": self.record,
             "public_record": self.public_record,
             "edits": self.edits,
+            "codebook": self.codebook,
             "key_map": self.key_map,
         }
         paths = {report.name: path for report, path in self.reports}
