@@ -15,6 +15,7 @@ from maskwright.commands.requests import (
     refuse_other_data,
     rule_options,
 )
+from maskwright.data.codebooks.reading import read_codebook_file
 from maskwright.data.dataset import Dataset
 from maskwright.data.declaration import VariableDeclaration, declared_together
 from maskwright.data.frames import dataset_from_frame
@@ -92,6 +93,37 @@ def read(
         path, variables=variables, codebook=codebook, file_format=file_format, cluster=cluster, options=options
     )  # fmt: skip
     return load(request, identifiers=True)
+
+
+def read_codebook(path: str | Path, encoding: str | None = None) -> dict[str, VariableDeclaration]:
+    r"""Read a codebook: what it declares of each variable.
+
+    Parameters
+    ----------
+    path : str or Path
+        A table (.csv), or DDI Codebook 2.5 (.xml); ``maskwright explain codebooks``.
+    encoding : str, optional
+        Of a table that is not UTF-8.
+
+    Returns
+    -------
+    dict of name to VariableDeclaration
+        As ``mw.read(path, variables=...)`` and ``mw.protect(frame, declared=...)`` take it.
+
+    Raises
+    ------
+    InputError
+        With every mistake, each with its line.
+
+    Examples
+    --------
+    >>> from pathlib import Path
+    >>> import maskwright as mw
+    >>> _ = Path("codebook.csv").write_text("variable,type,values\nsex,nominal,1=male|2=female", encoding="utf-8")
+    >>> mw.read_codebook("codebook.csv")["sex"].labels
+    (('1', 'male'), ('2', 'female'))
+    """
+    return dict(read_codebook_file(Path(path), encoding).variables)
 
 
 def read_edits(path: str | Path, language: str | None = None, **options: object) -> EditSet:

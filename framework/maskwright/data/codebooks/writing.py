@@ -23,6 +23,7 @@ HEADER = ("variable", "label", "type", "role", "unit", "decimals", "min", "max",
 
 _NOT_IN_XML = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 _STORED_AS_NUMBERS = ("continuous", "integer")
+_CATEGORIES = ("nominal", "ordinal")
 
 
 def write_codebook(path: Path, codebook: PublishedCodebook, *, as_table: bool) -> None:
@@ -85,6 +86,7 @@ def _write_ddi(path: Path, codebook: PublishedCodebook) -> None:
     for number, (name, declared) in enumerate(codebook.variables.items(), 1):
         _add_variable(data, number, name, declared, codebook.remarks.get(name))
     ET.indent(root)
+    root.tail = "\n"
     ET.ElementTree(root).write(path, encoding="utf-8", xml_declaration=True)
 
 
@@ -120,7 +122,7 @@ def _attributes(declared: VariableDeclaration, *, numeric: bool) -> dict[str, st
         decimals = 0 if declared.type == "integer" else declared.decimals
         if decimals is not None:
             found["dcml"] = str(decimals)
-    elif declared.type is not None:
+    elif declared.type in _CATEGORIES:
         found |= {"intrvl": "discrete", "nature": declared.type}
     if declared.unit is not None:
         found["measUnit"] = _clean(declared.unit)
