@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from maskwright.data.codebooks.writing import write_codebook
 from maskwright.foundation.errors import EditViolation, OpenDoubts, Problem, ThresholdMissed
+from maskwright.foundation.progress import LOGGER
 from maskwright.pipeline.resolved import Pipeline
 from maskwright.release.codebook import release_codebook
 from maskwright.release.files import writing
@@ -53,6 +54,8 @@ def refuse_release(
     broken = list(_violated_edits(result, outcome))
     missed = list(_missed_thresholds(pipeline, record))
     reasons = [*broken, *missed, *judgement.problems]
+    _log_open(judgement)
+    log_waived(judgement)
     if reasons:
         refusal = EditViolation if broken else ThresholdMissed if missed else OpenDoubts
         raise refusal([*reasons, _ending(pipeline, judgement)], record.to_json())
@@ -71,7 +74,20 @@ def refuse_doubts(request: MaskingRequest, judgement: Judgement) -> None:
     if of_names:
         judgement = replace(judgement, open=of_names)
     if judgement.open:
+        _log_open(judgement)
         raise OpenDoubts([*judgement.problems, _ending(request, judgement)])
+
+
+def _log_open(judgement: Judgement) -> None:
+    """Records of open doubts, for a program that listens; the command line shows them itself."""
+    for doubt in judgement.open:
+        LOGGER.warning("%s", doubt)
+
+
+def log_waived(judgement: Judgement) -> None:
+    """Records of the doubts that the pipeline waives, with the reasons it gives."""
+    for each in judgement.waived:
+        LOGGER.info("%s (waived, because: %s)", each.doubt, each.waiver.because)
 
 
 def _ending(request: MaskingRequest, judgement: Judgement) -> Problem:
