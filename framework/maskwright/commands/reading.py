@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import itertools
-from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
 import pyarrow as pa
 
+from maskwright.commands.codebook_use import codebook_named, codebook_notices, without_extremes
 from maskwright.commands.requests import (
     DeclaredVariables,
     data_request,
@@ -26,7 +26,7 @@ from maskwright.data.households import with_household_role, with_households
 from maskwright.data.inference import read_dataset
 from maskwright.data.written_batch import WrittenBatch
 from maskwright.edits.evaluation.domain import Domain, domain_tuples
-from maskwright.foundation.errors import DataError, InputError, Place, Problem, unknown_name
+from maskwright.foundation.errors import InputError, Place, Problem, unknown_name
 from maskwright.foundation.file_identity import note_read
 from maskwright.foundation.progress import Progress, silent
 from maskwright.pipeline.names import names_in
@@ -35,9 +35,8 @@ from maskwright.plugins.registry import find_edit_reader
 from maskwright.plugins.source import written_batches_of
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Iterator, Mapping
+    from collections.abc import Collection, Iterable, Mapping
 
-    from maskwright.data.codebooks.codebook import Codebook
     from maskwright.data.frame_libraries import Data
     from maskwright.edits.edit_set import EditSet
 
@@ -297,47 +296,10 @@ def _from_file(
         together = declared_together(of_file, there)
         stated = {name: each for name, each in together.items() if name not in hidden}
         known = with_missing_codes(_present(stated, may_lack, names), data.missing, frozenset(names) - hidden)
-        said = () if data.codebook is None else tuple(_codebook_notices(data, data.codebook, names))
-        with _codebook_named(data.codebook):
+        said = codebook_notices(data, names)
+        with codebook_named(data.codebook):
             read = read_dataset(kept, lambda: reading.layout, known, file=data.name)
-        return replace(read, notes=(*said, *read.notes))
-
-
-def _codebook_notices(data: DataSource, codebook: Codebook, names: Collection[str]) -> Iterator[str]:
-    """Say which variables the codebook describes and the file has not.
-
-    Raises
-    ------
-    DataError
-        That is true of all of them.
-    """
-    notices = tuple(codebook.notices(names))
-    if codebook.variables.keys().isdisjoint(names):
-        hint = "Names are compared as they are written, upper and lower case too."
-        raise DataError(Problem(f"{notices[0]}: is it the codebook of {data.name}?", data.place, hint))
-    yield from notices
-
-
-@contextmanager
-def _codebook_named(codebook: Codebook | None) -> Iterator[None]:
-    """Say with each mistake of a variable where the codebook describes it."""
-    try:
-        yield
-    except DataError as error:
-        if codebook is None:
-            raise
-        raise DataError([_with_codebook(problem, codebook) for problem in error.problems]) from None
-
-
-def _with_codebook(problem: Problem, codebook: Codebook) -> Problem:
-    about = next((name for name in codebook.places if problem.message.startswith(f"variable {name!r}")), None)
-    if about is None:
-        return problem
-    line = codebook.places[about].line
-    said = (
-        f"The codebook describes it in {codebook.path.name}, line {line}; what the pipeline declares is put over that."
-    )
-    return replace(problem, hint=f"{problem.hint} {said}" if problem.hint else said)
+        return without_extremes(replace(read, notes=(*said, *read.notes)), data)
 
 
 def _without(batch: WrittenBatch, hidden: frozenset[str]) -> WrittenBatch:

@@ -80,9 +80,8 @@ def resolve_data(section: Node, folder: Path, problems: list[Problem], *, must_e
     if len(problems) > before or declared is None:
         return FoundData(None, openable)
     variables = declared.variables if codebook is None else declared_together(codebook.variables, declared.variables)
-    only_described = frozenset(variables) - frozenset(declared.variables)
     whole = DataSource(
-        path, source, params, variables, declared.cluster, named.place, declared.missing, codebook, only_described
+        path, source, params, variables, declared.cluster, named.place, declared.missing, codebook, declared.variables,
     )  # fmt: skip
     return FoundData(whole, openable)
 

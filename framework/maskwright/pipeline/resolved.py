@@ -52,8 +52,8 @@ class DataSource:
         Missing codes of every variable that declares none of its own, and what each of them means.
     codebook : Codebook or None
         What it declares is among `variables`, under what the pipeline declares itself.
-    described_only : frozenset of str
-        Variables that only the codebook declares: the file may lack them, since codebooks are often of a larger one.
+    stated : mapping of name to VariableDeclaration
+        What the pipeline declares itself, beside a codebook.
     """
 
     path: Path
@@ -64,12 +64,17 @@ class DataSource:
     place: Place = field(default_factory=Place)
     missing: tuple[tuple[str, str], ...] = ()
     codebook: Codebook | None = None
-    described_only: frozenset[str] = frozenset()
+    stated: Mapping[str, VariableDeclaration] = field(default_factory=dict)
 
     @property
     def name(self) -> str:
         """What the data are called in messages."""
         return self.path.name
+
+    @property
+    def described_only(self) -> frozenset[str]:
+        """Variables that only the codebook declares: the file may lack them, as codebooks are often of a larger one."""
+        return frozenset() if self.codebook is None else frozenset(self.variables) - frozenset(self.stated)
 
     def stated_of(self, names: Collection[str]) -> dict[str, VariableDeclaration]:
         """Declarations without those of variables that only the codebook describes and that the file has not."""

@@ -133,7 +133,7 @@ def _shown(value: object) -> str:
     if isinstance(value, dict):
         return "{" + ", ".join(f"{name}: {_shown(each)}" for name, each in value.items() if _says(each)) + "}"
     if isinstance(value, list):
-        return "[" + ", ".join(map(_shown, value)) + "]"
+        return "[" + ", ".join(_shown(each) for each in value) + "]"
     return str(value)
 
 

@@ -188,6 +188,38 @@ def test_file_names(survey: Path, overrides: dict[str, object], expected: str) -
         mw.run(survey / "pipeline.yaml", overrides)
 
 
+def test_identifiers_of_the_codebook(survey: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """One that the file has is dropped; one that it has not is not said to be."""
+    lines = (survey / "lfs.csv").read_text(encoding="utf-8").splitlines()
+    numbered = [f"{line},{'PERSON' if number == 0 else 5000 + number}" for number, line in enumerate(lines)]
+    (survey / "lfs.csv").write_text("\n".join(numbered) + "\n", encoding="utf-8")
+    (survey / "book.csv").write_text(
+        "variable,role,type,missing\nPERSON,identifier,,\nDWELLING,identifier,,\nCOEFF,weight,,\n"
+        "HOURS,confidential,continuous,-1|-9\n",
+        encoding="utf-8",
+    )
+    assert main(["run", str(survey / "pipeline.yaml"), "--set", "data.codebook=book.csv"]) == 0
+    said = " ".join(capsys.readouterr().err.split())
+    assert "PERSON is an identifier: it is not published" in said
+    assert "book.csv describes 4 variables, 1 of which the file has not: DWELLING" in said
+    assert (survey / "out.csv").read_text(encoding="utf-8").splitlines()[0] == "SEX,STATUS,HOURS,COEFF"
+
+
+def test_extremes_of_the_file_are_no_bounds(survey: Path) -> None:
+    """Codebooks made from data give the largest value as a bound, and bounds are published; what is declared stays."""
+    largest = float(mw.read(survey / "lfs.csv")["HOURS"].values.max())
+    book = survey / "book.csv"
+    book.write_text(f"variable,type,min,max,missing\nHOURS,numeric,0,{largest},-1|-9\n", encoding="utf-8")
+    read = mw.read(survey / "lfs.csv", codebook=book)
+    assert (read["HOURS"].variable.lower, read["HOURS"].variable.upper) == (0.0, None)
+    assert any("HOURS (max)" in note and str(largest) not in note for note in read.notes)
+    stated = mw.read(survey / "lfs.csv", codebook=book, variables={"HOURS": {"max": largest}})
+    assert stated["HOURS"].variable.upper == largest
+    wide = book.read_text(encoding="utf-8").replace(str(largest), "98")
+    book.write_text(wide, encoding="utf-8")
+    assert mw.read(survey / "lfs.csv", codebook=book)["HOURS"].variable.upper == 98
+
+
 def test_other_commands(survey: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
     """``--codebook``, and the codebook of ``--pipeline``, whose name is relative to the pipeline."""
     (survey / "rules.yaml").write_text("edits: ['HOURS <= 98']", encoding="utf-8")
