@@ -279,4 +279,7 @@ def _plain(value: object) -> object:
     """Declarations as plain values; anything else as it is."""
     if isinstance(value, Mapping):
         return {key: _plain(each) for key, each in value.items()}
-    return value.model_dump(exclude_unset=True) if isinstance(value, VariableDeclaration) else value
+    if not isinstance(value, VariableDeclaration):
+        return value
+    stated = value.model_dump(exclude_unset=True)
+    return stated | {name: dict(stated[name]) for name in ("missing", "labels") if name in stated}

@@ -234,6 +234,38 @@ def test_other_commands(survey: Path, monkeypatch: pytest.MonkeyPatch, capsys: p
         capsys.readouterr()
 
 
+def test_a_pipeline_to_start_from(survey: Path) -> None:
+    """``maskwright init`` names the codebook, and does not say again what it says."""
+    (survey / "deep").mkdir()
+    start = survey / "deep" / "start.yaml"
+    assert main(["init", str(survey / "lfs.csv"), "--codebook", str(survey / "lfs.xml"), "--to", str(start)]) == 0
+    text = start.read_text(encoding="utf-8")
+    assert "  codebook: ../lfs.xml\n" in text
+    assert "missing:" not in text
+    assert main(["plan", str(start)]) in (0, 1)
+
+
+def test_a_codebook_for_a_frame(survey: Path) -> None:
+    """What a codebook declares can be given with a DataFrame, missing codes and labels too."""
+    frame = mw.read(survey / "lfs.csv").to_pandas()
+    book = mw.read_codebook(survey / "lfs.xml")
+    kept = {name: each.model_copy(update={"release": "as is"}) for name, each in book.items() if name in frame}
+    masked = mw.protect(frame, "microaggregation", declared=kept, variables=["HOURS"], params={"k": 3}, seed=1)
+    assert masked["HOURS"].isin([-1, -9]).sum() == 10
+    assert masked["HOURS"].value_counts().min() >= 3
+
+
+def test_an_experiment_with_a_codebook(survey: Path) -> None:
+    """Missing codes of the codebook are no numbers there either."""
+    (survey / "experiment.yaml").write_text(
+        "maskwright: 1\ndata: {source: lfs.csv, codebook: lfs.xml, variables: {SEX: {role: other}, "
+        "STATUS: {role: other}}}\ngrid: [{family: m, method: microaggregation, vary: {k: [3, 5]}}]\n"
+        "measure: [pil]\nseed: 1\noutput: results\n",
+        encoding="utf-8",
+    )
+    assert main(["compare", str(survey / "experiment.yaml")]) == 0
+
+
 def test_the_page(capsys: pytest.CaptureFixture[str]) -> None:
     """``maskwright explain codebooks``."""
     assert main(["explain", "codebooks"]) == 0
