@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from maskwright.commands.plan import plan as plan
     from maskwright.commands.protect import protect as protect
     from maskwright.commands.reading import read as read
+    from maskwright.commands.reading import read_codebook as read_codebook
     from maskwright.commands.reading import read_edits as read_edits
     from maskwright.commands.run import RunResult as RunResult
     from maskwright.commands.run import run as run
@@ -162,6 +163,7 @@ _HOME = {
     "project": "maskwright.masking.adjusting.projection",
     "protect": "maskwright.commands.protect",
     "read": "maskwright.commands.reading",
+    "read_codebook": "maskwright.commands.reading",
     "read_edits": "maskwright.commands.reading",
     "read_numbers": "maskwright.data.number_text",
     "ReadAgain": "maskwright.foundation.errors",
