@@ -18,6 +18,10 @@ if TYPE_CHECKING:
     from maskwright.commands.run import run as run
     from maskwright.commands.suggest import suggest as suggest
     from maskwright.commands.validate import validate as validate
+    from maskwright.data.dates import completed_years as completed_years
+    from maskwright.data.dates import read_dates as read_dates
+    from maskwright.data.dates import write_dates as write_dates
+    from maskwright.data.dates import year_month_day as year_month_day
     from maskwright.data.dataset import Column as Column
     from maskwright.data.dataset import Dataset as Dataset
     from maskwright.data.dataset import Layout as Layout
@@ -176,6 +180,10 @@ _HOME = {
     "VariableDeclaration": "maskwright.data.declaration",
     "WrittenBatch": "maskwright.data.written_cells",
     "write_numbers": "maskwright.data.number_text",
+    "read_dates": "maskwright.data.dates",
+    "write_dates": "maskwright.data.dates",
+    "year_month_day": "maskwright.data.dates",
+    "completed_years": "maskwright.data.dates",
 }
 
 __all__ = ["__version__", *sorted(_HOME)]  # noqa: PLE0604 - a test compares it with the imports above

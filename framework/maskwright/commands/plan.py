@@ -212,10 +212,11 @@ def _dropped(edits: EditSet, plan: Plan) -> tuple[Edit, ...]:
 def _declared_variable(name: str, declared: VariableDeclaration | None) -> Variable:
     if declared is None:
         return Variable(name)
-    kind = declared.type or "continuous"
+    kind: VariableType = declared.type or ("date" if declared.is_date else "continuous")
     role = declared.role or ("confidential" if kind in ("continuous", "integer") else "other")
     return Variable(
-        name, kind, role, decimals=declared.decimals, as_is=declared.release == "as is",
+        name, kind, role, decimals=0 if declared.is_date else declared.decimals,
+        date_format=declared.date_format if declared.is_date else None, as_is=declared.release == "as is",
         inferred_role=declared.role is None,
     )  # fmt: skip
 

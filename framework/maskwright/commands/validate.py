@@ -167,6 +167,9 @@ def _rules(edits: Sequence[Path], options: ReadingOptions, data: DataSource) -> 
 def _known(declared: Mapping[str, VariableDeclaration]) -> dict[str, Variable]:
     """Variables as far as declarations tell: missing codes and decimals, for checking a file as a stream."""
     return {
-        name: Variable(name, decimals=each.decimals, missing_codes=each.missing_codes, suppressed_as=each.suppressed_as)
+        name: Variable(
+            name, decimals=each.decimals, date_format=each.date_format if each.is_date else None,
+            missing_codes=each.missing_codes, suppressed_as=each.suppressed_as,
+        )
         for name, each in declared.items()
     }

@@ -9,6 +9,7 @@ import pyarrow as pa
 
 from maskwright.data.category_columns import category_column
 from maskwright.data.dataset import Column, Dataset, Layout
+from maskwright.data.date_columns import are_iso_dates, date_doubt, date_text_column, stored_date_column, stored_days
 from maskwright.data.inference import UNDECLARED, missing_note
 from maskwright.data.misread_columns import apart_doubt, doubtful_names, misread_doubt, unseen_codes
 from maskwright.data.missing import is_code_number, missing_numbers
@@ -33,8 +34,8 @@ def dataset_from_frame(frame: pd.DataFrame, declared: Mapping[str, VariableDecla
     ----------
     frame : pandas.DataFrame of shape (n, p)
         Column names are strings, each used once. Integers have no decimals; floats are never rounded unless
-        `declared` gives decimals; ordered categoricals are ordinal; truth values, other categoricals, text and dates
-        are nominal. NaN, None and NA are missing cells.
+        `declared` gives decimals; ordered categoricals are ordinal; times that are all midnights, and
+        texts that are all ISO dates, are dates; truth values, other categoricals, times and text are nominal. NaN, None and NA are missing cells.
     declared : mapping of name to VariableDeclaration, optional
 
     Raises
@@ -88,6 +89,9 @@ def _doubts(column: Column, series: Any, declared: VariableDeclaration) -> Itera
         doubt = misread_doubt(column, declared, typed=True)
         if doubt is not None:
             yield doubt
+    unclear = date_doubt(column, declared)
+    if unclear is not None:
+        yield unclear
 
 
 def _column(name: str, series: Any, declared: VariableDeclaration) -> tuple[Column, list[str]]:
@@ -96,6 +100,9 @@ def _column(name: str, series: Any, declared: VariableDeclaration) -> tuple[Colu
     if order is not None:
         return category_column(name, _text(series), declared, order)
     is_category = bool(declared.categories) or declared.type in ("nominal", "ordinal")
+    dates = None if is_category else _date_column(name, series, declared)
+    if dates is not None:
+        return dates
     if not _holds_numbers(series):
         is_number = declared.type in ("continuous", "integer")
         return (text_column if is_number else category_column)(name, _text(series), declared)
@@ -115,6 +122,25 @@ def _column(name: str, series: Any, declared: VariableDeclaration) -> tuple[Colu
     blank = missing_numbers(values, missing, absent)
     column, more = number_column(name, values, missing, 0 if is_integer else None, declared, blank)
     return column, notes + more
+
+
+def _date_column(name: str, series: Any, declared: VariableDeclaration) -> tuple[Column, list[str]] | None:
+    """Column of dates: times that are all midnights, Python's dates, declared or ISO texts; None: it is none."""
+    from pandas.api.types import is_datetime64_dtype
+
+    if not declared.is_date and declared.type is not None:
+        return None
+    if is_datetime64_dtype(series.dtype):
+        stored = pa.chunked_array([pa.array(series.to_numpy(dtype="datetime64[us]"), pa.timestamp("us"))])
+        if not declared.is_date and stored_days(stored) is None:
+            return None
+        return stored_date_column(name, stored, declared)
+    if declared.is_date:
+        return date_text_column(name, _text(series), declared)
+    if _holds_numbers(series):
+        return None
+    text = _text(series)
+    return date_text_column(name, text, declared) if are_iso_dates(text, declared) else None
 
 
 def _refuse_containers(name: str, series: Any) -> None:

@@ -9,6 +9,7 @@ import numpy as np
 import pyarrow as pa
 
 from maskwright.data.dataset import Column, Dataset, Layout
+from maskwright.data.date_columns import date_doubt
 from maskwright.data.declaration import VariableDeclaration
 from maskwright.data.misread_columns import apart_doubt, doubtful_names, misread_doubt, unseen_codes
 from maskwright.data.text_columns import text_column
@@ -93,6 +94,7 @@ def read_dataset(
                 doubts += filter(None, [apart_doubt(column, stated)])
             if not pa.types.is_dictionary(kind):
                 doubts += filter(None, [misread_doubt(column, stated, typed=typed)])
+            doubts += filter(None, [date_doubt(column, stated)])
         except DataError as error:
             problems += [replace(problem, place=problem.place or place) for problem in error.problems]
         progress((position + 1) / len(names))

@@ -9,6 +9,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from maskwright.data.dates import ISO, write_dates
 from maskwright.data.missing import HAD_VALUE, MissingCells
 from maskwright.data.number_text import read_numbers, write_numbers
 
@@ -35,7 +36,8 @@ def published_batches(
     data : Dataset
     writes_text : bool
         Whether the format holds text (`Source.writes_text`): every column is then a string column of canonical number
-        text and categories. Otherwise integers are int64, other numbers float64, categories strings.
+        text, dates and categories. Otherwise integers are int64, other numbers float64, dates date32, categories
+        strings.
     rows : int
         Records in a batch (default 65536).
     untouched : mapping of name to pyarrow.ChunkedArray of shape (n,), optional
@@ -69,6 +71,9 @@ def _text(column: Column, records: slice, *, canonical: bool) -> Any:
     variable, missing = column.variable, column.missing[records]
     if not variable.is_numeric:
         return _filled(column, records, _categories(column, records))
+    if variable.is_date:
+        dates = write_dates(column.values[records], missing, variable.date_format or ISO)
+        return _filled(column, records, dates)
     digits = None if canonical else column.digits
     return _filled(column, records, write_numbers(column.values[records], missing, variable.decimals, digits))
 
@@ -95,6 +100,9 @@ def _typed(column: Column, records: slice, *, keeps_empty: bool) -> Any:
         texts = _filled(column, records, _categories(column, records))
         blank = missing.any() and not keeps_empty
         return pc.if_else(pc.equal(texts, ""), pa.scalar(None, pa.string()), texts) if blank else texts
+    if column.variable.is_date:
+        days = np.rint(np.where(missing, 0.0, values)).astype(np.int32)
+        return pa.array(days, pa.int32(), mask=np.asarray(missing)).cast(pa.date32())
     if column.blank is not None or column.variable.suppressed_as is not None:
         codes = read_numbers(_nothing(column, records)).values
         values = np.where(missing, codes, values)

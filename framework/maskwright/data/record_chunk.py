@@ -6,6 +6,7 @@ clusters); an edit cannot tell which.
 
 from __future__ import annotations
 
+import functools
 from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Any
@@ -14,6 +15,8 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from maskwright.data.date_columns import is_date_type, stored_days
+from maskwright.data.dates import ISO, read_dates, write_dates
 from maskwright.data.missing import is_code_number, is_code_text
 from maskwright.data.number_text import read_numbers, write_numbers
 from maskwright.data.stored_cells import is_number_type, stored_numbers, stored_text
@@ -28,6 +31,9 @@ if TYPE_CHECKING:
     from maskwright.data.variable import Variable
 
 
+SPACED_ISO_TEXT = r"^[ \t\r\n]*[0-9]{4}-[0-9]{2}-[0-9]{2}[ \t\r\n]*$"
+
+
 @dataclass(frozen=True, eq=False)
 class Cells:
     """The cells of one variable in a chunk of n records.
@@ -35,7 +41,8 @@ class Cells:
     Attributes
     ----------
     numbers : ndarray of shape (n,), float64
-        The number each cell says by the XPath rule; NaN where it says none (missing, or other text).
+        The number each cell says by the XPath rule, and of a date its days since 1970-01-01; NaN where it says none
+        (missing, or other text).
     missing : ndarray of shape (n,), bool
         No value: absent, empty, or a declared missing code.
     absent : ndarray of shape (n,), bool
@@ -45,6 +52,8 @@ class Cells:
         plain binary64.
     text : callable returning pyarrow.StringArray of shape (n,)
         Cell texts, null where absent; computed only when an edit compares text.
+    spoken : ndarray of shape (n,), float64, or None
+        The numbers by the XPath rule where some of `numbers` are days; None where none is.
     """
 
     numbers: NDArray[np.float64]
@@ -52,6 +61,12 @@ class Cells:
     absent: NDArray[np.bool_]
     decimals: int | None
     text: Callable[[], Any]
+    spoken: NDArray[np.float64] | None = None
+
+    @property
+    def xpath_numbers(self) -> NDArray[np.float64]:
+        """The number each cell says by the XPath rule, which knows no dates; NaN where it says none."""
+        return self.numbers if self.spoken is None else self.spoken
 
 
 class RecordChunk:
@@ -149,6 +164,7 @@ def _joined(parts: Sequence[Cells]) -> Cells:
         np.concatenate([part.absent for part in parts]),
         max(known) if len(known) == len(grids) else None,
         lambda: pa.concat_arrays([pc.cast(_flat(part.text()), pa.string()) for part in parts]),
+        None if all(part.spoken is None for part in parts) else np.concatenate([part.xpath_numbers for part in parts]),
     )
 
 
@@ -167,13 +183,19 @@ def column_cells(column: Column, start: int = 0, stop: int | None = None) -> Cel
         0-based, the last excluded; to the end when `stop` is None.
     """
     values, missing = column.values[start:stop], column.missing[start:stop]
+    if column.variable.is_date:
+        return _date_cells(values, missing, missing, column.variable.date_format or ISO)
     if column.variable.is_numeric:
         return number_cells(values, missing, column.variable.decimals)
     categories = pa.array(list(column.variable.categories), pa.string())
     codes = pa.array(values, pa.int32(), mask=np.asarray(missing))
-    spoken = read_numbers(categories)
-    numbers = np.where(missing, np.nan, np.append(spoken.values, np.nan)[values])
-    return Cells(numbers, missing, missing, spoken.decimals, lambda: categories.take(codes))
+    said = _text_cells(categories, (), None)
+    numbers, spoken = (
+        None if each is None else np.where(missing, np.nan, np.append(each, np.nan)[values])
+        for each in (said.numbers, said.spoken)
+    )
+    assert numbers is not None
+    return Cells(numbers, missing, missing, said.decimals, lambda: categories.take(codes), spoken)
 
 
 def number_cells(values: NDArray[np.float64], missing: NDArray[np.bool_], decimals: int | None) -> Cells:
@@ -202,6 +224,34 @@ def _batch_cells(name: str, array: Any, variable: Variable | None) -> Cells:
             return Cells(numbers, missing, absent, decimals, lambda: stored_text(name, array))
         grid = None if variable is None else variable.decimals
         return Cells(numbers, missing, absent, grid, lambda: write_numbers(numbers, np.isnan(numbers), grid))
-    text = stored_text(name, array)
-    spoken = read_numbers(text)
-    return Cells(spoken.values, spoken.is_blank | is_code_text(text, codes), absent, spoken.decimals, lambda: text)
+    if is_date_type(kind):
+        days = stored_days(array)
+        if days is not None:
+            return _date_cells(days, absent, absent, ISO)
+    return _text_cells(stored_text(name, array), codes, None if variable is None else variable.date_format)
+
+
+def _date_cells(
+    days: NDArray[np.float64], missing: NDArray[np.bool_], absent: NDArray[np.bool_], date_format: str
+) -> Cells:
+    numbers = np.where(missing, np.nan, days)
+    texts = functools.cache(lambda: write_dates(numbers, missing, date_format))
+    # A date may be a number to XPath: 20200131.
+    spoken = np.full(len(numbers), np.nan) if date_format == ISO else read_numbers(texts()).values
+    return Cells(numbers, missing, absent, 0, texts, spoken)
+
+
+def _text_cells(text: Any, codes: Sequence[str], date_format: str | None) -> Cells:
+    """Cells of texts: dates of the declared format, or numbers; without a declaration ISO dates are dates, too."""
+    said = read_numbers(text)
+    missing = said.is_blank | is_code_text(text, codes)
+    absent = np.array(text.is_null(), dtype=np.bool_)
+    if date_format is not None:
+        days = read_dates(text, date_format).days
+        return Cells(np.where(missing, np.nan, days), missing, absent, 0, lambda: text, said.values)
+    wordy = ~(said.is_number | said.is_blank)
+    if not wordy.any() or not pc.any(pc.match_substring_regex(text, SPACED_ISO_TEXT)).as_py():
+        return Cells(said.values, missing, absent, said.decimals, lambda: text)
+    days = read_dates(text).days
+    numbers = np.where(wordy & ~np.isnan(days), days, said.values)
+    return Cells(numbers, missing, absent, said.decimals, lambda: text, said.values)

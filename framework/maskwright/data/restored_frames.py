@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from maskwright.data.dates import ISO, write_dates
 from maskwright.foundation.errors import InputError
 
 if TYPE_CHECKING:
@@ -81,12 +82,20 @@ def released_frame(data: Dataset, like: pd.DataFrame, *, keep_index: bool) -> tu
 
 
 def _plain(column: Column) -> Any:
+    if column.variable.is_date:
+        return _days(column)
     if column.variable.is_numeric:
         integral = column.variable.decimals == 0 and not np.any(column.missing)
         if integral and np.array_equal(np.rint(column.values), column.values):
             return column.values.astype(np.int64)
         return np.array(column.values)
     return _objects(column, list(column.variable.categories))
+
+
+def _days(column: Column) -> NDArray[np.datetime64]:
+    whole = np.where(column.missing, 0.0, np.rint(column.values)).astype(np.int64).astype("datetime64[D]")
+    whole[column.missing] = np.datetime64("NaT")
+    return whole.astype("datetime64[s]")
 
 
 def _objects(column: Column, values: list[Any], nothing: object = None) -> NDArray[np.object_]:
@@ -104,6 +113,8 @@ def _restored(column: Column, like: Any, index: Any) -> Any:
 
     if like is None:
         return pd.Series(_plain(column), index=index)
+    if column.variable.is_date:
+        return _dates(column, like, index)
     if column.variable.is_numeric:
         return pd.Series(_numbers(column, like.dtype), index=index)
     known = (
@@ -122,6 +133,29 @@ def _restored(column: Column, like: Any, index: Any) -> Any:
     # NumPy's truth values and integers have no missing cell.
     has_no_missing = isinstance(like.dtype, np.dtype) and like.dtype.kind in "biu"
     return restored if has_no_missing and np.any(column.missing) else restored.astype(like.dtype)
+
+
+def _dates(column: Column, like: Any, index: Any) -> Any:
+    """Dates as the frame had them: as times, as Python's dates, or as texts."""
+    import pandas as pd
+
+    if pd.api.types.is_datetime64_dtype(like.dtype):
+        return pd.Series(_days(column), index=index).astype(like.dtype)
+    present = like[like.notna()]
+    gaps = like[like.isna()]
+    nothing = gaps.iloc[0] if len(gaps) else None
+    if isinstance(like.dtype, pd.ArrowDtype) and not pd.api.types.is_string_dtype(like.dtype):
+        return pd.Series(_days(column), index=index).astype(like.dtype)
+    if len(present) and not isinstance(present.iloc[0], str) and hasattr(present.iloc[0], "year"):
+        is_time = hasattr(present.iloc[0], "hour")
+        made = [pd.Timestamp(day) if is_time else day.item().date() for day in _days(column)[~column.missing]]
+        cells = np.full(len(column), nothing, dtype=object)
+        cells[~column.missing] = made
+        return pd.Series(cells, index=index, dtype=object)
+    texts = write_dates(column.values, column.missing, column.variable.date_format or ISO).to_pylist()
+    texts = [nothing if text is None else text for text in texts]
+    kept = like.dtype if pd.api.types.is_string_dtype(like.dtype) else np.dtype(object)
+    return pd.Series(texts, index=index, dtype=object).astype(kept)
 
 
 def _numbers(column: Column, dtype: Any) -> Any:

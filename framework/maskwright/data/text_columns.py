@@ -1,4 +1,4 @@
-"""Columns of cell texts: whether they are numbers, codes or categories.
+"""Columns of cell texts: whether they are numbers, dates, codes or categories.
 
 A column is numeric when every cell that has a value is a number by the XPath rule. Digits alone do not make a number:
 ``012`` and integers beyond 2**53 would lose what they say, so they are codes. A column that is nearly all numbers is
@@ -15,6 +15,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from maskwright.data.category_columns import category_column
+from maskwright.data.date_columns import are_iso_dates, date_notes, date_text_column
 from maskwright.data.misread_columns import declared_missing, missing_words
 from maskwright.data.missing import is_code_text, missing_texts
 from maskwright.data.number_columns import EXACT, first_records, number_column
@@ -74,6 +75,8 @@ def text_column(name: str, text: Any, declared: VariableDeclaration) -> tuple[Co
     """
     if declared.categories or declared.type in ("nominal", "ordinal"):
         return category_column(name, text, declared)
+    if declared.is_date:
+        return date_text_column(name, text, declared)
     numbers = _numbers(text, declared)
     must_be_numeric = _declares_number(declared)
     present = len(numbers.missing) - int(np.count_nonzero(numbers.missing))
@@ -81,8 +84,10 @@ def text_column(name: str, text: Any, declared: VariableDeclaration) -> tuple[Co
     if others:
         if must_be_numeric or present - others >= NEARLY_ALL * present:
             raise _not_numbers(name, numbers.other, text, declared)
+        if others == present and are_iso_dates(text, declared):
+            return date_text_column(name, text, declared)
         column, notes = category_column(name, text, declared)
-        return column, notes + _decimal_commas(name, text)
+        return column, [*notes, *_decimal_commas(name, text), *date_notes(column)]
     notes = []
     if not must_be_numeric:
         reason = _why_codes(numbers)

@@ -1,4 +1,4 @@
-"""Columns that a typed format holds: integers, floats, decimals, truth values, dates, dictionaries, strings."""
+"""Columns that a typed format holds: integers, floats, decimals, truth values, dates, dictionaries, texts."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ import numpy as np
 import pyarrow as pa
 
 from maskwright.data.category_columns import category_column
+from maskwright.data.date_columns import are_iso_dates, is_date_type, stored_date_column, stored_days
 from maskwright.data.missing import is_code_number, missing_numbers
 from maskwright.data.number_columns import EXACT, number_column, stored_decimals
 from maskwright.data.stored_cells import is_number_type, stored_numbers, stored_text
@@ -46,10 +47,16 @@ def typed_column(name: str, array: Any, declared: VariableDeclaration) -> tuple[
     if is_number_type(kind):
         if is_category:
             return category_column(name, stored_text(name, array), declared)
+        if declared.is_date:
+            return text_column(name, stored_text(name, array), declared)
         return _number_column(name, array, declared)
+    stated = is_category or (declared.type is not None and not declared.is_date)
+    if is_date_type(kind) and not stated and (declared.is_date or stored_days(array) is not None):
+        return stored_date_column(name, array, declared)
     text = stored_text(name, array)
-    # In a format that has numbers, text is meant as text.
-    if declared.type in ("continuous", "integer"):
+    # In a format that has numbers, text is meant as text, but for dates.
+    is_date = not stated and (declared.is_date or are_iso_dates(text, declared))
+    if is_date or declared.type in ("continuous", "integer"):
         return text_column(name, text, declared)
     return category_column(name, text, declared)
 
@@ -96,6 +103,6 @@ def _dictionary_column(name: str, array: Any, declared: VariableDeclaration) -> 
     if array.type.ordered and declared.type != "nominal" and not declared.categories and array.num_chunks:
         dictionary = array.unify_dictionaries().chunk(0).dictionary
         order = tuple(stored_text(name, dictionary).to_pylist())
-    if declared.type in ("continuous", "integer"):
+    if declared.is_date or declared.type in ("continuous", "integer"):
         return text_column(name, text, declared)
     return category_column(name, text, declared, order)

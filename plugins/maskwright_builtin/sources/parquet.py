@@ -9,7 +9,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
-from maskwright import DataError, Layout, NoParams, Place, Problem, Progress, Source, Variable, write_numbers
+from maskwright import DataError, Layout, NoParams, Place, Problem, Progress, Source, Variable, write_dates, write_numbers
 from maskwright_builtin.sources.files import disk_trouble, readable_size, reading
 
 if TYPE_CHECKING:
@@ -83,7 +83,7 @@ def write_parquet(path: Path, batches: Iterable[Any], variables: tuple[Variable,
     ----------
     path : Path
     batches : iterable of pyarrow.RecordBatch
-        Integers (int64), numbers (float64), texts (string); null is a missing cell.
+        Integers (int64), numbers (float64), dates (date32), texts (string); null is a missing cell.
     variables : tuple of Variable
         The columns, in order.
     layout : Layout
@@ -110,7 +110,7 @@ def write_parquet(path: Path, batches: Iterable[Any], variables: tuple[Variable,
                     )
                     writer = pq.ParquetWriter(path, wanted)
                 if writer is not None:
-                    writer.write_batch(_cast(path, batch, wanted))
+                    writer.write_batch(_cast(path, batch, wanted, variables))
     finally:
         if writer is not None:
             with disk_trouble(path):
@@ -138,10 +138,19 @@ def _number_text(column: Any) -> Any:
     return write_numbers(np.asarray(pc.fill_null(column, 0.0)), np.asarray(column.is_null()), None)
 
 
-def _cast(path: Path, batch: Any, wanted: Any) -> Any:
+def _date_text(column: Any, variable: Variable) -> Any:
+    days = np.asarray(pc.fill_null(pc.cast(pc.cast(column, pa.int32()), pa.float64()), 0.0))
+    assert variable.date_format is not None
+    return write_dates(days, np.asarray(column.is_null()), variable.date_format)
+
+
+def _cast(path: Path, batch: Any, wanted: Any, variables: tuple[Variable, ...]) -> Any:
     columns = []
-    for column, field in zip(batch.columns, wanted, strict=True):
+    for column, field, variable in zip(batch.columns, wanted, variables, strict=True):
         try:
+            if variable.is_date and pa.types.is_date32(column.type) and not pa.types.is_temporal(field.type):
+                columns.append(pc.cast(_date_text(column, variable), field.type))
+                continue
             # Arrow would write exponents, which are no numbers by the rule that texts are read with.
             worded = pa.types.is_floating(column.type) and not _is_number(field.type)
             stored = _number_text(column) if worded else column

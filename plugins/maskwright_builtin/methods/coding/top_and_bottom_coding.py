@@ -164,7 +164,7 @@ TOP_AND_BOTTOM_CODING = Method(
     scope="variable",
     # Shares are of the whole file.
     may_be_split=False,
-    variable_types=frozenset({"continuous", "integer", "ordinal"}),
+    variable_types=frozenset({"continuous", "integer", "date", "ordinal"}),
     handles_missing=True,
     preserves=frozenset({"range"}),
     deterministic=True,

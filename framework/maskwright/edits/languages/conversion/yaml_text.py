@@ -5,10 +5,12 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
+from maskwright.data.dates import iso_text
 from maskwright.edits.expression import (
     And,
     Arithmetic,
     Comparison,
+    Date,
     Expression,
     Function,
     IfThen,
@@ -89,6 +91,8 @@ def _text(node: Expression, level: int) -> str:
 
 def _with_level(node: Expression) -> tuple[str, int]:  # noqa: C901, PLR0911, PLR0912 - one case for each kind of node
     match node:
+        case Date(value):
+            return iso_text(int(value)), _ATOM
         case Number(value):
             return _number(value)
         case Text(value):
