@@ -18,13 +18,13 @@ if TYPE_CHECKING:
     from maskwright.commands.run import run as run
     from maskwright.commands.suggest import suggest as suggest
     from maskwright.commands.validate import validate as validate
+    from maskwright.data.dataset import Column as Column
+    from maskwright.data.dataset import Dataset as Dataset
+    from maskwright.data.dataset import Layout as Layout
     from maskwright.data.dates import completed_years as completed_years
     from maskwright.data.dates import read_dates as read_dates
     from maskwright.data.dates import write_dates as write_dates
     from maskwright.data.dates import year_month_day as year_month_day
-    from maskwright.data.dataset import Column as Column
-    from maskwright.data.dataset import Dataset as Dataset
-    from maskwright.data.dataset import Layout as Layout
     from maskwright.data.declaration import VariableDeclaration as VariableDeclaration
     from maskwright.data.missing import MissingCells as MissingCells
     from maskwright.data.number_text import read_numbers as read_numbers

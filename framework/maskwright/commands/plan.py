@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from maskwright.commands.arrive import CheckedInput, Clock, arrive, explained_by, read_rules
 from maskwright.data.dataset import Dataset
-from maskwright.data.variable import Variable
+from maskwright.data.variable import Variable, VariableType
 from maskwright.edits.variable_ranges import refuse_ranges
 from maskwright.foundation.errors import InputError, Problem
 from maskwright.foundation.progress import Quiet, Reporter, stage

@@ -10,6 +10,7 @@ from maskwright.commands.options import NO_OPTIONS, ReadingOptions, data_files, 
 from maskwright.commands.reading import dataset_of, domain_of, load
 from maskwright.commands.requests import DeclaredVariables, Rules, edits_of
 from maskwright.data.variable import Variable
+from maskwright.edits.date_arithmetic import with_dates
 from maskwright.edits.edit_set import WrongRulesError
 from maskwright.edits.evaluation.check import unknown_variables
 from maskwright.edits.evaluation.check_data import check_dataset
@@ -79,7 +80,9 @@ def validate(
     """
     stated = edits_of(edits)
     domain = domain_of(original, declared, stated)
-    return replace(check_dataset(dataset_of(data, declared), stated, domain), allow_unknown=allow_unknown)
+    checked = dataset_of(data, declared)
+    outcome = check_dataset(checked, with_dates(stated, checked.variables), domain)
+    return replace(outcome, allow_unknown=allow_unknown)
 
 
 @reads_noted()
@@ -168,8 +171,11 @@ def _known(declared: Mapping[str, VariableDeclaration]) -> dict[str, Variable]:
     """Variables as far as declarations tell: missing codes and decimals, for checking a file as a stream."""
     return {
         name: Variable(
-            name, decimals=each.decimals, date_format=each.date_format if each.is_date else None,
-            missing_codes=each.missing_codes, suppressed_as=each.suppressed_as,
+            name,
+            decimals=each.decimals,
+            date_format=each.date_format if each.is_date else None,
+            missing_codes=each.missing_codes,
+            suppressed_as=each.suppressed_as,
         )
         for name, each in declared.items()
     }

@@ -177,16 +177,18 @@ def _no_dates(name: str, wrong: NDArray[np.bool_], text: Any, declared: Variable
     others = text.filter(pa.array(wrong))
     with_time = pc.sum(pc.match_substring_regex(others, TIME_OF_DAY)).as_py() or 0
     seen = "" if declared.format is None else f" of the form {declared.format}"
-    hints = [f"Correct them, or declare `{name}: {{missing: [...]}}` with the texts that mean 'no value'."]
-    if with_time:
-        hints = [f"{with_time} have a time of day: Maskwright masks dates only. Cut the times off, or declare "
-                 f"`{name}: {{type: nominal}}`."]  # fmt: skip
+    hint = f"Correct them, or declare `{name}: {{missing: [...]}}` with the texts that mean 'no value'."
     found = _other_format(others) if declared.format is None else None
     if found is not None:
-        hints = [f'Declare their form: `{name}: {{type: date, format: "{found}"}}`.']
+        hint = f'Declare their form: `{name}: {{type: date, format: "{found}"}}`.'
+    if with_time:
+        hint = (
+            f"{with_time} have a time of day: only dates are masked. Cut the times off, or declare "
+            f"`{name}: {{type: nominal}}`."
+        )
     which = "is no date" if count == 1 else "are no dates"
     message = f"variable {name!r}: {count} of {len(wrong)} cells {which}{seen} ({first_records(wrong)})"
-    return DataError(Problem(message, hint=" ".join(hints)))
+    return DataError(Problem(message, hint=hint))
 
 
 def _other_format(texts: Any) -> str | None:
@@ -224,20 +226,26 @@ def date_doubt(column: Column, declared: VariableDeclaration) -> Doubt | None:
     told = declared.type is not None or bool(declared.categories) or declared.release is not None
     if told or declared.role == "identifier":
         return None
-    present = len(column) - int(np.count_nonzero(column.missing))
     if column.variable.is_date:
-        judged = column.variable.role in ("confidential", "quasi_identifier")
-        found = {text: int(np.count_nonzero(column.values == day)) for text, day in SENTINELS.items()}
-        named = [text for text, count in found.items() if count >= FEWEST_CELLS]
-        if not named or not judged or declared.lower is not None or declared.upper is not None:
-            return None
-        count = sum(found[text] for text in named)
-        return Doubt(
-            "may-be-a-missing-code", column.name, f"{count} cells hold {', '.join(named)}", count, len(column),
-            hint=f"Declare `{column.name}: {{missing: [{', '.join(named)}]}}`; or `{{type: date}}`, if these are dates.",
-        )  # fmt: skip
-    if column.variable.is_numeric:
+        return _sentinel_doubt(column)
+    return None if column.variable.is_numeric else _few_others_doubt(column)
+
+
+def _sentinel_doubt(column: Column) -> Doubt | None:
+    name, variable = column.name, column.variable
+    found = {text: int(np.count_nonzero(column.values == day)) for text, day in SENTINELS.items()}
+    named = [text for text, count in found.items() if count >= FEWEST_CELLS]
+    judged = variable.role in ("confidential", "quasi_identifier") and variable.lower is None and variable.upper is None
+    if not named or not judged:
         return None
+    count = sum(found[text] for text in named)
+    said = ", ".join(named)
+    hint = f"Declare `{name}: {{missing: [{said}]}}`; or `{name}: {{type: date}}`, if these are dates."
+    return Doubt("may-be-a-missing-code", name, f"{count} cells hold {said}", count, len(column), hint=hint)
+
+
+def _few_others_doubt(column: Column) -> Doubt | None:
+    name, present = column.name, len(column) - int(np.count_nonzero(column.missing))
     texts = pa.array(column.variable.categories, pa.string())
     if not pc.any(pc.match_substring_regex(texts, ISO_TEXT)).as_py():
         return None
@@ -246,10 +254,8 @@ def date_doubt(column: Column, declared: VariableDeclaration) -> Doubt | None:
     if dates < NEARLY_ALL * present:
         return None
     message = f"{dates} of {present} cells are dates, and the others are not; it was read as text"
-    return Doubt(
-        "column-not-understood", column.name, message, dates, present,
-        hint=f"Correct the others, or declare `{column.name}: {{type: date, missing: [...]}}` with the texts that mean "
-        f"'no value', or `{column.name}: {{type: nominal}}`.",
-    )  # fmt: skip
-
-
+    hint = (
+        f"Correct the others, or declare `{name}: {{type: date, missing: [...]}}` with the texts that mean 'no value', "
+        f"or `{name}: {{type: nominal}}`."
+    )
+    return Doubt("column-not-understood", name, message, dates, present, hint=hint)

@@ -60,7 +60,7 @@ class DateText:
     is_blank: NDArray[np.bool_]
 
 
-def format_mistake(date_format: str) -> str | None:
+def format_mistake(date_format: str) -> str | None:  # noqa: PLR0911 - one return for each mistake
     """What is wrong with a format of dates; None: nothing.
 
     Parameters
@@ -91,7 +91,15 @@ def format_mistake(date_format: str) -> str | None:
 
 def grain_of(date_format: str) -> Grain:
     """Coarsest period that dates of a format tell."""
-    return "day" if "%d" in date_format else "month" if "%m" in date_format else "quarter" if "%q" in date_format else "year"
+    return (
+        "day"
+        if "%d" in date_format
+        else "month"
+        if "%m" in date_format
+        else "quarter"
+        if "%q" in date_format
+        else "year"
+    )
 
 
 def _pieces(date_format: str) -> list[str]:
@@ -137,7 +145,7 @@ def _signs(texts: Any, rows: NDArray[np.int64], width: int) -> NDArray[np.uint8]
     """Bytes of texts that are all so long; shape (rows, width)."""
     _, offsets, data = texts.buffers()
     starts = np.frombuffer(offsets, dtype=np.int32)[texts.offset : texts.offset + len(texts)][rows]
-    return np.frombuffer(data, dtype=np.uint8)[starts[:, None] + np.arange(width)]
+    return np.asarray(np.frombuffer(data, dtype=np.uint8)[starts[:, None] + np.arange(width)])
 
 
 def _days_said(signs: NDArray[np.uint8], pieces: list[str]) -> NDArray[np.float64]:

@@ -34,8 +34,9 @@ def dataset_from_frame(frame: pd.DataFrame, declared: Mapping[str, VariableDecla
     ----------
     frame : pandas.DataFrame of shape (n, p)
         Column names are strings, each used once. Integers have no decimals; floats are never rounded unless
-        `declared` gives decimals; ordered categoricals are ordinal; times that are all midnights, and
-        texts that are all ISO dates, are dates; truth values, other categoricals, times and text are nominal. NaN, None and NA are missing cells.
+        `declared` gives decimals; ordered categoricals are ordinal; times that are all midnights, and texts that are
+        all ISO dates, are dates; truth values, other categoricals, times and text are nominal. NaN, None and NA are
+        missing cells.
     declared : mapping of name to VariableDeclaration, optional
 
     Raises

@@ -19,7 +19,9 @@ if TYPE_CHECKING:
     from maskwright.data.declaration import VariableDeclaration
 
 
-def typed_column(name: str, array: Any, declared: VariableDeclaration) -> tuple[Column, list[str]]:
+def typed_column(  # noqa: PLR0911 - one return for each type
+    name: str, array: Any, declared: VariableDeclaration
+) -> tuple[Column, list[str]]:
     """Column of a variable that a typed format stores.
 
     Parameters

@@ -70,8 +70,10 @@ class VariableRange:
 
 @dataclass(frozen=True, slots=True)
 class Function:
-    """A call: XPath ``number string boolean floor ceiling round``; YAML ``abs min max round floor ceiling``,
-    and ``year quarter month day age_at`` of dates.
+    """A call.
+
+    XPath has ``number string boolean floor ceiling round``; YAML ``abs min max round floor ceiling``, and of dates
+    ``year quarter month day age_at``.
 
     ``sum`` occurs only with a `VariableRange`; other sums are additions.
     """

@@ -81,7 +81,6 @@ class TextColumn:
         found = np.where(points > 0, values - 9 * unit * (values // (10 * unit)), values) / unit
         return np.where(lengths == 0, np.nan, np.where(minus, -found, found)), odd
 
-
     def days(self, date_format: str) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
         """Days since 1970-01-01, NaN for empty cells, and which cells are to be looked at one by one."""
         lengths = self.ends - self.starts

@@ -6,7 +6,7 @@ import math
 from dataclasses import replace
 from datetime import date
 from itertools import pairwise
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import TYPE_CHECKING, Annotated, Literal, TypeVar
 
 import numpy as np
 from pydantic import AfterValidator, BaseModel, Field
@@ -28,7 +28,10 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 
-def _rising[Bound: (float, date)](bounds: tuple[Bound, ...]) -> tuple[Bound, ...]:
+Bound = TypeVar("Bound", float, date)
+
+
+def _rising(bounds: tuple[Bound, ...]) -> tuple[Bound, ...]:
     if any(high <= low for low, high in pairwise(bounds)):
         raise ValueError("bounds of bands must rise: [18, 30, 65]")
     return bounds
@@ -69,8 +72,8 @@ class RecodingParams(BaseModel, extra="forbid", frozen=True):
     recode: Annotated[dict[str, Bounds | Dates | Grain | AgeBands | Joined], DependentVariables()] = Field(
         default_factory=dict,
         description="Variables and how: of numbers the bounds between bands, {age: [18, 30, 65]}; of dates the "
-        "same, {birth: [1950-01-01, 1980-01-01]}, or their 'year', 'quarter' or 'month', {birth: quarter}, or bands of the "
-        "age on a day, {birth: {age_at: 2020-12-31, bands: [18, 65]}}; of categories the "
+        "same, {birth: [1950-01-01, 1980-01-01]}, or their 'year', 'quarter' or 'month', {birth: quarter}, or bands of "
+        "the age on a day, {birth: {age_at: 2020-12-31, bands: [18, 65]}}; of categories the "
         "groups that are joined, {region: {north: [A, B], south: [C, D]}}, where those not listed stay. Left out: the "
         "variables of the step, with 'bands' or 'grain'.",
     )
@@ -108,8 +111,8 @@ def protect(block: Block, params: RecodingParams, rng: np.random.Generator) -> M
     Raises
     ------
     InputError
-        Bounds for categories, groups for numbers or dates, a category that the variable does not have, a new name that is that
-        of a category that stays, or ordinal categories that are joined over another one.
+        Bounds for categories, groups for numbers or dates, a category that the variable does not have, a new name that
+        is that of a category that stays, or ordinal categories that are joined over another one.
 
     References
     ----------
@@ -262,6 +265,7 @@ RECODING = Method(
     changes_few=True,
     reference="Hundepool et al. (2012), Statistical Disclosure Control, section 3.4.2; Willenborg and de Waal (2001), "
     "Elements of Statistical Disclosure Control, section 1.3",
-    summary="Publishes bands instead of numbers, periods instead of dates, and joins categories, in all records alike (global recoding).",
+    summary="Publishes bands instead of numbers, periods instead of dates, and joins categories, in all records alike "
+    "(global recoding).",
     example="method: recoding\nparams: {bands: 5}\n",
 )

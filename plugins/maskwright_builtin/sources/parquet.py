@@ -9,7 +9,18 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
-from maskwright import DataError, Layout, NoParams, Place, Problem, Progress, Source, Variable, write_dates, write_numbers
+from maskwright import (
+    DataError,
+    Layout,
+    NoParams,
+    Place,
+    Problem,
+    Progress,
+    Source,
+    Variable,
+    write_dates,
+    write_numbers,
+)
 from maskwright_builtin.sources.files import disk_trouble, readable_size, reading
 
 if TYPE_CHECKING:

@@ -16,7 +16,12 @@ if TYPE_CHECKING:
 
 ISO = "%Y-%m-%d"
 EPOCH = date(1970, 1, 1).toordinal()
-DIGITS = {"%Y": r"(?P<year>[0-9]{4})", "%m": "(?P<month>[0-9]{2})", "%d": "(?P<day>[0-9]{2})", "%q": "(?P<quarter>[1-4])"}
+DIGITS = {
+    "%Y": r"(?P<year>[0-9]{4})",
+    "%m": "(?P<month>[0-9]{2})",
+    "%d": "(?P<day>[0-9]{2})",
+    "%q": "(?P<quarter>[1-4])",
+}
 
 
 @lru_cache(maxsize=64)
@@ -50,7 +55,7 @@ def function_of_dates(name: str, days: Sequence[int]) -> int | None:
         case "year" | "month" | "day", _:
             return int(getattr(first, name))
         case "quarter", _:
-            return 1 + (first.month > 3) + (first.month > 6) + (first.month > 9)  # noqa: PLR2004 - ends of quarters
+            return 1 + (first.month > 3) + (first.month > 6) + (first.month > 9)
         case "age_at", [then]:
             return then.year - first.year - ((then.month, then.day) < (first.month, first.day))
         case _:

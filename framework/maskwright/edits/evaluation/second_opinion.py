@@ -119,8 +119,8 @@ class _Judge:
             case x.InOriginal(names):
                 texts = [self._text(x.VariableReference(name)) for name in names]
                 known = [text for text in texts if text is not None]
-                numbers = map(self.opinion.number, names, texts)
-                return None if None in texts else combination(known, numbers) in self.opinion.domain[names]
+                said = [self.opinion.number(name, text) for name, text in zip(names, texts, strict=True)]
+                return None if None in texts else combination(known, said) in self.opinion.domain[names]
             case x.IsMissing(operand):
                 return self._text(operand) is None
             case x.IsNumber(operand):

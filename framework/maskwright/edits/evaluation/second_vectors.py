@@ -116,7 +116,7 @@ class ExactVectors:
             known = known & self.cells(name).known
         return known & holds, known & np.logical_not(holds)
 
-    def _number(self, node: x.Expression) -> Ratio:
+    def _number(self, node: x.Expression) -> Ratio:  # noqa: PLR0911 - a case for each kind
         match node:
             case x.Number(value):
                 return Ratio(value.numerator, value.denominator, abs(value.numerator))

@@ -126,7 +126,9 @@ class TreeBuilder(Transformer[Token, Typed]):
         """Date literal."""
         day = iso_day(str(token))
         if day is None:
-            hint = "A year, a month and a day with '-' between them are a date; a difference has spaces: 2005 - 12 - 31."
+            hint = (
+                "A year, a month and a day with '-' between them are a date; a difference has spaces: 2005 - 12 - 31."
+            )
             raise Mistake(_start(token), "the calendar has no such date", hint)
         return Typed(Date(Fraction(day)), "number", 1, _start(token))
 

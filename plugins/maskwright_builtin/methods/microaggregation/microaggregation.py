@@ -11,7 +11,13 @@ from maskwright import Block, InputError, Masked, Method, PromisesK, UsesWeights
 from maskwright_builtin.methods.microaggregation.chosen_partition import PartitionName, chosen_partition
 from maskwright_builtin.methods.microaggregation.household_groups import with_enough_households
 
-OPERATOR_OF_TYPE = {"continuous": "mean", "integer": "mean", "date": "mean", "ordinal": "lower_median", "nominal": "mode"}
+OPERATOR_OF_TYPE = {
+    "continuous": "mean",
+    "integer": "mean",
+    "date": "mean",
+    "ordinal": "lower_median",
+    "nominal": "mode",
+}
 
 
 class MicroaggregationParams(BaseModel, extra="forbid", frozen=True):
