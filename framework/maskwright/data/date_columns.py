@@ -53,9 +53,9 @@ def stored_days(array: Any) -> NDArray[np.float64] | None:
     array : pyarrow.Array or ChunkedArray of shape (n,)
         Of a type that `is_date_type`.
     """
-    try:
-        dates = pc.cast(array, pa.date32())
-    except pa.ArrowInvalid:
+    dates = pc.cast(array, pa.date32())
+    # Arrow cuts times of day off without a word.
+    if pc.any(pc.not_equal(pc.cast(dates, array.type), array)).as_py():
         return None
     return np.array(pc.fill_null(pc.cast(pc.cast(dates, pa.int32()), pa.float64()), np.nan), dtype=np.float64)
 
