@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from decimal import Decimal
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -15,7 +16,7 @@ from maskwright.data.misread_columns import apart_doubt, doubtful_names, misread
 from maskwright.data.missing import is_code_number, missing_numbers
 from maskwright.data.number_columns import EXACT, number_column
 from maskwright.data.number_text import write_numbers
-from maskwright.data.text_columns import text_column
+from maskwright.data.text_columns import declares_number, text_column
 from maskwright.foundation.errors import DataError, Problem, unknown_name
 
 if TYPE_CHECKING:
@@ -109,8 +110,8 @@ def _column(name: str, series: Any, declared: VariableDeclaration) -> tuple[Colu
         return (text_column if is_number else category_column)(name, _text(series), declared)
     missing = np.array(series.isna(), dtype=np.bool_)
     values = np.array(series.to_numpy(dtype=np.float64, na_value=np.nan), dtype=np.float64)
-    is_integer = series.dtype.kind in "iu"
-    too_long = is_integer and declared.type is None and bool(np.any(np.abs(values[~missing]) >= EXACT))
+    is_integer = series.dtype.kind in "iu" or (series.dtype == object and all(map(_is_whole, series[~missing])))
+    too_long = is_integer and not declares_number(declared) and bool(np.any(np.abs(values[~missing]) >= EXACT))
     if is_category or too_long:
         text = _text(series) if is_integer else pa.chunked_array([write_numbers(values, missing, None)])
         column, notes = category_column(name, text, declared)
@@ -173,6 +174,11 @@ def _holds_numbers(series: Any) -> bool:
     if series.dtype == object:
         return infer_dtype(series, skipna=True) in ("integer", "floating", "mixed-integer-float", "decimal")
     return False
+
+
+def _is_whole(cell: object) -> bool:
+    """Whether a cell is exact and whole: Python's integers and decimals are, whatever their size."""
+    return isinstance(cell, int) or (isinstance(cell, Decimal) and cell == cell.to_integral_value())
 
 
 def _text(series: Any) -> Any:

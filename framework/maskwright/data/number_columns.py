@@ -94,6 +94,7 @@ def number_column(
                 hint="Correct them, or empty them if they mean 'no value'.",
             )
         )
+    _refuse_rounding(name, values, missing, seen, declared)
     notes: list[str] = []
     decimals = declared.decimals
     if decimals is None:
@@ -119,10 +120,24 @@ def number_column(
         label=declared.label,
         labels=declared.labels,
     )
-    if variable.type == "integer" and decimals is None:
-        notes.append(f"{name}: integers beyond 2**53 are not exact")
     held = np.where(missing, np.nan, values)
     return Column(variable, held, missing, blank, digits), notes
+
+
+def _refuse_rounding(
+    name: str, values: NDArray[np.float64], missing: NDArray[np.bool_], seen: int | None, declared: VariableDeclaration
+) -> None:
+    """Stop at whole numbers that binary64 would round, unless they are declared continuous."""
+    beyond = ~missing & (np.abs(values) >= EXACT)
+    if seen != 0 or declared.type == "continuous" or not np.any(beyond):
+        return
+    raise DataError(
+        Problem(
+            f"variable {name!r} is declared a number, and {np.count_nonzero(beyond)} of {len(values)} cells have more "
+            f"digits than a number can hold ({first_records(beyond)})",
+            hint=f"Declare `{name}: {{type: nominal}}`: codes keep all digits; `type: continuous` rounds them.",
+        )
+    )
 
 
 def _grid(name: str, present: NDArray[np.float64], seen: int | None, notes: list[str]) -> int | None:

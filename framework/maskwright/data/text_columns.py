@@ -78,7 +78,7 @@ def text_column(name: str, text: Any, declared: VariableDeclaration) -> tuple[Co
     if declared.is_date:
         return date_text_column(name, text, declared)
     numbers = _numbers(text, declared)
-    must_be_numeric = _declares_number(declared)
+    must_be_numeric = declares_number(declared)
     present = len(numbers.missing) - int(np.count_nonzero(numbers.missing))
     others = int(np.count_nonzero(numbers.other))
     if others:
@@ -108,7 +108,8 @@ def text_column(name: str, text: Any, declared: VariableDeclaration) -> tuple[Co
     return column if is_canonical else replace(column, written=text), notes + more
 
 
-def _declares_number(declared: VariableDeclaration) -> bool:
+def declares_number(declared: VariableDeclaration) -> bool:
+    """Whether a declaration says that a variable is a number."""
     numeric = declared.type in ("continuous", "integer")
     return numeric or any(fact is not None for fact in (declared.decimals, declared.min, declared.max))
 
@@ -141,13 +142,13 @@ def _why_codes(numbers: _Numbers) -> str | None:
         many = "1 cell has" if numbers.leading_zeros == 1 else f"{numbers.leading_zeros} cells have"
         return f"{many} leading zeros"
     present = np.abs(numbers.values[~numbers.missing])
-    if np.any(np.isinf(present)) or (numbers.decimals == 0 and np.any(present > EXACT)):
+    if np.any(np.isinf(present)) or (numbers.decimals == 0 and np.any(present >= EXACT)):
         return "some have more digits than a number can hold"
     return None
 
 
 def _not_numbers(name: str, other: NDArray[np.bool_], text: Any, declared: VariableDeclaration) -> DataError:
-    why = "the variable is declared a number" if _declares_number(declared) else "nearly all cells are"
+    why = "the variable is declared a number" if declares_number(declared) else "nearly all cells are"
     count = int(np.count_nonzero(other))
     words = missing_words(text.filter(pa.array(other)))
     missing = declared_missing(name, words) if words else f"`{name}: {{missing: [...]}}`"

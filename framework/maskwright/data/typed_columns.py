@@ -12,7 +12,7 @@ from maskwright.data.date_columns import are_iso_dates, is_date_type, stored_dat
 from maskwright.data.missing import is_code_number, missing_numbers
 from maskwright.data.number_columns import EXACT, number_column, stored_decimals
 from maskwright.data.stored_cells import is_number_type, stored_numbers, stored_text
-from maskwright.data.text_columns import text_column
+from maskwright.data.text_columns import declares_number, text_column
 
 if TYPE_CHECKING:
     from maskwright.data.dataset import Column
@@ -76,8 +76,9 @@ def _number_column(name: str, array: Any, declared: VariableDeclaration) -> tupl
     absent = missing
     missing = missing | is_code_number(values, declared.missing_codes)
     present = values[~missing]
-    if is_integer and declared.type is None and np.any(np.abs(present) >= EXACT):
-        column, more = category_column(name, array.cast(pa.string()), declared)
+    is_whole = is_integer or (pa.types.is_decimal(array.type) and array.type.scale <= 0)
+    if is_whole and not declares_number(declared) and np.any(np.abs(present) >= EXACT):
+        column, more = category_column(name, stored_text(name, array), declared)
         why = "some have more digits than a number can hold"
         return column, [
             *notes,

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from maskwright.data.dates import iso_text
+from maskwright.data.dates import CALENDAR, iso_text
 from maskwright.edits.expression import (
     And,
     Arithmetic,
@@ -77,7 +77,7 @@ def name_text(name: str) -> str:
     Inexpressible
         The name holds a back quote or a line break.
     """
-    if _PLAIN_NAME.fullmatch(name) and name not in KEYWORDS and name not in FUNCTIONS:
+    if _PLAIN_NAME.fullmatch(name) and name not in KEYWORDS and (name not in FUNCTIONS or name in CALENDAR):
         return name
     if not name or re.search(r"[`\r\n]", name):
         raise Inexpressible("the name of a variable holds a back quote or a line break")
