@@ -14,6 +14,7 @@ from maskwright.commands.requests import (
     rule_options,
 )
 from maskwright.data.dataset import Dataset
+from maskwright.data.declaration import VariableDeclaration
 from maskwright.data.frames import dataset_from_frame
 from maskwright.data.households import with_household_role, with_households
 from maskwright.data.inference import read_dataset
@@ -28,11 +29,10 @@ from maskwright.plugins.registry import find_edit_reader
 from maskwright.plugins.source import written_batches_of
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Mapping
+    from collections.abc import Collection, Iterable, Mapping
 
     import pandas as pd
 
-    from maskwright.data.declaration import VariableDeclaration
     from maskwright.edits.edit_set import EditSet
 
 MayLack = Literal["nothing", "identifiers", "anything"]
@@ -245,7 +245,7 @@ def _from_file(
         kept = (_without(batch, hidden) for batch in itertools.chain((first,), batches))
         of_file: Mapping[str, VariableDeclaration] = getattr(reading, "declared", {})
         stated = {name: each for name, each in _together(of_file, declared).items() if name not in hidden}
-        known = _present(stated, may_lack, names)
+        known = with_missing_codes(_present(stated, may_lack, names), data.missing, frozenset(names) - hidden)
         return read_dataset(kept, lambda: reading.layout, known, file=data.name)
 
 
@@ -255,6 +255,18 @@ def _without(batch: WrittenBatch, hidden: frozenset[str]) -> WrittenBatch:
         return batch
     written = {name: cells for name, cells in batch.written.items() if name not in hidden}
     return WrittenBatch(batch.cells.drop_columns(sorted(hidden)), written)
+
+
+def with_missing_codes(
+    declared: Mapping[str, VariableDeclaration], codes: tuple[tuple[str, str], ...], names: Iterable[str]
+) -> dict[str, VariableDeclaration]:
+    """Declarations in which each of these variables that declares no missing codes of its own has those of the file."""
+    together = dict(declared)
+    for name in sorted(names) if codes else ():
+        own = together.get(name, VariableDeclaration())
+        if "missing" not in own.model_fields_set:
+            together[name] = own.model_copy(update={"missing": codes})
+    return together
 
 
 def _together(

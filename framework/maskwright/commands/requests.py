@@ -6,6 +6,7 @@ Arguments become the nodes that a file would have given; instead of file, line a
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -129,7 +130,7 @@ def data_request(
     found = resolve_data(section, HERE, stated.problems, must_exist=False).whole
     stated.refuse_mistakes()
     assert found is not None
-    return DataSource(Path(path), found.source, found.params, found.variables, found.cluster)
+    return replace(found, path=Path(path), place=Place())
 
 
 def declarations_of(declared: DeclaredVariables | None, cluster: str | None = None) -> Declarations:

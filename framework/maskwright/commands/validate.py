@@ -7,8 +7,9 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from maskwright.commands.options import NO_OPTIONS, ReadingOptions, data_files, read_rule_files
-from maskwright.commands.reading import dataset_of, domain_of, load
+from maskwright.commands.reading import dataset_of, domain_of, load, with_missing_codes
 from maskwright.commands.requests import DeclaredVariables, Rules, edits_of
+from maskwright.data.declaration import VariableDeclaration
 from maskwright.data.variable import Variable
 from maskwright.edits.date_arithmetic import with_dates
 from maskwright.edits.edit_set import WrongRulesError
@@ -23,13 +24,12 @@ from maskwright.release.check_file import check_file
 from maskwright.release.files import Release, writing
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Sequence
     from pathlib import Path
 
     import pandas as pd
 
     from maskwright.data.dataset import Dataset
-    from maskwright.data.declaration import VariableDeclaration
     from maskwright.edits.edit_set import EditSet
     from maskwright.edits.evaluation.check import Outcome
     from maskwright.edits.evaluation.check_data import Fired
@@ -129,6 +129,7 @@ def validate_file(
     for file in others:
         with stage(reporter, f"Reading {file.name}"):
             domain = Domain.from_dataset(load(file, identifiers=True), domain_tuples(rules))
+    declared = with_missing_codes(checked.variables, checked.missing, checked.variables)
     with contextlib.ExitStack() as stack:
         stream = None
         release = None
@@ -138,7 +139,9 @@ def validate_file(
             stream = stack.enter_context(release.temporary("svrl").open("wb"))
         with stage(reporter, f"Validating {data.name}") as progress:
             outcome = check_file(
-                data, checked.source, checked.params, rules, domain=domain, variables=_known(checked.variables),
+                data, checked.source, checked.params, rules, domain=domain,
+                variables={name: _known(name, each) for name, each in declared.items()},
+                others=_known("", VariableDeclaration(missing=checked.missing)),
                 svrl=stream, fired=fired, progress=progress,
             )  # fmt: skip
         if not any(edit.fired for edit in outcome.edits):
@@ -167,15 +170,13 @@ def _rules(edits: Sequence[Path], options: ReadingOptions, data: DataSource) -> 
         raise InputError([*error.problems, *([] if names is None else unknown_variables(exact, names))]) from error
 
 
-def _known(declared: Mapping[str, VariableDeclaration]) -> dict[str, Variable]:
-    """Variables as far as declarations tell: missing codes and decimals, for checking a file as a stream."""
-    return {
-        name: Variable(
-            name,
-            decimals=each.decimals,
-            date_format=each.date_format if each.is_date else None,
-            missing_codes=each.missing_codes,
-            suppressed_as=each.suppressed_as,
-        )
-        for name, each in declared.items()
-    }
+def _known(name: str, declared: VariableDeclaration) -> Variable:
+    """A variable as far as its declaration tells, for checking a file as a stream: missing codes, decimals, dates."""
+    return Variable(
+        name,
+        decimals=declared.decimals,
+        date_format=declared.date_format if declared.is_date else None,
+        missing_codes=declared.missing_codes,
+        missing_meanings=declared.missing_meanings,
+        suppressed_as=declared.suppressed_as,
+    )

@@ -48,7 +48,7 @@ def category_column(
     encoded = text.dictionary_encode()
     encoded = encoded.unify_dictionaries() if encoded.num_chunks > 1 else encoded
     found = encoded.chunk(0).dictionary if encoded.num_chunks else pa.array([], pa.string())
-    blank = read_numbers(found).is_blank | is_code_text(found, declared.missing_codes)
+    blank = read_numbers(found).is_blank | is_code_text(found, declared.empty_texts)
     listed = order if order is not None and not declared.categories else declared.categories
     kind: VariableType = "ordinal" if declared.type == "ordinal" or (order and declared.type is None) else "nominal"
     categories = tuple(listed) or _categories(name, found.filter(pa.array(~blank)), kind)

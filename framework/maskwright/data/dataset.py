@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from maskwright.data.missing import HAD_VALUE, MissingCells
 from maskwright.foundation.errors import InputError, unknown_name
 
 if TYPE_CHECKING:
@@ -15,7 +16,6 @@ if TYPE_CHECKING:
     import pandas as pd
     from numpy.typing import NDArray
 
-    from maskwright.data.missing import MissingCells
     from maskwright.data.variable import Variable
     from maskwright.foundation.doubts import Doubt
 
@@ -76,6 +76,22 @@ class Column:
         blank = None if self.blank is None else self.blank.taken(rows)
         written = None if self.written is None else self.written.take(rows)
         return Column(self.variable, self.values[rows], self.missing[rows], blank, self.digits, written)
+
+    def nothing(self, records: slice) -> Any:
+        """Texts that stand in the missing cells of these records; null for the others, and where there is no cell.
+
+        Parameters
+        ----------
+        records : slice
+
+        Returns
+        -------
+        pyarrow.StringArray
+        """
+        missing = self.missing[records]
+        codes = np.full(len(missing), HAD_VALUE, dtype=np.int16) if self.blank is None else self.blank.codes[records]
+        blank = MissingCells(() if self.blank is None else self.blank.texts, codes)
+        return blank.written(missing, self.variable.suppressed_as)
 
     def changed(
         self, values: NDArray[Any], missing: NDArray[np.bool_] | None = None, variable: Variable | None = None

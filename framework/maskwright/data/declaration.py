@@ -127,6 +127,11 @@ class VariableDeclaration(BaseModel, extra="forbid", frozen=True):
     )
 
     @property
+    def empty_texts(self) -> tuple[str, ...]:
+        """Cell texts that mean 'no value', that of suppressed cells included: a file may have been masked before."""
+        return self.missing_codes if self.suppressed_as is None else (*self.missing_codes, self.suppressed_as)
+
+    @property
     def missing_meanings(self) -> tuple[str, ...]:
         """What each missing code means, "" where nothing is said; empty where nothing is said of any."""
         return tuple(meaning for _, meaning in self.missing) if any(meaning for _, meaning in self.missing) else ()

@@ -11,9 +11,10 @@ import pyarrow as pa
 from maskwright.data.category_columns import category_column
 from maskwright.data.dataset import Column, Dataset, Layout
 from maskwright.data.date_columns import are_iso_dates, date_doubt, date_text_column, stored_date_column, stored_days
-from maskwright.data.inference import UNDECLARED, missing_note
-from maskwright.data.misread_columns import apart_doubt, doubtful_names, misread_doubt, unseen_codes
+from maskwright.data.inference import UNDECLARED
+from maskwright.data.misread_columns import apart_doubt, doubtful_names, misread_doubt
 from maskwright.data.missing import is_code_number, missing_numbers
+from maskwright.data.missing_notes import missing_notes
 from maskwright.data.number_columns import EXACT, number_column
 from maskwright.data.number_text import write_numbers
 from maskwright.data.text_columns import declares_number, text_column
@@ -74,16 +75,12 @@ def dataset_from_frame(frame: pd.DataFrame, declared: Mapping[str, VariableDecla
             problems += error.problems
     if problems:
         raise DataError(problems)
-    return Dataset(tuple(columns), Layout("dataframe"), notes=(*notes, *missing_note(columns)), doubts=tuple(doubts))
+    return Dataset(tuple(columns), Layout("dataframe"), notes=(*notes, *missing_notes(columns)), doubts=tuple(doubts))
 
 
 def _doubts(column: Column, series: Any, declared: VariableDeclaration) -> Iterator[Doubt]:
     from pandas import CategoricalDtype
 
-    if declared.missing:
-        held = series.to_numpy(dtype=np.float64, na_value=np.nan) if _holds_numbers(series) else None
-        cells = _text(series) if held is None else pa.chunked_array([held], pa.float64())
-        yield from unseen_codes(column.name, cells, declared)
     apart = apart_doubt(column, declared) if column.variable.is_numeric else None
     if apart is not None:
         yield apart
@@ -119,7 +116,7 @@ def _column(name: str, series: Any, declared: VariableDeclaration) -> tuple[Colu
             notes = [*notes, f"{name}: read as nominal codes, since some have more digits than a number can hold"]
         return column, notes
     absent = missing
-    missing = missing | is_code_number(values, declared.missing_codes)
+    missing = missing | is_code_number(values, declared.empty_texts)
     notes = [f"{name}: every cell is missing; read as continuous"] if np.all(missing) else []
     blank = missing_numbers(values, missing, absent)
     column, more = number_column(name, values, missing, 0 if is_integer else None, declared, blank)

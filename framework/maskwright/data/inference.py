@@ -5,13 +5,13 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
 import pyarrow as pa
 
 from maskwright.data.dataset import Column, Dataset, Layout
 from maskwright.data.date_columns import date_doubt
 from maskwright.data.declaration import VariableDeclaration
-from maskwright.data.misread_columns import apart_doubt, doubtful_names, misread_doubt, unseen_codes
+from maskwright.data.misread_columns import apart_doubt, doubtful_names, misread_doubt
+from maskwright.data.missing_notes import missing_notes
 from maskwright.data.text_columns import text_column
 from maskwright.data.typed_columns import typed_column
 from maskwright.data.written_cells import WrittenBatch, must_be_held
@@ -89,7 +89,6 @@ def read_dataset(
                 column = replace(column, written=cells)
             columns.append(column)
             notes += said
-            doubts += unseen_codes(name, cells, stated)
             if column.variable.is_numeric:
                 doubts += filter(None, [apart_doubt(column, stated)])
             if not pa.types.is_dictionary(kind):
@@ -100,7 +99,7 @@ def read_dataset(
         progress((position + 1) / len(names))
     if problems:
         raise DataError(problems)
-    return Dataset(tuple(columns), layout, notes=(*notes, *missing_note(columns)), doubts=tuple(doubts))
+    return Dataset(tuple(columns), layout, notes=(*notes, *missing_notes(columns)), doubts=tuple(doubts))
 
 
 def _gathered(batches: Iterable[Any]) -> tuple[list[str], list[Any], list[list[Any]], dict[str, list[Any]]]:
@@ -126,14 +125,3 @@ def _gathered(batches: Iterable[Any]) -> tuple[list[str], list[Any], list[list[A
 
 def _is_text(kind: Any) -> bool:
     return bool(pa.types.is_string(kind) or pa.types.is_large_string(kind))
-
-
-def missing_note(columns: Iterable[Column]) -> list[str]:
-    """One sentence that counts the missing cells of each variable; none when there are none."""
-    counts = {column.name: (int(np.count_nonzero(column.missing)), len(column)) for column in columns}
-    shown = [f"{name} {missing}" for name, (missing, _) in counts.items() if missing]
-    if not shown:
-        return []
-    records = next(iter(counts.values()))[1]
-    listed = ", ".join(shown[:20]) + (f", and {len(shown) - 20} more variables" if len(shown) > 20 else "")
-    return [f"missing cells, of {records} records: {listed}"]

@@ -14,9 +14,8 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from maskwright.data.missing import is_code_number, is_code_text
 from maskwright.data.number_columns import EXACT, first_records
-from maskwright.data.number_text import WHITE_SPACE, XPATH_NUMBER, read_numbers
+from maskwright.data.number_text import XPATH_NUMBER, read_numbers
 from maskwright.foundation.doubts import Doubt
 
 if TYPE_CHECKING:
@@ -52,7 +51,10 @@ ALPHANUMERIC = r"^[0-9A-Za-z]+$"
 
 MANY_DISTINCT = 10
 NEGATIVE_CODES = (-1.0, -2.0, -3.0, -4.0, -5.0, -6.0, -7.0, -8.0, -9.0, -97.0, -98.0, -99.0, -999.0, -9999.0)
-NINES = (99.0, 999.0, 9999.0, 99999.0, 999999.0, 9999999.0)
+NINES = tuple(10.0**width - rest for width in range(2, 8) for rest in (3, 2, 1))
+"""99, 999, ..., and the codes that stand beside them in many files: 97 and 98, 997 and 998, ..."""
+BESIDE = 10
+SPIKE = 5
 MOST_CODES = 3
 FEWEST_CELLS = 3
 FEWEST_OTHERS = 10
@@ -218,8 +220,9 @@ def missing_words(cells: Any) -> list[str]:
 def apart_doubt(column: Column, declared: VariableDeclaration) -> Doubt | None:
     """Doubt about a number that stands apart from the others and looks like a code for 'no value'.
 
-    Codes are the only negative numbers of a variable, all of them like -1, -9 or -99; or the largest number, all nines
-    and far above the next. A declared type or bound says that they are values.
+    Codes are the only negative numbers of a variable, all of them like -1, -9 or -99; or the largest numbers, like 99
+    or 98, which are far above the next, or much more frequent than the numbers beneath and apart from them. A declared
+    type or bound says that they are values.
 
     Parameters
     ----------
@@ -242,8 +245,8 @@ def apart_doubt(column: Column, declared: VariableDeclaration) -> Doubt | None:
     codes = np.zeros(len(found), dtype=np.bool_)
     if 0 < np.count_nonzero(negative) <= MOST_CODES and np.isin(found[negative], NEGATIVE_CODES).all():
         codes |= negative
-    if found[-1] in NINES and found[-2] < 0.6 * found[-1]:
-        codes[-1] = True
+    high = _high_codes(found, counts)
+    codes[len(codes) - high :] = True
     count = int(counts[codes].sum())
     if count < FEWEST_CELLS:
         return None
@@ -252,6 +255,21 @@ def apart_doubt(column: Column, declared: VariableDeclaration) -> Doubt | None:
         "may-be-a-missing-code", column.name, f"{count} cells hold {named}, far from all others", count,
         len(column), hint=f"Declare `{column.name}: {{missing: [{named}]}}`; or its type, if these are values.",
     )  # fmt: skip
+
+
+def _high_codes(found: NDArray[np.float64], counts: NDArray[np.int64]) -> int:
+    """How many of the largest numbers look like codes."""
+    for many in range(MOST_CODES, 0, -1):
+        others, often = found[:-many], counts[:-many]
+        codes = found[-many:]
+        if len(others) < FEWEST_OTHERS or not np.isin(codes, NINES).all() or codes[-1] - codes[0] >= MOST_CODES:
+            continue
+        if others[-1] < 0.6 * codes[0]:
+            return many
+        is_apart = codes[0] - others[-1] > np.median(np.diff(others[-BESIDE:]))
+        if is_apart and counts[-many:].min() >= SPIKE * max(often[-BESIDE:].mean(), 1.0):
+            return many
+    return 0
 
 
 def doubtful_names(names: Sequence[str]) -> Iterator[Doubt]:
@@ -270,33 +288,3 @@ def doubtful_names(names: Sequence[str]) -> Iterator[Doubt]:
     if count:
         message = f"{count} of {len(names)} names of columns are numbers or dates"
         yield Doubt("header-may-be-a-record", "", message, count, len(names))
-
-
-def unseen_codes(name: str, cells: Any, declared: VariableDeclaration) -> Iterator[Doubt]:
-    """Doubt about declared missing codes that no cell holds.
-
-    Parameters
-    ----------
-    name : str
-    cells : pyarrow.ChunkedArray of shape (n,)
-        As the source gives them: texts or numbers.
-    declared : VariableDeclaration
-    """
-    wanted = [code for code in declared.missing_codes if code.strip(WHITE_SPACE)]
-    if not wanted or declared.role == "identifier":
-        return
-    seen = _seen(cells, wanted)
-    unseen = [code for code, there in zip(wanted, seen, strict=True) if not there]
-    if unseen:
-        listed = ", ".join(map(repr, unseen))
-        holds = "the declared missing code" if len(unseen) == 1 else "the declared missing codes"
-        yield Doubt("missing-code-never-occurs", name, f"no cell holds {holds} {listed}", len(unseen), len(wanted))
-
-
-def _seen(cells: Any, wanted: list[str]) -> list[bool]:
-    kind = cells.type
-    if pa.types.is_integer(kind) or pa.types.is_floating(kind) or pa.types.is_decimal(kind):
-        values = np.unique(np.array(pc.fill_null(pc.cast(cells, pa.float64(), safe=False), np.nan)))
-        return [bool(np.any(is_code_number(values, [code]))) for code in wanted]
-    distinct = pc.unique(pc.cast(cells, pa.string()))
-    return [bool(is_code_text(distinct, [code]).any()) for code in wanted]

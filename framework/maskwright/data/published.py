@@ -10,7 +10,6 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from maskwright.data.dates import ISO, write_dates
-from maskwright.data.missing import HAD_VALUE, MissingCells
 from maskwright.data.number_text import read_numbers, write_numbers
 
 if TYPE_CHECKING:
@@ -83,15 +82,7 @@ def _filled(column: Column, records: slice, texts: Any) -> Any:
     missing = column.missing[records]
     if not missing.any():
         return texts
-    return pc.coalesce(texts, _nothing(column, records))
-
-
-def _nothing(column: Column, records: slice) -> Any:
-    """Texts of missing cells; null for all others."""
-    blank, suppressed_as = column.blank, column.variable.suppressed_as
-    if blank is None:
-        blank = MissingCells((), np.full(len(column), HAD_VALUE, dtype=np.int16))
-    return blank.taken(records).written(column.missing[records], suppressed_as)
+    return pc.coalesce(texts, column.nothing(records))
 
 
 def _typed(column: Column, records: slice, *, keeps_empty: bool) -> Any:
@@ -104,7 +95,7 @@ def _typed(column: Column, records: slice, *, keeps_empty: bool) -> Any:
         days = np.rint(np.where(missing, 0.0, values)).astype(np.int32)
         return pa.array(days, pa.int32(), mask=np.asarray(missing)).cast(pa.date32())
     if column.blank is not None or column.variable.suppressed_as is not None:
-        codes = read_numbers(_nothing(column, records)).values
+        codes = read_numbers(column.nothing(records)).values
         values = np.where(missing, codes, values)
         missing = missing & np.isnan(codes)
     if column.variable.decimals == 0 and np.all(np.abs(column.values[~column.missing]) <= 2.0**53):

@@ -7,7 +7,7 @@ clusters); an edit cannot tell which.
 from __future__ import annotations
 
 import functools
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -52,6 +52,10 @@ class Cells:
         plain binary64.
     text : callable returning pyarrow.StringArray of shape (n,)
         Cell texts, null where absent; computed only when an edit compares text.
+    nothing : callable returning pyarrow.StringArray of shape (n,), or None
+        Texts of the cells that are missing, as far as they have any; None: they have none.
+    codes : tuple of (str, str)
+        Missing codes, and what each means.
     spoken : ndarray of shape (n,), float64, or None
         The numbers by the XPath rule where some of `numbers` are days; None where none is.
     """
@@ -61,12 +65,23 @@ class Cells:
     absent: NDArray[np.bool_]
     decimals: int | None
     text: Callable[[], Any]
+    nothing: Callable[[], Any] | None = None
+    codes: tuple[tuple[str, str], ...] = ()
     spoken: NDArray[np.float64] | None = None
 
     @property
     def xpath_numbers(self) -> NDArray[np.float64]:
         """The number each cell says by the XPath rule, which knows no dates; NaN where it says none."""
         return self.numbers if self.spoken is None else self.spoken
+
+    def says(self, meaning: str) -> NDArray[np.bool_]:
+        """Which cells hold the missing code that is called so, or means so; shape (n,)."""
+        codes = [code for code, meant in self.codes if meaning in (code, meant)]
+        if self.nothing is None or not codes:
+            return np.zeros(len(self.missing), dtype=np.bool_)
+        texts = self.nothing()
+        texts = texts.combine_chunks() if isinstance(texts, pa.ChunkedArray) else texts
+        return is_code_text(texts, codes) & self.missing
 
 
 class RecordChunk:
@@ -139,7 +154,9 @@ class RecordChunk:
         return cls(end - start, {column.name: column_cells(column, start, end) for column in data})
 
     @classmethod
-    def from_batch(cls, batch: Any, variables: Mapping[str, Variable] | None = None) -> RecordChunk:
+    def from_batch(
+        cls, batch: Any, variables: Mapping[str, Variable] | None = None, others: Variable | None = None
+    ) -> RecordChunk:
         """Chunk of cell texts as a source read them.
 
         Parameters
@@ -149,9 +166,14 @@ class RecordChunk:
             others (truth values, dates, dictionaries) are what `maskwright.data.stored_cells` says they are as text.
         variables : mapping of name to Variable, optional
             Gives missing codes and declared decimals.
+        others : Variable, optional
+            Gives them for the variables that are not in the mapping.
         """
         known = variables or {}
-        cells = {name: partial(_batch_cells, name, batch.column(name), known.get(name)) for name in batch.schema.names}
+        cells = {
+            name: partial(_batch_cells, name, batch.column(name), known.get(name, others))
+            for name in batch.schema.names
+        }
         return cls(batch.num_rows, cells)
 
 
@@ -164,8 +186,15 @@ def _joined(parts: Sequence[Cells]) -> Cells:
         np.concatenate([part.absent for part in parts]),
         max(known) if len(known) == len(grids) else None,
         lambda: pa.concat_arrays([pc.cast(_flat(part.text()), pa.string()) for part in parts]),
+        None if parts[0].nothing is None else lambda: pa.concat_arrays([_nothing(part) for part in parts]),
+        parts[0].codes,
         None if all(part.spoken is None for part in parts) else np.concatenate([part.xpath_numbers for part in parts]),
     )
+
+
+def _nothing(part: Cells) -> Any:
+    texts = pa.nulls(len(part.missing)) if part.nothing is None else _flat(part.nothing())
+    return pc.cast(texts, pa.string())
 
 
 def _flat(texts: Any) -> Any:
@@ -183,19 +212,21 @@ def column_cells(column: Column, start: int = 0, stop: int | None = None) -> Cel
         0-based, the last excluded; to the end when `stop` is None.
     """
     values, missing = column.values[start:stop], column.missing[start:stop]
+    nothing, codes = partial(column.nothing, slice(start, stop)), column.variable.empty_meanings
     if column.variable.is_date:
-        return _date_cells(values, missing, missing, column.variable.date_format or ISO)
+        dates = _date_cells(values, missing, missing, column.variable.date_format or ISO)
+        return replace(dates, nothing=nothing, codes=codes)
     if column.variable.is_numeric:
-        return number_cells(values, missing, column.variable.decimals)
+        return replace(number_cells(values, missing, column.variable.decimals), nothing=nothing, codes=codes)
     categories = pa.array(list(column.variable.categories), pa.string())
-    codes = pa.array(values, pa.int32(), mask=np.asarray(missing))
+    places = pa.array(values, pa.int32(), mask=np.asarray(missing))
     said = _text_cells(categories, (), None)
     numbers, spoken = (
         None if each is None else np.where(missing, np.nan, np.append(each, np.nan)[values])
         for each in (said.numbers, said.spoken)
     )
     assert numbers is not None
-    return Cells(numbers, missing, missing, said.decimals, lambda: categories.take(codes), spoken)
+    return Cells(numbers, missing, missing, said.decimals, lambda: categories.take(places), nothing, codes, spoken)
 
 
 def number_cells(values: NDArray[np.float64], missing: NDArray[np.bool_], decimals: int | None) -> Cells:
@@ -214,21 +245,25 @@ def number_cells(values: NDArray[np.float64], missing: NDArray[np.bool_], decima
 
 def _batch_cells(name: str, array: Any, variable: Variable | None) -> Cells:
     absent = np.array(array.is_null(), dtype=np.bool_)
-    codes = () if variable is None else variable.empty_texts
+    codes, meanings = ((), ()) if variable is None else (variable.empty_texts, variable.empty_meanings)
     kind = array.type
     if is_number_type(kind):
         numbers = stored_numbers(array)
         missing = np.isnan(numbers) | is_code_number(numbers, codes)
         if not pa.types.is_floating(kind):
             decimals = max(int(kind.scale), 0) if pa.types.is_decimal(kind) else 0
-            return Cells(numbers, missing, absent, decimals, lambda: stored_text(name, array))
+            text = partial(stored_text, name, array)
+            return Cells(numbers, missing, absent, decimals, text, text, meanings)
         grid = None if variable is None else variable.decimals
-        return Cells(numbers, missing, absent, grid, lambda: write_numbers(numbers, np.isnan(numbers), grid))
+        text = partial(write_numbers, numbers, np.isnan(numbers), grid)
+        return Cells(numbers, missing, absent, grid, text, text, meanings)
     if is_date_type(kind):
         days = stored_days(array)
         if days is not None:
             return _date_cells(days, absent, absent, ISO)
-    return _text_cells(stored_text(name, array), codes, None if variable is None else variable.date_format)
+    text = stored_text(name, array)
+    said = _text_cells(text, codes, None if variable is None else variable.date_format)
+    return replace(said, nothing=lambda: text, codes=meanings)
 
 
 def _date_cells(
@@ -238,7 +273,7 @@ def _date_cells(
     texts = functools.cache(lambda: write_dates(numbers, missing, date_format))
     # A date may be a number to XPath: 20200131.
     spoken = np.full(len(numbers), np.nan) if date_format == ISO else read_numbers(texts()).values
-    return Cells(numbers, missing, absent, 0, texts, spoken)
+    return Cells(numbers, missing, absent, 0, texts, spoken=spoken)
 
 
 def _text_cells(text: Any, codes: Sequence[str], date_format: str | None) -> Cells:
@@ -248,10 +283,10 @@ def _text_cells(text: Any, codes: Sequence[str], date_format: str | None) -> Cel
     absent = np.array(text.is_null(), dtype=np.bool_)
     if date_format is not None:
         days = read_dates(text, date_format).days
-        return Cells(np.where(missing, np.nan, days), missing, absent, 0, lambda: text, said.values)
+        return Cells(np.where(missing, np.nan, days), missing, absent, 0, lambda: text, spoken=said.values)
     wordy = ~(said.is_number | said.is_blank)
     if not wordy.any() or not pc.any(pc.match_substring_regex(text, SPACED_ISO_TEXT)).as_py():
         return Cells(said.values, missing, absent, said.decimals, lambda: text)
     days = read_dates(text).days
     numbers = np.where(wordy & ~np.isnan(days), days, said.values)
-    return Cells(numbers, missing, absent, said.decimals, lambda: text, said.values)
+    return Cells(numbers, missing, absent, said.decimals, lambda: text, spoken=said.values)

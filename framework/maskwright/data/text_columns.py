@@ -119,7 +119,7 @@ def _numbers(text: Any, declared: VariableDeclaration) -> _Numbers:
     found = _Numbers(np.empty(n), np.empty(n, dtype=np.bool_), np.empty(n, dtype=np.bool_), 0, 0)
     start = 0
     for chunk in text.chunks:
-        coded = is_code_text(chunk, declared.missing_codes)
+        coded = is_code_text(chunk, declared.empty_texts)
         any_coded = bool(np.any(coded))
         cells = pc.if_else(pa.array(coded), pa.scalar(None, chunk.type), chunk) if any_coded else chunk
         spoken = read_numbers(cells)

@@ -74,7 +74,7 @@ def _number_column(name: str, array: Any, declared: VariableDeclaration) -> tupl
             notes.append(f"{name}: {np.count_nonzero(no_number)} cells are NaN; read as missing")
             missing = missing | no_number
     absent = missing
-    missing = missing | is_code_number(values, declared.missing_codes)
+    missing = missing | is_code_number(values, declared.empty_texts)
     present = values[~missing]
     is_whole = is_integer or (pa.types.is_decimal(array.type) and array.type.scale <= 0)
     if is_whole and not declares_number(declared) and np.any(np.abs(present) >= EXACT):

@@ -82,6 +82,13 @@ class Variable:
         return self.missing_codes if self.suppressed_as is None else (*self.missing_codes, self.suppressed_as)
 
     @property
+    def empty_meanings(self) -> tuple[tuple[str, str], ...]:
+        """Texts that mean "no value" in a published file, each with what it means ("" where nothing is said)."""
+        meanings = self.missing_meanings or ("",) * len(self.missing_codes)
+        suppressed = () if self.suppressed_as is None else ((self.suppressed_as, "suppressed"),)
+        return (*zip(self.missing_codes, meanings, strict=True), *suppressed)
+
+    @property
     def is_numeric(self) -> bool:
         """Whether values are numbers, days included, rather than category codes."""
         return self.type in ("continuous", "integer", "date")

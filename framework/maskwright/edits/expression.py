@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Literal
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator
     from fractions import Fraction
 
 ArithmeticOperator = Literal["+", "-", "*", "/", "mod", "^"]
@@ -171,6 +171,14 @@ class IsMissing:
 
 
 @dataclass(frozen=True, slots=True)
+class MissingAs:
+    """``income is "refused"``: the cell holds the missing code that is called so, or means so. Never unknown."""
+
+    operand: VariableReference
+    meaning: str
+
+
+@dataclass(frozen=True, slots=True)
 class IsNumber:
     """``x is number``: the cell holds a number, neither missing nor other text. Never unknown."""
 
@@ -209,6 +217,7 @@ Expression = (
     | InSet
     | InOriginal
     | IsMissing
+    | MissingAs
     | IsNumber
     | IsInteger
     | EngineCondition
@@ -224,7 +233,7 @@ def children(expression: Expression) -> tuple[Expression, ...]:  # noqa: PLR0911
             return (left, right)
         case Negative(operand) | Not(operand) | InSet(operand):
             return (operand,)
-        case IsMissing(operand) | IsNumber(operand) | IsInteger(operand):
+        case IsMissing(operand) | MissingAs(operand) | IsNumber(operand) | IsInteger(operand):
             return (operand,)
         case And(operands) | Or(operands):
             return operands
@@ -234,6 +243,15 @@ def children(expression: Expression) -> tuple[Expression, ...]:  # noqa: PLR0911
             return tuple(part for part in (operand, low, high) if part is not None)
         case _:
             return ()
+
+
+def nodes(expression: Expression) -> Iterator[Expression]:
+    """Every node of a rule, itself first."""
+    stack: list[Expression] = [expression]
+    while stack:
+        node = stack.pop()
+        yield node
+        stack.extend(reversed(children(node)))
 
 
 def variable_names(expression: Expression) -> tuple[str, ...]:

@@ -115,14 +115,6 @@ _CATALOGUE = (
         'Declare its missing codes (`missing: [NA]`), the decimal sign of the file (`decimal: ","`), or its type.',
     ),
     DoubtKind(
-        "W102",
-        "missing-code-never-occurs",
-        "variable",
-        "A text is declared to mean 'no value', and no cell holds it: it may be written otherwise in the file, and "
-        "then the codes were taken for values.",
-        "Look how the file writes missing values, or remove the code from the declaration.",
-    ),
-    DoubtKind(
         "W103",
         "header-may-be-a-record",
         "file",
@@ -220,6 +212,14 @@ _CATALOGUE = (
         "step",
         "A method says that it could not do all that it is for.",
         "Change its parameters as the warning says, or choose another method.",
+    ),
+    DoubtKind(
+        "W306",
+        "value-is-a-missing-code",
+        "variable",
+        "Masking made values that are declared missing codes of their variable: whoever reads the file takes them for "
+        "cells without a value.",
+        "Declare bounds that leave the codes outside: `income: {min: 0}`, `age: {max: 98}`.",
     ),
     DoubtKind(
         "W401",

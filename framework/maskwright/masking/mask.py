@@ -39,6 +39,7 @@ from maskwright.masking.standardisation import Standardisation
 from maskwright.masking.suppressing.steps import Removal, remove
 from maskwright.masking.unchanged_values import unchanged_doubts
 from maskwright.masking.unit_adjustment import AdjustedUnit, adjust_unit, with_adjusted_values
+from maskwright.masking.values_as_codes import value_as_code_doubts
 from maskwright.masking.values_out_of_range import range_notices
 from maskwright.planning.keepers import limit_keeper
 from maskwright.planning.limits import StepLimit, limit_edits
@@ -246,6 +247,7 @@ def _result(
             *promise_doubts(plan, promised, left, masked, k),
             *household_doubts(context.original, masked, plan),
             *removal.doubts,
+            *value_as_code_doubts(removal.data),
         ),
         keepers=tuple(limit_keeper(edit) for edit in edits if edit.name not in {each.edit for each in plan.keepers}),
         cost=sum((each.cost for each in units), Cost()),

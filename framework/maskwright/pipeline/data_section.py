@@ -61,7 +61,8 @@ def resolve_data(section: Node, folder: Path, problems: list[Problem], *, must_e
     openable = DataSource(path, source, params)
     if len(problems) > before or declared is None:
         return FoundData(None, openable)
-    return FoundData(DataSource(path, source, params, declared.variables, declared.cluster, named.place), openable)
+    whole = DataSource(path, source, params, declared.variables, declared.cluster, named.place, declared.missing)
+    return FoundData(whole, openable)
 
 
 def resolve_declarations(section: Node, problems: list[Problem]) -> Declarations | None:
@@ -71,7 +72,9 @@ def resolve_declarations(section: Node, problems: list[Problem]) -> Declarations
 
 def texts_kept(section: Node) -> Node:
     """Copy in which cell texts are as they were written: ``012`` is a category, not the number 12."""
-    variables = section.get("variables")
+    missing, variables = section.get("missing"), section.get("variables")
+    if missing is not None:
+        section = section.with_entry("missing", texts(missing))
     return section if variables is None else section.with_entry("variables", texts(variables, _VARIABLE_TEXTS))
 
 

@@ -11,7 +11,7 @@ from typing import Annotated, Literal
 
 from pydantic import BaseModel, Field, model_validator
 
-from maskwright.data.declaration import VariableDeclaration
+from maskwright.data.declaration import CodeMeanings, VariableDeclaration
 from maskwright.edits.rule_language.rule_entry import RuleEntry
 from maskwright.pipeline.waivers import Waiver
 
@@ -31,6 +31,11 @@ class Declarations(BaseModel, extra="forbid", frozen=True):
     )
     cluster: Name | None = Field(
         default=None, description="Variable that identifies households: k then counts households."
+    )
+    missing: CodeMeanings = Field(
+        default=(),
+        description="Cell texts that mean 'no value' in every variable that declares none of its own: [NA, -9], or "
+        "with what each of them means: {-1: does not apply, -2: refused}.",
     )
 
 

@@ -45,6 +45,8 @@ class DataSource:
         Variable that identifies households.
     place : Place
         Of the file name.
+    missing : tuple of (str, str)
+        Missing codes of every variable that declares none of its own, and what each of them means.
     """
 
     path: Path
@@ -53,6 +55,7 @@ class DataSource:
     variables: Mapping[str, VariableDeclaration] = field(default_factory=dict)
     cluster: str | None = None
     place: Place = field(default_factory=Place)
+    missing: tuple[tuple[str, str], ...] = ()
 
     @property
     def name(self) -> str:

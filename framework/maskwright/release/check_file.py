@@ -36,6 +36,7 @@ def check_file(
     *,
     domain: Domain | None = None,
     variables: Mapping[str, Variable] | None = None,
+    others: Variable | None = None,
     svrl: IO[bytes] | None = None,
     fired: Fired = "summary",
     progress: Progress = silent,
@@ -53,6 +54,8 @@ def check_file(
         Combinations that occur in the original, for domain edits.
     variables : mapping of name to Variable, optional
         Missing codes and declared decimals.
+    others : Variable, optional
+        The same of the variables that are not in the mapping.
     svrl : binary stream, optional
         That an SVRL report is written to.
     fired : {"summary", "all"}
@@ -71,7 +74,7 @@ def check_file(
         with batches_of(reading) as batches:
             first = next(batches, None)
             chunks = (
-                RecordChunk.from_batch(batch, variables)
+                RecordChunk.from_batch(batch, variables, others)
                 for batch in (batches if first is None else itertools.chain((first,), batches))
             )
             form = RecordForm.of_layout(reading.layout.details)

@@ -163,7 +163,8 @@ def plain_blocks(path: Path, source: Source, details: Mapping[str, Any], names: 
     }  # fmt: skip
     try:
         if source.read_plainly is not None:
-            blocks = (_joined(rows, len(names)) for rows in source.read_plainly(path, details, names) if rows)
+            rows = source.read_plainly(path, details, names)
+            blocks: Iterator[Sequence[Column]] = (_joined(each, len(names)) for each in rows if each)
         else:
             blocks = reading[source.name](path, details, names)
         for columns in blocks:

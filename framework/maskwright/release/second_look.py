@@ -100,6 +100,10 @@ def second_look(
     opinion = Opinion(
         frozenset(name for name in floats if decimals.get(name) is None),
         {each.name: frozenset(code.strip() for code in each.empty_texts) for each in masked.variables},
+        {
+            each.name: tuple((code.strip(), meaning) for code, meaning in each.empty_meanings)
+            for each in masked.variables
+        },
         {names: _combinations(original, names) for names in domain_tuples(each.edit for each in looked)},
         {each.name: each.date_format for each in masked.variables if each.date_format is not None},
     )

@@ -113,7 +113,7 @@ def test_missing_codes_are_missing_and_undeclared_ones_are_values() -> None:
     assert np.isnan(column.values).tolist() == column.missing.tolist()
     assert column.variable.decimals == 2
     data = read(cells, declared={"V1": {"missing": [-999, -9.125]}})
-    assert data.notes == ("missing cells, of 5 records: V1 4",)
+    assert data.notes == ("missing cells, of 5 records: V1 4 ('-999' 2, '-9.125' 1)",)
     written = pa.Table.from_batches(list(published_batches(data, True)))
     assert written.column(0).to_pylist() == cells
 

@@ -138,20 +138,17 @@ def test_nearly_all_numbers_names_the_missing_codes_that_are_well_known() -> Non
     assert "Geheim" not in str(caught.value)
 
 
-def test_a_declared_missing_code_that_no_cell_holds_is_a_doubt() -> None:
-    (doubt,) = read([*NUMBERS[:-1], " -9 "], missing=[-9, "NA", ""]).doubts
-    assert str(doubt) == "W102 missing-code-never-occurs: V: no cell holds the declared missing code 'NA'"
-    assert read([*NUMBERS[:-1], "-9"], missing=[-9]).doubts == ()
-    assert read(["a", "b", "none"], type="nominal", missing=["none"]).doubts == ()
-    (doubt,) = read(["a", "b", "none"], type="nominal", missing=["nothing", "never"]).doubts
-    assert (doubt.count, doubt.total) == (2, 2)
-    assert framed([1, 2, -9], missing=[-9]).doubts == ()
-    assert [each.kind for each in framed([1, 2, -9], missing=[-99]).doubts] == ["missing-code-never-occurs"]
-    assert framed(["a", None, "none"], missing=["none"]).doubts == ()
-    numbers = pa.table({"V": [1.5, 2.5, -9.0], "t": ["a", "b", "c"]})
-    stated = {"V": VariableDeclaration(missing=("-9", "-8"))}
-    (doubt,) = read_dataset(numbers.to_batches(), Layout("parquet"), stated).doubts
-    assert doubt.message == "no cell holds the declared missing code '-8'"
+def test_a_declared_missing_code_that_no_cell_holds_is_told() -> None:
+    told = "declared missing codes that no cell holds: 'NA' (V)"
+    assert told in read([*NUMBERS[:-1], " -9 "], missing=[-9, "NA", ""]).notes
+    assert not any("that no cell holds" in note for note in read([*NUMBERS[:-1], "-9.0"], missing=[-9]).notes)
+    assert read(["a", "b", "none"], type="nominal", missing=["none"]).notes == (
+        "missing cells, of 3 records: V 1 ('none' 1)",
+    )
+    told = "declared missing codes that no cell holds: 'nothing' (V), 'never' (V)"
+    assert told in read(["a", "b", "none"], type="nominal", missing=["nothing", "never"]).notes
+    assert framed([1, 2, -9], missing=[-9]).notes == ("missing cells, of 3 records: V 1 ('-9' 1)",)
+    assert framed([1, 2, -9], missing=[-99]).notes == ("declared missing codes that no cell holds: '-99' (V)",)
 
 
 def test_columns_named_by_numbers_are_a_doubt_that_names_none() -> None:
@@ -166,3 +163,28 @@ def test_columns_named_by_numbers_are_a_doubt_that_names_none() -> None:
     assert [each.kind for each in read_dataset(table.to_batches(), Layout("parquet")).doubts] == [
         "header-may-be-a-record"
     ]
+
+
+@pytest.mark.parametrize(
+    ("ages", "codes"),
+    [
+        ([*range(20, 91), *[99] * 20], "99"),
+        ([*range(20, 91), *[97] * 9, *[98] * 9, *[99] * 9], "97, 98, 99"),
+        ([*range(100, 800, 7), *[998] * 40, *[999] * 60], "998, 999"),
+        ([*range(20, 98), *[99] * 20], "99"),
+    ],
+)
+def test_codes_above_all_others_are_asked_for(ages: list[int], codes: str) -> None:
+    (doubt,) = read([str(age) for age in ages]).doubts
+    assert (doubt.kind, doubt.message.split(",")[0].split("hold ")[1]) == (
+        "may-be-a-missing-code",
+        codes.split(",", maxsplit=1)[0],
+    )
+    assert f"`V: {{missing: [{codes}]}}`" in (doubt.hint or "")
+
+
+@pytest.mark.parametrize(
+    "ages", [[*range(20, 100)] * 3, [*range(20, 99), *[99] * 4], [*range(100, 1000)], [1, 99] * 30]
+)
+def test_numbers_that_end_in_nines_are_numbers(ages: list[int]) -> None:
+    assert read([str(age) for age in ages]).doubts == ()

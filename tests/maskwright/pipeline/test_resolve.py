@@ -55,7 +55,7 @@ def test_the_contract_file_is_read(folder) -> None:
 
 def test_categories_and_missing_codes_keep_their_text(folder) -> None:
     sex = resolve_file(folder.pipeline()).data.variables["sex"]
-    assert (sex.categories, sex.missing) == (("01", "no", "2"), ("9",))
+    assert (sex.categories, sex.missing_codes) == (("01", "no", "2"), ("9",))
 
 
 def test_a_short_file_has_the_documented_defaults(folder) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import datetime as dt
 import io
+from dataclasses import replace
 from decimal import Decimal
 from typing import TYPE_CHECKING, Any
 
@@ -15,7 +16,6 @@ import pytest
 
 import maskwright as mw
 from maskwright.commands import stages
-from maskwright.data.number_text import NumberText
 from maskwright.edits.edit_set import EditSet
 from maskwright.edits.evaluation.domain import Domain, domain_tuples
 from maskwright.edits.evaluation.exact import evaluate_exact
@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from maskwright.data.dataset import Dataset
+    from maskwright.data.number_text import NumberText
 
 # Cells of six records: what x and y say in plain decimals. The third record lacks x, the sixth y.
 X = ("2.50", "2", None, "-1.25", "0", "10")
@@ -243,7 +244,7 @@ def test_a_broken_reader_of_numbers_is_caught(tmp_path: Path, ending: str, monke
 
     def without_decimals(text: Any) -> NumberText:
         spoken = mw.read_numbers(text)
-        return NumberText(spoken.values, spoken.is_number, spoken.is_blank, 0)
+        return replace(spoken, decimals=0)
 
     pipeline = write_run(tmp_path, ending)
     monkeypatch.setattr("maskwright.data.record_chunk.read_numbers", without_decimals)

@@ -9,7 +9,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING
 
 from maskwright.edits.edit import Edit, LinearPart, Part, RangePart
-from maskwright.edits.expression import IsMissing, IsNumber, children
+from maskwright.edits.expression import IsMissing, IsNumber, MissingAs, children
 from maskwright.edits.reasoning.clauses import Clause, Opaque, bound_rows, clauses_of, linear_rows, negation_of
 
 if TYPE_CHECKING:
@@ -158,7 +158,7 @@ def _asks_for_cells(expression: Expression) -> bool:
     stack = [expression]
     while stack:
         node = stack.pop()
-        if isinstance(node, (IsMissing, IsNumber)):
+        if isinstance(node, (IsMissing, MissingAs, IsNumber)):
             return True
         stack.extend(children(node))
     return False

@@ -45,6 +45,7 @@ from maskwright.edits.expression import (
     IsInteger,
     IsMissing,
     IsNumber,
+    MissingAs,
     Negative,
     Not,
     Number,
@@ -266,7 +267,7 @@ class _XPath:
                 return np.asarray(np.abs(operand))
         raise AssertionError(f"no evaluation for the function {name}")
 
-    def _rule(self, node: Expression) -> Value:  # noqa: C901, PLR0911 - one case for each kind of node
+    def _rule(self, node: Expression) -> Value:  # noqa: C901, PLR0911, PLR0912 - one case for each kind of node
         """Evaluate what only YAML writes."""
         match node:
             case IfThen(condition, consequent, None):
@@ -289,6 +290,8 @@ class _XPath:
                 return member
             case IsMissing(VariableReference(name)):
                 return (self.columns[name] if name in self.columns else absent_cells(self.columns.n)).missing
+            case MissingAs(VariableReference(name), meaning):
+                return (self.columns[name] if name in self.columns else absent_cells(self.columns.n)).says(meaning)
             case IsNumber(VariableReference(name)):
                 cells = self.columns[name] if name in self.columns else absent_cells(self.columns.n)
                 return np.asarray(np.logical_not(cells.missing | np.isnan(cells.xpath_numbers)))

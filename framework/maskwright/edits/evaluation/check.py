@@ -15,7 +15,7 @@ from maskwright.edits.evaluation.binary64 import evaluate_xpath
 from maskwright.edits.evaluation.exact import evaluate_exact
 from maskwright.edits.evaluation.tally import Tally
 from maskwright.edits.evaluation.verdict import Verdict
-from maskwright.edits.expression import IfThen
+from maskwright.edits.expression import IfThen, MissingAs, nodes
 from maskwright.edits.variable_ranges import written_out
 from maskwright.foundation.errors import EditError, Place, Problem, nearest_name, unknown_name
 
@@ -255,6 +255,8 @@ class Checker:
         problems = unknown_variables([tally.edit for tally in active], columns.names)
         if problems:
             raise EditError(problems)
+        if not self._records:
+            _refuse_unknown_codes([tally.edit for tally in active], columns)
         verdicts: list[Verdict] = []
         answers = self._engines.answers(columns, in_pieces=True, before=self._records)
         for tally in self._tallies:
@@ -326,6 +328,23 @@ def unknown_variables(edits: Sequence[Edit], names: Sequence[str]) -> list[Probl
             is_listed = is_listed or not has_near
             problems.append(Problem(f"edit {edit.name}: {wrong}", _place_of_name(edit.place, name)))
     return problems
+
+
+def _refuse_unknown_codes(edits: Sequence[Edit], columns: RecordChunk) -> None:
+    """Refuse edits that name a missing code which is not declared: they would never be about any record."""
+    problems: list[Problem] = []
+    for edit in edits:
+        for node in nodes(edit.expression):
+            if isinstance(node, MissingAs):
+                codes = columns[node.operand.name].codes
+                known = list(dict.fromkeys(said for pair in codes for said in pair if said))
+                if node.meaning not in known:
+                    wrong = unknown_name(f"missing code of {node.operand.name}", node.meaning, known)
+                    near = nearest_name(node.meaning, known) is not None
+                    hint = None if near else f"Declare it: `{node.operand.name}: {{missing: {{-1: {node.meaning}}}}}`."
+                    problems.append(Problem(f"edit {edit.name}: {wrong}", edit.place, hint))
+    if problems:
+        raise EditError(problems)
 
 
 def _place_of_name(place: Place | None, name: str) -> Place | None:

@@ -38,6 +38,7 @@ from maskwright.edits.expression import (
     IsInteger,
     IsMissing,
     IsNumber,
+    MissingAs,
     Negative,
     Not,
     Number,
@@ -127,6 +128,8 @@ class _Evaluation:
                 return self._in_set(operand, members)
             case IsMissing(VariableReference(name)):
                 return _certain(self.columns[name].missing)
+            case MissingAs(VariableReference(name), meaning):
+                return _certain(self.columns[name].says(meaning))
             case IsNumber(VariableReference(name)):
                 cells = self.columns[name]
                 return _certain(np.logical_not(cells.missing | np.isnan(cells.xpath_numbers)))

@@ -42,6 +42,8 @@ class Opinion:
         Variables that are stored as binary64 without declared decimals: equal up to 1e-12 of the terms compared.
     missing : mapping of name to set of str
         Texts that mean "no value".
+    meant : mapping of name to tuple of (str, str)
+        Such texts, and what each of them means.
     domain : mapping of names to set of combinations
         That occur in the original.
     dates : mapping of name to str
@@ -50,6 +52,7 @@ class Opinion:
 
     binary: frozenset[str]
     missing: Mapping[str, frozenset[str]]
+    meant: Mapping[str, tuple[tuple[str, str], ...]]
     domain: Mapping[tuple[str, ...], frozenset[Combination]]
     dates: Mapping[str, str] = field(default_factory=dict)
 
@@ -76,11 +79,20 @@ class Opinion:
     def is_blank(self, name: str, text: str | None) -> bool:
         """Whether a cell has no value."""
         bare = (text or "").strip(BLANK)
-        codes = self.missing.get(name, ())
-        if not bare or bare in codes:
-            return True
-        number = exact(bare) if codes and "." in bare and not LEADING_ZERO.match(bare) else None
-        return number is not None and any(exact(code) == number for code in codes)
+        return not bare or any(_is_code(bare, code) for code in self.missing.get(name, ()))
+
+    def says(self, name: str, text: str | None, meaning: str) -> bool:
+        """Whether a cell holds a missing code that is called so, or means so."""
+        bare = (text or "").strip(BLANK)
+        wanted = {code for code, meant in self.meant.get(name, ()) if meaning in (code, meant)}
+        return self.is_blank(name, text) and any(_is_code(bare, code) for code in wanted)
+
+
+def _is_code(bare: str, code: str) -> bool:
+    """Whether a cell's text is a missing code, or the same number with other zeros after its point."""
+    if bare == code.strip(BLANK):
+        return True
+    return "." in bare and not LEADING_ZERO.match(bare) and exact(bare) is not None and exact(bare) == exact(code)
 
 
 def combination(texts: Iterable[str], numbers: Iterable[Fraction | None]) -> Combination:
@@ -99,7 +111,7 @@ class _Judge:
         found = self._found(node)
         return found is True, found is False
 
-    def _found(self, node: x.Expression) -> bool | None:  # noqa: C901, PLR0911 - a case for each kind
+    def _found(self, node: x.Expression) -> bool | None:  # noqa: C901, PLR0911, PLR0912 - a case for each kind
         match node:
             case x.Truth(value):
                 return value
@@ -123,6 +135,8 @@ class _Judge:
                 return None if None in texts else combination(known, said) in self.opinion.domain[names]
             case x.IsMissing(operand):
                 return self._text(operand) is None
+            case x.MissingAs(operand, meaning):
+                return self.opinion.says(operand.name, self.record[operand.name], meaning)
             case x.IsNumber(operand):
                 return exact(self._text(operand)) is not None
             case x.IsInteger(operand):

@@ -9,6 +9,7 @@ from maskwright.edits.expression import (
     InOriginal,
     IsMissing,
     IsNumber,
+    MissingAs,
     VariableRange,
     VariableReference,
     children,
@@ -57,7 +58,7 @@ def without_aliases(  # noqa: C901 - one case for each kind of node
             )
         )  # fmt: skip
 
-    def change(node: Expression) -> Expression:
+    def change(node: Expression) -> Expression:  # noqa: PLR0911 - one for each kind of node
         nonlocal size
         match node:
             case VariableReference(name) if name in aliases:
@@ -67,6 +68,8 @@ def without_aliases(  # noqa: C901 - one case for each kind of node
                 return aliases[name]
             case IsMissing(VariableReference(name)):
                 return IsMissing(VariableReference(variable(name)))
+            case MissingAs(VariableReference(name), meaning):
+                return MissingAs(VariableReference(variable(name)), meaning)
             case IsNumber(VariableReference(name)):
                 return IsNumber(VariableReference(variable(name)))
             case InOriginal(names):

@@ -25,6 +25,7 @@ from maskwright.edits.expression import (
     IsInteger,
     IsMissing,
     IsNumber,
+    MissingAs,
     Negative,
     Not,
     Number,
@@ -283,6 +284,12 @@ class TreeBuilder(Transformer[Token, Typed]):
         if not isinstance(operand.expression, VariableReference):
             raise Mistake(operand.start, "expected a variable before 'is missing'")
         return _perhaps_not(negated, _made(IsMissing(operand.expression), "truth", [operand]))
+
+    def is_missing_as(self, operand: Typed, negated: Token | None, meaning: Token) -> Typed:
+        """Missing cell of one kind."""
+        if not isinstance(operand.expression, VariableReference):
+            raise Mistake(operand.start, f"expected a variable before 'is {meaning}'")
+        return _perhaps_not(negated, _made(MissingAs(operand.expression, str(meaning)[1:-1]), "truth", [operand]))
 
     def is_number(self, operand: Typed, negated: Token | None, word: Token) -> Typed:  # noqa: ARG002
         """Cell that holds a number."""

@@ -30,6 +30,7 @@ from maskwright.edits.expression import (
     IsInteger,
     IsMissing,
     IsNumber,
+    MissingAs,
     Negative,
     Not,
     Number,
@@ -114,6 +115,8 @@ class _Writer:
             case IsMissing(variable):
                 blank = _blank(variable)
                 return blank if holds else _not(blank)
+            case MissingAs(VariableReference(name), meaning):
+                raise Inexpressible(f"what {meaning!r} is written as in {name} stands in the declarations of the data")
             case IsNumber(variable):
                 spoken = Comparison("==", _number(variable), _number(variable))
                 return spoken if holds else _not(spoken)

@@ -20,6 +20,7 @@ from maskwright.edits.expression import (
     IsInteger,
     IsMissing,
     IsNumber,
+    MissingAs,
     Negative,
     Not,
     Number,
@@ -120,14 +121,14 @@ def _with_level(node: Expression) -> tuple[str, int]:  # noqa: C901, PLR0911, PL
             return " and ".join(_text(operand, _NOT) for operand in operands), _AND
         case Or(operands):
             return " or ".join(_text(operand, _AND) for operand in operands), _OR
-        case Not(InInterval() | InSet() | InOriginal() | IsMissing() | IsNumber() | IsInteger() as inner):
+        case Not(InInterval() | InSet() | InOriginal() | IsMissing() | MissingAs() | IsNumber() | IsInteger() as inner):
             return _membership(inner, "not "), _CONDITION
         case Not(operand):
             return f"not {_text(operand, _NOT)}", _NOT
         case IfThen(condition, consequent, otherwise):
             text = f"if {_text(condition, _OR)} then {_text(consequent, _OR)}"
             return (text if otherwise is None else f"{text} else {_text(otherwise, _OR)}"), _RULE
-        case InInterval() | InSet() | InOriginal() | IsMissing() | IsNumber() | IsInteger():
+        case InInterval() | InSet() | InOriginal() | IsMissing() | MissingAs() | IsNumber() | IsInteger():
             return _membership(node, ""), _CONDITION
         case Function(name):
             raise Inexpressible(f"{name}() is no function of the YAML language")
@@ -135,7 +136,7 @@ def _with_level(node: Expression) -> tuple[str, int]:  # noqa: C901, PLR0911, PL
             raise Inexpressible("the test is outside the language of rules")
 
 
-def _membership(node: Expression, negated: str) -> str:
+def _membership(node: Expression, negated: str) -> str:  # noqa: PLR0911 - one for each kind
     match node:
         case InInterval(operand, low, high, low_closed, high_closed):
             lower = "-inf" if low is None else _text(low, _SUM)
@@ -150,6 +151,8 @@ def _membership(node: Expression, negated: str) -> str:
             return f"{listed} {negated}in original"
         case IsMissing(VariableReference(name)):
             return f"{name_text(name)} is {negated}missing"
+        case MissingAs(VariableReference(name), meaning):
+            return f"{name_text(name)} is {negated}{quoted_text(meaning)}"
         case IsNumber(VariableReference(name)):
             return f"{name_text(name)} is {negated}number"
         case IsInteger(operand):

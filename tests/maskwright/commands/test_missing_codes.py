@@ -1,0 +1,161 @@
+"""Missing codes: each cell keeps its own, edits may name them, and no masked value becomes one."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+from lxml import etree
+
+import maskwright as mw
+from maskwright.cli.main import main
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+WAGES = [f"{1000 + 37 * number}.{number % 10}0" for number in range(40)]
+CODED = ["NA", "-1", "-1.00", " -2 ", "", *WAGES]
+
+
+def saved(folder: Path, wages: Sequence[str], missing: str, more: str = "", edits: str = "[]", steps: str = "") -> str:
+    """A file of persons with a wage, a region and an age, and a pipeline that masks the wage."""
+    rows = [f"{'north' if number % 3 else 'south'},{20 + number % 7},{wage}" for number, wage in enumerate(wages)]
+    (folder / "in.csv").write_text("region,age,wage\n" + "\n".join(rows) + "\n", encoding="utf-8")
+    step = steps or "{method: microaggregation, variables: [wage], params: {k: 3}}"
+    path = folder / "pipeline.yaml"
+    path.write_text(
+        f"""maskwright: 1
+data:
+  source: in.csv
+  {more}
+  variables:
+    wage: {{role: confidential, missing: {missing}}}
+    region: {{role: quasi_identifier, release: as is}}
+    age: {{role: quasi_identifier, release: as is}}
+edits: {edits}
+protect: [{step}]
+output: {{data: out.csv, record: run.json}}
+seed: 1
+""",
+        encoding="utf-8",
+    )
+    return str(path)
+
+
+def cells(folder: Path, place: int) -> list[str]:
+    """Cells of a column of the released file, as they are written."""
+    lines = (folder / "out.csv").read_text(encoding="utf-8").splitlines()[1:]
+    return [line.split(",")[place] for line in lines]
+
+
+def test_each_missing_cell_keeps_its_own_code(tmp_path: Path) -> None:
+    """Codes match by number, with white space and with zeros after the point; an empty cell stays empty."""
+    assert mw.run(saved(tmp_path, CODED, "{NA: no answer, -1: does not apply, -2: refused}")).ok
+    released = cells(tmp_path, 2)
+    assert released[:5] == CODED[:5]
+    assert released[5:] != CODED[5:]
+    assert all(cell[-3] == "." for cell in released[5:])
+
+
+def test_codes_of_the_file_hold_for_every_variable_without_its_own(tmp_path: Path) -> None:
+    path = Path(saved(tmp_path, CODED, "[]", 'missing: ["NA", -1, -2]'))
+    path.write_text(path.read_text().replace(", missing: []", ""), encoding="utf-8")
+    assert mw.run(path).ok
+    assert cells(tmp_path, 2)[:5] == CODED[:5]
+    path.write_text(path.read_text().replace("region: {", "region: {missing: [north], "))
+    record = mw.run(path).record
+    assert "region 30 ('north' 30)" in " ".join(record["notices"])
+
+
+def test_edits_name_codes_and_what_they_mean(tmp_path: Path) -> None:
+    """By meaning and by code, in the original and in what is released; a code is never compared as a number."""
+    meanings = "{NA: no answer, -1: does not apply, -2: refused}"
+    edits = (
+        '[\'if wage is "does not apply" then age < 23\', \'wage is "-2" or wage is not "refused"\', '
+        "'wage is missing or wage > 0']"
+    )
+    done = mw.run(saved(tmp_path, CODED, meanings, edits=edits))
+    assert [(row["violations"], row["unknown"]) for row in done.record["edits"]] == [(0, 0)] * 3
+    data = mw.read(tmp_path / "in.csv", variables={"wage": {"missing": {"-1": "does not apply"}, "type": "nominal"}})
+    outcome = mw.validate(data, ['wage is not "does not apply"'])
+    assert outcome.edits[0].violations == 2
+
+
+@pytest.mark.parametrize("command", ["run", "plan"])
+def test_a_code_that_is_not_declared_is_refused_by_name(
+    command: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = saved(
+        tmp_path, CODED, "{NA: no answer, -1: does not apply, -2: refused}", edits="['wage is not \"refusd\"']"
+    )
+    assert main([command, path]) == 2
+    error = capsys.readouterr().err
+    assert "refusd" in error
+    assert "did you mean 'refused'?" in error
+
+
+def test_suppressed_cells_have_a_code_of_their_own(tmp_path: Path) -> None:
+    """It is read as missing wherever the declaration holds, and edits can ask for it."""
+    step = "{method: local_suppression, params: {k: 3, keys: [region, age]}}"
+    path = Path(saved(tmp_path, WAGES, "[NA]", steps=step, edits="['age is \"suppressed\" or age > 0']"))
+    text = path.read_text().replace("role: confidential,", "role: confidential, release: as is,")
+    path.write_text(
+        text.replace("{role: quasi_identifier, release: as is}", "{role: quasi_identifier, suppressed_as: s}")
+        .replace("age: {role: quasi_identifier, ", "age: {role: quasi_identifier, type: integer, ")
+    )  # fmt: skip
+    done = mw.run(path)
+    suppressed = {each["variable"]: each["cells"] for each in done.record["suppressed"]}
+    assert sum(suppressed.values()) > 0
+    for place, name in ((0, "region"), (1, "age")):
+        assert cells(tmp_path, place).count("s") == suppressed.get(name, 0)
+        assert "" not in cells(tmp_path, place)
+    assert (
+        main(
+            [
+                "validate",
+                str(tmp_path / "out.csv"),
+                "--edits",
+                str(tmp_path / "out.edits.yaml"),
+                "--pipeline",
+                str(path),
+            ]
+        )
+        == 0
+    )
+
+
+def test_a_masked_value_that_is_a_code_stops_the_release(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Rounding to a code's number makes a value that nobody could tell from no value; bounds are the remedy."""
+    wages = ["7", *(str(number) for number in [5, 6, 8, 9, 11, 12, 13, 14] * 5)]
+    step = "{method: rounding, variables: [wage], params: {base: 7}}"
+    path = saved(tmp_path, wages, "[14, 7]", steps=step)
+    assert main(["run", path]) == 1
+    assert "W306 value-is-a-missing-code: wage: " in capsys.readouterr().err
+    assert not (tmp_path / "out.csv").exists()
+
+
+def test_absent_and_empty_elements_and_codes_stay_what_they_were(tmp_path: Path) -> None:
+    wages = "".join(
+        "<R><age>31</age></R>" if number == 3 else f"<R><age>31</age><wage>{'' if number == 4 else wage}</wage></R>"
+        for number, wage in enumerate(CODED)
+    )
+    (tmp_path / "in.xml").write_text(f"<D>{wages}</D>", encoding="utf-8")
+    (tmp_path / "p.yaml").write_text(
+        "maskwright: 1\n"
+        "data: {source: in.xml, record: R, variables: {wage: {missing: [NA, -1, -2]}, age: {role: other}}}\n"
+        "protect: [{method: microaggregation, variables: [wage], params: {k: 3}}]\noutput: {data: out.xml}\nseed: 2\n"
+    )
+    assert mw.run(tmp_path / "p.yaml").ok
+    released = [record.find("wage") for record in etree.parse(tmp_path / "out.xml").getroot()]
+    assert released[3] is None
+    assert [each.text for each in (released[0], released[1], released[2], released[4])] == ["NA", "-1", "-1.00", None]
+
+
+def test_the_record_of_a_run_counts_codes_and_shows_no_value(tmp_path: Path) -> None:
+    done = mw.run(saved(tmp_path, CODED, "{NA: no answer, -1: does not apply, -2: refused, -3: unknown}"))
+    notices = " ".join(done.record["notices"])
+    assert "wage 5 ('NA' 1, '-1' 2, '-2' 1)" in notices
+    assert "declared missing codes that no cell holds: '-3' (wage)" in notices
+    assert json.loads((tmp_path / "run.json").read_text(encoding="utf-8"))["records"] == len(CODED)
