@@ -268,6 +268,13 @@ def completed_years(birth: NDArray[np.int64], reference: NDArray[np.int64]) -> N
     ----------
     birth, reference : ndarray of shape (n,) or (1,), int64
         Days since 1970-01-01. Negative where the reference is before the birth.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from maskwright import completed_years
+    >>> completed_years(np.array([11016]), np.array([17590, 17591])).tolist()  # 2000-02-29; 2018-02-28 and 2018-03-01
+    [17, 18]
     """
     born, then = year_month_day(birth), year_month_day(reference)
     before = (then.month < born.month) | ((then.month == born.month) & (then.day < born.day))

@@ -61,7 +61,14 @@ Bound = Annotated[float, Field(allow_inf_nan=False)] | date
 
 
 class VariableDeclaration(BaseModel, extra="forbid", frozen=True):
-    """Declared facts of one variable; whatever is left out is inferred from the file."""
+    """Declared facts of one variable; whatever is left out is inferred from the file.
+
+    Examples
+    --------
+    >>> from maskwright import VariableDeclaration
+    >>> VariableDeclaration(type="date", format="%d.%m.%Y", role="quasi_identifier").is_date
+    True
+    """
 
     type: VariableType | None = Field(
         default=None,

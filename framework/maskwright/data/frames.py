@@ -15,7 +15,7 @@ from maskwright.data.inference import UNDECLARED
 from maskwright.data.misread_columns import apart_doubt, doubtful_names, misread_doubt
 from maskwright.data.missing import is_code_number, missing_numbers
 from maskwright.data.missing_notes import missing_notes
-from maskwright.data.number_columns import EXACT, number_column
+from maskwright.data.number_columns import EXACT, number_column, seen_beyond
 from maskwright.data.number_text import write_numbers
 from maskwright.data.text_columns import declares_number, text_column
 from maskwright.foundation.errors import DataError, Problem, unknown_name
@@ -108,7 +108,9 @@ def _column(name: str, series: Any, declared: VariableDeclaration) -> tuple[Colu
     missing = np.array(series.isna(), dtype=np.bool_)
     values = np.array(series.to_numpy(dtype=np.float64, na_value=np.nan), dtype=np.float64)
     is_integer = series.dtype.kind in "iu" or (series.dtype == object and all(map(_is_whole, series[~missing])))
-    too_long = is_integer and not declares_number(declared) and bool(np.any(np.abs(values[~missing]) >= EXACT))
+    if is_integer and np.any(np.abs(values[~missing]) == EXACT):
+        values = seen_beyond(values, _text(series))
+    too_long = is_integer and not declares_number(declared) and bool(np.any(np.abs(values[~missing]) > EXACT))
     if is_category or too_long:
         text = _text(series) if is_integer else pa.chunked_array([write_numbers(values, missing, None)])
         column, notes = category_column(name, text, declared)

@@ -18,7 +18,7 @@ from maskwright.data.category_columns import category_column
 from maskwright.data.date_columns import are_iso_dates, date_notes, date_text_column
 from maskwright.data.misread_columns import declared_missing, missing_words
 from maskwright.data.missing import is_code_text, missing_texts
-from maskwright.data.number_columns import EXACT, first_records, number_column
+from maskwright.data.number_columns import EXACT, first_records, number_column, seen_beyond
 from maskwright.data.number_text import MOST_DIGITS, read_numbers
 from maskwright.foundation.errors import DataError, Problem
 
@@ -124,7 +124,7 @@ def _numbers(text: Any, declared: VariableDeclaration) -> _Numbers:
         cells = pc.if_else(pa.array(coded), pa.scalar(None, chunk.type), chunk) if any_coded else chunk
         spoken = read_numbers(cells)
         part = slice(start, start + len(chunk))
-        found.values[part] = spoken.values
+        found.values[part] = seen_beyond(spoken.values, cells)
         found.missing[part] = spoken.is_blank
         found.other[part] = ~spoken.is_blank & ~spoken.is_number
         found.decimals = max(found.decimals, spoken.decimals)
@@ -142,7 +142,7 @@ def _why_codes(numbers: _Numbers) -> str | None:
         many = "1 cell has" if numbers.leading_zeros == 1 else f"{numbers.leading_zeros} cells have"
         return f"{many} leading zeros"
     present = np.abs(numbers.values[~numbers.missing])
-    if np.any(np.isinf(present)) or (numbers.decimals == 0 and np.any(present >= EXACT)):
+    if np.any(np.isinf(present)) or (numbers.decimals == 0 and np.any(present > EXACT)):
         return "some have more digits than a number can hold"
     return None
 

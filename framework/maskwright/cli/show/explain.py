@@ -29,13 +29,15 @@ _WIDTH = 100
 EDITS = "edits"
 STEPS = "steps"
 DOUBTS = "doubts"
+DATES = "dates"
 
 
 def explain(name: str) -> str:
     """Text about the plugin or plugins of that name.
 
-    ``edits`` is the language of rules, ``steps`` what every step knows besides the parameters of its method,
-    ``doubts`` what stops a release unless it is waived; a doubt has a name (``column-not-understood``) and an id.
+    ``edits`` is the language of rules, ``dates`` all about dates, ``steps`` what every step knows besides the parameters of
+    its method, ``doubts`` what stops a release unless it is waived; a doubt has a name (``column-not-understood``) and an
+    id.
 
     Raises
     ------
@@ -48,13 +50,15 @@ def explain(name: str) -> str:
         return _steps()
     if name == DOUBTS:
         return _doubts()
+    if name == DATES:
+        return files("maskwright.data").joinpath("dates.txt").read_text(encoding="utf-8").rstrip()
     doubt = kind_called(name)
     if doubt is not None:
         return "\n".join(_doubt(doubt))
     registry = plugins()
     found = [(kind, offered[name]) for kind, offered in _offered(registry).items() if name in offered]
     if not found:
-        every = [EDITS, STEPS, DOUBTS, *DOUBT_KINDS, *(info.name for info in registry.infos)]
+        every = [EDITS, STEPS, DOUBTS, DATES, *DOUBT_KINDS, *(info.name for info in registry.infos)]
         raise PluginError(registry.unknown("plugin", name, every))
     return "\n\n".join(_text(registry, kind, plugin) for kind, plugin in found)
 
