@@ -9,6 +9,8 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from maskwright.commands.describe_data import Description as Description
+    from maskwright.commands.describe_data import describe as describe
     from maskwright.commands.localize import localize as localize
     from maskwright.commands.measure import measure as measure
     from maskwright.commands.protect import protect as protect
@@ -109,6 +111,8 @@ _HOME = {
     "DataError": "maskwright.foundation.errors",
     "Dataset": "maskwright.data.dataset",
     "DependentVariables": "maskwright.plugins.parameter_markers",
+    "describe": "maskwright.commands.describe_data",
+    "Description": "maskwright.commands.describe_data",
     "Doubt": "maskwright.foundation.doubts",
     "Edit": "maskwright.edits.edit",
     "EditError": "maskwright.foundation.errors",

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, NoReturn
 from maskwright.cli.advising import add_advising
 from maskwright.cli.comparing import add_comparing
 from maskwright.cli.endings import ended_truthfully, leave
+from maskwright.cli.looking import add_looking
 from maskwright.cli.output import print_json, reporter
 from maskwright.cli.reading_options import add_reading_options, reading_options
 from maskwright.cli.rules import add_rule_commands
@@ -103,14 +104,13 @@ def build_parser() -> argparse.ArgumentParser:
     explain = add(
         "explain",
         _explain,
-        "Explain a plugin (its parameters, its source), or 'edits'.",
+        "Explain a plugin (its parameters, its source), or: edits, steps, doubts, roles, types, missing, formats.",
     )
     explain.add_argument("name", metavar="NAME")
     _schema_arguments(
         add("schema", _schema, "Print the JSON Schema of pipelines, experiments, files of edits, or run records.")
     )
-    init = add("init", _init, "Write a pipeline file to start from.")
-    init.add_argument("folder", nargs="?", default=Path(), type=Path, metavar="DIR")
+    add_looking(add, with_json)
     return parser
 
 
@@ -216,14 +216,6 @@ def _schema(chosen: argparse.Namespace) -> int:
     from maskwright.pipeline.file_schema import pipeline_schema
 
     print_json(pipeline_schema())
-    return EXIT_FINE
-
-
-def _init(chosen: argparse.Namespace) -> int:
-    from maskwright.commands.init import write_starting_pipeline
-
-    path = write_starting_pipeline(chosen.folder)
-    print(f"Wrote {path}. Name your data and edits in it, then: maskwright plan {path}")
     return EXIT_FINE
 
 

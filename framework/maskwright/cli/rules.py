@@ -97,7 +97,7 @@ def _validate(chosen: argparse.Namespace) -> int:
 def _edits(chosen: argparse.Namespace) -> int:
     from maskwright.cli.show.edit_tables import print_edits
     from maskwright.commands.convert import convert_rules
-    from maskwright.commands.describe import describe_edits
+    from maskwright.commands.describe_edits import describe_edits
 
     if chosen.suggest:
         return _suggest(chosen)

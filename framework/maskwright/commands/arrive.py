@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import time
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 from maskwright.commands.reading import load
+from maskwright.data.dataset import Dataset
 from maskwright.data.variable import Variable
 from maskwright.edits.date_arithmetic import with_dates
 from maskwright.edits.edit_set import EditSet
@@ -19,6 +20,7 @@ from maskwright.foundation.progress import Reporter, stage
 from maskwright.masking.field_adjustment import with_errors_located
 from maskwright.pipeline.edits_read import read_edits_of
 from maskwright.pipeline.names import further_problems, in_order, names_in, unknown_uses, unpublished_uses
+from maskwright.pipeline.release_section import declared_keys
 from maskwright.pipeline.resolved import DataInMemory
 from maskwright.planning.applicable_edits import (
     applicable,
@@ -30,11 +32,14 @@ from maskwright.planning.applicable_edits import (
 )
 from maskwright.planning.publication_warnings import refuse_arithmetic_on_text, suspicious_edit_notices
 from maskwright.planning.undecided_edits import undecided_doubts
+from maskwright.release.arranging import Keys, key_names
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping
+    from collections.abc import Collection, Iterable, Iterator, Mapping
 
-    from maskwright.data.dataset import Dataset
+    import numpy as np
+    from numpy.typing import NDArray
+
     from maskwright.edits.evaluation.check import Outcome
     from maskwright.foundation.doubts import Doubt
     from maskwright.pipeline.resolved import MaskingRequest
@@ -70,7 +75,9 @@ class CheckedInput:
     broken : mapping of edit name to int
         Records that violate it, after what `on_input_violation` did.
     identifiers : tuple of Variable
-        Declared, and not read.
+        Declared, and not among the variables of `original`.
+    keys : Keys
+        Those of them, and the variable that names households, that are published with new values.
     notices : tuple of str
     doubts : tuple of Doubt
         What was not surely understood.
@@ -86,6 +93,7 @@ class CheckedInput:
     notices: tuple[str, ...] = ()
     doubts: tuple[Doubt, ...] = ()
     localisation: Mapping[str, Any] | None = None
+    keys: Keys = field(default_factory=lambda: Keys(Dataset(())))
 
 
 def arrive(
@@ -110,7 +118,7 @@ def arrive(
         Under ``on_input_violation: fail``.
     """
     timed = clock or Clock()
-    original, rules, identifiers = _read(request, reporter, timed)
+    original, rules, identifiers, keys = _read(request, reporter, timed)
     hidden = [variable.name for variable in identifiers]
     cluster = request.data.cluster
     known = [*original.names, *hidden, *([] if cluster is None else [cluster])]
@@ -118,7 +126,7 @@ def arrive(
     try:
         stated = written_out(rules, original.names, hidden)
         stated += declared_bounds(original.variables, stated)
-        refuse_identifiers(stated, hidden)
+        refuse_identifiers(stated, hidden, keys.names)
         with explained_by(original.doubts):
             stated = with_dates(stated, original.variables)
         with timed("check"), stage(reporter, "Checking the original"):
@@ -139,13 +147,15 @@ def arrive(
             original, located, more = with_errors_located(original, edits, trusted, domain, progress)
         broken = {each.name: each.violations for each in check_dataset(original, edits, domain).edits}
     else:
-        original, arrival, more = _on_violation(request, original, edits, arrival)
+        kept, arrival, more = _on_violation(request, original, edits, arrival)
+        if kept is not None:
+            original, keys = kept[0], replace(keys, old=keys.old.taken(kept[1]))
         broken = {each.name: each.violations for each in arrival.edits}
     doubts = (*original.doubts, *undecided_doubts(arrival))
-    gone = [f"{variable.name} is an identifier: it is not published" for variable in identifiers]
+    gone = _identifier_notices(identifiers)
     suspicious = suspicious_edit_notices(arrival)
     notices = (*gone, *original.notes, *stated.notes, *silent_notices, *more, *rule_notices, *suspicious)
-    return CheckedInput(original, edits, arrival, broken, identifiers, notices, doubts, located)
+    return CheckedInput(original, edits, arrival, broken, identifiers, notices, doubts, located, keys)
 
 
 @contextmanager
@@ -190,30 +200,54 @@ def read_rules(request: MaskingRequest) -> EditSet:
     return edits
 
 
-def _read(request: MaskingRequest, reporter: Reporter, timed: Clock) -> tuple[Dataset, EditSet, tuple[Variable, ...]]:
-    """Data without identifiers, edits, and the identifiers; mistakes of both are told together."""
+def _read(
+    request: MaskingRequest, reporter: Reporter, timed: Clock
+) -> tuple[Dataset, EditSet, tuple[Variable, ...], Keys]:
+    """Data without identifiers, edits, the identifiers, and the keys; mistakes of both are told together."""
+    in_memory = isinstance(request.data, DataInMemory)
     try:
         rules = read_rules(request)
         with timed("read"), stage(reporter, f"Reading {request.data.name}") as progress:
-            original = load(request.data, progress, identifiers=isinstance(request.data, DataInMemory))
+            found = declared_keys(request.release, request.data.variables)
+            read = load(request.data, progress, identifiers=in_memory, keys=found)
     except InputError as error:
         edits = () if isinstance(request.edits, EditSet) else request.edits
         further = further_problems(names_in(request.data), edits, request.uses)
         raise InputError(in_order([*error.problems, *further], request.file)) from error
-    if isinstance(request.data, DataInMemory):
-        found = tuple(each for each in original.variables if each.role == "identifier")
-        return original.without([variable.name for variable in found]), rules, found
-    declared = identifiers_of(request.data.variables)
-    return original, rules, tuple(Variable(name, "nominal", "identifier") for name in declared)
+    names = key_names(request.release, read.variables, read.cluster)
+    keys = Keys(read.without([name for name in read.names if name not in names]), read.names)
+    original, identifiers = _without_identifiers(read, names)
+    if not in_memory:
+        declared = (name for name in identifiers_of(request.data.variables) if name not in read)
+        identifiers += tuple(Variable(name, "nominal", "identifier") for name in declared)
+    return original, rules, identifiers, keys
+
+
+def _without_identifiers(read: Dataset, keys: Collection[str]) -> tuple[Dataset, tuple[Variable, ...]]:
+    """Data without identifiers, in which a key that names households is only marked, and the identifiers."""
+    marked = {name: replace(read[name].variable, renewed=True) for name in keys}
+    if read.cluster in marked:
+        # What households give away is looked for as long as a key tells them, whatever its values.
+        marked[read.cluster] = replace(marked[read.cluster], role="other", inferred_role=False)
+    read = read.with_columns({name: replace(read[name], variable=each) for name, each in marked.items()})
+    identifiers = tuple(each for each in read.variables if each.role == "identifier")
+    return read.without([each.name for each in identifiers]), identifiers
+
+
+def _identifier_notices(identifiers: Iterable[Variable]) -> tuple[str, ...]:
+    """One line on all identifiers that are dropped."""
+    names = [each.name for each in identifiers if not each.renewed]
+    what = "are identifiers: they are" if len(names) > 1 else "is an identifier: it is"
+    return (f"{', '.join(names)} {what} not published",) if names else ()
 
 
 def _on_violation(
     request: MaskingRequest, original: Dataset, edits: EditSet, arrival: Outcome
-) -> tuple[Dataset, Outcome, tuple[str, ...]]:
-    """Do what the pipeline says with records that violate an edit on arrival."""
+) -> tuple[tuple[Dataset, NDArray[np.int64]] | None, Outcome, tuple[str, ...]]:
+    """Do what the pipeline says with records that violate an edit: those kept, and where they stood; None: all are."""
     broken = [each for each in arrival.edits if each.violations and each.severity == "error"]
     if not broken or request.on_input_violation == "mask":
-        return original, arrival, ()
+        return None, arrival, ()
     shown = ", ".join(f"{each.name}: {each.violations}" for each in broken)
     if request.on_input_violation == "fail":
         raise EditViolation(
@@ -223,9 +257,9 @@ def _on_violation(
                 "adjusts as few fields as possible first",
             )
         )
-    kept, dropped = without_violations(original, edits)
+    kept, rows = without_violations(original, edits)
     if len(kept) == 0:
         raise InputError(f"every record violates an edit ({shown}), so on_input_violation: drop leaves none")
-    return kept, check_dataset(kept, edits, Domain.from_dataset(kept, domain_tuples(edits))), (
-        f"{dropped} record(s) that violate an edit on arrival were dropped ({shown})",
-    )  # fmt: skip
+    outcome = check_dataset(kept, edits, Domain.from_dataset(kept, domain_tuples(edits)))
+    dropped = len(original) - len(kept)
+    return (kept, rows), outcome, (f"{dropped} record(s) that violate an edit on arrival were dropped ({shown})",)

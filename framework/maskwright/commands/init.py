@@ -1,14 +1,31 @@
-"""A pipeline file to start from."""
+"""A pipeline file to start from: for a file that is looked at, or with blanks to fill in."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+import os
+import tempfile
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
-from maskwright.foundation.errors import InputError
+import numpy as np
+
+from maskwright.commands.describe_data import Description, described, looked_at
+from maskwright.commands.options import NO_OPTIONS, ReadingOptions, data_files
+from maskwright.commands.plan import plan_pipeline
+from maskwright.commands.starting_text import pipeline_text
+from maskwright.data.dataset import Column
+from maskwright.data.missing import is_code_number
+from maskwright.edits.suggestions.suggest import suggest
+from maskwright.foundation.errors import InputError, Problem
+from maskwright.foundation.file_identity import reads_noted, refuse_to_overwrite
+from maskwright.foundation.progress import Quiet, Reporter, stage
 from maskwright.foundation.whole_files import write_text
+from maskwright.plugins.registry import plugins
 
 if TYPE_CHECKING:
-    from pathlib import Path
+    from maskwright.data.dataset import Dataset
+    from maskwright.edits.suggestions.model import Suggestion
 
 STARTING_PIPELINE = """\
 # A Maskwright pipeline: which data, which edits, how to protect, what to measure, what to write.
@@ -21,7 +38,7 @@ data:
   # encoding: latin-1          # CSV only, like delimiter: ";" and decimal: ","
   # cluster: household         # the variable that names the household: k then counts households
   # variables:                 # a number of which nothing is said is confidential and masked; text has to be declared
-  #   id: {role: identifier}   # never released
+  #   id: {role: identifier}   # never released; with `release: new`, under new random values
   #   weight: {role: weight}   # published as it is
   #   region: {role: other}    # published as it is
   #   age: {role: quasi_identifier, missing: ["-9"]}
@@ -50,8 +67,162 @@ output:
 """
 
 
-def write_starting_pipeline(folder: Path) -> Path:
-    """Write a commented ``pipeline.yaml``; an existing one is left alone.
+MOST_SUGGESTED = 10
+SEARCHED = 50_000
+"""Records in which edits are looked for; those that are suggested hold in these."""
+
+
+@dataclass(frozen=True)
+class StartedPipeline:
+    """A pipeline that was written for a file.
+
+    Attributes
+    ----------
+    path : Path
+    text : str
+    description : Description
+        What the file looks like.
+    doubts : tuple of str
+        What its plan doubts.
+    problem : str
+        Why there is no plan; '' where there is one.
+    """
+
+    path: Path
+    text: str
+    description: Description
+    doubts: tuple[str, ...]
+    problem: str
+
+    def to_json(self) -> dict[str, Any]:
+        """Plain data: what ``maskwright init --json`` prints."""
+        return {
+            "pipeline": str(self.path),
+            "doubts": list(self.doubts),
+            "problem": self.problem or None,
+            "description": self.description.to_json(),
+        }
+
+
+def is_data(path: Path, file_format: str | None = None) -> bool:
+    """Whether a name is of a data file rather than of a folder: a file, or a name that a format claims.
+
+    Parameters
+    ----------
+    path : Path
+    file_format : str, optional
+        Stated: then it is.
+    """
+    claimed = any(path.name.lower().endswith(each.suffixes) for each in plugins().sources.values())
+    return file_format is not None or path.is_file() or claimed
+
+
+@reads_noted()
+def start_pipeline(
+    data: Path,
+    to: Path,
+    *,
+    options: ReadingOptions = NO_OPTIONS,
+    force: bool = False,
+    reporter: Reporter | None = None,
+) -> StartedPipeline:
+    """Look at a data file and write a commented pipeline for it, which holds no value of a record.
+
+    It is planned before it is written: what the plan doubts stands in it as a comment. Sums that hold in all records
+    are edits of it, other suggestions are comments; where the plan fails with the edits, these are comments too.
+
+    Parameters
+    ----------
+    data : Path
+    to : Path
+        Pipeline file to write.
+    options : ReadingOptions
+    force : bool, default False
+        Whether a file that is there is replaced.
+    reporter : Reporter, optional
+
+    Raises
+    ------
+    InputError
+        The file cannot be read; the pipeline exists or cannot be written.
+    """
+    shown = reporter or Quiet()
+    if to.exists() and not force:
+        raise _exists(to)
+    (file,) = data_files((data,), options)
+    refuse_to_overwrite({"the pipeline": to}, {"data file": data})
+    looked = looked_at(file, shown)
+    with stage(shown, "Looking at its variables") as progress:
+        description = described(looked, progress)
+    with stage(shown, "Searching for edits"):
+        suggested = _suggested(looked.data, description)
+    stated = looked.file.params.model_dump(exclude_unset=True)
+    if options.file_format is not None:
+        stated = {"format": options.file_format, **stated}
+    with stage(shown, "Planning"):
+        active, doubts, problem = _planned(description, data, stated, suggested)
+    folder = Path(os.path.abspath(to)).parent  # noqa: PTH100 - links in the path stay as they are
+    source = Path(os.path.relpath(os.path.abspath(data), folder)).as_posix()  # noqa: PTH100
+    text = pipeline_text(description, source, stated, suggested, active=active, doubts=doubts, problem=problem)
+    _put(to, text, force=force)
+    said = tuple(f"{name}: {doubt}" if name else doubt for name, doubt in doubts)
+    return StartedPipeline(to, text, description, said, problem)
+
+
+def _suggested(data: Dataset, description: Description) -> tuple[Suggestion, ...]:
+    """Rules among the numbers that are published, whose missing codes are no numbers."""
+    chosen = [each for each in description.variables if each.is_numeric and each.role not in ("identifier", "weight")]
+    if not chosen:
+        return ()
+    columns = tuple(_without_codes(data[each.name], tuple(each.missing_codes)) for each in chosen)
+    kept = replace(data, columns=columns)
+    if len(kept) > SEARCHED:
+        kept = kept.taken(np.linspace(0, len(kept) - 1, SEARCHED).astype(np.int64))
+    found = [each for each in suggest(kept).found if not each.follows]
+    return tuple(found[:MOST_SUGGESTED])
+
+
+def _without_codes(column: Column, codes: tuple[str, ...]) -> Column:
+    coded = is_code_number(column.values, codes)
+    return Column(column.variable, np.where(coded, np.nan, column.values), column.missing | coded)
+
+
+def _planned(
+    description: Description, data: Path, stated: dict[str, Any], suggested: tuple[Suggestion, ...]
+) -> tuple[bool, list[tuple[str, str]], str]:
+    """Plan the pipeline, with its edits or, where that fails, without: whether with, its doubts, why there is none."""
+    problem = ""
+    for active in (True, False):
+        text = pipeline_text(description, str(data.absolute()), stated, suggested, active=active)
+        try:
+            return active, _doubts_of_plan(text), ""
+        except InputError as error:
+            problem = error.problems[0].message
+    return False, [], problem
+
+
+def _doubts_of_plan(text: str) -> list[tuple[str, str]]:
+    """Doubts of the plan of a pipeline, each with the variable that it is about, or ''."""
+    # The trial is nobody's file, and a file that is made later may get its number on the disk.
+    with reads_noted(), tempfile.TemporaryDirectory(prefix="maskwright-") as folder:
+        trial = Path(folder) / "pipeline.yaml"
+        trial.write_text(text, encoding="utf-8")
+        found = plan_pipeline(trial)["doubts"]
+    return [
+        (each["subject"] if each["about"] == "variable" else "", f"{each['id']} {each['doubt']}: "
+         + (f"{each['subject']}: " if each["subject"] and each["about"] != "variable" else "") + each["message"])
+        for each in found
+    ]  # fmt: skip
+
+
+def write_starting_pipeline(folder: Path, *, force: bool = False) -> Path:
+    """Write a commented ``pipeline.yaml`` with blanks to fill in; an existing one is left alone.
+
+    Parameters
+    ----------
+    folder : Path
+    force : bool, default False
+        Whether a file that is there is replaced.
 
     Raises
     ------
@@ -59,16 +230,30 @@ def write_starting_pipeline(folder: Path) -> Path:
         When the file exists or cannot be written.
     """
     path = folder / "pipeline.yaml"
+    _put(path, STARTING_PIPELINE, force=force)
+    return path
+
+
+def _put(path: Path, text: str, *, force: bool) -> None:
+    """Write a pipeline; without force, one that is there is left alone."""
+    if force:
+        write_text(path, text)
+        return
     try:
-        folder.mkdir(parents=True, exist_ok=True)
+        path.parent.mkdir(parents=True, exist_ok=True)
         path.open("x").close()  # the name is ours, or the file is somebody's
     except FileExistsError:
-        raise InputError(f"{path} exists; it was left alone") from None
+        raise _exists(path) from None
     except OSError as error:
         raise InputError(f"{path} cannot be written: {error.strerror}") from error
     try:
-        write_text(path, STARTING_PIPELINE)
+        write_text(path, text)
     except BaseException:
         path.unlink(missing_ok=True)
         raise
-    return path
+
+
+def _exists(path: Path) -> InputError:
+    return InputError(
+        Problem(f"{path} exists; it was left alone", hint="--force replaces it, --to names another file.")
+    )

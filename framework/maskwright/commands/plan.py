@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 from maskwright.commands.arrive import CheckedInput, Clock, arrive, explained_by, read_rules
@@ -19,6 +19,7 @@ from maskwright.planning.applicable_edits import refuse_contradictions
 from maskwright.planning.dropped_edits import dropped_edit_notices, without_dropped
 from maskwright.planning.plan import Plan, make_plan
 from maskwright.planning.publication_warnings import publication_notices
+from maskwright.release.arranging import Arranged, Keys, arranged, key_names
 from maskwright.release.doubt_record import doubt_records
 from maskwright.release.facts import file_facts
 from maskwright.release.gate import judge
@@ -57,6 +58,8 @@ class ReadyRun:
         Under ``on_input_violation: localize``: which fields of which records were adjusted. Confidential.
     dropped : tuple of Edit
         Those that steps drop, because what they read is published as categories.
+    keys : Keys
+        Published with new values; they are put back when all else is done.
     """
 
     request: MaskingRequest
@@ -68,6 +71,19 @@ class ReadyRun:
     doubts: tuple[Doubt, ...] = ()
     localisation: Mapping[str, Any] | None = None
     dropped: tuple[Edit, ...] = ()
+    keys: Keys = field(default_factory=lambda: Keys(Dataset(())))
+
+    @property
+    def is_shuffled(self) -> bool:
+        """Whether the records are released in random order."""
+        asked = self.request.release.order
+        return asked == "random" or (asked is None and bool(self.keys.names))
+
+    def arranged(self, masked: Dataset, seed: int) -> Arranged:
+        """Masked data with their new keys, in the order of the release."""
+        return arranged(
+            masked, self.original, self.keys, seed, is_shuffled=self.is_shuffled, untouched=self.plan.untouched
+        )
 
 
 def plan_pipeline(
@@ -110,6 +126,8 @@ def plan_pipeline(
         _declared_variable(name, request.data.variables.get(name))
         for name in dict.fromkeys([*request.data.variables, *edits.variables, *named])
     ]
+    keys = key_names(request.release, variables, request.data.cluster)
+    variables = [replace(each, renewed=each.name in keys) for each in variables]
     rule_notices = refuse_contradictions(edits, variables)
     plan = make_plan(request.steps, variables, without_dropped(edits, request.steps, variables))
     _refuse_impossible_limits(plan)
@@ -162,6 +180,7 @@ def prepare(
         (*doubts, *written),
         arrived.localisation,
         dropped,
+        arrived.keys,
     )
 
 
@@ -217,7 +236,7 @@ def _declared_variable(name: str, declared: VariableDeclaration | None) -> Varia
     return Variable(
         name, kind, role, decimals=0 if declared.is_date else declared.decimals,
         date_format=declared.date_format if declared.is_date else None, as_is=declared.release == "as is",
-        inferred_role=declared.role is None,
+        inferred_role=declared.role is None, renewed=declared.release == "new",
     )  # fmt: skip
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
 from maskwright.commands.plan import prepare
@@ -14,9 +15,11 @@ from maskwright.edits.evaluation.domain import Domain, domain_tuples
 from maskwright.foundation.errors import EditViolation, Problem
 from maskwright.foundation.progress import Quiet, Reporter
 from maskwright.foundation.randomness import fresh_seed
+from maskwright.foundation.whole_files import PRIVATE, write_whole
 from maskwright.masking.context import Execution
 from maskwright.masking.mask import mask
 from maskwright.planning.undecided_edits import undecided_doubts
+from maskwright.release.arranging import arrangement_notices
 from maskwright.release.gate import judge
 from maskwright.release.last_look import unchanged_cells, unchanged_doubts
 
@@ -25,6 +28,7 @@ if TYPE_CHECKING:
 
     import pandas as pd
 
+    from maskwright.commands.plan import ReadyRun
     from maskwright.masking.masking_result import MaskingResult
     from maskwright.pipeline.resolved import MaskingRequest
 
@@ -45,6 +49,8 @@ def protect(
     workers: int = 1,
     block_size: int | None = None,
     waive: Sequence[Mapping[str, object]] = (),
+    release: Mapping[str, object] | None = None,
+    key_map: str | Path | None = None,
     keep_index: bool = False,
     reporter: Reporter | None = None,
 ) -> AnyData:
@@ -76,6 +82,11 @@ def protect(
     waive : sequence of mappings
         Doubts that do not stop it, as a pipeline's ``waive:`` section lists them:
         ``{"doubt": "published-undeclared", "variable": "remark", "because": "dropped later"}``.
+    release : mapping, optional
+        Order and keys of the result, as a pipeline's ``release:`` section says them:
+        ``{"order": "random", "ids": "new"}``.
+    key_map : path, optional
+        CSV file to write, for its owner only: which original record, under which old keys, each record is.
     keep_index : bool, default False
         For a DataFrame: its index may be published. Otherwise the records are numbered anew, 0, 1, ..., in their order;
         the default index, which is these numbers, is kept.
@@ -85,8 +96,8 @@ def protect(
     Returns
     -------
     Dataset or pandas.DataFrame
-        The type that came in; identifiers are dropped, and so are the index of a DataFrame, its ``attrs``, and
-        categories that no record has.
+        The type that came in; identifiers are dropped or get new values. The index of a DataFrame, its ``attrs``, and
+        categories that no record has are dropped.
 
     Raises
     ------
@@ -110,14 +121,22 @@ def protect(
     """
     request = masking_request(
         data, method, edits=edits, seed=seed, params=params, variables=variables, groups=groups, declared=declared,
-        cluster=cluster, workers=workers, block_size=block_size, waive=waive,
+        cluster=cluster, workers=workers, block_size=block_size, waive=waive, release=release,
     )  # fmt: skip
-    result = mask_request(request, reporter)
+    listener = reporter or Quiet()
+    ready, result, seed_used = _masked(request, listener, thorough=reporter is not None, is_released=True)
+    released = ready.arranged(result.masked, seed_used)
+    for notice in arrangement_notices(released):
+        listener.notice(notice)
+    if key_map is not None:
+        write_whole(Path(key_map), released.write_map, PRIVATE)
     if isinstance(data, Dataset):
-        return result.masked
-    frame, notices = released_frame(result.masked, data, keep_index=keep_index)
+        return released.data
+    # The default index counts the records: in random order it would say which is which.
+    keeps_count = not released.is_shuffled
+    frame, notices = released_frame(released.data, data, keep_index=keep_index, keeps_count=keeps_count)
     for notice in notices:
-        (reporter or Quiet()).notice(notice)
+        listener.notice(notice)
     return frame
 
 
@@ -142,8 +161,14 @@ def mask_request(
     OpenDoubts
         When something was perhaps not understood or not protected, and no waiver names it.
     """
-    listener = reporter or Quiet()
-    ready = prepare(request, listener, thorough=reporter is not None)
+    return _masked(request, reporter or Quiet(), thorough=reporter is not None, is_released=is_released)[1]
+
+
+def _masked(
+    request: MaskingRequest, listener: Reporter, *, thorough: bool, is_released: bool
+) -> tuple[ReadyRun, MaskingResult, int]:
+    """Request as it was prepared, result of masking it, and the seed."""
+    ready = prepare(request, listener, thorough=thorough)
     for notice in ready.notices:
         listener.notice(notice)
     if is_released:
@@ -168,4 +193,4 @@ def mask_request(
                 for each in failing
             ]
         )
-    return result
+    return ready, result, seed

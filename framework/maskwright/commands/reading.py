@@ -123,6 +123,7 @@ def load(
     progress: Progress = silent,
     *,
     identifiers: bool = False,
+    keys: Collection[str] = (),
     may_lack: MayLack = "nothing",
 ) -> Dataset:
     """Dataset of a file or of what a program has.
@@ -134,6 +135,8 @@ def load(
     identifiers : bool, default False
         Whether variables declared to be identifiers are read: they are never published, so mostly they are not even
         kept.
+    keys : collection of str
+        Identifiers that are read in any case, as texts, since they are published with new values.
     may_lack : {"nothing", "identifiers", "anything"}, default "nothing"
         Declared variables that may be absent: identifiers from a masked file, of which the declarations of its original
         hold; anything from a file that shares them with another. What is to be masked lacks nothing: a misspelt
@@ -151,10 +154,11 @@ def load(
     declared = dict(data.variables)
     if data.cluster is not None:
         declared = with_household_role(declared, data.cluster)
-    named = {name for name, each in declared.items() if each.role == "identifier"}
+    named = {name for name, each in declared.items() if each.role == "identifier"} - set(keys)
+    declared |= {name: _key(declared[name]) for name in keys if name in declared}
     if isinstance(data, DataInMemory):
         read = _in_memory(data, _present(declared, may_lack, names_in(data) or ()))
-        named |= {column.name for column in read if column.variable.role == "identifier"}
+        named |= {column.name for column in read if column.variable.role == "identifier"} - set(keys)
     else:
         read = _from_file(data, declared, progress, set() if identifiers else named - {data.cluster}, may_lack)
     if data.cluster is not None:
@@ -194,6 +198,11 @@ def domain_of(
     if original is None:
         return None
     return Domain.from_dataset(dataset_of(original, declared, "original"), domain_tuples(edits))
+
+
+def _key(declared: VariableDeclaration) -> VariableDeclaration:
+    """Declaration of a key: whatever its cells look like, they are texts that are alike or are not."""
+    return declared.model_copy(update={"type": "nominal", "decimals": None, "min": None, "max": None})
 
 
 def _present(
@@ -244,7 +253,7 @@ def _from_file(
         hidden = frozenset(names) & left_out
         kept = (_without(batch, hidden) for batch in itertools.chain((first,), batches))
         of_file: Mapping[str, VariableDeclaration] = getattr(reading, "declared", {})
-        stated = {name: each for name, each in _together(of_file, declared).items() if name not in hidden}
+        stated = {name: each for name, each in declared_together(of_file, declared).items() if name not in hidden}
         known = with_missing_codes(_present(stated, may_lack, names), data.missing, frozenset(names) - hidden)
         return read_dataset(kept, lambda: reading.layout, known, file=data.name)
 
@@ -269,10 +278,15 @@ def with_missing_codes(
     return together
 
 
-def _together(
+def declared_together(
     of_file: Mapping[str, VariableDeclaration], declared: Mapping[str, VariableDeclaration]
 ) -> dict[str, VariableDeclaration]:
-    """Declarations of a pipeline over those that the file makes of its variables."""
+    """Declarations of a pipeline over those that the file makes of its variables.
+
+    Parameters
+    ----------
+    of_file, declared : mapping of name to VariableDeclaration
+    """
     together = dict(of_file)
     for name, each in declared.items():
         stated = {fact: getattr(each, fact) for fact in each.model_fields_set}

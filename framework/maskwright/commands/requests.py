@@ -19,8 +19,9 @@ from maskwright.foundation.yaml_models import read_model
 from maskwright.pipeline.data_section import resolve_data, resolve_declarations
 from maskwright.pipeline.edits_read import read_edits_of
 from maskwright.pipeline.edits_section import resolve_edits
-from maskwright.pipeline.file_model import Declarations, ExecutionSection, SingleSettings
+from maskwright.pipeline.file_model import Declarations, ExecutionSection, ReleaseSection, SingleSettings
 from maskwright.pipeline.names import further_problems, in_order, names_in, variable_uses
+from maskwright.pipeline.release_section import resolve_release
 from maskwright.pipeline.resolved import DataInMemory, DataSource, MaskingRequest, MeasureRequest, RuleFile, RuleText
 from maskwright.pipeline.steps import resolve_measures, resolve_steps
 from maskwright.pipeline.waivers import resolve_waivers
@@ -54,12 +55,13 @@ def masking_request(
     workers: int = 1,
     block_size: int | None = None,
     waive: Sequence[Mapping[str, object]] = (),
+    release: Mapping[str, object] | None = None,
 ) -> MaskingRequest:
     """Request of a call of `maskwright.protect`, whose parameters these are.
 
     Parameters
     ----------
-    data, method, edits, seed, params, variables, groups, declared, cluster, workers, block_size, waive
+    data, method, edits, seed, params, variables, groups, declared, cluster, workers, block_size, waive, release
         As in `maskwright.protect`.
 
     Raises
@@ -78,10 +80,11 @@ def masking_request(
     execution = read_model(ExecutionSection, stated.section(workers=workers, block_size=block_size), stated.problems)
     waived = stated.node("waive", waive)
     waivers = resolve_waivers(waived, stated.problems, 1, ())
+    form = _release(stated, release, data, declarations)
     single = read_model(SingleSettings, stated.section(maskwright=1, seed=seed), stated.problems)
     root = Node("mapping", Place()).with_entry("data", known).with_entry("protect", protect).with_entry("waive", waived)
     uses = variable_uses(root, plugins())
-    if stated.problems or declarations is None or execution is None or single is None:
+    if stated.problems or declarations is None or execution is None or single is None or form is None:
         read = () if isinstance(rules, EditSet) else rules
         stated.problems.extend(further_problems(names_in(DataInMemory(data)), read, uses))
         raise InputError(in_order(stated.problems, ""))
@@ -92,8 +95,25 @@ def masking_request(
         seed=single.seed,
         execution=execution,
         waivers=waivers,
+        release=form,
         uses=uses,
     )
+
+
+def _release(
+    stated: Arguments, release: Mapping[str, object] | None, data: object, declarations: Declarations | None
+) -> ReleaseSection | None:
+    """Order and keys that a call asks for; a Dataset says itself which of its variables are identifiers."""
+    section = stated.node("release", {} if release is None else release)
+    known = Declarations() if declarations is None else declarations
+    identifiers, cluster = known.variables, known.cluster
+    if isinstance(data, Dataset):
+        found = [each for each in data.variables if each.role == "identifier" or each.name == data.cluster]
+        identifiers = {
+            each.name: VariableDeclaration(role=each.role, release="new" if each.renewed else None) for each in found
+        }
+        cluster = data.cluster
+    return resolve_release(section, identifiers, cluster, stated.problems)
 
 
 def data_request(

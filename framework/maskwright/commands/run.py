@@ -23,8 +23,8 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
     from pathlib import Path
 
-PRIVATE = frozenset({"svrl", "record"})
-"""Outputs that carry values of records, or the seed."""
+PRIVATE = frozenset({"svrl", "record", "key_map"})
+"""Outputs that carry values of records, their old keys, or the seed."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -111,7 +111,7 @@ def run(
         running.tell((*release.notices, *ready.notices))
         refuse_doubts(described, judge(ready.doubts, described.waivers))
         result = running.mask()
-        result = running.write(result)
+        result = running.write(running.arrange(result))
         released = running.read_back(result)
         outcome = running.validate(result)
         found = running.measure(released)

@@ -14,9 +14,11 @@ from maskwright.masking.mask import mask
 from maskwright.masking.protecting.compiling import report_compilation
 from maskwright.masking.suppressing.rule_file import rule_file
 from maskwright.plugins.registry import plugins
+from maskwright.release.arranging import arrangement_notices
 from maskwright.release.check_file import check_file
 from maskwright.release.data_file import write_dataset, written_file
 from maskwright.release.files import Release, writing
+from maskwright.release.formulas import escaped, formula_notices, unescaped
 from maskwright.release.measuring import compute_measures, released_variables, unmasked_variable_notices
 from maskwright.release.second_look import is_read_twice, second_look
 
@@ -73,6 +75,21 @@ class PipelineRun:
         self.tell(result.notices)
         return result
 
+    def arrange(self, result: MaskingResult) -> MaskingResult:
+        """Give the masked records their new keys and their order, and write the map from the old ones if asked for."""
+        output = self.pipeline.output
+        with self.clock("arrange"):
+            released = self.ready.arranged(result.masked, self.seed)
+            data, said = released.data, [*arrangement_notices(released)]
+            if output.key_map is not None:
+                with writing(self.release.temporary("key_map")):
+                    released.write_map(self.release.temporary("key_map"))
+            if output.source.is_opened_in_spreadsheets:
+                said += formula_notices(data, result.edits, escapes=output.escapes_formulas)
+                data = escaped(data, result.edits) if output.escapes_formulas else data
+        self.tell(said)
+        return replace(result, masked=data, notices=(*result.notices, *said))
+
     def write(self, result: MaskingResult) -> MaskingResult:
         """Write masked data and rules to temporary files; the data are let go, since measuring needs the memory."""
         file = self.release.temporary("data")
@@ -89,7 +106,10 @@ class PipelineRun:
         """Read the masked file as anyone would."""
         file = written_file(self.release.temporary("data"), self.pipeline, result.masked.variables)
         with self.clock("read back"), stage(self.reporter, "Reading back") as progress:
-            return replace(load(file, progress), origin=result.masked.origin)
+            released = replace(load(file, progress), origin=result.masked.origin)
+        output = self.pipeline.output
+        escapes = output.source.is_opened_in_spreadsheets and output.escapes_formulas
+        return unescaped(released, result.edits, self.ready.original) if escapes else released
 
     def validate(self, result: MaskingResult) -> Outcome:
         """Verdict of every edit on every record of the masked file, as if nothing were known of how it was made."""

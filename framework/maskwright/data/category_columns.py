@@ -20,6 +20,9 @@ if TYPE_CHECKING:
 
     from maskwright.data.declaration import VariableDeclaration
 
+LARGEST_STRINGS = 2**31 - 1
+"""Bytes that one array of strings can hold."""
+
 
 def category_column(
     name: str, text: Any, declared: VariableDeclaration, order: tuple[str, ...] | None = None
@@ -45,9 +48,8 @@ def category_column(
     DataError
         A cell outside the declared categories, or an ordinal variable without an order.
     """
-    encoded = text.dictionary_encode()
-    encoded = encoded.unify_dictionaries() if encoded.num_chunks > 1 else encoded
-    found = encoded.chunk(0).dictionary if encoded.num_chunks else pa.array([], pa.string())
+    encoded = _encoded(text)
+    found = pc.cast(encoded.dictionary, pa.string())
     blank = read_numbers(found).is_blank | is_code_text(found, declared.empty_texts)
     listed = order if order is not None and not declared.categories else declared.categories
     kind: VariableType = "ordinal" if declared.type == "ordinal" or (order and declared.type is None) else "nominal"
@@ -55,14 +57,9 @@ def category_column(
     # One more code than texts: the last stands for a null cell.
     new_code = np.full(len(found) + 1, -1, dtype=np.int32)
     new_code[:-1] = np.array(pc.fill_null(pc.index_in(found, value_set=pa.array(categories, found.type)), -1))
-    codes = np.empty(len(text), dtype=np.int32)
-    old = np.empty(len(text), dtype=np.int64)
-    start = 0
-    for chunk in encoded.chunks:
-        old[start : start + len(chunk)] = np.array(pc.fill_null(chunk.indices, len(found)))
-        start += len(chunk)
+    old = np.asarray(pc.fill_null(encoded.indices, len(found)))
     missing = np.append(blank, True)[old]
-    codes[:] = np.where(missing, -1, new_code[old])
+    codes = np.where(missing, np.int32(-1), new_code[old])
     outside = ~missing & (codes < 0)
     if np.any(outside):
         raise _outside(name, outside)
@@ -71,6 +68,7 @@ def category_column(
         type=kind,
         role=declared.role or "other",
         as_is=declared.release == "as is",
+        renewed=declared.release == "new",
         inferred_role=declared.role is None,
         unchanged=declared.unchanged,
         unit=declared.unit,
@@ -84,7 +82,16 @@ def category_column(
     return Column(variable, codes, missing, _missing_cells(found, blank, old) if missing.any() else None), []
 
 
-def _missing_cells(found: Any, blank: NDArray[np.bool_], places: NDArray[np.int64]) -> MissingCells:
+def _encoded(text: Any) -> Any:
+    """Dictionary of a column's texts; of one array, since joining the dictionaries of many is slow."""
+    small = text.nbytes < LARGEST_STRINGS
+    whole = text.combine_chunks() if small else pc.cast(text, pa.large_string()).combine_chunks()
+    if isinstance(whole, pa.ChunkedArray):
+        whole = whole.chunk(0) if whole.num_chunks else pa.array([], pa.string())
+    return whole.dictionary_encode()
+
+
+def _missing_cells(found: Any, blank: NDArray[np.bool_], places: NDArray[Any]) -> MissingCells:
     """How missing cells are written: texts found, which of them say that there is no value, and where each stands."""
     texts = found.filter(pa.array(blank)).to_pylist()
     code = np.full(len(found) + 1, HAD_VALUE, dtype=np.int16 if len(texts) < 2**15 else np.int32)

@@ -155,6 +155,8 @@ class Dataset:
         (sampling) or are paired by a key, in any order; None when record i comes from original record i.
     households : ndarray of shape (n,), int64, or None
         Household of each record, 0..c-1, when the pipeline declares ``data: cluster``.
+    cluster : str or None
+        The variable that says so.
     doubts : tuple of Doubt
         What reading did not surely understand.
     notes : tuple of str
@@ -179,6 +181,7 @@ class Dataset:
     households: NDArray[np.int64] | None = None
     notes: tuple[str, ...] = ()
     doubts: tuple[Doubt, ...] = ()
+    cluster: str | None = None
 
     def __post_init__(self) -> None:
         names = [column.name for column in self.columns]

@@ -85,10 +85,11 @@ class VariableDeclaration(BaseModel, extra="forbid", frozen=True):
         description="identifier (dropped), quasi_identifier or confidential (masked), weight or other (kept as it is). "
         "Left out: confidential for numbers, other for dates and text.",
     )
-    release: Literal["as is"] | None = Field(
+    release: Literal["as is", "new"] | None = Field(
         default=None,
-        description="'as is': it may be published unmasked whatever its role; the record and the report say so. Left "
-        "out: what has to be masked and is not, and text without a declared role, stop the release.",
+        description="'as is': it may be published unmasked whatever its role; the record and the report say so. 'new': "
+        "an identifier, or the variable of `cluster`, is published as a key with new random values. Left out: "
+        "identifiers are dropped; what has to be masked and is not, and text of no declared role, stop the release.",
     )
     unchanged: float | None = Field(
         default=None,

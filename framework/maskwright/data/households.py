@@ -32,7 +32,7 @@ def with_households(data: Dataset, name: str) -> Dataset:
         )
     (codes,) = shared_codes([column])
     codes.setflags(write=False)
-    return replace(data, households=codes)
+    return replace(data, households=codes, cluster=name)
 
 
 def household_columns(data: Dataset, names: Collection[str]) -> tuple[str, ...]:

@@ -99,7 +99,7 @@ def misread_doubt(column: Column, declared: VariableDeclaration, *, typed: bool)
         return None
     every = pa.array(column.variable.categories, pa.string())
     counts = np.bincount(column.values[~column.missing], minlength=len(every))
-    words = _is_word(every) & (counts > 0)
+    words = is_word(every) & (counts > 0)
     kept = np.flatnonzero((counts > 0) & ~words)
     found = _Texts(every.take(pa.array(kept)), counts[kept], kept)
     like = found.having(LIKE_A_NUMBER)
@@ -114,7 +114,8 @@ def misread_doubt(column: Column, declared: VariableDeclaration, *, typed: bool)
     return _doubt(column, found, like, said)
 
 
-def _is_word(texts: Any) -> NDArray[np.bool_]:
+def is_word(texts: Any) -> NDArray[np.bool_]:
+    """Whether texts are words that say 'no value' in many files; shape (n,)."""
     lowered = pc.utf8_lower(pc.utf8_trim_whitespace(texts))
     found = pc.is_in(lowered, value_set=pa.array(sorted(MISSING_WORDS), texts.type))
     return np.array(pc.fill_null(found, False), dtype=np.bool_)
@@ -214,7 +215,7 @@ def missing_words(cells: Any) -> list[str]:
     cells : pyarrow.ChunkedArray of strings, shape (n,)
     """
     distinct = pc.unique(pc.cast(cells, pa.string()))
-    return sorted(set(pc.utf8_trim_whitespace(distinct.filter(pa.array(_is_word(distinct)))).to_pylist()))
+    return sorted(set(pc.utf8_trim_whitespace(distinct.filter(pa.array(is_word(distinct)))).to_pylist()))
 
 
 def apart_doubt(column: Column, declared: VariableDeclaration) -> Doubt | None:
@@ -235,26 +236,38 @@ def apart_doubt(column: Column, declared: VariableDeclaration) -> Doubt | None:
         return None
     if column.variable.role not in ("confidential", "quasi_identifier") or any(fact is not None for fact in told):
         return None
+    codes = codes_apart(column)
+    count = sum(codes.values())
+    if count < FEWEST_CELLS:
+        return None
+    named = ", ".join(f"{code:g}" for code in codes)
+    return Doubt(
+        "may-be-a-missing-code", column.name, f"{count} cells hold {named}, far from all others", count,
+        len(column), hint=f"Declare `{column.name}: {{missing: [{named}]}}`; or its type, if these are values.",
+    )  # fmt: skip
+
+
+def codes_apart(column: Column) -> dict[float, int]:
+    """Numbers of a variable that stand apart and look like codes for 'no value', and in how many cells.
+
+    Parameters
+    ----------
+    column : Column
+        Of numbers.
+    """
     values = column.values[~column.missing]
     if not len(values) or (values.min() >= 0 and values.max() not in NINES):
-        return None
+        return {}
     found, counts = np.unique(values, return_counts=True)
     negative = found < 0
     if len(found) - np.count_nonzero(negative) < FEWEST_OTHERS:
-        return None
+        return {}
     codes = np.zeros(len(found), dtype=np.bool_)
     if 0 < np.count_nonzero(negative) <= MOST_CODES and np.isin(found[negative], NEGATIVE_CODES).all():
         codes |= negative
     high = _high_codes(found, counts)
     codes[len(codes) - high :] = True
-    count = int(counts[codes].sum())
-    if count < FEWEST_CELLS:
-        return None
-    named = ", ".join(f"{code:g}" for code in found[codes])
-    return Doubt(
-        "may-be-a-missing-code", column.name, f"{count} cells hold {named}, far from all others", count,
-        len(column), hint=f"Declare `{column.name}: {{missing: [{named}]}}`; or its type, if these are values.",
-    )  # fmt: skip
+    return {float(code): int(count) for code, count in zip(found[codes], counts[codes], strict=True)}
 
 
 def _high_codes(found: NDArray[np.float64], counts: NDArray[np.int64]) -> int:

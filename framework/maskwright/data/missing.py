@@ -10,7 +10,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from maskwright.data.number_text import WHITE_SPACE, XPATH_NUMBER, plain_text, read_numbers
+from maskwright.data.number_text import WHITE_SPACE, XPATH_NUMBER, has_white_space, plain_text, read_numbers
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -137,13 +137,15 @@ def is_code_text(text: Any, codes: Sequence[str]) -> NDArray[np.bool_]:
     """
     if not codes:
         return np.zeros(len(text), dtype=np.bool_)
-    trimmed = pc.utf8_trim(text, characters=WHITE_SPACE)
-    wanted = pa.array([code.strip(WHITE_SPACE) for code in codes], text.type)
-    found = pc.is_in(trimmed, value_set=wanted)
-    numbers = [pattern for pattern in map(_same_number, codes) if pattern]
-    if numbers and pc.any(pc.match_substring(trimmed, ".")).as_py():
-        found = pc.or_(found, pc.match_substring_regex(trimmed, "^(?:" + "|".join(numbers) + ")$"))
-    return np.array(pc.fill_null(found, False), dtype=np.bool_)
+    bare = [code.strip(WHITE_SPACE) for code in codes]
+    trimmed = pc.utf8_trim(text, characters=WHITE_SPACE) if has_white_space(text) else text
+    found = np.array(pc.fill_null(pc.is_in(trimmed, value_set=pa.array(bare, text.type)), False), dtype=np.bool_)
+    for code, pattern in zip(bare, map(_same_number, bare), strict=True):
+        if pattern:
+            begins = np.array(pc.fill_null(pc.starts_with(trimmed, code.partition(".")[0] + "."), False))
+            if begins.any():
+                found[begins] |= np.array(pc.match_substring_regex(trimmed.filter(pa.array(begins)), f"^{pattern}$"))
+    return found
 
 
 def _same_number(code: str) -> str:

@@ -128,6 +128,7 @@ def number_column(
         type=_numeric_type(name, values, missing, seen, declared),
         role=declared.role or "confidential",
         as_is=declared.release == "as is",
+        renewed=declared.release == "new",
         inferred_role=declared.role is None,
         unchanged=declared.unchanged,
         unit=declared.unit,

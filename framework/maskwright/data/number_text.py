@@ -18,9 +18,13 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 XPATH_NUMBER = r"^[ \t\r\n]*-?([0-9]+(\.[0-9]*)?|\.[0-9]+)[ \t\r\n]*$"
+LEADING_ZERO = r"^[ \t\r\n]*-?0[0-9]"
 WHITE_SPACE = " \t\r\n"
 
 MOST_DECIMALS = 15
+MOST_EXACT = 1e15
+"""Decimals with at most 15 digits are different binary64 numbers."""
+FEWEST_CELLS = 1024
 MOST_DIGITS = 1 << 20
 """More digits than any number has."""
 
@@ -44,6 +48,8 @@ class NumberText:
         where there is no number.
     only_digits : bool
         Whether no cell has anything but digits.
+    leading_zeros : int
+        Cells that begin with a zero and another digit.
     """
 
     values: NDArray[np.float64]
@@ -52,6 +58,7 @@ class NumberText:
     decimals: int
     digits: tuple[int, int]
     only_digits: bool
+    leading_zeros: int
 
 
 def read_numbers(text: Any) -> NumberText:
@@ -81,13 +88,75 @@ def read_numbers(text: Any) -> NumberText:
     if not pa.types.is_string(flat.type):
         flat = pc.cast(flat, pa.string())
     other = _other_bytes(flat)
-    blank = pc.equal(pc.binary_length(flat), 0)
-    if not other and not flat.null_count and not pc.any(blank).as_py():
-        n = len(flat)
-        values = np.asarray(pc.cast(flat, pa.float64()))
-        return NumberText(np.array(values), np.ones(n, dtype=np.bool_), np.zeros(n, dtype=np.bool_), 0, (0, 0), True)
+    spoken = _all_numbers(flat, other) if not other.strip(b".-") else _of_few_texts(flat)
+    return _one_by_one(flat, other) if spoken is None else spoken
+
+
+def _all_numbers(flat: Any, other: bytes) -> NumberText | None:
+    """Numbers of cells that hold nothing but digits, points and minus signs; None where one of them is no number."""
+    lengths = pc.binary_length(flat)
+    empty = pc.equal(lengths, 0)
+    cells = pc.if_else(empty, pa.scalar(None, pa.string()), flat) if pc.any(empty).as_py() else flat
+    try:
+        values = np.array(pc.fill_null(pc.cast(cells, pa.float64()), np.nan))
+    except pa.ArrowInvalid:
+        return None
+    is_blank = _bools(cells.is_null()) if cells.null_count else np.zeros(len(flat), dtype=np.bool_)
+    decimals, digits = 0, (0 if len(flat) > cells.null_count else MOST_DIGITS, 0)
+    if b"." in other:
+        point = np.asarray(pc.fill_null(pc.find_substring(cells, "."), -1))
+        length = np.asarray(pc.fill_null(lengths, 0))
+        fractions = np.where(point < 0, 0, length - point - 1)[~is_blank]
+        digits = int(fractions.min(initial=MOST_DIGITS)), int(fractions.max(initial=0))
+        known = _needed_decimals(values[~is_blank], digits[1])
+        decimals = _decimals(cells)[0] if known is None else known
+    zeros = _leading_zeros(cells, other)
+    return NumberText(values, ~is_blank, is_blank, decimals, digits, not other, zeros)
+
+
+def _needed_decimals(values: NDArray[np.float64], most: int) -> int | None:
+    """Digits after the point that numbers with at most so many need; None where they have too many digits to tell."""
+    if most > MOST_DECIMALS or float(np.max(np.abs(values), initial=0.0)) * 10.0**most >= MOST_EXACT:
+        return None
+    for decimals in range(most - 1, -1, -1):
+        scale = 10.0**decimals
+        if not np.array_equal(np.rint(values * scale) / scale, values):
+            return decimals + 1
+    return 0
+
+
+def _leading_zeros(cells: Any, other: bytes) -> int:
+    """How many numbers without white space have leading zeros."""
+    found = 0
+    for sign in ("", "-") if b"-" in other else ("",):
+        starts = pc.and_not(pc.starts_with(cells, f"{sign}0"), pc.starts_with(cells, f"{sign}0."))
+        if pc.any(starts).as_py():
+            longer = pc.greater(pc.binary_length(cells), len(sign) + 1)
+            found += pc.sum(pc.and_(starts, longer)).as_py() or 0
+    return int(found)
+
+
+def _of_few_texts(flat: Any) -> NumberText | None:
+    """Numbers of cells that have few different texts; None where they have many."""
+    if len(flat) < FEWEST_CELLS or len(pc.unique(flat.slice(0, FEWEST_CELLS))) > FEWEST_CELLS // 4:
+        return None
+    encoded = flat.dictionary_encode()
+    if len(encoded.dictionary) > len(flat) // 4:
+        return None
+    # One more than the texts: the last stands for an absent cell.
+    said = _one_by_one(pa.concat_arrays([encoded.dictionary, pa.nulls(1, pa.string())]), b" ")
+    places = np.asarray(pc.fill_null(encoded.indices, len(encoded.dictionary)))
+    zeros = _bools(pc.match_substring_regex(encoded.dictionary, LEADING_ZERO))
+    return NumberText(
+        said.values[places], said.is_number[places], said.is_blank[places], said.decimals, said.digits, False,
+        int(np.append(zeros, False)[places].sum()),
+    )  # fmt: skip
+
+
+def _one_by_one(flat: Any, other: bytes) -> NumberText:
     is_number = pc.fill_null(pc.match_substring_regex(flat, XPATH_NUMBER), False)
     trimmed = flat
+    blank = pc.equal(pc.binary_length(flat), 0)
     if other.strip(b".-"):
         trimmed = pc.utf8_trim(flat, characters=WHITE_SPACE)
         blank = pc.equal(pc.binary_length(trimmed), 0)
@@ -95,16 +164,30 @@ def read_numbers(text: Any) -> NumberText:
     values = np.asarray(pc.fill_null(pc.cast(numeric, pa.float64()), np.nan))
     decimals, digits = _decimals(numeric)
     is_blank = _bools(pc.fill_null(blank, True))
-    return NumberText(np.array(values), _bools(is_number), is_blank, decimals, digits, not other)
+    zeros = pc.sum(pc.match_substring_regex(flat, LEADING_ZERO)).as_py() or 0
+    return NumberText(np.array(values), _bools(is_number), is_blank, decimals, digits, not other, zeros)
 
 
 def _other_bytes(flat: Any) -> bytes:
     """Bytes of all cells that are no digits."""
+    return _bytes(flat).translate(None, b"0123456789")
+
+
+def _bytes(flat: Any) -> bytes:
+    """Bytes of all cells, one after the other."""
     _, offsets, data = flat.buffers()
     if len(flat) == 0 or data is None:
         return b""
     bounds = np.frombuffer(offsets, dtype=np.int32)[flat.offset : flat.offset + len(flat) + 1]
-    return memoryview(data)[bounds[0] : bounds[-1]].tobytes().translate(None, b"0123456789")
+    return memoryview(data)[bounds[0] : bounds[-1]].tobytes()
+
+
+def has_white_space(text: Any) -> bool:
+    """Whether any cell may have white space: a look at the bytes."""
+    if not pa.types.is_string(text.type) or not isinstance(text, pa.Array):
+        return True
+    raw = _bytes(text)
+    return any(character in raw for character in WHITE_SPACE.encode())
 
 
 def _decimals(numeric: Any) -> tuple[int, tuple[int, int]]:

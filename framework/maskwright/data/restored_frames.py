@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from maskwright.data.dates import ISO, write_dates
+from maskwright.data.number_text import write_numbers
 from maskwright.foundation.errors import InputError
 
 if TYPE_CHECKING:
@@ -47,7 +48,9 @@ def frame_from_dataset(data: Dataset, like: pd.DataFrame | None = None) -> pd.Da
     return pd.DataFrame(columns, index=index, columns=pd.Index(order, dtype=like.columns.dtype))
 
 
-def released_frame(data: Dataset, like: pd.DataFrame, *, keep_index: bool) -> tuple[pd.DataFrame, tuple[str, ...]]:
+def released_frame(
+    data: Dataset, like: pd.DataFrame, *, keep_index: bool, keeps_count: bool = True
+) -> tuple[pd.DataFrame, tuple[str, ...]]:
     """DataFrame of masked records in the form of the original, without what else the original carries.
 
     Parameters
@@ -56,7 +59,9 @@ def released_frame(data: Dataset, like: pd.DataFrame, *, keep_index: bool) -> tu
     like : pandas.DataFrame
         The original.
     keep_index : bool
-        Whether its index may be published; the default one (0, 1, ...) holds nothing and is always kept.
+        Whether its index may be published.
+    keeps_count : bool, default True
+        Whether the default one (0, 1, ...) may: it holds nothing but the order of the records.
 
     Returns
     -------
@@ -71,10 +76,11 @@ def released_frame(data: Dataset, like: pd.DataFrame, *, keep_index: bool) -> tu
         if isinstance(frame[name].dtype, pd.CategoricalDtype):
             frame[name] = frame[name].cat.remove_unused_categories()
     index = like.index
-    if keep_index or (
-        isinstance(index, pd.RangeIndex) and index.equals(pd.RangeIndex(len(like))) and index.name is None
-    ):
+    is_count = isinstance(index, pd.RangeIndex) and index.equals(pd.RangeIndex(len(like))) and index.name is None
+    if keep_index or (is_count and keeps_count):
         return frame, ()
+    if is_count:
+        return frame.reset_index(drop=True), ()
     notice = (
         "the index of the DataFrame is not published: the records have the numbers 0, 1, ... (keep_index=True keeps it)"
     )
@@ -115,6 +121,9 @@ def _restored(column: Column, like: Any, index: Any) -> Any:
         return pd.Series(_plain(column), index=index)
     if column.variable.is_date:
         return _dates(column, like, index)
+    if column.variable.renewed and column.variable.is_numeric and not pd.api.types.is_numeric_dtype(like.dtype):
+        # A key that was text stays text, also one that says a whole number.
+        return pd.Series(write_numbers(column.values, column.missing, 0).to_pylist(), index=index)
     if column.variable.is_numeric:
         return pd.Series(_numbers(column, like.dtype), index=index)
     known = (

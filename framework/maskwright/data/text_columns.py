@@ -28,7 +28,6 @@ if TYPE_CHECKING:
     from maskwright.data.dataset import Column
     from maskwright.data.declaration import VariableDeclaration
 
-LEADING_ZERO = r"^[ \t\r\n]*-?0[0-9]"
 DECIMAL_COMMA = r"^[ \t\r\n]*-?[0-9]+,[0-9]+[ \t\r\n]*$"
 NEARLY_ALL = 0.9
 
@@ -131,8 +130,7 @@ def _numbers(text: Any, declared: VariableDeclaration) -> _Numbers:
         found.fewest_digits = min(found.fewest_digits, spoken.digits[0])
         found.most_digits = max(found.most_digits, spoken.digits[1])
         found.only_digits &= spoken.only_digits
-        zeros = pc.sum(pc.match_substring_regex(cells, LEADING_ZERO)).as_py()
-        found.leading_zeros += zeros or 0
+        found.leading_zeros += spoken.leading_zeros
         start += len(chunk)
     return found
 

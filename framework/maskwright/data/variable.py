@@ -48,6 +48,8 @@ class Variable:
         Whether it is declared to be published as it is, whatever its role.
     inferred_role : bool
         Whether the role was not declared.
+    renewed : bool
+        Whether it is published as a key, with new random values in place of its own.
     unchanged : float or None
         Percent of its cells that may be published as they are although it is masked; None: not declared.
 
@@ -75,6 +77,7 @@ class Variable:
     as_is: bool = False
     inferred_role: bool = False
     unchanged: float | None = None
+    renewed: bool = False
 
     @property
     def empty_texts(self) -> tuple[str, ...]:

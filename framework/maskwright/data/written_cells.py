@@ -82,7 +82,18 @@ def untouched_cells(original: Dataset, masked: Dataset) -> dict[str, Any]:
     held = {column.name: column for column in original if column.written is not None}
     rows = None if masked.origin is None else rows_of(original, masked)
     same = (column.name for column in masked if column.name in held and _is_same(held[column.name], column, rows))
-    return {name: held[name].written if rows is None else held[name].written.take(rows) for name in same}
+    taken = {name: held[name].written if rows is None else held[name].written.take(rows) for name in same}
+    return {name: _with_used_values(cells) for name, cells in taken.items()}
+
+
+def _with_used_values(cells: Any) -> Any:
+    """Cells without the values of a dictionary that no record has."""
+    if not pa.types.is_dictionary(cells.type):
+        return cells
+    whole = cells.unify_dictionaries().combine_chunks() if isinstance(cells, pa.ChunkedArray) else cells
+    used = pc.unique(whole.indices.drop_null()).sort()
+    places = pc.cast(pc.index_in(whole.indices, value_set=used), whole.type.index_type)
+    return pa.DictionaryArray.from_arrays(places, whole.dictionary.take(used), ordered=whole.type.ordered)
 
 
 def rows_of(original: Dataset, masked: Dataset) -> NDArray[np.int64]:

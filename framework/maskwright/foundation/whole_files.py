@@ -4,20 +4,66 @@ from __future__ import annotations
 
 import contextlib
 import errno
+import glob
 import os
+import re
 import secrets
+import sys
+import time
 from typing import TYPE_CHECKING
 
 from maskwright.foundation.errors import InputError
 from maskwright.foundation.file_identity import refuse_to_overwrite
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator
     from pathlib import Path
 
 PRIVATE = 0o600
 PUBLIC = 0o666
 """Before the user's mask."""
+MOMENT = 10.0
+"""Seconds that a process may take between making a file and locking it."""
+
+if sys.platform == "win32":
+
+    @contextlib.contextmanager
+    def _made(path: Path) -> Iterator[None]:
+        """Make a file, for its owner only; an open one could not be moved into place."""
+        os.close(os.open(path, os.O_CREAT | os.O_EXCL | os.O_WRONLY, PRIVATE))
+        yield
+
+    def _is_left(path: Path) -> bool:
+        """Nothing says here whether somebody still writes a file."""
+        del path
+        return False
+else:
+    import fcntl
+
+    @contextlib.contextmanager
+    def _made(path: Path) -> Iterator[None]:
+        """Make a file, for its owner only, that is locked until it is written or the process ends."""
+        descriptor = os.open(path, os.O_CREAT | os.O_EXCL | os.O_WRONLY, PRIVATE)
+        try:
+            with contextlib.suppress(OSError):  # a file system without locks
+                fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            yield
+        finally:
+            os.close(descriptor)
+
+    def _is_left(path: Path) -> bool:
+        """Whether nobody writes a file any more, and whoever made it has had the time to lock it."""
+        try:
+            descriptor = os.open(path, os.O_RDWR | os.O_NOFOLLOW)
+        except OSError:
+            return False
+        try:
+            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            return time.time() - os.fstat(descriptor).st_mtime > MOMENT
+        except OSError:
+            return False
+        finally:
+            os.close(descriptor)
 
 
 def write_whole(path: Path, write: Callable[[Path], None], mode: int = PUBLIC) -> None:
@@ -42,11 +88,12 @@ def write_whole(path: Path, write: Callable[[Path], None], mode: int = PUBLIC) -
     temporary = path.with_name(f".{secrets.token_hex(4)}-{path.name}")
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
-        os.close(os.open(temporary, os.O_CREAT | os.O_EXCL | os.O_WRONLY, PRIVATE))
-        write(temporary)
-        sync_file(temporary)
-        temporary.chmod(masked_mode(mode))
-        temporary.replace(path)
+        with _made(temporary):
+            _sweep(path)
+            write(temporary)
+            sync_file(temporary)
+            temporary.chmod(masked_mode(mode))
+            temporary.replace(path)
     except OSError as error:
         reason = error.strerror or type(error).__name__
         raise InputError(f"{path} cannot be written: {reason}") from error
@@ -97,6 +144,15 @@ def sync_folder(path: Path) -> None:
             raise
     finally:
         os.close(descriptor)
+
+
+def _sweep(path: Path) -> None:
+    """Remove what processes left that were killed while they wrote this file."""
+    for left in path.parent.glob(f".*-{glob.escape(path.name)}"):
+        is_temporary = re.fullmatch(r"\.[0-9a-f]{8}", left.name.removesuffix(f"-{path.name}")) is not None
+        if is_temporary and _is_left(left):
+            with contextlib.suppress(OSError):
+                left.unlink()
 
 
 def _put(path: Path, text: str) -> None:

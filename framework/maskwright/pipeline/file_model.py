@@ -7,7 +7,7 @@ models.
 
 from __future__ import annotations
 
-from typing import Annotated, Literal
+from typing import Annotated, Literal, Self
 
 from pydantic import BaseModel, Field, model_validator
 
@@ -37,6 +37,13 @@ class Declarations(BaseModel, extra="forbid", frozen=True):
         description="Cell texts that mean 'no value' in every variable that declares none of its own: [NA, -9], or "
         "with what each of them means: {-1: does not apply, -2: refused}.",
     )
+
+    @model_validator(mode="after")
+    def _renews_keys_only(self) -> Self:
+        for name, each in self.variables.items():
+            if each.release == "new" and each.role != "identifier" and name != self.cluster:
+                raise ValueError(f"'release: new' is for an identifier or the cluster, and {name!r} is neither")
+        return self
 
 
 class DataSection(Declarations, extra="allow", frozen=True):
@@ -79,6 +86,23 @@ class StepEntry(BaseModel, extra="forbid", frozen=True):
         return self
 
 
+class ReleaseSection(BaseModel, extra="forbid", frozen=True):
+    """In which order, and under which keys, the records are published."""
+
+    order: Literal["random", "kept"] | None = Field(
+        default=None,
+        description="'random': households in random order, each with its members in random order, or records where "
+        "nothing that is published names households. 'kept': as in the original. Left out: random where there are new "
+        "keys, kept otherwise.",
+    )
+    ids: Literal["new", "dropped"] | None = Field(
+        default=None,
+        description="'new': identifiers, and the variable of `cluster`, are published as keys with new random values; "
+        "equal ones stay equal. 'dropped': identifiers are not published. Left out: those that say `release: new` are "
+        "published so, and with them the variable of `cluster`.",
+    )
+
+
 class OutputSection(BaseModel, extra="allow", frozen=True):
     """Files to write, relative to the pipeline file. Further keys are reports offered by plugins."""
 
@@ -96,6 +120,16 @@ class OutputSection(BaseModel, extra="allow", frozen=True):
         default=None, description="Everything about the run (.json), with the seed and hashes: confidential."
     )
     public_record: FileName | None = Field(default=None, description="What may be published with the data (.json).")
+    key_map: FileName | None = Field(
+        default=None,
+        description="Which original record each published one is, by position, old key and new key (.csv): "
+        "confidential.",
+    )
+    formulas: Literal["keep", "escape"] = Field(
+        default="keep",
+        description="Texts that a spreadsheet would run as formulas, in files that spreadsheets open: 'keep' counts "
+        "them, 'escape' puts an apostrophe before each, but where edits read them.",
+    )
     numbers: Literal["as read", "canonical"] = Field(
         default="as read",
         description="'as read': columns that no step changed keep the text of their cells, and masked numbers the "
@@ -103,7 +137,7 @@ class OutputSection(BaseModel, extra="allow", frozen=True):
     )
 
 
-OUTPUT_SETTINGS = ("numbers",)
+OUTPUT_SETTINGS = ("formulas", "numbers")
 """Keys of the output section that name no file."""
 
 
@@ -156,6 +190,9 @@ class PipelineFile(SingleSettings, extra="forbid", frozen=True):
     waive: tuple[Waiver, ...] = Field(
         default=(),
         description="Doubts that do not stop the release, each by name and with a reason (maskwright explain doubts).",
+    )
+    release: ReleaseSection = Field(
+        default_factory=ReleaseSection, description="In which order, and under which keys, the records are published."
     )
     output: OutputSection
     execution: ExecutionSection = Field(default_factory=ExecutionSection, description="How the work is done.")

@@ -16,6 +16,7 @@ from maskwright.pipeline.file_model import ExecutionSection, PipelineFile, Singl
 from maskwright.pipeline.file_paths import resolve_output
 from maskwright.pipeline.names import in_order, variable_uses
 from maskwright.pipeline.overrides import Overrides, apply_overrides
+from maskwright.pipeline.release_section import resolve_release
 from maskwright.pipeline.resolved import DataSource, Output, Pipeline, RuleFile, RuleText, VariableUse
 from maskwright.pipeline.steps import resolve_measures, resolve_steps, resolve_thresholds
 from maskwright.pipeline.waivers import resolve_waivers
@@ -167,6 +168,8 @@ class _Reading:
         stated = len(self.section("protect").elements)
         waivers = resolve_waivers(self.section("waive"), self.problems, stated, labels)
         execution = read_model(ExecutionSection, self.section("execution"), self.problems)
+        known = {} if data is None else data.variables
+        release = resolve_release(self.section("release"), known, None if data is None else data.cluster, self.problems)
         plain = read_model(SingleSettings, only(self.root, tuple(SingleSettings.model_fields)), self.problems)
         inputs = {"this pipeline file": self.path}
         if data is not None:
@@ -183,7 +186,7 @@ class _Reading:
                 for each in measures
                 if each.per_record
             )
-        if self.problems or data is None or execution is None or plain is None or output is None:
+        if self.problems or data is None or execution is None or plain is None or output is None or release is None:
             problems = in_order(self.problems, self.root.place.file or "")
             raise UnfinishedPipelineError(problems, openable if self.check_data else None, edits, uses)
         return Pipeline(
@@ -197,6 +200,7 @@ class _Reading:
             steps=steps,
             measures=measures,
             thresholds=thresholds,
+            release=release,
             output=output,
             seed=plain.seed,
             execution=execution,

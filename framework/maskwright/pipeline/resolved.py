@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 from maskwright.foundation.errors import Place
+from maskwright.pipeline.file_model import ReleaseSection
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -149,7 +150,9 @@ class Output:
     data : Path
     source : Source
         That writes `data`.
-    svrl, record, public_record, edits : Path or None
+    svrl, record, public_record, edits, key_map : Path or None
+    escapes_formulas : bool
+        Whether texts that a spreadsheet would run get an apostrophe before them.
     reports : tuple of (Report, Path)
         The reports of plugins, in file order.
     numbers : {"as read", "canonical"}
@@ -162,13 +165,21 @@ class Output:
     record: Path | None = None
     public_record: Path | None = None
     edits: Path | None = None
+    key_map: Path | None = None
     reports: tuple[tuple[Report, Path], ...] = ()
+    escapes_formulas: bool = False
     numbers: Literal["as read", "canonical"] = "as read"
 
     @property
     def paths(self) -> Mapping[str, Path]:
         """Every file by its key in the pipeline file, the masked data last, as they are published."""
-        chosen = {"svrl": self.svrl, "record": self.record, "public_record": self.public_record, "edits": self.edits}
+        chosen = {
+            "svrl": self.svrl,
+            "record": self.record,
+            "public_record": self.public_record,
+            "edits": self.edits,
+            "key_map": self.key_map,
+        }
         paths = {report.name: path for report, path in self.reports}
         paths |= {key: path for key, path in chosen.items() if path is not None}
         return paths | {"data": self.data}
@@ -193,6 +204,8 @@ class MaskingRequest:
         `workers` and `block_size`.
     waivers : tuple of Waiver
         Doubts that do not stop the release.
+    release : ReleaseSection
+        Order and keys of the published records.
     uses : tuple of VariableUse
         Names of variables in the declarations and the steps.
     file : str
@@ -206,6 +219,7 @@ class MaskingRequest:
     seed: int | None = None
     execution: ExecutionSection
     waivers: tuple[Waiver, ...] = ()
+    release: ReleaseSection = field(default_factory=ReleaseSection)
     uses: tuple[VariableUse, ...] = ()
     file: str = ""
 

@@ -90,8 +90,15 @@ def identifiers_of(declared: Mapping[str, VariableDeclaration]) -> tuple[str, ..
     return tuple(name for name, each in declared.items() if each.role == "identifier")
 
 
-def refuse_identifiers(edits: EditSet, identifiers: Collection[str]) -> None:
+def refuse_identifiers(edits: EditSet, identifiers: Collection[str], keys: Collection[str] = ()) -> None:
     """Stop when an edit reads an identifier: it is never published, so nobody could check the edit.
+
+    Parameters
+    ----------
+    edits : EditSet
+    identifiers : collection of str
+    keys : collection of str
+        Variables, identifiers or not, that are published with new random values, of which no edit would hold.
 
     Raises
     ------
@@ -99,13 +106,16 @@ def refuse_identifiers(edits: EditSet, identifiers: Collection[str]) -> None:
     """
     problems = [
         Problem(
-            f"edit {edit.name!r} reads {name!r}, which is an identifier and will not be published",
+            f"edit {edit.name!r} reads {name!r}, which "
+            + ("is published with new random values" if name in keys else "is an identifier and will not be published"),
             edit.place,
-            "give the variable another role, or remove the edit",
+            "remove the edit, or declare the variable `release: as is`"
+            if name in keys and name not in identifiers
+            else "give the variable another role, or remove the edit",
         )
         for edit in edits
         for name in edit.variables
-        if name in identifiers
+        if name in identifiers or name in keys
     ]
     if problems:
         raise EditError(problems)
@@ -188,13 +198,14 @@ def literal(variable: Variable, value: float) -> str:
     return plain_text(value)
 
 
-def without_violations(data: Dataset, edits: EditSet) -> tuple[Dataset, int]:
-    """Records that violate no edit of severity error, and how many were left out."""
+def without_violations(data: Dataset, edits: EditSet) -> tuple[Dataset, NDArray[np.int64]]:
+    """Records that violate no edit of severity error, and where in `data` they stand."""
     domain = Domain.from_dataset(data, domain_tuples(edits))
     chosen = np.concatenate([_obeys(columns, edits, domain) for columns in chunks_of(data)])
-    smaller = tuple(column.taken(np.flatnonzero(chosen)) for column in data)
+    rows = np.flatnonzero(chosen)
+    smaller = tuple(column.taken(rows) for column in data)
     households = None if data.households is None else np.unique(data.households[chosen], return_inverse=True)[1]
-    return replace(data, columns=smaller, households=households), int(np.sum(~chosen))
+    return replace(data, columns=smaller, households=households), rows
 
 
 def _obeys(columns: RecordChunk, edits: EditSet, domain: Domain) -> NDArray[np.bool_]:

@@ -64,7 +64,7 @@ class Plan:
         One for each edit, in file order.
     variables : mapping of name to Variable
     untouched : tuple of str
-        Published as they are.
+        Published as they are; among them a variable that names households and is given new values at the end.
     dropped : tuple of str
         Identifiers, not published.
     records : int or None
@@ -104,6 +104,11 @@ class Plan:
         """Number of steps before the last ones that only remove: those see values as they will be published."""
         changing = [number for number, step in enumerate(self.steps, 1) if not step.only_removes]
         return changing[-1] if changing else 0
+
+    @property
+    def new_keys(self) -> tuple[str, ...]:
+        """Variables that are published with new random values, in file order."""
+        return tuple(name for name, variable in self.variables.items() if variable.renewed)
 
     @property
     def masked(self) -> tuple[str, ...]:
@@ -149,9 +154,10 @@ class Plan:
                 if unit.edits
             ],
             "grid": {name: self.variables[name].decimals for name in self.masked if name not in self.recoded},
-            "untouched": list(self.untouched),
+            "untouched": [name for name in self.untouched if name not in self.new_keys],
             "may_lose_cells": list(self.may_lose_cells),
             "dropped": list(self.dropped),
+            "new_keys": list(self.new_keys),
             "warnings": list(self.warnings),
         }
 
@@ -226,8 +232,9 @@ def make_plan(
         ),
         *(limit_keeper(edit) for edit in limits),
     )
-    dropped = tuple(name for name, variable in known.items() if variable.role == "identifier")
-    untouched = tuple(name for name in known if name not in masked and name not in dropped)
+    identifiers = [name for name, variable in known.items() if variable.role == "identifier"]
+    dropped = tuple(name for name in identifiers if not known[name].renewed)
+    untouched = tuple(name for name in known if name not in masked and name not in identifiers)
     # Where cells are only suppressed, those that edits would give them away by are suppressed too.
     changed = frozenset(name for group in shaping if group is not None for name in group.variables)
     said = (

@@ -91,7 +91,8 @@ def publication_notices(data: Dataset, plan: Plan, broken: Mapping[str, int]) ->
         Records that violate each edit on arrival.
     """
     yield from _unmasked_violation_notices(plan, broken)
-    for name in plan.untouched:
+    shown = [name for name in plan.untouched if not data[name].variable.renewed]
+    for name in shown:
         column = data[name]
         distinct = len(column.variable.categories)
         if not column.variable.is_numeric and distinct > max(MANY_CATEGORIES, DISTINCT_SHARE * len(data)):
@@ -99,10 +100,10 @@ def publication_notices(data: Dataset, plan: Plan, broken: Mapping[str, int]) ->
                 f"{name} is published as it is and has {distinct} different texts: if it identifies, declare "
                 f"`{name}: {{role: identifier}}`"
             )
-    alone = _unique_records(data, plan.untouched)
+    alone = _unique_records(data, shown)
     if alone:
         yield (
-            f"{alone} record(s) are unique on the variables that are published unmasked ({', '.join(plan.untouched)}): "
+            f"{alone} record(s) are unique on the variables that are published unmasked ({', '.join(shown)}): "
             "whoever knows these finds them"
         )
 

@@ -88,7 +88,7 @@ def _default_variables(step: Step, known: Mapping[str, Variable]) -> set[str]:
             name for name, variable in known.items() if variable.role == "quasi_identifier" and not variable.as_is
         }
     if not usual and step.only_removes:
-        usual = {name for name, variable in known.items() if variable.role == "other"}
+        usual = {name for name, variable in known.items() if variable.role == "other" and not variable.renewed}
     return usual
 
 
@@ -116,7 +116,10 @@ def _step_variables(step: Step, known: Mapping[str, Variable], problems: list[Pr
         if variable is None:
             continue
         if variable.role == "identifier":
-            problems.append(Problem(f"step {number}: {name!r} is an identifier: it is dropped, so it cannot be masked"))
+            becomes = "gets new random values" if variable.renewed else "is dropped"
+            problems.append(Problem(f"step {number}: {name!r} is an identifier: it {becomes}, so it cannot be masked"))
+        elif variable.renewed:
+            problems.append(Problem(f"step {number}: {name!r} gets new random values, so it cannot be masked"))
         elif variable.type not in step.method.variable_types:
             able = ", ".join(sorted(step.method.variable_types))
             problems.append(

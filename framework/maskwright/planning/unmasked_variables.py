@@ -26,7 +26,7 @@ def unmasked_doubts(untouched: Iterable[Variable]) -> Iterator[Doubt]:
         That no step masks, identifiers left out.
     """
     for variable in untouched:
-        if variable.as_is:
+        if variable.as_is or variable.renewed:
             continue
         if variable.role in PROTECTED:
             why = "a number is confidential unless it is declared otherwise" if variable.inferred_role else "declared"

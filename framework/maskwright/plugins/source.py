@@ -72,6 +72,8 @@ class Source:
     params_of_written : callable or None
         ``params -> params``: options for a file that `write` has just written, where less has to be asked of it than
         of a file of which nothing is known.
+    is_opened_in_spreadsheets : bool
+        Whether people open such files in a spreadsheet, which runs texts that begin like formulas: they are counted.
     read_plainly : callable or None
         ``(path, details, names) -> Iterator``: blocks of rows of cell texts (None: no cell) of a file that `write` has
         written, read by other means than `open` does, with the details of the layout; for the second evaluation.
@@ -94,6 +96,7 @@ class Source:
     summary: str = ""
     open_once: Callable[[Path, Any, Progress], Reading] | None = None
     params_of_written: Callable[[Any], BaseModel] | None = None
+    is_opened_in_spreadsheets: bool = False
     read_plainly: (
         Callable[[Path, Mapping[str, Any], Sequence[str]], Iterator[Sequence[Sequence[str | None]]]] | None
     ) = None

@@ -74,6 +74,7 @@ class PlanRecord(RecordPart):
         description="Those of them that may lose cells, lest edits give others away."
     )
     dropped: tuple[str, ...] = Field(description="Identifiers, not published.")
+    new_keys: tuple[str, ...] = Field(default=(), description="Keys that are published with new random values.")
     warnings: tuple[str, ...]
     doubts: tuple[DoubtRecord, ...] = Field(default=(), description="Of ``maskwright plan``; a run has its own.")
     notices: tuple[str, ...] = Field(default=(), description="Of ``maskwright plan``; a run has its own.")

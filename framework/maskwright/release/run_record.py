@@ -94,6 +94,13 @@ class VariableRecord(RecordPart):
         return self.role != "identifier"
 
 
+class ReleasedForm(RecordPart):
+    """Order and keys of the published records; what they were before follows from the seed and the original."""
+
+    order: Public[Literal["random", "kept"]] = Field(description="'kept': as in the original.")
+    new_keys: Public[tuple[str, ...]] = Field(description="Variables published with new random values.")
+
+
 class EditRecord(RecordPart):
     """What became of an edit."""
 
@@ -345,6 +352,7 @@ class RunRecord(RecordPart):
     seed: int
     mode: Annotated[str, Publication(first=True)] = Field(description="'exact', or what is masked in blocks.")
     variables: Public[tuple[VariableRecord, ...]]
+    release: Public[ReleasedForm]
     plan: Annotated[PlanRecord, Publication(opened=True)]
     edits: Public[tuple[EditRecord, ...]]
     doubts: Public[tuple[DoubtRecord, ...]] = Field(

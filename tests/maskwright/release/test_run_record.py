@@ -24,6 +24,7 @@ PUBLIC = """
 maskwright records mode
 plugins.distribution plugins.version
 variables.name variables.type variables.decimals variables.masked
+release.order release.new_keys
 steps.method steps.params steps.groups.variables steps.groups.operators
 edits.name edits.kind edits.text edits.severity edits.kept_by edits.violations edits.not_applicable
 doubts.id doubts.doubt doubts.about doubts.subject

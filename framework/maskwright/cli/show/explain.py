@@ -8,12 +8,13 @@ import textwrap
 from importlib.resources import files
 from typing import TYPE_CHECKING, Any
 
-from pydantic_core import PydanticUndefined
-
+from maskwright.cli.show.explained_data import KEYS, data_page, formats_page
+from maskwright.cli.show.explained_parameters import WIDTH, parameters
 from maskwright.edits.languages.yaml.file_model import EditsFile
 from maskwright.edits.rule_language.rule_entry import RuleEntry
 from maskwright.foundation.doubts import DOUBT_KINDS, DoubtKind
 from maskwright.foundation.errors import PluginError
+from maskwright.pipeline.file_model import ReleaseSection
 from maskwright.pipeline.waivers import kind_called
 from maskwright.planning.missing_patterns import splits_by_pattern
 from maskwright.planning.params import PlanningParams
@@ -25,49 +26,51 @@ from maskwright.plugins.registry import Registry, plugins
 if TYPE_CHECKING:
     from pydantic import BaseModel
 
-_WIDTH = 100
 EDITS = "edits"
 STEPS = "steps"
 DOUBTS = "doubts"
 DATES = "dates"
+RELEASE = "release"
+FORMATS = "formats"
 
 
 def explain(name: str) -> str:
     """Text about the plugin or plugins of that name.
 
-    ``edits`` is the language of rules, ``dates`` all about dates, ``steps`` what every step knows besides the parameters of
-    its method, ``doubts`` what stops a release unless it is waived; a doubt has a name (``column-not-understood``) and an
-    id.
+    ``edits`` is the language of rules, ``dates`` all about dates, ``steps`` what every step knows besides the
+    parameters of its method, ``doubts`` what stops a release unless it is waived; a doubt has a name
+    (``column-not-understood``) and an id. ``release`` is the order of the published records, and the keys that take the
+    place of identifiers. ``roles``, ``types`` and ``missing`` say what can be declared of variables, ``formats`` which
+    files can be read.
 
     Raises
     ------
     PluginError
         No plugin has it; with the nearest name.
     """
-    if name == EDITS:
-        return _edits()
-    if name == STEPS:
-        return _steps()
-    if name == DOUBTS:
-        return _doubts()
-    if name == DATES:
-        return files("maskwright.data").joinpath("dates.txt").read_text(encoding="utf-8").rstrip()
+    pages = {EDITS: _edits, STEPS: _steps, DOUBTS: _doubts, DATES: _dates, FORMATS: _formats, RELEASE: _release}
+    if name in pages:
+        return pages[name]()
+    if name in KEYS:
+        return data_page(name)
     doubt = kind_called(name)
     if doubt is not None:
         return "\n".join(_doubt(doubt))
     registry = plugins()
     found = [(kind, offered[name]) for kind, offered in _offered(registry).items() if name in offered]
     if not found:
-        every = [EDITS, STEPS, DOUBTS, DATES, *DOUBT_KINDS, *(info.name for info in registry.infos)]
+        every = [*pages, *KEYS, *DOUBT_KINDS, *(info.name for info in registry.infos)]
         raise PluginError(registry.unknown("plugin", name, every))
     return "\n\n".join(_text(registry, kind, plugin) for kind, plugin in found)
 
 
 def _edits() -> str:
     page = files("maskwright.edits.languages.yaml").joinpath("language.txt").read_text(encoding="utf-8").rstrip()
-    return "\n".join(
-        [page, "", "Keys of a rule", *_parameters(RuleEntry), "", "Keys of a file", *_parameters(EditsFile)]
-    )
+    return "\n".join([page, "", "Keys of a rule", *parameters(RuleEntry), "", "Keys of a file", *parameters(EditsFile)])
+
+
+def _dates() -> str:
+    return files("maskwright.data").joinpath("dates.txt").read_text(encoding="utf-8").rstrip()
 
 
 def _steps() -> str:
@@ -76,7 +79,22 @@ def _steps() -> str:
         "promised, what becomes of missing cells."
     )
     promises = files("maskwright.planning").joinpath("promises.txt").read_text(encoding="utf-8").rstrip()
-    return "\n".join([*_wrap(lead), "", *_parameters(PlanningParams), "", promises])
+    return "\n".join([*_wrap(lead), "", *parameters(PlanningParams), "", promises])
+
+
+def _formats() -> str:
+    return formats_page(plugins())
+
+
+def _release() -> str:
+    lead = (
+        "Identifiers are dropped. One that is wanted as a key is declared `NAME: {role: identifier, release: new}`: it "
+        "is published with new random values, unlike any old one, equal where the old ones are equal; so is the "
+        "variable of `cluster` then, unless it says `release: as is`. The records come in random order, members of a "
+        "household together where a published variable names it. Values and order depend on the seed and on all of the "
+        "original. `output: {key_map: keys.csv}` writes which is which, for its owner only: confidential."
+    )
+    return "\n".join([*_wrap(lead), "", "Keys of the section `release`", *parameters(ReleaseSection)])
 
 
 def _doubts() -> str:
@@ -97,7 +115,7 @@ def _doubts() -> str:
 
 def _doubt(kind: DoubtKind) -> list[str]:
     about = "" if kind.about == "file" else f" (waived for a {kind.about})"
-    said = textwrap.wrap(kind.meaning, _WIDTH - 4) + textwrap.wrap(f"Instead of waiving: {kind.remedy}", _WIDTH - 4)
+    said = textwrap.wrap(kind.meaning, WIDTH - 4) + textwrap.wrap(f"Instead of waiving: {kind.remedy}", WIDTH - 4)
     return [f"{kind.id} {kind.name}{about}", *(f"    {line}" for line in said)]
 
 
@@ -121,7 +139,7 @@ def _text(registry: Registry, kind: str, plugin: Any) -> str:
         lines += ["", *(f"{what}: {value}" for what, value in facts)]
     params: type[BaseModel] | None = getattr(plugin, "params", None)
     if params is not None and params.model_fields:
-        lines += ["", "Parameters", *_parameters(params)]
+        lines += ["", "Parameters", *parameters(params)]
     if isinstance(plugin, Method):
         common = f"Every method also takes {', '.join(PlanningParams.model_fields)}: see `maskwright explain {STEPS}`."
         lines += ["", *_wrap(common)]
@@ -143,15 +161,6 @@ def _definition(plugin: Any) -> list[str]:
     said = re.split(r"\n\w[\w ]*\n-{3,}", inspect.getdoc(function) or "")[0]
     rest = said.partition("\n\n")[2].strip("\n")
     return ["", *_wrap(rest)] if rest else []
-
-
-def _parameters(model: type[BaseModel]) -> list[str]:
-    lines: list[str] = []
-    for name, field in model.model_fields.items():
-        default = "required" if field.is_required() else f"default {_shown(field.get_default())}"
-        lines.append(f"  {name} ({default})")
-        lines += textwrap.wrap(field.description or "", _WIDTH - 6, initial_indent="      ", subsequent_indent="      ")
-    return lines
 
 
 def _facts(plugin: Any) -> list[tuple[str, str]]:
@@ -196,14 +205,10 @@ def _missing_cells(method: Method) -> str:
     return apart if independent is None else f"{apart}; none in variables listed under '{independent}'"
 
 
-def _shown(value: object) -> str:
-    return "none" if value is None or value is PydanticUndefined else str(value)
-
-
 def _wrap(text: str) -> list[str]:
     lines: list[str] = []
     for paragraph in text.split("\n\n"):
         formula = any(line.startswith("    ") for line in paragraph.splitlines())
-        lines += paragraph.splitlines() if formula else textwrap.wrap(paragraph, _WIDTH)
+        lines += paragraph.splitlines() if formula else textwrap.wrap(paragraph, WIDTH)
         lines.append("")
     return lines[:-1]

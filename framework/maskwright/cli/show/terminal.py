@@ -63,6 +63,7 @@ OUTPUT_TITLES = {
     "record": "everything about the run (confidential)",
     "public_record": "what may be published with the data",
     "edits": "the rules that hold in the masked data, to publish with it",
+    "key_map": "which original record each masked one is, and its old keys (confidential)",
 }
 
 
@@ -159,6 +160,7 @@ def print_result(shown: Mapping[str, object]) -> None:
             apart = f"  [{plural(strata, 'stratum').replace('stratums', 'strata')}]" if strata > 1 else ""
             item(out, "     · ", ", ".join(group.variables) + apart)
     _print_unmasked(out, plan)
+    listed(out, "order of the records", "random" if record.release.order == "random" else "")
     if record.edits:
         out.print()
         show(out, _edit_ledger(record.edits))
@@ -327,3 +329,4 @@ def _print_unmasked(out: Console, plan: PlanRecord) -> None:
     """Variables of which something is taken; those that are published as they are stand in the verdict."""
     listed(out, "not masked, but cells that give suppressed ones away are suppressed", ", ".join(plan.may_lose_cells))
     listed(out, "dropped", ", ".join(plan.dropped))
+    listed(out, "new random values", ", ".join(plan.new_keys))

@@ -29,11 +29,11 @@ class TopAndBottomCodingParams(BaseModel, extra="forbid", frozen=True, allow_inf
 
     top: Bound = Field(
         default=None,
-        description="Largest value that is published: number, date, or {variable: number}. Variables left out have none.",
+        description="Largest value that is published: number, date, or {variable: number}. Those left out have none.",
     )
     bottom: Bound = Field(
         default=None,
-        description="Smallest value that is published: number, date, or {variable: number}. Variables left out have none.",
+        description="Smallest value that is published: number, date, or {variable: number}. Those left out have none.",
     )
     top_share: float = Field(
         default=0.05,

@@ -237,5 +237,6 @@ CSV = Source(
     params=CsvParams,
     writes_text=True,
     params_of_written=_with_known_header,
+    is_opened_in_spreadsheets=True,
     summary="Rows of cells between delimiters, with names in the header.",
 )

@@ -1,0 +1,74 @@
+"""The commands that look at data before anything is declared: parse and call. Imports nothing heavy before one runs."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from maskwright.cli.output import print_json, reporter
+from maskwright.cli.reading_options import add_reading_options, reading_options
+from maskwright.foundation.errors import EXIT_FINE, InputError
+
+if TYPE_CHECKING:
+    import argparse
+    from collections.abc import Callable
+
+    Command = Callable[[argparse.Namespace], int]
+
+PIPELINE = Path("pipeline.yaml")
+
+
+def add_looking(
+    add: Callable[[str, Command, str], argparse.ArgumentParser],
+    with_json: Callable[[argparse.ArgumentParser], None],
+) -> None:
+    """Add the commands to the command line."""
+    describe = add("describe", _describe, "Show what the variables of a data file look like, without their values.")
+    describe.add_argument("data", type=Path, metavar="DATA")
+    describe.add_argument("--show-values", action="store_true", help="extremes and categories too: confidential")
+    add_reading_options(describe)
+    with_json(describe)
+    init = add("init", _init, "Look at a data file and write a pipeline to start from, or write one for no file.")
+    init.add_argument("data", nargs="?", default=Path(), type=Path, metavar="DATA",
+                      help="data file; or a folder, which gets a pipeline that says what to fill in")  # fmt: skip
+    init.add_argument("--to", type=Path, metavar="PIPELINE", help=f"file to write ({PIPELINE})")
+    init.add_argument("--force", action="store_true", help="replace a file that is there")
+    add_reading_options(init)
+    with_json(init)
+
+
+def _describe(chosen: argparse.Namespace) -> int:
+    from maskwright.cli.show.description import print_description
+    from maskwright.commands.describe_data import describe_file
+
+    found = describe_file(
+        chosen.data, options=reading_options(chosen), show_values=chosen.show_values,
+        reporter=reporter(quiet=chosen.json),
+    )  # fmt: skip
+    if chosen.json:
+        print_json(found.to_json())
+    else:
+        print_description(found)
+    return EXIT_FINE
+
+
+def _init(chosen: argparse.Namespace) -> int:
+    from maskwright.cli.show.description import print_started
+    from maskwright.commands.init import is_data, start_pipeline, write_starting_pipeline
+    from maskwright.commands.options import NO_OPTIONS
+
+    options = reading_options(chosen)
+    if not is_data(chosen.data, options.file_format):
+        if options != NO_OPTIONS or chosen.to is not None or chosen.json:
+            raise InputError(f"{chosen.data} is no data file: only a folder can be named without one, and no options")
+        path = write_starting_pipeline(chosen.data, force=chosen.force)
+        print(f"Wrote {path}. Name your data and edits in it, then: maskwright plan {path}")
+        return EXIT_FINE
+    started = start_pipeline(
+        chosen.data, chosen.to or PIPELINE, options=options, force=chosen.force, reporter=reporter(quiet=chosen.json)
+    )
+    if chosen.json:
+        print_json(started.to_json())
+    else:
+        print_started(started)
+    return EXIT_FINE

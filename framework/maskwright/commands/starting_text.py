@@ -1,0 +1,206 @@
+"""The text of a pipeline to start from: what was seen of a file, and in comments what was not sure.
+
+It holds names, counts and missing codes, and no value of a record.
+"""
+
+from __future__ import annotations
+
+import textwrap
+from dataclasses import replace
+from pathlib import PurePosixPath
+from typing import TYPE_CHECKING, Any
+
+import yaml
+
+from maskwright.release.wording import count, plural
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+
+    from maskwright.commands.describe_data import Description
+    from maskwright.data.looking.variable_look import VariableLook
+    from maskwright.edits.suggestions.model import Suggestion
+
+WIDTH = 118
+MANY_VALUES = 20
+"""Different numbers from which a quasi-identifier is published in bands."""
+
+CERTAIN = ("equality", "product")
+"""Kinds of suggestions that are hardly coincidences where they hold in all records."""
+
+
+def pipeline_text(
+    found: Description,
+    source: str,
+    options: Mapping[str, Any],
+    suggested: Sequence[Suggestion],
+    *,
+    active: bool,
+    doubts: Sequence[tuple[str, str]] = (),
+    problem: str = "",
+) -> str:
+    """Text of a pipeline.
+
+    Parameters
+    ----------
+    found : Description
+        Of the data.
+    source : str
+        File name of the data, as the pipeline gives it.
+    options : mapping of str to object
+        Of the format, given or found.
+    suggested : sequence of Suggestion
+    active : bool
+        Whether those that hold in all records and are hardly coincidences are edits; otherwise they are comments.
+    doubts : sequence of (str, str)
+        What its plan doubts: the variable, '' for what is about none, and the doubt.
+    problem : str
+        Why there is no plan.
+    """
+    found = _with_something_to_mask(found)
+    lines = [
+        *_comments(
+            "A pipeline to start from, made by looking at",
+            [f"{PurePosixPath(source).name}; {plural(found.records, 'record')} of {len(found.variables)} variables"],
+            "",
+        ),
+        "# What it says is guessed: read it through, decide what is marked 'unsure', then: maskwright plan",
+        "# It holds no value of a record, but names, counts and missing codes.",
+        *_comments("this plan fails", [problem] if problem else [], ""),
+        *_comments("unsure", [said for name, said in doubts if not name], ""),
+        "maskwright: 1",
+        "",
+        *_data(found, source, options, doubts),
+        *_edits(suggested, active=active),
+        *_protection(found),
+        *_rest(found, source),
+    ]
+    return "\n".join(lines) + "\n"
+
+
+def _data(
+    found: Description, source: str, options: Mapping[str, Any], doubts: Sequence[tuple[str, str]]
+) -> Iterator[str]:
+    yield "data:"
+    yield f"  source: {_scalar(source)}"
+    for said in found.tried:
+        yield from _comments("tried", [said], "  ")
+    for name, value in options.items():
+        yield f"  {name}: {_scalar(value)}"
+    yield from _comments("unsure", found.unsure, "  ")
+    if found.household is not None:
+        yield f"  cluster: {_scalar(found.household)}  # k counts households"
+    yield "  variables:"
+    for each in found.variables:
+        yield from _variable(each, [said for name, said in doubts if name == each.name])
+    yield ""
+
+
+def _variable(look: VariableLook, doubts: Sequence[str]) -> Iterator[str]:
+    facts = [look.looks_like, f"{count(look.cells)} cells with a value, {count(look.distinct)} different"]
+    if look.missing:
+        facts.append(f"{count(look.missing)} missing")
+    if look.decimals:
+        facts.append(plural(look.decimals, "decimal"))
+    yield from textwrap.wrap(
+        f"{'; '.join(facts)}. {look.role or 'No role'}: {look.why}.", WIDTH, initial_indent="    # ",
+        subsequent_indent="    #   ",
+    )  # fmt: skip
+    yield from _comments("unsure", [*look.unsure, *doubts], "    ")
+    stated: dict[str, Any] = {}
+    if look.looks_like == "code" and look.type == "nominal":
+        stated["type"] = "nominal"
+    if look.role is not None:
+        stated["role"] = look.role
+    if look.missing_codes:
+        stated["missing"] = [_code(code) for code in look.missing_codes]
+    yield f"    {_scalar(look.name)}: {_flow(stated)}"
+
+
+def _edits(suggested: Sequence[Suggestion], *, active: bool) -> Iterator[str]:
+    certain = [each for each in suggested if active and each.kind in CERTAIN and each.records == each.of]
+    others = [each for each in suggested if each not in certain]
+    yield "edits:                         # what must hold in every released record" if certain else "edits: []"
+    if certain:
+        yield "  # found in the data, and they hold in every record that was looked at: remove those that are no rules"
+    yield from (f"  - {_scalar(each.rule)}" for each in certain)
+    if others:
+        yield "  # suggestions from the data, perhaps coincidences; more: maskwright edits --data FILE --suggest"
+    for each in others:
+        yield f"  # - {_scalar(each.rule)}  # holds in {count(each.records)} of {count(each.of)} records"
+    yield ""
+
+
+def _protection(found: Description) -> Iterator[str]:
+    keys = [each for each in found.variables if each.role == "quasi_identifier"]
+    many = [each.name for each in keys if each.is_numeric and each.distinct > MANY_VALUES]
+    amounts = [each.name for each in found.variables if each.role == "confidential" and each.is_numeric]
+    yield "protect:"
+    if amounts:
+        yield "  - method: microaggregation    # means of at least 5 similar records; edits hold in the result"
+        yield f"    variables: {_flow(amounts)}"
+        yield "    params: {k: 5}"
+    if many:
+        yield "  - method: recoding            # bands instead of numbers that tell persons apart"
+        yield f"    variables: {_flow(many)}"
+        yield "    params: {bands: 5}"
+    if keys:
+        yield "  - method: local_suppression   # cells are emptied until 3 records share each combination of keys"
+        yield f"    variables: {_flow([each.name for each in keys])}"
+        yield "    params: {k: 3}"
+    yield ""
+
+
+def _rest(found: Description, source: str) -> Iterator[str]:
+    amounts = any(each.role == "confidential" and each.is_numeric for each in found.variables)
+    keys = any(each.role == "quasi_identifier" for each in found.variables)
+    measures = [
+        *(["pil", "distance_record_linkage"] if amounts else []),
+        *(["k_anonymity", "uniqueness"] if keys else []),
+    ]
+    path = PurePosixPath(source)
+    yield f"measure: {_flow(measures)}"
+    yield "# thresholds: {uniqueness: 5}  # nothing is released on the wrong side"
+    yield ""
+    yield "# waive:                       # doubts that do not stop the release, by name and with a reason"
+    yield "#   - {doubt: published-undeclared, variable: NAME, because: why it may be published}"
+    yield ""
+    yield "output:"
+    yield f"  data: {_scalar(f'{path.stem}-masked{path.suffix}')}"
+    yield f"  report: {_scalar(f'{path.stem}-report.html')}"
+    yield f"  record: {_scalar(f'{path.stem}-run.json')}        # holds the seed: confidential"
+    yield f"  public_record: {_scalar(f'{path.stem}-about.json')}  # may be published with the data"
+
+
+def _with_something_to_mask(found: Description) -> Description:
+    """Description in which categories are quasi-identifiers where nothing else would be masked."""
+    if any(each.role in ("quasi_identifier", "confidential") for each in found.variables):
+        return found
+    said = "nothing says what it is; taken for a quasi-identifier, since nothing else would be masked"
+    variables = tuple(
+        replace(each, role="quasi_identifier", why="nothing else would be masked", unsure=(said,))
+        if each.role is None else each for each in found.variables
+    )  # fmt: skip
+    return replace(found, variables=variables)
+
+
+def _comments(lead: str, texts: Sequence[str], indent: str) -> Iterator[str]:
+    for text in texts:
+        flat = " ".join(text.split())
+        yield from textwrap.wrap(
+            f"{lead}: {flat}", WIDTH, initial_indent=f"{indent}# ", subsequent_indent=f"{indent}#   ",
+            break_long_words=False, break_on_hyphens=False,
+        )  # fmt: skip
+
+
+def _code(code: str) -> object:
+    return int(code) if code.lstrip("-").isdigit() and not code.lstrip("-").startswith("0") else code
+
+
+def _flow(value: object) -> str:
+    text: str = yaml.safe_dump(value, default_flow_style=True, sort_keys=False, allow_unicode=True, width=10**6)
+    return text.strip()
+
+
+def _scalar(value: object) -> str:
+    return _flow([value])[1:-1]

@@ -1,0 +1,146 @@
+"""The likely role of a variable, by its name and by its cells; where both say little, that is said."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from maskwright.data.looking.name_meanings import KEYS, Meaning
+
+if TYPE_CHECKING:
+    from maskwright.data.looking.look import Facts
+    from maskwright.data.variable import Role
+
+MOST_KEY_VALUES = 100
+COUNTED: tuple[Meaning, ...] = ("age", "household size", "birth", "money", "weight")
+OFTEN = 15
+"""Cells of each value, on average, from which means of similar records are mostly means of equal ones."""
+
+BODY = (30.0, 150.0)
+"""Means of weights in kilograms."""
+
+
+@dataclass(frozen=True)
+class Guess:
+    """A likely role.
+
+    Attributes
+    ----------
+    role : str or None
+        None: nothing says.
+    why : str
+    unsure : tuple of str
+        What a person should decide.
+    counts : bool
+        Whether few whole numbers are numbers all the same: ages, sizes, amounts.
+    """
+
+    role: Role | None
+    why: str
+    unsure: tuple[str, ...] = ()
+    counts: bool = False
+
+
+def likely_role(facts: Facts, meaning: Meaning | None) -> Guess:
+    """Return what a variable probably is.
+
+    Parameters
+    ----------
+    facts : Facts
+    meaning : str or None
+        What its name means.
+    """
+    if facts.looks_like in ("empty", "constant"):
+        return Guess("other", "no cell has a value" if facts.looks_like == "empty" else "all cells are the same")
+    if meaning == "weight" and _may_weigh(facts):
+        return _weight(facts)
+    if meaning in ("identifier", "a person's name", "household"):
+        return _identifier(facts, meaning)
+    if meaning in KEYS:
+        return _key(facts, meaning)
+    if meaning == "money" and facts.column.variable.is_numeric and facts.looks_like != "date":
+        return _amount(facts, "its name is of money")
+    return _by_cells(facts)
+
+
+def _may_weigh(facts: Facts) -> bool:
+    return facts.column.variable.is_numeric and bool(facts.values.min() >= 0) and facts.looks_like != "identifier"
+
+
+def _weight(facts: Facts) -> Guess:
+    mean = float(np.mean(facts.values))
+    unsure = []
+    if facts.values.min() == 0:
+        unsure.append("a weight by its name, and some cells are 0")
+    if facts.missing:
+        unsure.append(f"a weight by its name, and {facts.missing} cells have no value")
+    if BODY[0] <= mean <= BODY[1] and facts.values.max() < 3 * BODY[1]:
+        unsure.append("a sampling weight by its name; if it is the weight of a body, it is confidential")
+    sums = "they sum to more than the records" if mean > 1.5 else "their mean is about 1"
+    return Guess("weight", f"its name; none is negative, and {sums}", tuple(unsure), counts=True)
+
+
+def _identifier(facts: Facts, meaning: Meaning) -> Guess:
+    if facts.distinct == facts.cells:
+        return Guess("identifier", "its name, and every cell differs", counts=True)
+    if meaning == "identifier" and facts.looks_like != "code":
+        said = f"an identifier by its name, and its {facts.distinct} values repeat: the key of something else?"
+        return Guess("identifier", "its name", (said,), counts=True)
+    if meaning == "a person's name" and 2 * facts.distinct > facts.cells and not facts.column.variable.is_numeric:
+        return Guess("identifier", "its name, and most cells differ")
+    return _by_cells(facts)
+
+
+def _key(facts: Facts, meaning: Meaning) -> Guess:
+    numeric = facts.column.variable.is_numeric
+    if facts.looks_like in ("date", "identifier", "free text") and not (numeric and facts.looks_like == "identifier"):
+        what = "days" if facts.looks_like == "date" else "nearly all different texts"
+        said = f"others know it ({meaning}), and it holds {what}: it is dropped unless you publish it more coarsely"
+        return Guess("identifier", f"its name says {meaning}, and it tells persons apart", (said,))
+    unsure = []
+    if not numeric and facts.distinct > MOST_KEY_VALUES:
+        unsure.append(f"{facts.distinct} categories tell many records apart: join them first (method recoding)")
+    if meaning in ("occupation", "region", "industry") and numeric and facts.looks_like != "code":
+        unsure.append(f"numbers that are probably codes ({meaning}): `type: nominal` keeps them as they are")
+    return Guess("quasi_identifier", f"its name says {meaning}", tuple(unsure), counts=meaning in COUNTED)
+
+
+def _amount(facts: Facts, why: str) -> Guess:
+    unsure = []
+    if facts.cells >= OFTEN * facts.distinct and facts.distinct <= MOST_KEY_VALUES:
+        unsure.append(
+            f"only {facts.distinct} different values: means of equal ones change nothing (perhaps rank_swapping, or "
+            "`role: other` if it may be published as it is)"
+        )
+    return Guess("confidential", why, tuple(unsure), counts=True)
+
+
+def _by_cells(facts: Facts) -> Guess:
+    match facts.looks_like:
+        case "identifier":
+            return Guess(
+                "identifier", "every cell differs, or nearly every one",
+                ("an identifier? it is dropped unless you declare another role",), counts=True,
+            )  # fmt: skip
+        case "free text":
+            return Guess(
+                "identifier", "most cells are different texts",
+                ("free text? it is dropped unless you declare another role",),
+            )  # fmt: skip
+        case "date":
+            return Guess(None, "days", ("a date of which nothing says what it is: " + DECIDE,))
+        case "code":
+            said = "few whole numbers, codes or counts (a count: `type: integer`), and nothing says what they are: "
+            return Guess(None, "few whole numbers", (said + DECIDE,))
+        case "category":
+            return Guess(None, "categories", ("categories of which nothing says what they are: " + DECIDE,))
+        case _:
+            return _amount(facts, "a number of which nothing is said")
+
+
+DECIDE = (
+    "`role: quasi_identifier` if others know it (add it to the step), `role: other` if it may be published as it is, "
+    "`role: identifier` drops it"
+)

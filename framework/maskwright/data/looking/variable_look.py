@@ -1,0 +1,89 @@
+"""What a look at a file says of one variable: counts and guesses; values of records only where asked for."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, Literal
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from maskwright.data.looking.name_meanings import Meaning
+    from maskwright.data.variable import Role, VariableType
+
+LooksLike = Literal["number", "code", "category", "identifier", "date", "free text", "constant", "empty"]
+
+
+@dataclass(frozen=True)
+class VariableLook:
+    """One variable as it looks.
+
+    Attributes
+    ----------
+    name : str
+    type : str
+        As it would be declared: ``continuous``, ``integer``, ``nominal``, ...
+    looks_like : {"number", "code", "category", "identifier", "date", "free text", "constant", "empty"}
+        ``code``: few whole numbers that are probably categories.
+    role : str or None
+        Declared, or the likely one; None: nothing says what the variable is.
+    why : str
+        What the role was seen by.
+    meaning : str or None
+        What its name means.
+    cells, missing, distinct : int
+        Cells with a value, cells without one, and different values.
+    missing_codes : mapping of str to int
+        Texts and numbers that mean or probably mean 'no value', and in how many cells; counted in `missing`.
+    decimals : int or None
+    unsure : tuple of str
+        What a person should decide. Never holds a value of a record.
+    lowest, highest : float or None
+        Of numbers; only where values are shown.
+    categories : mapping of str to int, or None
+        The most frequent ones, with their counts; only where values are shown.
+    """
+
+    name: str
+    type: VariableType
+    looks_like: LooksLike
+    role: Role | None
+    why: str
+    meaning: Meaning | None
+    cells: int
+    missing: int
+    distinct: int
+    missing_codes: Mapping[str, int] = field(default_factory=dict)
+    decimals: int | None = None
+    unsure: tuple[str, ...] = ()
+    lowest: float | None = None
+    highest: float | None = None
+    categories: Mapping[str, int] | None = None
+
+    @property
+    def is_numeric(self) -> bool:
+        """Whether it is to be declared a number."""
+        return self.type in ("continuous", "integer")
+
+    def to_json(self) -> dict[str, Any]:
+        """Plain data; without values of records unless they were asked for."""
+        values: dict[str, Any] = {}
+        if self.lowest is not None:
+            values = {"lowest": self.lowest, "highest": self.highest}
+        if self.categories is not None:
+            values = {"categories": dict(self.categories)}
+        return {
+            "name": self.name,
+            "type": self.type,
+            "looks_like": self.looks_like,
+            "role": self.role,
+            "why": self.why,
+            "meaning": self.meaning,
+            "cells": self.cells,
+            "missing": self.missing,
+            "missing_codes": dict(self.missing_codes),
+            "distinct": self.distinct,
+            "decimals": self.decimals,
+            "unsure": list(self.unsure),
+            **values,
+        }

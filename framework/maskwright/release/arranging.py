@@ -1,0 +1,199 @@
+"""The last touch before writing: new keys in place of identifiers, and records in random order.
+
+Both are drawn from streams of their own, which depend on the seed and on the original: who knows or guesses the seed
+alone cannot draw them again.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.csv as arrow_csv
+
+from maskwright.data.households import household_columns
+from maskwright.data.written_cells import rows_of
+from maskwright.foundation.randomness import generator
+from maskwright.release.new_keys import old_keys, renewed
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Iterable, Iterator
+    from pathlib import Path
+
+    from numpy.typing import NDArray
+
+    from maskwright.data.dataset import Column, Dataset
+    from maskwright.data.variable import Variable
+    from maskwright.pipeline.file_model import ReleaseSection
+
+
+@dataclass(frozen=True, eq=False)
+class Keys:
+    """Variables that are published as keys with new values.
+
+    Attributes
+    ----------
+    old : Dataset
+        Their columns, record for record beside the original, and where in the file these stand; perhaps no columns.
+    order : tuple of str
+        Names of the variables of the original with the keys in their places.
+    """
+
+    old: Dataset
+    order: tuple[str, ...] = ()
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """Names of the keys."""
+        return self.old.names
+
+
+@dataclass(frozen=True, eq=False)
+class Arranged:
+    """Masked data as they are written.
+
+    Attributes
+    ----------
+    data : Dataset
+        `origin` says where each record comes from.
+    is_shuffled : bool
+        Whether the records are in random order.
+    old : Dataset
+        Old keys of these records, and where in the file these stand.
+    """
+
+    data: Dataset
+    is_shuffled: bool
+    old: Dataset
+
+    @property
+    def keys(self) -> tuple[str, ...]:
+        """Names of the keys."""
+        return self.old.names
+
+    def write_map(self, path: Path) -> None:
+        """Write which original record, under which old keys, each record is. Confidential.
+
+        Parameters
+        ----------
+        path : Path
+            CSV, with the columns ``record`` and ``original_record`` (both count from 1), and for each key ``KEY`` and
+            ``new KEY``.
+        """
+        assert self.old.origin is not None
+        count = np.arange(1, len(self.data) + 1)
+        cells: dict[str, pa.Array] = {"record": pa.array(count), "original_record": pa.array(self.old.origin + 1)}
+        for old in self.old:
+            cells |= {old.name: _texts(old), f"new {old.name}": _texts(self.data[old.name])}
+        arrow_csv.write_csv(pa.table(cells), path)
+
+
+def key_names(asked: ReleaseSection, variables: Iterable[Variable], cluster: str | None) -> tuple[str, ...]:
+    """Names of the variables that are published as keys with new values.
+
+    Parameters
+    ----------
+    asked : ReleaseSection
+    variables : iterable of Variable
+        Of the original, identifiers included.
+    cluster : str or None
+        The variable that identifies households; it goes with the others unless it is declared ``release: as is``.
+    """
+    known = tuple(variables)
+    of_records = {each.name for each in known if each.renewed or (asked.ids == "new" and each.role == "identifier")}
+    for each in known:
+        if each.name == cluster and each.role != "identifier" and not each.as_is and (of_records or asked.ids == "new"):
+            of_records.add(each.name)
+    return tuple(each.name for each in known if each.name in of_records)
+
+
+def arranged(
+    masked: Dataset, original: Dataset, keys: Keys, seed: int, *, is_shuffled: bool, untouched: Collection[str] = ()
+) -> Arranged:
+    """Masked data with new keys, in the order in which they are published.
+
+    Parameters
+    ----------
+    masked : Dataset
+        `origin` says where its records come from.
+    original : Dataset
+        What is drawn depends on all of it.
+    keys : Keys
+    seed : int
+    is_shuffled : bool
+        Whether the records are put into random order.
+    untouched : collection of str
+        Variables that are published as they are: where one of them, or a key, names households, their members stay
+        together.
+    """
+    stream = (_digest(original), _digest(keys.old))
+    old, data = keys.old.taken(rows_of(original, masked)), masked
+    if keys.names:
+        new = {each.name: renewed(each, generator(seed, "release", "keys", each.name, *stream)) for each in old}
+        new |= {column.name: column for column in masked if column.name not in new}
+        listed = [name for name in keys.order if name in new]
+        listed += [name for name in masked.names if name not in listed]
+        data = replace(masked, columns=tuple(new[name] for name in listed))
+    if is_shuffled:
+        homes = masked.households
+        are_told = masked.cluster in (*keys.names, *untouched) or bool(household_columns(masked, untouched))
+        rows = random_order(len(masked), homes if are_told else None, generator(seed, "release", "order", *stream))
+        data, old = data.taken(rows), old.taken(rows)
+    return Arranged(data, is_shuffled, old)
+
+
+def arrangement_notices(released: Arranged) -> Iterator[str]:
+    """What a person should know of order and keys; nothing where all is as it was."""
+    if released.keys and not released.is_shuffled:
+        yield (
+            f"{', '.join(released.keys)}: published with new values, and the records in their old order "
+            "(release.order: kept), by which whoever has the original pairs them"
+        )
+    for old in released.old:
+        codes, texts = old_keys(old)
+        repeats = int(np.count_nonzero(codes >= 0)) - len(texts)
+        if repeats and old.variable.role == "identifier" and old.name != released.data.cluster:
+            yield (
+                f"{old.name} has {repeats} repeats: equal ones are equal in the new key too, which shows what belongs "
+                "together"
+            )
+
+
+def random_order(n: int, households: NDArray[np.int64] | None, rng: np.random.Generator) -> NDArray[np.int64]:
+    """Positions of n records in random order; members of a household follow each other.
+
+    Parameters
+    ----------
+    n : int
+    households : ndarray of shape (n,), int64, or None
+        Household of each record, 0..c-1; None: every record for itself.
+    rng : numpy.random.Generator
+
+    Returns
+    -------
+    ndarray of shape (n,), int64
+    """
+    members = rng.permutation(n)
+    if households is None or n == 0:
+        return members
+    rank = rng.permutation(int(households.max()) + 1)
+    return np.asarray(members[np.argsort(rank[households[members]], kind="stable")], dtype=np.int64)
+
+
+def _digest(data: Dataset) -> str:
+    """What tells these cells from any others."""
+    found = hashlib.blake2b()
+    for column in data:
+        found.update(column.name.encode())
+        found.update(np.ascontiguousarray(column.values).data)
+        found.update(np.ascontiguousarray(column.missing).data)
+        found.update("\x1f".join(column.variable.categories).encode())
+    return found.hexdigest()
+
+
+def _texts(column: Column) -> pa.Array:
+    codes, texts = old_keys(column)
+    return texts.take(pa.array(codes, mask=codes < 0))
