@@ -140,7 +140,7 @@ def agree(path: Path, data: Dataset, source: Any, params: Any, edits: EditSet) -
     outcome = check_file(
         path, source, params, edits, domain=Domain.from_dataset(data, domain_tuples(edits)), variables=known
     )
-    second_look(path, source.name, data, edits, outcome, data)
+    second_look(path, source, data, edits, outcome, data)
     return outcome
 
 
@@ -194,9 +194,26 @@ def test_both_judge_integers(tmp_path: Path, kind: Any) -> None:
     assert [each.listed.tolist() for each in outcome.edits] == [[1], [2], [1], [1]]
 
 
-@pytest.mark.parametrize("kind", [pa.bool_(), pa.date32(), pa.timestamp("us"), pa.null()], ids=str)
+@pytest.mark.parametrize("kind", [pa.date32(), pa.date64(), pa.timestamp("us"), pa.string()], ids=str)
+def test_both_judge_dates(tmp_path: Path, kind: Any) -> None:
+    days = pa.array([dt.date(2020, 2, 29), dt.date(1969, 12, 31), None], pa.date32())
+    path = tmp_path / "d.parquet"
+    pq.write_table(pa.table({"x": days.cast(kind), "y": pa.array([1, 2, 3])}), path)
+    rules = [
+        "x >= 1970-01-01",
+        "year(x) == 2020",
+        "age_at(x, 2020-12-31) <= 0",
+        "x in {2020-02-29}",
+        "month(x) < y + 9",
+    ]
+    outcome = agree(path, mw.read(path), find_source("parquet"), mw.NoParams(), EditSet.parse(rules))
+    assert [each.listed.tolist() for each in outcome.edits] == [[2], [2], [2], [2], [2]]
+    assert [each.unknown for each in outcome.edits] == [1] * 5
+
+
+@pytest.mark.parametrize("kind", [pa.bool_(), pa.time32("s"), pa.null()], ids=str)
 def test_what_is_no_number_is_unknown_to_both(tmp_path: Path, kind: Any) -> None:
-    cell = {"bool": True, "null": None}.get(str(kind), dt.datetime(2020, 2, 29))
+    cell = {"bool": True, "null": None}.get(str(kind), dt.time(1, 2))
     path = tmp_path / "d.parquet"
     pq.write_table(pa.table({"x": pa.array([cell, None], kind), "y": pa.array([1, 2])}), path)
     outcome = agree(path, mw.read(path), find_source("parquet"), mw.NoParams(), EditSet.parse(["x <= y", "x in {1}"]))
@@ -287,7 +304,7 @@ def test_records_that_are_lost_are_noticed(tmp_path: Path) -> None:
     outcome = agree(path, data, source, params, edits)
     path.write_text(path.read_text() + "1,1,a\n")
     with pytest.raises(mw.EvaluationsDisagree, match="6 records, and 7"):
-        second_look(path, "csv", data, edits, outcome, data)
+        second_look(path, find_source("csv"), data, edits, outcome, data)
 
 
 @pytest.mark.parametrize("text", ["x\n5\n\n7\n", "x\r\n5\r\n7\r\n", "x\r5\r7\r", "x,y\n5,1\n\n7,1", "\ufeffx\n5"])
@@ -304,7 +321,7 @@ def test_edits_without_a_second_opinion_are_named(tmp_path: Path) -> None:
     data, (source, params) = read_for(path, "csv", **options)
     edits = EditSet.parse(["x <= 20", "y ^ 100 >= 0"])
     outcome = check_file(path, source, params, edits)
-    assert second_look(path, "csv", data, edits, outcome, data) == ("edit-2",)
+    assert second_look(path, find_source("csv"), data, edits, outcome, data) == ("edit-2",)
 
 
 def test_a_run_tells_of_edits_without_a_second_opinion(tmp_path: Path) -> None:
