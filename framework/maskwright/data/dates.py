@@ -16,6 +16,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from maskwright.data.number_text import WHITE_SPACE
+from maskwright.foundation.errors import DataError, Problem
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -187,6 +188,11 @@ def write_dates(days: NDArray[np.float64], missing: NDArray[np.bool_], date_form
     -------
     pyarrow.StringArray of shape (n,)
 
+    Raises
+    ------
+    DataError
+        A date that four digits of a year cannot say.
+
     Examples
     --------
     >>> import numpy as np
@@ -196,6 +202,9 @@ def write_dates(days: NDArray[np.float64], missing: NDArray[np.bool_], date_form
     """
     whole = np.rint(np.where(missing, 0.0, days)).astype(np.int64)
     first, last = int(whole.min(initial=0)), int(whole.max(initial=0))
+    if first < FIRST_DAY or last > LAST_DAY:
+        hint = "Declare `min` and `max` of the variable, or the date that means 'no value' as missing."
+        raise DataError(Problem("a masked date is outside the years 1 to 9999", hint=hint))
     if last - first < len(whole):
         # Each day of the calendar between them is written once.
         written = _texts_of(np.arange(first, last + 1), date_format)

@@ -132,6 +132,8 @@ def _type(field: Any, variable: Variable, types: dict[str, Any]) -> Any:
     original = types.get(field.name)
     if original is None or pa.types.is_null(original):
         return field.type
+    if pa.types.is_boolean(original) and set(variable.categories) <= {"true", "false"}:
+        return original
     if pa.types.is_dictionary(original) or not variable.is_numeric:
         # Recoding may have made categories that the original type (a date, a truth value) has no room for.
         kept = pa.types.is_string(original) or pa.types.is_large_string(original)

@@ -64,6 +64,11 @@ def test_what_the_calendar_has_not_is_no_date(text: str, form: str) -> None:
     assert not said.is_blank[0]
 
 
+def test_a_day_after_the_last_year_is_not_written() -> None:
+    with pytest.raises(mw.DataError, match="outside the years 1 to 9999"):
+        mw.write_dates(_days(date.max) + 1, np.zeros(1, dtype=bool))
+
+
 def test_periods_are_their_first_day() -> None:
     for text, form in (("2020-Q3", "%Y-Q%q"), ("07/2020", "%m/%Y")):
         assert mw.read_dates(pa.array([text]), form).days.tolist() == _days(date(2020, 7, 1)).tolist()

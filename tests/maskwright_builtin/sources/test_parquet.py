@@ -11,6 +11,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from maskwright import DataError, Dataset, Layout, Variable
+from maskwright.cli.main import main
 from maskwright.data.inference import read_dataset
 from maskwright.data.published import published_batches
 from maskwright_builtin.sources.parquet import PARQUET
@@ -131,3 +132,20 @@ def test_nothing_beside_the_columns_is_written(tmp_path: Path) -> None:
     assert again.schema.metadata is None
     assert not any(field.metadata for field in again.schema if field.metadata and b"comment" in field.metadata)
     assert b"Geheim" not in (tmp_path / "out.parquet").read_bytes()
+
+
+def test_truth_values_that_are_masked_stay_truth_values(tmp_path: Path) -> None:
+    """A masked column of truth values became text."""
+    flags = pa.array([True, False, None] * 20)
+    pq.write_table(pa.table({"flag": flags, "n": list(range(60))}), tmp_path / "in.parquet")
+    (tmp_path / "p.yaml").write_text(
+        "maskwright: 1\ndata: {source: in.parquet, variables: {flag: {role: confidential}, n: {role: other}}}\n"
+        "protect: [{method: pram, variables: [flag], params: {retain: 0.2, invariant: false}}]\n"
+        "output: {data: out.parquet, record: run.json}\nseed: 1\n",
+        encoding="utf-8",
+    )
+    assert main(["run", str(tmp_path / "p.yaml")]) == 0
+    masked = pq.read_table(tmp_path / "out.parquet")["flag"]
+    assert masked.type == pa.bool_()
+    assert masked.to_pylist() != flags.to_pylist()
+    assert masked.is_null().to_pylist() == flags.is_null().to_pylist()
