@@ -6,7 +6,7 @@ import math
 from dataclasses import replace
 from datetime import date
 from itertools import pairwise
-from typing import TYPE_CHECKING, Annotated, Literal, TypeVar
+from typing import TYPE_CHECKING, Annotated, Literal
 
 import numpy as np
 from pydantic import AfterValidator, BaseModel, Field
@@ -28,11 +28,11 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 
-Bound = TypeVar("Bound", float, date)
-
-
-def _rising(bounds: tuple[Bound, ...]) -> tuple[Bound, ...]:
-    if any(high <= low for low, high in pairwise(bounds)):
+def _rising(bounds: tuple[float | date, ...]) -> tuple[float | date, ...]:
+    found = [each.toordinal() if isinstance(each, date) else each for each in bounds]
+    if len({isinstance(each, date) for each in bounds}) > 1:
+        raise ValueError("bounds of bands are numbers, or dates: [18, 30, 65], [1950-01-01, 1980-01-01]")
+    if any(high <= low for low, high in pairwise(found)):
         raise ValueError("bounds of bands must rise: [18, 30, 65]")
     return bounds
 
@@ -45,10 +45,9 @@ def _apart(joined: dict[str, tuple[str, ...]]) -> dict[str, tuple[str, ...]]:
     return joined
 
 
-Bounds = Annotated[
-    tuple[Annotated[float, Field(allow_inf_nan=False)], ...], Field(min_length=1), AfterValidator(_rising)
-]
-Dates = Annotated[tuple[date, ...], Field(min_length=1), AfterValidator(_rising)]
+Number = Annotated[float, Field(allow_inf_nan=False)]
+Bounds = Annotated[tuple[Number | date, ...], Field(min_length=1), AfterValidator(_rising)]
+Ages = Annotated[tuple[Number, ...], Field(min_length=1), AfterValidator(_rising)]
 Grain = Literal["year", "quarter", "month"]
 FORMS: dict[Grain, str] = {"year": "%Y", "quarter": "%Y-Q%q", "month": "%Y-%m"}
 FIRST_DAY = date(1970, 1, 1)
@@ -58,7 +57,7 @@ class AgeBands(BaseModel, extra="forbid", frozen=True):
     """Bands of the years that are completed on a day, of a date of birth."""
 
     age_at: date = Field(description="The day: 2020-12-31.")
-    bands: Bounds = Field(description="Bounds between bands of age: [18, 30, 65].")
+    bands: Ages = Field(description="Bounds between bands of age: [18, 30, 65].")
 
 
 Joined = Annotated[
@@ -69,7 +68,7 @@ Joined = Annotated[
 class RecodingParams(BaseModel, extra="forbid", frozen=True):
     """Parameters of global recoding."""
 
-    recode: Annotated[dict[str, Bounds | Dates | Grain | AgeBands | Joined], DependentVariables()] = Field(
+    recode: Annotated[dict[str, Bounds | Grain | AgeBands | Joined], DependentVariables()] = Field(
         default_factory=dict,
         description="Variables and how: of numbers the bounds between bands, {age: [18, 30, 65]}; of dates the "
         "same, {birth: [1950-01-01, 1980-01-01]}, or their 'year', 'quarter' or 'month', {birth: quarter}, or bands of "
