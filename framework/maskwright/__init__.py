@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from maskwright.commands.describe_data import describe as describe
     from maskwright.commands.localize import localize as localize
     from maskwright.commands.measure import measure as measure
+    from maskwright.commands.plan import plan as plan
     from maskwright.commands.protect import protect as protect
     from maskwright.commands.reading import read as read
     from maskwright.commands.reading import read_edits as read_edits
@@ -33,7 +34,7 @@ if TYPE_CHECKING:
     from maskwright.data.number_text import write_numbers as write_numbers
     from maskwright.data.record_chunk import RecordChunk as RecordChunk
     from maskwright.data.variable import Variable as Variable
-    from maskwright.data.written_cells import WrittenBatch as WrittenBatch
+    from maskwright.data.written_batch import WrittenBatch as WrittenBatch
     from maskwright.edits.edit import Edit as Edit
     from maskwright.edits.edit import GoverningPart as GoverningPart
     from maskwright.edits.edit import LinearPart as LinearPart
@@ -70,6 +71,7 @@ if TYPE_CHECKING:
     from maskwright.foundation.renamed_fields import Formerly as Formerly
     from maskwright.masking.adjusting.projection import project as project
     from maskwright.masking.aggregation import aggregate as aggregate
+    from maskwright.planning.plan import Plan as Plan
     from maskwright.plugins.block import Block as Block
     from maskwright.plugins.edit_reader import EditReader as EditReader
     from maskwright.plugins.hooks import hookimpl as hookimpl
@@ -153,6 +155,8 @@ _HOME = {
     "OpenDoubts": "maskwright.foundation.errors",
     "Partition": "maskwright.plugins.partition",
     "PipelineError": "maskwright.foundation.errors",
+    "plan": "maskwright.commands.plan",
+    "Plan": "maskwright.planning.plan",
     "Place": "maskwright.foundation.errors",
     "PluginError": "maskwright.foundation.errors",
     "Problem": "maskwright.foundation.errors",
@@ -182,7 +186,7 @@ _HOME = {
     "wording": "maskwright.release",
     "MissingCells": "maskwright.data.missing",
     "VariableDeclaration": "maskwright.data.declaration",
-    "WrittenBatch": "maskwright.data.written_cells",
+    "WrittenBatch": "maskwright.data.written_batch",
     "write_numbers": "maskwright.data.number_text",
     "read_dates": "maskwright.data.dates",
     "write_dates": "maskwright.data.dates",

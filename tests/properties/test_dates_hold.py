@@ -168,3 +168,38 @@ def test_dates_are_recoded_to_periods_and_bands_of_age(tmp_path: Path, how: str,
     written = [line.split(",")[0] for line in (tmp_path / "masked.csv").read_text(encoding="utf-8").splitlines()[1:]]
     assert set(written) == texts
     assert len(set(written[::2])) == 1
+
+
+def test_points_of_dates_stay_points_where_decimals_have_commas(tmp_path: Path) -> None:
+    rows = [f"{day:02}.0{1 + day % 9}.20{10 + day};{day},5;{day},25" for day in range(1, 29)]
+    (tmp_path / "d.csv").write_text("born;wage;rent\n" + "\n".join(rows) + "\n", encoding="utf-8")
+    (tmp_path / "p.yaml").write_text(
+        'maskwright: 1\ndata: {source: d.csv, delimiter: ";", decimal: ",", variables: {rent: {role: other}, born: '
+        '{type: date, format: "%d.%m.%Y", role: quasi_identifier}}}\nedits: [born >= 2010-01-01]\n'
+        "protect: [{method: rank_swapping, params: {p: 50}}]\noutput: {data: masked.csv, record: run.json}\nseed: 1\n",
+        encoding="utf-8",
+    )
+    assert mw.run(tmp_path / "p.yaml").ok
+    written = [line.split(";") for line in (tmp_path / "masked.csv").read_text(encoding="utf-8").splitlines()[1:]]
+    before = [row.split(";") for row in rows]
+    assert sorted(cells[0] for cells in written) == sorted(cells[0] for cells in before)
+    assert [cells[0] for cells in written] != [cells[0] for cells in before]
+    assert [cells[2] for cells in written] == [cells[2] for cells in before]
+
+
+def test_dates_of_an_arrow_table_keep_their_types(tmp_path: Path) -> None:
+    days = pa.array(_people()["birth"], pa.date32())
+    table = pa.table(
+        {
+            "day": days, "moment": days.cast(pa.timestamp("ns")), "iso": days.cast(pa.string()),
+            "german": mw.write_dates(np.array(days.cast(pa.int32()), dtype=float), np.zeros(N, dtype=bool), "%d.%m.%Y"),
+        }
+    )  # fmt: skip
+    declared = {name: {"role": "quasi_identifier"} for name in table.column_names}
+    declared["german"] = {"type": "date", "format": "%d.%m.%Y", "role": "quasi_identifier"}
+    masked = mw.protect(table, "rank_swapping", params={"p": 50.0}, declared=declared, seed=1)
+    assert masked.schema.types == table.schema.types
+    for name in table.column_names:
+        assert sorted(masked[name].to_pylist()) != masked[name].to_pylist()
+        assert set(masked[name].to_pylist()) <= set(table[name].to_pylist())
+        assert masked[name] != table[name]

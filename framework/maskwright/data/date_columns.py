@@ -83,7 +83,7 @@ def date_text_column(name: str, text: Any, declared: VariableDeclaration) -> tup
     wrong = np.isnan(days) & ~missing
     if np.any(wrong):
         raise _no_dates(name, wrong, text, declared)
-    column = _column(name, days, missing, declared, missing_texts(text, missing))
+    column = _column(name, days, missing, declared, missing_texts(text, missing), declared.date_format)
     is_spaced = bool(pc.any(pc.match_substring_regex(text, SPACED)).as_py())
     return (replace(column, written=text) if is_spaced else column), []
 
@@ -113,7 +113,7 @@ def stored_date_column(name: str, array: Any, declared: VariableDeclaration) -> 
         raise DataError(Problem(f"variable {name!r} is declared a date, and some cells have a time of day", hint=hint))
     missing = np.isnan(days)
     blank = MissingCells((), np.where(missing, NO_CELL, HAD_VALUE).astype(np.int16)) if missing.any() else None
-    return _column(name, days, missing, declared, blank), []
+    return _column(name, days, missing, declared, blank, None), []
 
 
 def are_iso_dates(text: Any, declared: VariableDeclaration) -> bool:
@@ -150,6 +150,7 @@ def _column(
     missing: NDArray[np.bool_],
     declared: VariableDeclaration,
     blank: MissingCells | None,
+    date_format: str | None,
 ) -> Column:
     variable = Variable(
         name=name,
@@ -162,7 +163,7 @@ def _column(
         decimals=0,
         lower=declared.lower,
         upper=declared.upper,
-        date_format=declared.date_format,
+        date_format=date_format,
         missing_codes=declared.missing_codes,
         missing_meanings=declared.missing_meanings,
         suppressed_as=declared.suppressed_as,

@@ -68,6 +68,9 @@ class VariableDeclaration(BaseModel, extra="forbid", frozen=True):
     >>> from maskwright import VariableDeclaration
     >>> VariableDeclaration(type="date", format="%d.%m.%Y", role="quasi_identifier").is_date
     True
+    >>> declared = VariableDeclaration(type="integer", missing={-1: "does not apply", -2: "refused"})
+    >>> declared.missing_codes
+    ('-1', '-2')
     """
 
     type: VariableType | None = Field(

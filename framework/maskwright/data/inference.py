@@ -14,7 +14,8 @@ from maskwright.data.misread_columns import apart_doubt, doubtful_names, misread
 from maskwright.data.missing_notes import missing_notes
 from maskwright.data.text_columns import text_column
 from maskwright.data.typed_columns import typed_column
-from maskwright.data.written_cells import WrittenBatch, must_be_held
+from maskwright.data.written_batch import WrittenBatch
+from maskwright.data.written_cells import must_be_held
 from maskwright.foundation.errors import DataError, Place, Problem, unknown_name
 from maskwright.foundation.progress import Progress, silent
 
@@ -32,6 +33,8 @@ def read_dataset(
     declared: Mapping[str, VariableDeclaration] | None = None,
     progress: Progress = silent,
     file: str | None = None,
+    *,
+    typed: bool = False,
 ) -> Dataset:
     """Gather the batches of a source and decide what each variable is.
 
@@ -48,6 +51,8 @@ def read_dataset(
         Told the share of the columns typed.
     file : str, optional
         Name of the file, for error messages.
+    typed : bool, default False
+        Whether text is meant as text also where every column holds some.
 
     Returns
     -------
@@ -71,7 +76,7 @@ def read_dataset(
     unknown = [Problem(unknown_name("variable", name, names), place) for name in declarations if name not in names]
     if unknown:
         raise DataError(unknown)
-    typed = not all(_is_text(kind) for kind in kinds)
+    typed = typed or not all(_is_text(kind) for kind in kinds)
     make = typed_column if typed else text_column
     columns: list[Column] = []
     notes: list[str] = list(layout.details.get("notes", ()))

@@ -31,7 +31,7 @@ class Variable:
     lower, upper : float or None
         Declared bounds, both inclusive; they become range edits.
     date_format : str or None
-        How a date is written, ``%d.%m.%Y``; None: it is no date.
+        How the texts of a date are written, ``%d.%m.%Y``; None: it is no date, or the file stores it as such.
     categories : tuple of str
         Categories of a nominal or ordinal variable in code order (the declared order for ordinal variables).
     missing_codes : tuple of str

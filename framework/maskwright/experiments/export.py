@@ -36,7 +36,7 @@ def write_pipeline(cell: Cell, folder: Path) -> Path:
             Problem(f"{cell.name} masks nothing (k is 1): there is no pipeline to run", hint="Choose another cell.")
         )
     path = pipeline_path(cell, folder)
-    head = HEAD.format(cell=cell.name, experiment=cell.pipeline.path.name)
+    head = HEAD.format(cell=cell.name, experiment=cell.pipeline.name)
     text = yaml.dump(_settings(cell, path), Dumper=_Dumper, sort_keys=False, allow_unicode=True, width=120)
     write_text(path, head + text)
     return path
@@ -51,7 +51,8 @@ def pipeline_path(cell: Cell, folder: Path) -> Path:
 def _settings(cell: Cell, path: Path) -> dict[str, Any]:
     described = cell.pipeline
     settings = dict(described.settings)
-    settings["data"] = settings["data"] | {"source": _relative(described.data.path, path)}
+    if described.data.source.content is None:
+        settings["data"] = settings["data"] | {"source": _relative(described.data.path, path)}
     settings["edits"] = [
         _with_file(stated, _relative(each.path, path)) if isinstance(each, RuleFile) else stated
         for stated, each in zip(settings.get("edits") or [], described.edits, strict=True)

@@ -6,7 +6,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Protocol
 
-from maskwright.data.written_cells import WrittenBatch
+from maskwright.data.written_batch import WrittenBatch
 from maskwright.foundation.errors import InputError
 from maskwright.foundation.progress import silent
 from maskwright.plugins.partition import NoParams
@@ -77,6 +77,13 @@ class Source:
     read_plainly : callable or None
         ``(path, details, names) -> Iterator``: blocks of rows of cell texts (None: no cell) of a file that `write` has
         written, read by other means than `open` does, with the details of the layout; for the second evaluation.
+    reads_folders : bool
+        Whether `open` also takes a folder, whose files are one data file together. What is written is one file.
+    content : callable or None
+        ``(path, params) -> Iterator of bytes``, of a source that is no file, such as a table of a server: all that its
+        records are, so that it can be told whether they are still the same. `path` is then what ``source:`` names.
+    lost_when_replaced : callable or None
+        ``path -> str or None``: what else than one table is in a file that a release would replace, in a few words.
 
     Examples
     --------
@@ -100,6 +107,9 @@ class Source:
     read_plainly: (
         Callable[[Path, Mapping[str, Any], Sequence[str]], Iterator[Sequence[Sequence[str | None]]]] | None
     ) = None
+    reads_folders: bool = False
+    content: Callable[[Path, Any], Iterator[bytes]] | None = None
+    lost_when_replaced: Callable[[Path], str | None] | None = None
 
 
 @contextmanager

@@ -17,7 +17,7 @@ import numpy as np
 
 from maskwright.edits.evaluation.domain import domain_tuples
 from maskwright.edits.evaluation.plain_numbers import NUMBER, CannotTell, exact, truth
-from maskwright.edits.evaluation.second_dates import day_said
+from maskwright.edits.evaluation.second_dates import ISO, day_said
 from maskwright.edits.evaluation.second_opinion import Opinion, combination
 from maskwright.edits.evaluation.second_vectors import DIGITS, Cells, ExactVectors, XPathVectors
 from maskwright.foundation.doubts import Doubt
@@ -96,7 +96,7 @@ def second_look(
     path_of_records = tuple(details.get("record_path", ("Microdata", "Record"))) if file_format == "xml" else None
     looked = [_Seen(edit) for edit in edits if edit.engine is None and _is_about(edit, path_of_records)]
     decimals = {variable.name: variable.decimals for variable in original.variables}
-    floats = _binary_columns(path) if file_format == "parquet" else frozenset()
+    floats = _binary_columns(path, source, masked)
     opinion = Opinion(
         frozenset(name for name in floats if decimals.get(name) is None),
         {each.name: frozenset(code.strip() for code in each.empty_texts) for each in masked.variables},
@@ -105,7 +105,7 @@ def second_look(
             for each in masked.variables
         },
         {names: _combinations(original, names) for names in domain_tuples(each.edit for each in looked)},
-        {each.name: each.date_format for each in masked.variables if each.date_format is not None},
+        {each.name: each.date_format or ISO for each in masked.variables if each.is_date},
     )
     wanted = np.unique(np.linspace(0, max(outcome.records - 1, 0), min(sample, outcome.records)).astype(np.int64))
     done = 0
@@ -153,7 +153,9 @@ def _is_about(edit: Edit, path: tuple[str, ...] | None) -> bool:
     return list(path) == steps if whole else list(path)[-len(steps) :] == steps
 
 
-def _binary_columns(path: Path) -> frozenset[str]:
+def _binary_columns(path: Path, source: Source, masked: Dataset) -> frozenset[str]:
+    if source.name != "parquet":
+        return frozenset(each.name for each in masked.variables if each.is_numeric and not source.writes_text)
     import pyarrow as pa
     import pyarrow.parquet as pq
 

@@ -18,13 +18,13 @@ from maskwright import (
     Progress,
     Source,
     Variable,
-    write_dates,
     write_numbers,
 )
 from maskwright_builtin.sources.files import disk_trouble, readable_size, reading
+from maskwright_builtin.sources.parquet_folder import ParquetFolderReading
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Generator, Iterable, Iterator
     from pathlib import Path
 
 ROWS = 65_536
@@ -54,7 +54,7 @@ class ParquetReading:
             names = ", ".join(nested[:5])
             raise DataError(Problem(f"columns that are lists, structures or bytes: {names}", place, hint))
 
-    def batches(self) -> Iterator[pa.RecordBatch]:
+    def batches(self) -> Generator[pa.RecordBatch]:
         """Yield the records, typed as in the file."""
         done = 0
         with reading(self._path) as file:
@@ -121,7 +121,7 @@ def write_parquet(path: Path, batches: Iterable[Any], variables: tuple[Variable,
                     )
                     writer = pq.ParquetWriter(path, wanted)
                 if writer is not None:
-                    writer.write_batch(_cast(path, batch, wanted, variables))
+                    writer.write_batch(_cast(path, batch, wanted))
     finally:
         if writer is not None:
             with disk_trouble(path):
@@ -151,19 +151,10 @@ def _number_text(column: Any) -> Any:
     return write_numbers(np.asarray(pc.fill_null(column, 0.0)), np.asarray(column.is_null()), None)
 
 
-def _date_text(column: Any, variable: Variable) -> Any:
-    days = np.asarray(pc.fill_null(pc.cast(pc.cast(column, pa.int32()), pa.float64()), 0.0))
-    assert variable.date_format is not None
-    return write_dates(days, np.asarray(column.is_null()), variable.date_format)
-
-
-def _cast(path: Path, batch: Any, wanted: Any, variables: tuple[Variable, ...]) -> Any:
+def _cast(path: Path, batch: Any, wanted: Any) -> Any:
     columns = []
-    for column, field, variable in zip(batch.columns, wanted, variables, strict=True):
+    for column, field in zip(batch.columns, wanted, strict=True):
         try:
-            if variable.is_date and pa.types.is_date32(column.type) and not pa.types.is_temporal(field.type):
-                columns.append(pc.cast(_date_text(column, variable), field.type))
-                continue
             # Arrow would write exponents, which are no numbers by the rule that texts are read with.
             worded = pa.types.is_floating(column.type) and not _is_number(field.type)
             stored = _number_text(column) if worded else column
@@ -176,8 +167,8 @@ def _cast(path: Path, batch: Any, wanted: Any, variables: tuple[Variable, ...]) 
     return pa.record_batch(columns, schema=wanted)
 
 
-def open_parquet(path: Path, params: Any, progress: Progress) -> ParquetReading:
-    """Open a Parquet file of microdata; it has no options.
+def open_parquet(path: Path, params: Any, progress: Progress) -> ParquetReading | ParquetFolderReading:
+    """Open a Parquet file of microdata, or a folder of them; there are no options.
 
     Parameters
     ----------
@@ -189,9 +180,11 @@ def open_parquet(path: Path, params: Any, progress: Progress) -> ParquetReading:
     Raises
     ------
     DataError
-        The file is no Parquet file, or has columns that are not flat.
+        A file is no Parquet file, or has columns that are not flat; or the files of a folder are not alike.
     """
     del params
+    if path.is_dir():
+        return ParquetFolderReading(path, lambda file: ParquetReading(file, lambda _: None), progress)
     return ParquetReading(path, progress)
 
 
@@ -202,5 +195,6 @@ PARQUET = Source(
     write=write_parquet,
     params=NoParams,
     writes_text=False,
-    summary="Typed columns; null is a missing cell.",
+    reads_folders=True,
+    summary="Typed columns; null is a missing cell. A folder of such files is read as one.",
 )
