@@ -215,7 +215,7 @@ def date_notes(column: Column) -> list[str]:
     return [f'{column.name}: read as text; if it holds dates, declare `type: date, format: "{found}"`']
 
 
-def date_doubt(column: Column, declared: VariableDeclaration) -> Doubt | None:
+def date_doubt(column: Column, declared: VariableDeclaration, *, typed: bool) -> Doubt | None:
     """Doubt about a column of texts that are ISO dates but for a few, or about dates that may mean 'no value'.
 
     Parameters
@@ -223,13 +223,15 @@ def date_doubt(column: Column, declared: VariableDeclaration) -> Doubt | None:
     column : Column
         As it was read.
     declared : VariableDeclaration
+    typed : bool
+        Whether the format has dates of its own, so that texts in it are meant to be texts.
     """
     told = declared.type is not None or bool(declared.categories) or declared.release is not None
     if told or declared.role == "identifier":
         return None
     if column.variable.is_date:
         return _sentinel_doubt(column)
-    return None if column.variable.is_numeric else _few_others_doubt(column)
+    return None if column.variable.is_numeric or typed else _few_others_doubt(column)
 
 
 def _sentinel_doubt(column: Column) -> Doubt | None:

@@ -89,7 +89,7 @@ def _doubts(column: Column, series: Any, declared: VariableDeclaration) -> Itera
         doubt = misread_doubt(column, declared, typed=True)
         if doubt is not None:
             yield doubt
-    unclear = date_doubt(column, declared)
+    unclear = date_doubt(column, declared, typed=True)
     if unclear is not None:
         yield unclear
 

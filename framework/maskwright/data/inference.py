@@ -98,7 +98,7 @@ def read_dataset(
                 doubts += filter(None, [apart_doubt(column, stated)])
             if not pa.types.is_dictionary(kind):
                 doubts += filter(None, [misread_doubt(column, stated, typed=typed)])
-            doubts += filter(None, [date_doubt(column, stated)])
+            doubts += filter(None, [date_doubt(column, stated, typed=typed)])
         except DataError as error:
             problems += [replace(problem, place=problem.place or place) for problem in error.problems]
         progress((position + 1) / len(names))
