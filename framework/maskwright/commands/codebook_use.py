@@ -73,7 +73,9 @@ def without_extremes(read: Dataset, data: DataSource) -> Dataset:
     for column in read:
         ends = [end for end in ("lower", "upper") if _is_extreme(column, end, data)]
         if ends:
-            changed[column.name] = replace(column, variable=replace(column.variable, **dict.fromkeys(ends)))
+            variable = column.variable
+            lower, upper = (None if end in ends else getattr(variable, end) for end in ("lower", "upper"))
+            changed[column.name] = replace(column, variable=replace(variable, lower=lower, upper=upper))
             found += [f"{column.name} ({'min' if end == 'lower' else 'max'})" for end in ends]
     if not changed:
         return read
@@ -95,8 +97,8 @@ def _is_extreme(column: Column, end: str, data: DataSource) -> bool:
     if own is not None and fact in own.model_fields_set:
         return False
     present = column.values[~column.missing]
-    beyond = np.any(present < bound) if end == "lower" else np.any(present > bound)
-    return not beyond and 0 < np.count_nonzero(present == bound) < FEW
+    beyond = bool(np.any(present < bound) if end == "lower" else np.any(present > bound))
+    return not beyond and 0 < int(np.count_nonzero(present == bound)) < FEW
 
 
 def _with_codebook(problem: Problem, codebook: Codebook) -> Problem:
