@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from maskwright.data.dataset import Layout as Layout
     from maskwright.data.declaration import VariableDeclaration as VariableDeclaration
     from maskwright.data.missing import MissingCells as MissingCells
+    from maskwright.data.number_notation import NumberNotation as NumberNotation
     from maskwright.data.number_text import read_numbers as read_numbers
     from maskwright.data.number_text import write_numbers as write_numbers
     from maskwright.data.record_chunk import RecordChunk as RecordChunk
@@ -183,6 +184,7 @@ _HOME = {
     "Variable": "maskwright.data.variable",
     "wording": "maskwright.release",
     "MissingCells": "maskwright.data.missing",
+    "NumberNotation": "maskwright.data.number_notation",
     "VariableDeclaration": "maskwright.data.declaration",
     "WrittenBatch": "maskwright.data.written_batch",
     "write_numbers": "maskwright.data.number_text",

@@ -32,7 +32,7 @@ from maskwright.foundation.progress import Progress, silent
 from maskwright.pipeline.names import names_in
 from maskwright.pipeline.resolved import DataInMemory, DataSource
 from maskwright.plugins.registry import find_edit_reader
-from maskwright.plugins.source import written_batches_of
+from maskwright.plugins.source import number_notation, written_batches_of
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Mapping
@@ -296,9 +296,9 @@ def _from_file(
         together = declared_together(of_file, there)
         stated = {name: each for name, each in together.items() if name not in hidden}
         known = with_missing_codes(_present(stated, may_lack, names), data.missing, frozenset(names) - hidden)
-        said = codebook_notices(data, names)
+        said, notation = codebook_notices(data, names), number_notation(reading)
         with codebook_named(data.codebook):
-            read = read_dataset(kept, lambda: reading.layout, known, file=data.name)
+            read = read_dataset(kept, lambda: reading.layout, known, file=data.name, notation=notation)
         return without_extremes(replace(read, notes=(*said, *read.notes)), data)
 
 
