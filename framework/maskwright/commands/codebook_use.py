@@ -97,7 +97,7 @@ def _is_extreme(column: Column, end: Literal["min", "max"], bound: float | None,
         return False
     present = column.values[~column.missing]
     beyond = bool(np.any(present < bound if end == "min" else present > bound))
-    return not beyond and 0 < np.count_nonzero(present == bound) < FEW
+    return not beyond and bool(0 < np.count_nonzero(present == bound) < FEW)
 
 
 def _with_codebook(problem: Problem, codebook: Codebook) -> Problem:
