@@ -11,6 +11,7 @@ from maskwright.commands.reading import dataset_of, domain_of, load, with_missin
 from maskwright.commands.requests import DeclaredVariables, Rules, edits_of
 from maskwright.data.declaration import VariableDeclaration
 from maskwright.data.variable import Variable
+from maskwright.edits.date_arithmetic import with_dates
 from maskwright.edits.edit_set import WrongRulesError
 from maskwright.edits.evaluation.check import unknown_variables
 from maskwright.edits.evaluation.check_data import check_dataset
@@ -75,7 +76,9 @@ def validate(
     """
     stated = edits_of(edits)
     domain = domain_of(original, declared, stated)
-    return replace(check_dataset(dataset_of(data, declared), stated, domain), allow_unknown=allow_unknown)
+    checked = dataset_of(data, declared)
+    outcome = check_dataset(checked, with_dates(stated, checked.variables), domain)
+    return replace(outcome, allow_unknown=allow_unknown)
 
 
 @reads_noted()
@@ -164,10 +167,11 @@ def _rules(edits: Sequence[Path], options: ReadingOptions, data: DataSource) -> 
 
 
 def _known(name: str, declared: VariableDeclaration) -> Variable:
-    """A variable as far as its declaration tells: missing codes and decimals, for checking a file as a stream."""
+    """A variable as far as its declaration tells, for checking a file as a stream: missing codes, decimals, dates."""
     return Variable(
         name,
         decimals=declared.decimals,
+        date_format=declared.date_format if declared.is_date else None,
         missing_codes=declared.missing_codes,
         missing_meanings=declared.missing_meanings,
         suppressed_as=declared.suppressed_as,

@@ -9,6 +9,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from maskwright.data.dates import ISO, write_dates
 from maskwright.data.number_text import read_numbers, write_numbers
 
 if TYPE_CHECKING:
@@ -36,7 +37,8 @@ def published_batches(
     data : Dataset
     writes_text : bool
         Whether the format holds text (`Source.writes_text`): every column is then a string column of canonical number
-        text and categories. Otherwise integers are int64, other numbers float64, categories strings.
+        text, dates and categories. Otherwise integers are int64, other numbers float64, dates date32, categories
+        strings.
     rows : int
         Records in a batch (default 65536).
     untouched : mapping of name to pyarrow.ChunkedArray of shape (n,), optional
@@ -70,6 +72,9 @@ def _text(column: Column, records: slice, *, canonical: bool) -> Any:
     variable, missing = column.variable, column.missing[records]
     if not variable.is_numeric:
         return _filled(column, records, _categories(column, records))
+    if variable.is_date:
+        dates = write_dates(column.values[records], missing, variable.date_format or ISO)
+        return _filled(column, records, dates)
     digits = None if canonical else column.digits
     return _filled(column, records, write_numbers(column.values[records], missing, variable.decimals, digits))
 
@@ -87,6 +92,12 @@ def _typed(column: Column, records: slice, *, keeps_empty: bool) -> Any:
         texts = _filled(column, records, _categories(column, records))
         blank = column.missing[records].any() and not keeps_empty
         return pc.if_else(pc.equal(texts, ""), pa.scalar(None, pa.string()), texts) if blank else texts
+    if column.variable.date_format is not None and keeps_empty:
+        return _text(column, records, canonical=False)
+    if column.variable.is_date:
+        missing = column.missing[records]
+        days = np.rint(np.where(missing, 0.0, column.values[records])).astype(np.int32)
+        return pa.array(days, pa.int32(), mask=np.asarray(missing)).cast(pa.date32())
     values, missing = numbers_with_codes(column, records)
     if column.variable.decimals == 0 and np.all(np.abs(column.values[~column.missing]) <= 2.0**53):
         return pa.array(np.rint(np.where(missing, 0.0, values)).astype(np.int64), mask=np.asarray(missing))
