@@ -124,7 +124,7 @@ def _notes(public: Mapping[str, Any]) -> Iterator[str]:
 def _says(value: object) -> bool:
     """Whether a parameter has a value, and not an empty list or section."""
     if isinstance(value, dict | list):
-        return any(map(_says, value.values() if isinstance(value, dict) else value))
+        return any(_says(each) for each in (value.values() if isinstance(value, dict) else value))
     return value is not None
 
 

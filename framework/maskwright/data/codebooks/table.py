@@ -237,8 +237,12 @@ def _codes(row: _Row, table: _Table, problems: list[Problem]) -> Iterator[Code]:
         if said.lower() != "suppressed":
             kind = "missing" if _is_yes(said, where, "missing", problems) else "valid"
         yield Code(code, "" if meaning == "NA" else meaning, kind, place)
-    elif not table.has_code_rows or said.lower() not in _WORDS:
+    elif said.lower() not in _WORDS:
         yield from _listed(said, where, "missing")
+    elif not table.has_code_rows and said not in ("", "NA"):
+        hint = "A code that is one of these words, or 0, is written with what it means: 0=not stated."
+        message = f"missing: expected codes that mean 'no value', such as -1=refused|-2, not {said!r}"
+        problems.append(Problem(message, where, hint))
     yield from _listed(*row.cell("values"), "valid")
 
 
