@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from maskwright_builtin.sources.csv.source import CSV
 from maskwright_builtin.sources.parquet import PARQUET
+from maskwright_builtin.sources.statistical.spss import SPSS, SPSS_PORTABLE
 from maskwright_builtin.sources.xml.source import XML
 
-SOURCES = (XML, CSV, PARQUET)
+SOURCES = (XML, CSV, PARQUET, SPSS, SPSS_PORTABLE)
