@@ -81,6 +81,8 @@ def _filled(column: Column, records: slice, texts: Any) -> Any:
 
 
 def _typed(column: Column, records: slice, *, keeps_empty: bool) -> Any:
+    if keeps_empty and column.variable.is_numeric and not _has_number_codes(column):
+        return _text(column, records, canonical=False)
     values, missing = column.values[records], column.missing[records]
     if not column.variable.is_numeric:
         texts = _filled(column, records, _categories(column, records))
@@ -93,6 +95,12 @@ def _typed(column: Column, records: slice, *, keeps_empty: bool) -> Any:
     if column.variable.decimals == 0 and np.all(np.abs(column.values[~column.missing]) <= 2.0**53):
         return pa.array(np.rint(np.where(missing, 0.0, values)).astype(np.int64), mask=np.asarray(missing))
     return pa.array(values, pa.float64(), mask=np.asarray(missing))
+
+
+def _has_number_codes(column: Column) -> bool:
+    """Whether no missing cell is written as a text that is no number, such as Stata's ``.a``: numbers would lose it."""
+    texts = () if column.blank is None else tuple(text for text in column.blank.texts if text.strip())
+    return bool(np.all(read_numbers(pa.array(texts, pa.string())).is_number))
 
 
 def _categories(column: Column, records: slice) -> Any:

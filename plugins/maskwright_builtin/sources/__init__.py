@@ -1,10 +1,12 @@
-"""Built-in sources: XML, CSV and Parquet."""
+"""Built-in sources: XML, CSV, Parquet, and files of SPSS, Stata and SAS."""
 
 from __future__ import annotations
 
 from maskwright_builtin.sources.csv.source import CSV
 from maskwright_builtin.sources.parquet import PARQUET
+from maskwright_builtin.sources.statistical.sas import SAS, SAS_TRANSPORT
 from maskwright_builtin.sources.statistical.spss import SPSS, SPSS_PORTABLE
+from maskwright_builtin.sources.statistical.stata import STATA
 from maskwright_builtin.sources.xml.source import XML
 
-SOURCES = (XML, CSV, PARQUET, SPSS, SPSS_PORTABLE)
+SOURCES = (XML, CSV, PARQUET, SPSS, SPSS_PORTABLE, STATA, SAS, SAS_TRANSPORT)

@@ -38,11 +38,11 @@ def as_moments(values: NDArray[np.float64], variable_format: str, moments: Momen
     missing = np.isnan(values)
     if known is None or missing.all():
         return None
-    kind, units = known
+    units = known[1]
     days = np.where(missing, 0.0, values / units - moments.epoch)
     if days.min() < YEAR_1 or days.max() >= YEAR_10000:
         return None
-    if kind == "date" and np.array_equal(np.rint(days), days):
+    if np.array_equal(np.rint(days), days):
         return pa.array(days.astype(np.int32), pa.int32(), mask=missing).cast(pa.date32())
     for unit, parts in PARTS.items():
         counts = np.rint(np.where(missing, 0.0, (values - moments.epoch * units) * (parts / units)))

@@ -1,27 +1,40 @@
-"""Rows of cell texts of a data frame that a foreign library has read, for the second evaluation of what was written."""
+"""Rows of cell texts of a data frame that a foreign library has read, for the second evaluation of what was written.
+
+Dates come as the numbers that the file holds, and are counted by numpy's calendar here, by Arrow's in `moments`.
+"""
 
 from __future__ import annotations
 
-import datetime as dt
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pandas as pd
+from pandas.io.stata import StataMissingValue
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
+
+    from maskwright_builtin.sources.statistical.form import Moments
 
 ROWS = 32_768
+DAY = 86_400_000_000
+"""Microseconds of a day."""
 
 
-def plain_rows(frame: pd.DataFrame, names: Sequence[str]) -> Iterator[list[list[str | None]]]:
+def plain_rows(
+    frame: pd.DataFrame, names: Sequence[str], formats: Mapping[str, str], moments: Moments
+) -> Iterator[list[list[str | None]]]:
     """Blocks of rows of cell texts; None where there is no cell.
 
     Parameters
     ----------
     frame : pandas.DataFrame
+        Dates as numbers.
     names : sequence of str
         That it must have, in order.
+    formats : mapping of name to str
+        Which are dates.
+    moments : Moments
 
     Raises
     ------
@@ -30,17 +43,41 @@ def plain_rows(frame: pd.DataFrame, names: Sequence[str]) -> Iterator[list[list[
     """
     if list(frame.columns) != list(names):
         raise ValueError("other names")
+    columns = []
+    for name in names:
+        cells = frame[name].tolist()
+        known = moments.of(formats.get(name) or "")
+        dates = None if known is None else _dates(cells, known[1], moments.epoch)
+        columns.append([plain_text(cell) for cell in cells] if dates is None else dates)
     for start in range(0, len(frame), ROWS):
-        columns = [[plain_text(cell) for cell in frame[name].iloc[start : start + ROWS].tolist()] for name in names]
-        yield [list(row) for row in zip(*columns, strict=True)]
+        block = [texts[start : start + ROWS] for texts in columns]
+        yield [list(row) for row in zip(*block, strict=True)]
 
 
 def plain_text(cell: Any) -> str | None:
-    """Text of a cell: shortest decimals, ISO dates."""
-    if cell is None or cell is pd.NaT or (isinstance(cell, float) and np.isnan(cell)):
-        return None
+    """Text of a cell: shortest decimals without an exponent."""
     if isinstance(cell, float):
-        return str(np.format_float_positional(cell, trim="-"))
-    if isinstance(cell, dt.datetime):
-        return cell.isoformat(sep=" ").removesuffix(" 00:00:00")
-    return str(cell)
+        if cell != cell:  # noqa: PLR0124 - NaN is a missing cell
+            return None
+        text = repr(cell)
+        return str(np.format_float_positional(cell, trim="-")) if "e" in text else text.removesuffix(".0")
+    if isinstance(cell, StataMissingValue):
+        return None if str(cell) == "." else str(cell)
+    return None if cell is None or cell is pd.NA else str(cell)
+
+
+def _dates(cells: list[Any], units: float, epoch: int) -> list[str | None] | None:
+    """ISO texts of dates; None where one of them is no date of four-digit years."""
+    missing = [isinstance(cell, StataMissingValue) or bool(pd.isna(cell)) for cell in cells]
+    said = [cell for cell, gone in zip(cells, missing, strict=True) if not gone]
+    counts = np.array([np.rint((cell - epoch * units) * (DAY / units)) for cell in said], dtype=np.float64)
+    if not len(counts) or np.abs(counts).max() > 4e6 * DAY:
+        return None
+    moments = np.datetime64("1970-01-01", "us") + counts.astype(np.int64).astype("timedelta64[us]")
+    if moments.min() < np.datetime64("0001-01-01") or moments.max() >= np.datetime64("10000-01-01"):
+        return None
+    unit = next(
+        unit for unit in ("D", "s", "ms", "us") if np.array_equal(moments.astype(f"datetime64[{unit}]"), moments)
+    )
+    texts = iter(text.replace("T", " ") for text in np.datetime_as_string(moments, unit=unit).tolist())
+    return [plain_text(cell) if gone else next(texts) for cell, gone in zip(cells, missing, strict=True)]

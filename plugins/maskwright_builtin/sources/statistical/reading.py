@@ -100,7 +100,7 @@ class StatisticalReading:
                 is_text = metadata.readstat_variable_types[name] == "string"
                 blocks[name].append(_texts(cells.pop(name)) if is_text else _numbers(cells.pop(name)))
             done += count
-            self._progress(done / whole.number_rows if whole.number_rows else 0.9)
+            self._progress(done / whole.number_rows if (whole.number_rows or 0) > 0 else 0.9)
             if not self._family.rows or count < self._family.rows or done == whole.number_rows:
                 return blocks, metadata
 

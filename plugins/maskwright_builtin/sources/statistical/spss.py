@@ -15,7 +15,6 @@ from typing import TYPE_CHECKING, Any
 from maskwright import InputError, Layout, Place, Problem, Source, Variable
 from maskwright_builtin.sources.statistical.form import Family, Moments, StatisticalParams, VariableForm
 from maskwright_builtin.sources.statistical.header import without_time
-from maskwright_builtin.sources.statistical.plain import plain_rows
 from maskwright_builtin.sources.statistical.reading import StatisticalReading
 from maskwright_builtin.sources.statistical.writing import (
     WrittenColumn,
@@ -163,8 +162,10 @@ def _read_plainly(path: Path, details: Mapping[str, Any], names: Sequence[str]) 
     del details
     import pyreadstat
 
-    frame, _ = pyreadstat.read_sav(str(path), user_missing=True)
-    return plain_rows(frame, names)
+    from maskwright_builtin.sources.statistical.plain import plain_rows
+
+    frame, metadata = pyreadstat.read_sav(str(path), user_missing=True, disable_datetime_conversion=True)
+    return plain_rows(frame, names, metadata.original_variable_types, SPSS_MOMENTS)
 
 
 SPSS = Source(
