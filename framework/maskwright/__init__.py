@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from maskwright.commands.describe_data import describe as describe
     from maskwright.commands.localize import localize as localize
     from maskwright.commands.measure import measure as measure
+    from maskwright.commands.plan import plan as plan
     from maskwright.commands.protect import protect as protect
     from maskwright.commands.reading import read as read
     from maskwright.commands.reading import read_edits as read_edits
@@ -66,6 +67,7 @@ if TYPE_CHECKING:
     from maskwright.foundation.renamed_fields import Formerly as Formerly
     from maskwright.masking.adjusting.projection import project as project
     from maskwright.masking.aggregation import aggregate as aggregate
+    from maskwright.planning.plan import Plan as Plan
     from maskwright.plugins.block import Block as Block
     from maskwright.plugins.edit_reader import EditReader as EditReader
     from maskwright.plugins.hooks import hookimpl as hookimpl
@@ -149,6 +151,8 @@ _HOME = {
     "OpenDoubts": "maskwright.foundation.errors",
     "Partition": "maskwright.plugins.partition",
     "PipelineError": "maskwright.foundation.errors",
+    "plan": "maskwright.commands.plan",
+    "Plan": "maskwright.planning.plan",
     "Place": "maskwright.foundation.errors",
     "PluginError": "maskwright.foundation.errors",
     "Problem": "maskwright.foundation.errors",

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, NoReturn
 
 from maskwright.cli.advising import add_advising
 from maskwright.cli.comparing import add_comparing
+from maskwright.cli.completion import ASKED_BY_SHELLS, SCRIPTS, SHELLS, candidates, lines
 from maskwright.cli.endings import ended_truthfully, leave
 from maskwright.cli.looking import add_looking
 from maskwright.cli.output import print_json, reporter
@@ -23,8 +24,11 @@ if TYPE_CHECKING:
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command line; returns the exit code: 0 fine, 1 refused, 2 bad input or usage, 3 a bug, ..."""
+    given = sys.argv[1:] if arguments is None else arguments
     parser = build_parser()
-    chosen = parser.parse_args(arguments)
+    if list(given[:2]) == ASKED_BY_SHELLS:
+        return _complete(parser, given[2:])
+    chosen = parser.parse_args(given)
     command: Callable[[argparse.Namespace], int] | None = getattr(chosen, "command", None)
     if command is None:
         parser.print_help()
@@ -59,7 +63,7 @@ def build_parser() -> argparse.ArgumentParser:
         prog="maskwright",
         description="Mask microdata, keep every edit, and measure what was lost and what could be disclosed.",
     )
-    parser.add_argument("--version", action="version", version=f"maskwright {__version__}")
+    parser.add_argument("-V", "--version", action="version", version=f"maskwright {__version__}")
     parser.set_defaults(traceback=False, json=False, quiet=False)
     commands = parser.add_subparsers(title="commands", metavar="COMMAND")
 
@@ -106,10 +110,12 @@ def build_parser() -> argparse.ArgumentParser:
         _explain,
         "Explain a plugin (its parameters, its source), or: edits, steps, doubts, roles, types, missing, formats.",
     )
-    explain.add_argument("name", metavar="NAME")
+    explain.add_argument("explained", metavar="NAME")
     _schema_arguments(
         add("schema", _schema, "Print the JSON Schema of pipelines, experiments, files of edits, or run records.")
     )
+    completion = add("completion", _completion, "Print the script with which a shell completes commands and names.")
+    completion.add_argument("shell", choices=SHELLS)
     add_looking(add, with_json)
     return parser
 
@@ -193,7 +199,7 @@ def _plugins(chosen: argparse.Namespace) -> int:
 def _explain(chosen: argparse.Namespace) -> int:
     from maskwright.cli.show.explain import explain
 
-    print(explain(chosen.name))
+    print(explain(chosen.explained))
     return EXIT_FINE
 
 
@@ -216,6 +222,18 @@ def _schema(chosen: argparse.Namespace) -> int:
     from maskwright.pipeline.file_schema import pipeline_schema
 
     print_json(pipeline_schema())
+    return EXIT_FINE
+
+
+def _completion(chosen: argparse.Namespace) -> int:
+    print(SCRIPTS[chosen.shell], end="")
+    return EXIT_FINE
+
+
+def _complete(parser: argparse.ArgumentParser, words: Sequence[str]) -> int:
+    # argparse would take "--" among the words for itself.
+    for line in lines(candidates(parser, words)):
+        print(line)
     return EXIT_FINE
 
 

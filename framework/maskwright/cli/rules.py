@@ -66,8 +66,10 @@ def _edit_arguments(edits: argparse.ArgumentParser) -> None:
                        help="print rules that hold in --data and do not follow from FILE")  # fmt: skip
     edits.add_argument("--share", type=float, default=1.0, metavar="S",
                        help="--suggest: also what holds in this share of the records (1)")  # fmt: skip
+    edits.add_argument("--limit", type=int, default=30, metavar="N",
+                       help="--suggest: no more than the N most useful (30); 0 for all")  # fmt: skip
     edits.add_argument("--show-values", action="store_true",
-                       help="--suggest: constants, listed values, exact bounds: confidential")  # fmt: skip
+                       help="--suggest: constants, listed values, codes, exact bounds: confidential")  # fmt: skip
     edits.add_argument("--to", choices=("yaml", "schematron"), help="print the rules in this language instead")
     edits.add_argument("--from", dest="language", metavar="LANGUAGE",
                        help="their language: yaml, schematron, validate, banff; else the endings tell")  # fmt: skip
@@ -126,13 +128,13 @@ def _edits(chosen: argparse.Namespace) -> int:
 
 def _suggest(chosen: argparse.Namespace) -> int:
     from maskwright.commands.suggest import suggest_for_file
-    from maskwright.edits.suggestions.suggest import as_yaml
+    from maskwright.edits.suggestions.as_yaml import as_yaml
 
     if chosen.data is None or chosen.to is not None:
         raise InputError("--suggest finds rules in a data file: name it with --data, and leave --to out")
     found = suggest_for_file(
         chosen.data, chosen.files, share=chosen.share, language=chosen.language, options=reading_options(chosen),
-        reporter=reporter(quiet=chosen.json), show_values=chosen.show_values,
+        reporter=reporter(quiet=chosen.json), limit=chosen.limit, show_values=chosen.show_values,
     )  # fmt: skip
     if chosen.json:
         print_json(found.to_json())

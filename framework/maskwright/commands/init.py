@@ -178,8 +178,7 @@ def _suggested(data: Dataset, description: Description) -> tuple[Suggestion, ...
     kept = replace(data, columns=columns)
     if len(kept) > SEARCHED:
         kept = kept.taken(np.linspace(0, len(kept) - 1, SEARCHED).astype(np.int64))
-    found = [each for each in suggest(kept).found if not each.follows]
-    return tuple(found[:MOST_SUGGESTED])
+    return suggest(kept, limit=MOST_SUGGESTED).found
 
 
 def _without_codes(column: Column, codes: tuple[str, ...]) -> Column:

@@ -16,12 +16,8 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
     from pathlib import Path
 
-    import pandas as pd
-
-    from maskwright.data.dataset import Dataset
+    from maskwright.data.frame_libraries import Data
     from maskwright.edits.localisation.localize import Localisation
-
-    Data = Dataset | pd.DataFrame
 
 
 def localize(
@@ -36,14 +32,14 @@ def localize(
 
     Parameters
     ----------
-    data : Dataset or pandas.DataFrame
+    data : Dataset or data frame
     edits : EditSet or sequence of rules
     weights : mapping of name to float, optional
         How much each variable is trusted; 1 unless given. Positive.
-    original : Dataset or pandas.DataFrame, optional
+    original : Dataset or data frame, optional
         The original file, for values-exist-in-domain edits.
     declared : mapping of name to declaration, optional
-        For DataFrames.
+        For data frames.
 
     Returns
     -------

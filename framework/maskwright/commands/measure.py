@@ -11,7 +11,7 @@ from maskwright.commands.requests import DeclaredVariables, MeasureNames, Rules,
 from maskwright.data.households import with_households
 from maskwright.data.pairing import paired
 from maskwright.foundation.errors import InputError, Place, Problem, unknown_name
-from maskwright.foundation.progress import Quiet, Reporter, stage
+from maskwright.foundation.progress import Logged, Reporter, stage
 from maskwright.foundation.yaml_document import Node
 from maskwright.pipeline.overrides import value_of
 from maskwright.pipeline.steps import resolve_measures
@@ -22,13 +22,10 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
     from pathlib import Path
 
-    import pandas as pd
-
-    from maskwright.data.dataset import Dataset
+    from maskwright.data.frame_libraries import Data
     from maskwright.pipeline.resolved import MeasureRequest
     from maskwright.plugins.measure import Measurement
 
-    Data = Dataset | pd.DataFrame
 
 USUAL = ("pil", "sse")
 """Measures of data that a program has, where none is named."""
@@ -54,7 +51,7 @@ def measure(
 
     Parameters
     ----------
-    original, masked : Dataset or pandas.DataFrame
+    original, masked : Dataset or data frame
         Records are paired in order, or by `key`. Files of different length without a key are not paired: measures that
         compare files as files take them.
     measures : sequence of names or of {name: params}, optional
@@ -69,11 +66,11 @@ def measure(
     variables : sequence of str, optional
         To compare; by default the numeric confidential and quasi-identifying ones of both files.
     declared : mapping of name to declaration, optional
-        For DataFrames.
+        For data frames.
     seed : int, default 0
         For measures that sample.
     reporter : Reporter, optional
-        Told of stages; nothing is shown by default.
+        Told of stages; the logger ``maskwright`` is by default.
 
     Returns
     -------
@@ -100,7 +97,7 @@ def measure(
         before, after = paired(before, after, key)
     requests = measure_requests(USUAL if measures is None else measures)
     return compute_measures(
-        requests, before, after, edits_of(edits), {}, seed, reporter or Quiet(), variables, asked=measures is not None
+        requests, before, after, edits_of(edits), {}, seed, reporter or Logged(), variables, asked=measures is not None
     )
 
 

@@ -7,11 +7,13 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 from maskwright.commands.arrive import CheckedInput, Clock, arrive, explained_by, read_rules
+from maskwright.commands.requests import DeclaredVariables, Rules, masking_request
 from maskwright.data.dataset import Dataset
+from maskwright.data.frame_libraries import taken_in
 from maskwright.data.variable import Variable
 from maskwright.edits.variable_ranges import refuse_ranges
 from maskwright.foundation.errors import InputError, Problem
-from maskwright.foundation.progress import Quiet, Reporter, stage
+from maskwright.foundation.progress import Logged, Reporter, stage
 from maskwright.pipeline.names import in_order
 from maskwright.pipeline.reading import read_pipeline
 from maskwright.pipeline.resolved import DataInMemory, Pipeline
@@ -31,6 +33,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from maskwright.data.declaration import VariableDeclaration
+    from maskwright.data.frame_libraries import Data
     from maskwright.edits.edit import Edit
     from maskwright.edits.edit_set import EditSet
     from maskwright.edits.evaluation.check import Outcome
@@ -86,8 +89,56 @@ class ReadyRun:
         )
 
 
+def plan(
+    data: Data,
+    method: str | None = None,
+    *,
+    steps: Sequence[Mapping[str, object]] | None = None,
+    edits: Rules | None = None,
+    params: Mapping[str, object] | None = None,
+    variables: Sequence[str] | None = None,
+    groups: Sequence[Sequence[str]] = (),
+    declared: DeclaredVariables | None = None,
+    cluster: str | None = None,
+    reporter: Reporter | None = None,
+) -> Plan:
+    """Say what `maskwright.protect` would do with these arguments: groups, strata, and who keeps each edit.
+
+    Parameters
+    ----------
+    data, method, steps, edits, params, variables, groups, declared, cluster
+        As in `maskwright.protect`.
+    reporter : Reporter, optional
+        Told of stages; the logger ``maskwright`` is by default.
+
+    Returns
+    -------
+    Plan
+        ``groups``, ``keepers``, ``untouched``, ``doubts``, ``warnings``. A notebook shows it as tables.
+
+    Raises
+    ------
+    InputError
+        Anything wrong with data, edits or steps.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> import maskwright as mw
+    >>> data = pd.DataFrame({"wages": range(20), "pensions": range(20)})
+    >>> mw.plan(data, "microaggregation", edits=["wages <= pensions"], params={"k": 5})
+    Plan(microaggregation: 2 of 2 variables, 1 edits)
+    """
+    request = masking_request(
+        taken_in(data).data, method, steps=steps, edits=edits, params=params, variables=variables, groups=groups,
+        declared=declared, cluster=cluster,
+    )  # fmt: skip
+    ready = prepare(request, reporter or Logged())
+    return replace(ready.plan, doubts=ready.doubts)
+
+
 def plan_pipeline(
-    pipeline: str | Path,
+    pipeline: str | Path | Mapping[str, object],
     overrides: Mapping[str, object] | Sequence[str] = (),
     *,
     with_data: bool = True,
@@ -100,13 +151,14 @@ def plan_pipeline(
 
     Parameters
     ----------
-    pipeline : str or Path
+    pipeline : str, Path or mapping
+        A pipeline file, or what it would say.
     overrides : mapping of dotted path to value, or sequence of "path=value"
         Put over the settings of the file.
     with_data : bool, default True
         Whether the data file is read.
     reporter : Reporter, optional
-        Told of stages; nothing is shown by default.
+        Told of stages; the logger ``maskwright`` is by default.
 
     Raises
     ------
@@ -115,7 +167,7 @@ def plan_pipeline(
     """
     request = read_pipeline(pipeline, overrides, check_data=with_data)
     if with_data:
-        ready = prepare(request, reporter or Quiet())
+        ready = prepare(request, reporter or Logged())
         judgement = judge(ready.doubts, request.waivers)
         doubts = [each.to_json() for each in doubt_records(judgement)]
         return ready.plan.to_json() | {"doubts": doubts, "notices": list(ready.notices)}

@@ -1,19 +1,25 @@
-"""Masking data that a program has: DataFrames in, DataFrames out."""
+"""Masking data that a program has: data frames in, data frames out."""
 
 from __future__ import annotations
 
+import logging
 from pathlib import Path
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING, TypeVar, cast
+
+import pandas as pd
 
 from maskwright.commands.plan import prepare
-from maskwright.commands.publish import refuse_doubts
+from maskwright.commands.publish import log_waived, refuse_doubts
 from maskwright.commands.requests import DeclaredVariables, Rules, masking_request
+from maskwright.data.arrow_tables import released_table
 from maskwright.data.dataset import Dataset
+from maskwright.data.frame_libraries import given_back, taken_in
 from maskwright.data.restored_frames import released_frame
+from maskwright.data.written_cells import untouched_columns
 from maskwright.edits.evaluation.check_data import check_dataset
 from maskwright.edits.evaluation.domain import Domain, domain_tuples
 from maskwright.foundation.errors import EditViolation, Problem
-from maskwright.foundation.progress import Quiet, Reporter
+from maskwright.foundation.progress import LOGGER, Logged, Reporter
 from maskwright.foundation.randomness import fresh_seed
 from maskwright.foundation.whole_files import PRIVATE, write_whole
 from maskwright.masking.context import Execution
@@ -26,19 +32,19 @@ from maskwright.release.last_look import unchanged_cells, unchanged_doubts
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    import pandas as pd
-
     from maskwright.commands.plan import ReadyRun
+    from maskwright.data.frame_libraries import Data, TakenIn
     from maskwright.masking.masking_result import MaskingResult
     from maskwright.pipeline.resolved import MaskingRequest
 
-    AnyData = TypeVar("AnyData", Dataset, pd.DataFrame)
+    AnyData = TypeVar("AnyData", bound=Data)
 
 
 def protect(
     data: AnyData,
-    method: str,
+    method: str | None = None,
     *,
+    steps: Sequence[Mapping[str, object]] | None = None,
     edits: Rules | None = None,
     seed: int | None = None,
     params: Mapping[str, object] | None = None,
@@ -54,14 +60,18 @@ def protect(
     keep_index: bool = False,
     reporter: Reporter | None = None,
 ) -> AnyData:
-    """Mask data with one method so that every edit holds.
+    """Mask data, with one method or a chain of them, so that every edit holds.
 
     Parameters
     ----------
-    data : Dataset or pandas.DataFrame
-        Left as it is.
-    method : str
+    data : Dataset or data frame
+        Of pandas, polars, pyarrow, DuckDB, or another library that narwhals or the Arrow PyCapsule interface knows;
+        left as it is. What is lazy is collected in memory.
+    method : str, optional
         Name of a method plugin.
+    steps : sequence of mappings, optional
+        Instead of `method`, `params`, `variables` and `groups`: a chain of steps, as a pipeline's ``protect:`` section
+        lists them: ``[{"method": "pram", "variables": ["region"]}, {"method": "rounding", "variables": ["income"]}]``.
     edits : EditSet or sequence of rules, optional
     seed : int, optional
         The same data, version and seed give the same values; a fresh one is drawn otherwise.
@@ -72,9 +82,9 @@ def protect(
     groups : sequence of sequences of str
         Variables to mask together.
     declared : mapping of name to declaration, optional
-        For a DataFrame: types, roles, decimals.
+        For a data frame: types, roles, decimals.
     cluster : str, optional
-        For a DataFrame: variable that identifies households; k then counts households.
+        For a data frame: variable that identifies households; k then counts households.
     workers : int, default 1
         Processes; they never change a result.
     block_size : int, optional
@@ -88,16 +98,19 @@ def protect(
     key_map : path, optional
         CSV file to write, for its owner only: which original record, under which old keys, each record is.
     keep_index : bool, default False
-        For a DataFrame: its index may be published. Otherwise the records are numbered anew, 0, 1, ..., in their order;
+        For pandas: the index may be published. Otherwise the records are numbered anew, 0, 1, ..., in their order;
         the default index, which is these numbers, is kept.
     reporter : Reporter, optional
-        Told of stages and notices; nothing is shown by default.
+        Told of stages and notices; the logger ``maskwright`` is by default.
 
     Returns
     -------
-    Dataset or pandas.DataFrame
-        The type that came in; identifiers are dropped or get new values. The index of a DataFrame, its ``attrs``, and
-        categories that no record has are dropped.
+    Dataset or data frame
+        The type that came in, with the order of its columns, and their types where they can hold the masked values;
+        columns that no step touched are equal to the original's, and a missing cell keeps its code. A lazy frame comes
+        out where one came in, of the masked records; a pyarrow.Table where Arrow's stream is all that is known.
+        Identifiers are dropped or get new values; the index of a pandas frame is dropped, and so are its ``attrs``,
+        metadata of Arrow, and categories that no record has.
 
     Raises
     ------
@@ -119,25 +132,40 @@ def protect(
     >>> bool((masked["wages"] + masked["pensions"] == masked["income"]).all()), int(masked.value_counts().min())
     (True, 5)
     """
+    taken = taken_in(data)
     request = masking_request(
-        data, method, edits=edits, seed=seed, params=params, variables=variables, groups=groups, declared=declared,
-        cluster=cluster, workers=workers, block_size=block_size, waive=waive, release=release,
+        taken.data, method, steps=steps, edits=edits, seed=seed, params=params, variables=variables, groups=groups,
+        declared=declared, cluster=cluster, workers=workers, block_size=block_size, waive=waive, release=release,
     )  # fmt: skip
-    listener = reporter or Quiet()
-    ready, result, seed_used = _masked(request, listener, thorough=reporter is not None, is_released=True)
-    released = ready.arranged(result.masked, seed_used)
-    for notice in arrangement_notices(released):
+    listener = reporter or Logged()
+    for notice in taken.notices:
+        listener.notice(notice)
+    ready, result, seed_used = _masked(request, reporter)
+    arranged = ready.arranged(result.masked, seed_used)
+    for notice in arrangement_notices(arranged):
         listener.notice(notice)
     if key_map is not None:
-        write_whole(Path(key_map), released.write_map, PRIVATE)
-    if isinstance(data, Dataset):
-        return released.data
+        write_whole(Path(key_map), arranged.write_map, PRIVATE)
     # The default index counts the records: in random order it would say which is which.
-    keeps_count = not released.is_shuffled
-    frame, notices = released_frame(released.data, data, keep_index=keep_index, keeps_count=keeps_count)
+    released, notices = _released(
+        taken, ready.original, arranged.data, keep_index=keep_index, keeps_count=not arranged.is_shuffled
+    )
     for notice in notices:
         listener.notice(notice)
-    return frame
+    return cast("AnyData", released)
+
+
+def _released(
+    taken: TakenIn, original: Dataset, masked: Dataset, *, keep_index: bool, keeps_count: bool
+) -> tuple[object, tuple[str, ...]]:
+    """Masked data in the type that came in, and notices."""
+    if isinstance(taken.data, Dataset):
+        return masked, ()
+    untouched = untouched_columns(original, masked)
+    if isinstance(taken.data, pd.DataFrame):
+        return released_frame(masked, taken.data, untouched, keep_index=keep_index, keeps_count=keeps_count)
+    table = released_table(masked, original, taken.data, untouched)
+    return given_back(table, taken, untouched, masked.origin), ()
 
 
 def mask_request(
@@ -161,14 +189,15 @@ def mask_request(
     OpenDoubts
         When something was perhaps not understood or not protected, and no waiver names it.
     """
-    return _masked(request, reporter or Quiet(), thorough=reporter is not None, is_released=is_released)[1]
+    return _masked(request, reporter, is_released=is_released)[1]
 
 
 def _masked(
-    request: MaskingRequest, listener: Reporter, *, thorough: bool, is_released: bool
+    request: MaskingRequest, reporter: Reporter | None, *, is_released: bool = True
 ) -> tuple[ReadyRun, MaskingResult, int]:
     """Request as it was prepared, result of masking it, and the seed."""
-    ready = prepare(request, listener, thorough=thorough)
+    listener = reporter or Logged()
+    ready = prepare(request, listener, thorough=reporter is not None or LOGGER.isEnabledFor(logging.INFO))
     for notice in ready.notices:
         listener.notice(notice)
     if is_released:
@@ -184,7 +213,9 @@ def _masked(
         unchanged = unchanged_cells(ready.original, result.masked)
         seen = unchanged_doubts(unchanged, ready.plan, result.doubts)
         left = undecided_doubts(outcome, ready.arrival)
-        refuse_doubts(request, judge((*ready.doubts, *result.doubts, *left, *seen), request.waivers))
+        judgement = judge((*ready.doubts, *result.doubts, *left, *seen), request.waivers)
+        log_waived(judgement)
+        refuse_doubts(request, judgement)
     failing = [each for each in outcome.edits if each.violations and each.severity == "error"]
     if failing:
         raise EditViolation(

@@ -8,6 +8,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from maskwright.foundation.errors import EditViolation, OpenDoubts, Problem, ThresholdMissed
+from maskwright.foundation.progress import LOGGER
 from maskwright.pipeline.resolved import Pipeline
 from maskwright.release.files import writing
 from maskwright.release.run_record import OutputFile, RunRecord
@@ -50,6 +51,8 @@ def refuse_release(
     broken = list(_violated_edits(result, outcome))
     missed = list(_missed_thresholds(pipeline, record))
     reasons = [*broken, *missed, *judgement.problems]
+    _log_open(judgement)
+    log_waived(judgement)
     if reasons:
         refusal = EditViolation if broken else ThresholdMissed if missed else OpenDoubts
         raise refusal([*reasons, _ending(pipeline, judgement)], record.to_json())
@@ -68,7 +71,20 @@ def refuse_doubts(request: MaskingRequest, judgement: Judgement) -> None:
     if of_names:
         judgement = replace(judgement, open=of_names)
     if judgement.open:
+        _log_open(judgement)
         raise OpenDoubts([*judgement.problems, _ending(request, judgement)])
+
+
+def _log_open(judgement: Judgement) -> None:
+    """Records of open doubts, for a program that listens; the command line shows them itself."""
+    for doubt in judgement.open:
+        LOGGER.warning("%s", doubt)
+
+
+def log_waived(judgement: Judgement) -> None:
+    """Records of the doubts that the pipeline waives, with the reasons it gives."""
+    for each in judgement.waived:
+        LOGGER.info("%s (waived, because: %s)", each.doubt, each.waiver.because)
 
 
 def _ending(request: MaskingRequest, judgement: Judgement) -> Problem:

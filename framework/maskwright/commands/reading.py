@@ -6,15 +6,18 @@ import itertools
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
+import pyarrow as pa
+
 from maskwright.commands.requests import (
     DeclaredVariables,
     data_request,
     declarations_of,
-    refuse_other_data,
     rule_options,
 )
+from maskwright.data.arrow_tables import dataset_from_table
 from maskwright.data.dataset import Dataset
 from maskwright.data.declaration import VariableDeclaration
+from maskwright.data.frame_libraries import taken_in
 from maskwright.data.frames import dataset_from_frame
 from maskwright.data.households import with_household_role, with_households
 from maskwright.data.inference import read_dataset
@@ -31,8 +34,7 @@ from maskwright.plugins.source import written_batches_of
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Mapping
 
-    import pandas as pd
-
+    from maskwright.data.frame_libraries import Data
     from maskwright.edits.edit_set import EditSet
 
 MayLack = Literal["nothing", "identifiers", "anything"]
@@ -51,7 +53,7 @@ def read(
     Parameters
     ----------
     path : str or Path
-        XML, CSV or Parquet, told by its ending.
+        Of a format that `maskwright plugins` lists, told by its ending.
     variables : mapping of name to declaration, optional
         ``{"V1": {"role": "weight"}}``; the rest is inferred.
     file_format : str, optional
@@ -166,14 +168,12 @@ def load(
     return read if identifiers else read.without([name for name in read.names if name in named])
 
 
-def dataset_of(
-    data: Dataset | pd.DataFrame, declared: DeclaredVariables | None = None, argument: str = "data"
-) -> Dataset:
+def dataset_of(data: Data, declared: DeclaredVariables | None = None, argument: str = "data") -> Dataset:
     """Dataset of what a program has, identifiers included; a Dataset as it is, since it was declared when it was made.
 
     Parameters
     ----------
-    data : Dataset or pandas.DataFrame
+    data : Dataset or data frame
         Perhaps masked: declared identifiers may be absent.
     declared : mapping of name to declaration, optional
     argument : str
@@ -184,16 +184,14 @@ def dataset_of(
     InputError
         No data, or a declaration that cannot be.
     """
-    refuse_other_data(data, argument)
+    held = taken_in(data, argument).data
     known = declarations_of(declared).variables
-    if isinstance(data, Dataset):
-        return data
-    return load(DataInMemory(data, known), identifiers=True, may_lack="identifiers")
+    if isinstance(held, Dataset):
+        return held
+    return load(DataInMemory(held, known), identifiers=True, may_lack="identifiers")
 
 
-def domain_of(
-    original: Dataset | pd.DataFrame | None, declared: DeclaredVariables | None, edits: EditSet
-) -> Domain | None:
+def domain_of(original: Data | None, declared: DeclaredVariables | None, edits: EditSet) -> Domain | None:
     """Values of the original that domain edits ask for; None where no original is given."""
     if original is None:
         return None
@@ -226,7 +224,8 @@ def _in_memory(data: DataInMemory, declared: Mapping[str, VariableDeclaration]) 
         ]
         if unknown:
             raise InputError(unknown)
-        return dataset_from_frame(data.data, declared)
+        make = dataset_from_table if isinstance(data.data, pa.Table) else dataset_from_frame
+        return make(data.data, declared)
     if declared:
         hint = "say it where it is made: mw.read(path, variables={...}, cluster=...)"
         raise InputError(

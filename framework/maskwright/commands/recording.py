@@ -87,7 +87,7 @@ def run_record(run: MeasuredRun) -> RunRecord:
         maskwright=version("maskwright"),
         ok=False,
         records=run.outcome.records,
-        pipeline=PipelineRecord(file=described.path.name, text=described.text, settings=dict(described.settings)),
+        pipeline=PipelineRecord(file=described.name, text=described.text, settings=dict(described.settings)),
         inputs=tuple(_inputs(described)),
         outputs={},
         plugins=_plugins(described),
@@ -129,7 +129,8 @@ def run_record(run: MeasuredRun) -> RunRecord:
 
 def _inputs(described: Pipeline) -> Iterator[InputFile]:
     yield InputFile(role="data", file=described.data.path.name, **file_facts(described.data.path))
-    yield InputFile(role="pipeline", file=described.path.name, **file_facts(described.path))
+    if described.path is not None:
+        yield InputFile(role="pipeline", file=described.path.name, **file_facts(described.path))
     for each in described.edits:
         if isinstance(each, RuleFile):
             yield InputFile(role="edits", file=each.path.name, **file_facts(each.path))

@@ -29,6 +29,7 @@ from maskwright.plugins.registry import plugins
 
 if TYPE_CHECKING:
     import pandas as pd
+    import pyarrow as pa
     from pydantic import BaseModel
 
     from maskwright.plugins.edit_reader import EditReader
@@ -42,9 +43,10 @@ HERE = Path()
 
 
 def masking_request(
-    data: Dataset | pd.DataFrame,
-    method: str,
+    data: Dataset | pd.DataFrame | pa.Table,
+    method: str | None = None,
     *,
+    steps: Sequence[Mapping[str, object]] | None = None,
     edits: Rules | None = None,
     seed: int | None = None,
     params: Mapping[str, object] | None = None,
@@ -61,7 +63,7 @@ def masking_request(
 
     Parameters
     ----------
-    data, method, edits, seed, params, variables, groups, declared, cluster, workers, block_size, waive, release
+    data, method, steps, edits, seed, params, variables, groups, declared, cluster, workers, block_size, waive, release
         As in `maskwright.protect`.
 
     Raises
@@ -69,17 +71,15 @@ def masking_request(
     InputError
         With every mistake in any argument.
     """
-    refuse_other_data(data, "data")
     stated = Arguments()
-    step = stated.section(method=method, variables=variables, groups=groups or None, params=params)
-    protect = Node("sequence", step.place, elements=(step,))
+    protect = stated.steps(steps, method=method, variables=variables, groups=groups or None, params=params)
     known = stated.section(declared=declared, cluster=cluster)
     declarations = resolve_declarations(known, stated.problems)
-    steps = resolve_steps(protect, plugins(), stated.problems)
+    resolved = resolve_steps(protect, plugins(), stated.problems)
     rules = edits if isinstance(edits, EditSet) else stated.edits(edits)
     execution = read_model(ExecutionSection, stated.section(workers=workers, block_size=block_size), stated.problems)
     waived = stated.node("waive", waive)
-    waivers = resolve_waivers(waived, stated.problems, 1, ())
+    waivers = resolve_waivers(waived, stated.problems, len(protect.elements), ())
     form = _release(stated, release, data, declarations)
     single = read_model(SingleSettings, stated.section(maskwright=1, seed=seed), stated.problems)
     root = Node("mapping", Place()).with_entry("data", known).with_entry("protect", protect).with_entry("waive", waived)
@@ -91,7 +91,7 @@ def masking_request(
     return MaskingRequest(
         data=DataInMemory(data, declarations.variables, declarations.cluster),
         edits=rules,
-        steps=steps,
+        steps=resolved,
         seed=single.seed,
         execution=execution,
         waivers=waivers,
@@ -215,21 +215,6 @@ def measure_requests(measures: MeasureNames) -> tuple[MeasureRequest, ...]:
     return found
 
 
-def refuse_other_data(data: object, argument: str) -> None:
-    """Refuse what is neither a Dataset nor a DataFrame.
-
-    Raises
-    ------
-    InputError
-    """
-    import pandas as pd
-
-    if not isinstance(data, (Dataset, pd.DataFrame)):
-        hint = "A file is read first: mw.read(path)." if isinstance(data, (str, Path)) else None
-        message = f"expected a Dataset or a pandas DataFrame, not a {type(data).__name__}"
-        raise InputError(Problem(message, Place(f"argument {argument}"), hint))
-
-
 class Arguments:
     """Arguments of one call, as the nodes of a pipeline file; mistakes are gathered in `problems`."""
 
@@ -262,6 +247,21 @@ class Arguments:
                 key = "variables" if name == "declared" else name
                 entries.append((Node("scalar", Place(f"argument {name}"), key, key), self.node(name, value)))
         return Node("mapping", Place(), entries=tuple(entries))
+
+    def steps(self, steps: Sequence[Mapping[str, object]] | None, **step: object) -> Node:
+        """Steps of a call: a list as in a file, or the one step that other arguments say."""
+        if steps is None:
+            if step["method"] is None:
+                hint = "Name a method, or give `steps`: [{method: ..., params: {...}}, ...]."
+                self.problems.append(Problem("nothing says how to mask", Place("argument method"), hint))
+                return Node("sequence", Place())
+            only = self.section(**step)
+            return Node("sequence", only.place, elements=(only,))
+        for name, value in step.items():
+            if value is not None:
+                hint = "Put it into the step that it is for, as in a pipeline file."
+                self.problems.append(Problem("`steps` says it all", Place(f"argument {name}"), hint))
+        return self.node("steps", steps)
 
     def edits(self, edits: Sequence[object] | None) -> tuple[RuleText | RuleFile, ...]:
         """Rules of a call."""

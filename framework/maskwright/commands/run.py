@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from maskwright.commands.arrive import Clock
@@ -11,17 +12,19 @@ from maskwright.commands.publish import publish, refuse_doubts, refuse_release
 from maskwright.commands.recording import MeasuredRun, run_json, run_record
 from maskwright.commands.stages import PipelineRun
 from maskwright.foundation.file_identity import reads_noted
-from maskwright.foundation.progress import Quiet, Reporter
+from maskwright.foundation.html_tables import block, sentence, table
+from maskwright.foundation.progress import Logged, Reporter
 from maskwright.foundation.randomness import fresh_seed
 from maskwright.pipeline.reading import read_pipeline
 from maskwright.planning.undecided_edits import undecided_doubts
 from maskwright.release.files import Release
 from maskwright.release.gate import judge
 from maskwright.release.last_look import unchanged_cells, unchanged_doubts
+from maskwright.release.run_record import RunRecord
+from maskwright.release.wording import beside_verdict, count, kept_as_planned, step_line, verdict, with_unit
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
-    from pathlib import Path
 
 PRIVATE = frozenset({"svrl", "record", "key_map"})
 """Outputs that carry values of records, their old keys, or the seed."""
@@ -52,6 +55,25 @@ class RunResult:
         """Return the outcome only: the record holds the seed."""
         return f"RunResult(ok={self.ok}, records={self.record['records']})"
 
+    def _repr_html_(self) -> str:
+        """Tables for notebooks: edits before and after, measures, files; the seed is not shown."""
+        record = RunRecord.model_validate(self.record)
+        edits = [
+            (each.name, count(each.violations_on_arrival), count(each.violations), kept_as_planned(each))
+            for each in record.edits
+        ]
+        measures = [(label, with_unit(each.value, each.unit)) for label, each in record.measures.items()]
+        steps = [(each.step, step_line(each, every_parameter=False)) for each in record.plan.steps]
+        files = [(key, Path(each.file).name) for key, each in record.outputs.items()]
+        return block(
+            verdict(record),
+            table(("step", "what"), steps, (0,)),
+            table(("edit", "violations: original", "masked", "kept by"), edits, (1, 2)),
+            table(("measure", "value"), measures, (1,)),
+            table(("output", "file"), files),
+            *(sentence(text, f"{title}:") for title, text in beside_verdict(record)),
+        )
+
     def to_json(self) -> dict[str, Any]:
         """Return what ``maskwright run --json`` prints."""
         return run_json(self.record)
@@ -59,19 +81,21 @@ class RunResult:
 
 @reads_noted()
 def run(
-    pipeline: str | Path,
+    pipeline: str | Path | Mapping[str, object],
     overrides: Mapping[str, object] | Sequence[str] = (),
     reporter: Reporter | None = None,
 ) -> RunResult:
-    """Run a pipeline file.
+    """Run a pipeline.
 
     Parameters
     ----------
-    pipeline : str or Path
+    pipeline : str, Path or mapping
+        A pipeline file, or a mapping that says what the file would; then names of files are relative to the working
+        directory.
     overrides : mapping of dotted path to value, or sequence of "path=value"
-        Put over the settings of the file: ``{"protect.0.params.k": 10}``.
+        Put over these settings: ``{"protect.0.params.k": 10}``.
     reporter : Reporter, optional
-        Told of stages and notices; nothing is shown by default.
+        Told of stages and notices; the logger ``maskwright`` is by default.
 
     Returns
     -------
@@ -101,8 +125,11 @@ def run(
     RunResult(ok=True, records=20)
     >>> mw.read("masked.csv")["age"].values[:5]
     array([22., 22., 22., 22., 22.])
+    >>> steps = [{"method": "microaggregation", "params": {"k": 4}}]
+    >>> mw.run({"maskwright": 1, "data": {"source": "ages.csv"}, "protect": steps, "output": {"data": "again.csv"}})
+    RunResult(ok=True, records=20)
     """
-    listener, clock = reporter or Quiet(), Clock()
+    listener, clock = reporter or Logged(), Clock()
     described = read_pipeline(pipeline, overrides)
     ready = prepare(described, listener, clock)
     seed = fresh_seed() if described.seed is None else described.seed

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from maskwright.commands.options import NO_OPTIONS, ReadingOptions, data_files, read_rule_files
 from maskwright.commands.reading import dataset_of, load
 from maskwright.commands.requests import DeclaredVariables, Rules, edits_of
+from maskwright.edits.suggestions.suggest import LIMIT
 from maskwright.edits.suggestions.suggest import suggest as suggest_rules
 from maskwright.edits.variable_ranges import written_out
 from maskwright.foundation.progress import Reporter, stage
@@ -15,12 +16,8 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from pathlib import Path
 
-    import pandas as pd
-
-    from maskwright.data.dataset import Dataset
+    from maskwright.data.frame_libraries import Data
     from maskwright.edits.suggestions.model import Suggestions
-
-    Data = Dataset | pd.DataFrame
 
 
 def suggest(
@@ -29,33 +26,40 @@ def suggest(
     *,
     share: float = 1.0,
     declared: DeclaredVariables | None = None,
+    limit: int = LIMIT,
     show_values: bool = False,
 ) -> Suggestions:
-    """Find rules that hold in data: sums, products, constants, proportions, orderings, ranges, listed values.
+    """Find rules that hold in data: sums, products, proportions, codes with labels, conditionals, orderings, ranges.
 
     They are suggestions, for a person to accept or reject, and they come from the data: publishing them discloses it.
+    The most useful come first: those that most records would violate if variables had nothing to do with each other,
+    and few records do. What follows from others is left out.
 
     Parameters
     ----------
-    data : Dataset or pandas.DataFrame
+    data : Dataset or data frame
     edits : EditSet or sequence of rules, optional
         Rules that are known; what follows from them is not suggested.
     share : float, default 1
-        Suggest what holds in at least this share of the records.
+        Suggest what holds in at least this share of the records of which it speaks.
     declared : mapping of name to declaration, optional
-        For a DataFrame.
+        For a data frame.
+    limit : int, default 30
+        Suggestions, at most; 0: all.
     show_values : bool, default False
-        Whether constants, lists of values and exact bounds of ranges are found too: they are values of records.
+        Whether constants, lists of values, conditionals that name codes, and exact bounds of ranges are found too: they
+        are values of records.
 
     Returns
     -------
     Suggestions
-        ``found`` (each with ``rule``, ``records``, ``of``), ``notes``.
+        ``found`` (each with ``rule``, ``records`` in which it holds, ``of`` those it speaks of, ``violations``,
+        ``share``, ``usefulness``), ``notes``.
 
     Raises
     ------
     InputError
-        Wrong rules or declarations; a share outside (0, 1]; no records.
+        Wrong rules or declarations; a share outside (0, 1]; a negative limit; no records.
 
     Examples
     --------
@@ -64,11 +68,12 @@ def suggest(
     >>> import maskwright as mw
     >>> data = pd.DataFrame(np.random.default_rng(1).integers(0, 100, (20, 2)), columns=["wages", "pensions"])
     >>> data["income"] = data["wages"] + data["pensions"]
-    >>> [each.rule for each in mw.suggest(data, ["wages >= 0", "pensions >= 0"]).found[:3]]
-    ['wages + pensions == income', 'wages <= income', 'pensions <= income']
+    >>> [each.rule for each in mw.suggest(data, ["wages >= 0", "pensions >= 0"]).found]
+    ['wages + pensions == income', 'wages in [0, 100]', 'pensions in [0, 100]', 'income in [0, 180]']
     """
     dataset = dataset_of(data, declared)
-    return suggest_rules(dataset, written_out(edits_of(edits), dataset.names), share, show_values=show_values)
+    known = written_out(edits_of(edits), dataset.names)
+    return suggest_rules(dataset, known, share, limit=limit, show_values=show_values)
 
 
 def suggest_for_file(
@@ -79,6 +84,7 @@ def suggest_for_file(
     language: str | None,
     options: ReadingOptions = NO_OPTIONS,
     reporter: Reporter,
+    limit: int = LIMIT,
     show_values: bool = False,
 ) -> Suggestions:
     """Rules that hold in a data file and do not follow from those in the rule files.
@@ -94,17 +100,21 @@ def suggest_for_file(
         Of the rule files; None: their endings tell.
     options : ReadingOptions
     reporter : Reporter
+    limit : int, default 30
+        Suggestions, at most; 0: all.
     show_values : bool, default False
-        Whether constants, lists of values and exact bounds of ranges are found too: they are values of records.
+        Whether constants, lists of values, conditionals that name codes, and exact bounds of ranges are found too: they
+        are values of records.
 
     Raises
     ------
     InputError
-        Bad input; a share outside (0, 1].
+        Bad input; a share outside (0, 1]; a negative limit.
     """
     (file,) = data_files((data,), options, [] if language else files)
     rules = read_rule_files(files, options, language)
     with stage(reporter, f"Reading {data.name}"):
         dataset = load(file, identifiers=True, may_lack="identifiers")
     with stage(reporter, "Searching for rules") as progress:
-        return suggest_rules(dataset, written_out(rules, dataset.names), share, progress, show_values=show_values)
+        known = written_out(rules, dataset.names)
+        return suggest_rules(dataset, known, share, progress, limit=limit, show_values=show_values)

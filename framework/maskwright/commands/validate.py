@@ -26,15 +26,11 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from pathlib import Path
 
-    import pandas as pd
-
-    from maskwright.data.dataset import Dataset
+    from maskwright.data.frame_libraries import Data
     from maskwright.edits.edit_set import EditSet
     from maskwright.edits.evaluation.check import Outcome
     from maskwright.edits.evaluation.check_data import Fired
     from maskwright.pipeline.resolved import DataSource
-
-    Data = Dataset | pd.DataFrame
 
 
 def validate(
@@ -49,12 +45,12 @@ def validate(
 
     Parameters
     ----------
-    data : Dataset or pandas.DataFrame
+    data : Dataset or data frame
     edits : EditSet or sequence of rules
-    original : Dataset or pandas.DataFrame, optional
+    original : Dataset or data frame, optional
         The original file, for values-exist-in-domain edits.
     declared : mapping of name to declaration, optional
-        For DataFrames.
+        For data frames.
     allow_unknown : bool, default False
         Whether the data are ``ok`` though the verdict of an edit is unknown in every record.
 

@@ -15,6 +15,7 @@ from maskwright.data.missing import is_code_number, missing_numbers
 from maskwright.data.missing_notes import missing_notes
 from maskwright.data.number_columns import EXACT, number_column
 from maskwright.data.number_text import write_numbers
+from maskwright.data.stored_cells import refuse_nested
 from maskwright.data.text_columns import text_column
 from maskwright.foundation.errors import DataError, Problem, unknown_name
 
@@ -116,8 +117,11 @@ def _column(name: str, series: Any, declared: VariableDeclaration) -> tuple[Colu
 
 def _refuse_containers(name: str, series: Any) -> None:
     """Refuse cells that are no single values: lists, mappings, sets."""
+    import pandas as pd
     from pandas.api.types import infer_dtype, is_hashable
 
+    if isinstance(series.dtype, pd.ArrowDtype):
+        refuse_nested(name, series.dtype.pyarrow_dtype)
     if series.dtype == object and infer_dtype(series, skipna=True) == "mixed":
         count = sum(not is_hashable(cell) for cell in series)
         if count:
@@ -148,6 +152,16 @@ def _holds_numbers(series: Any) -> bool:
 def _text(series: Any) -> Any:
     """Texts of a column's values, null where missing, as one chunked array."""
     missing = np.array(series.isna(), dtype=np.bool_)
-    codes, values = series.factorize(use_na_sentinel=True)
+    codes, values = decoded(series).factorize(use_na_sentinel=True)
     texts = pa.array([str(value) for value in values], pa.string())
     return pa.chunked_array([texts.take(pa.array(codes.astype(np.int64), mask=missing))], type=pa.string())
+
+
+def decoded(series: Any) -> Any:
+    """Series whose Arrow dictionary is written out: pandas cannot factorize those with unsigned codes."""
+    import pandas as pd
+
+    kind = series.dtype.pyarrow_dtype if isinstance(series.dtype, pd.ArrowDtype) else None
+    if kind is None or not pa.types.is_dictionary(kind):
+        return series
+    return series.astype(pd.ArrowDtype(kind.value_type))

@@ -31,6 +31,8 @@ def read_dataset(
     declared: Mapping[str, VariableDeclaration] | None = None,
     progress: Progress = silent,
     file: str | None = None,
+    *,
+    typed: bool = False,
 ) -> Dataset:
     """Gather the batches of a source and decide what each variable is.
 
@@ -47,6 +49,8 @@ def read_dataset(
         Told the share of the columns typed.
     file : str, optional
         Name of the file, for error messages.
+    typed : bool, default False
+        Whether text is meant as text also where every column holds some.
 
     Returns
     -------
@@ -70,7 +74,7 @@ def read_dataset(
     unknown = [Problem(unknown_name("variable", name, names), place) for name in declarations if name not in names]
     if unknown:
         raise DataError(unknown)
-    typed = not all(_is_text(kind) for kind in kinds)
+    typed = typed or not all(_is_text(kind) for kind in kinds)
     make = typed_column if typed else text_column
     columns: list[Column] = []
     notes: list[str] = list(layout.details.get("notes", ()))

@@ -14,6 +14,8 @@ from maskwright.data.number_text import read_numbers, write_numbers
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
+    from numpy.typing import NDArray
+
     from maskwright.data.dataset import Column, Dataset
 
 ROWS = 65_536
@@ -83,18 +85,23 @@ def _filled(column: Column, records: slice, texts: Any) -> Any:
 def _typed(column: Column, records: slice, *, keeps_empty: bool) -> Any:
     if keeps_empty and column.variable.is_numeric and not _has_number_codes(column):
         return _text(column, records, canonical=False)
-    values, missing = column.values[records], column.missing[records]
     if not column.variable.is_numeric:
         texts = _filled(column, records, _categories(column, records))
-        blank = missing.any() and not keeps_empty
+        blank = column.missing[records].any() and not keeps_empty
         return pc.if_else(pc.equal(texts, ""), pa.scalar(None, pa.string()), texts) if blank else texts
-    if column.blank is not None or column.variable.suppressed_as is not None:
-        codes = read_numbers(column.nothing(records)).values
-        values = np.where(missing, codes, values)
-        missing = missing & np.isnan(codes)
+    values, missing = numbers_with_codes(column, records)
     if column.variable.decimals == 0 and np.all(np.abs(column.values[~column.missing]) <= 2.0**53):
         return pa.array(np.rint(np.where(missing, 0.0, values)).astype(np.int64), mask=np.asarray(missing))
     return pa.array(values, pa.float64(), mask=np.asarray(missing))
+
+
+def numbers_with_codes(column: Column, records: slice = slice(None)) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
+    """Numbers, with missing codes where these are stored as numbers; and which cells hold nothing at all."""
+    values, missing = column.values[records], column.missing[records]
+    if column.blank is None and column.variable.suppressed_as is None:
+        return values, missing
+    codes = read_numbers(column.nothing(records)).values
+    return np.where(missing, codes, values), missing & np.isnan(codes)
 
 
 def _has_number_codes(column: Column) -> bool:

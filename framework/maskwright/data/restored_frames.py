@@ -5,18 +5,26 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
 
+from maskwright.data.frames import decoded
 from maskwright.data.number_text import write_numbers
+from maskwright.data.published import numbers_with_codes
 from maskwright.foundation.errors import InputError
 
 if TYPE_CHECKING:
+    from collections.abc import Collection
+
     import pandas as pd
     from numpy.typing import NDArray
 
     from maskwright.data.dataset import Column, Dataset
 
 
-def frame_from_dataset(data: Dataset, like: pd.DataFrame | None = None) -> pd.DataFrame:
+def frame_from_dataset(
+    data: Dataset, like: pd.DataFrame | None = None, untouched: Collection[str] = ()
+) -> pd.DataFrame:
     """DataFrame of a dataset's columns, in the form of another.
 
     Parameters
@@ -26,6 +34,8 @@ def frame_from_dataset(data: Dataset, like: pd.DataFrame | None = None) -> pd.Da
         The frame the dataset came from: index, order of columns and types are restored. Integers that are no longer
         integral, or have missing cells where the type has none, become floats; categories that the original does not
         have become text. Columns that are not in `data` are left out; new ones come last.
+    untouched : collection of str
+        Columns whose cells are those of `like`.
 
     Raises
     ------
@@ -43,12 +53,23 @@ def frame_from_dataset(data: Dataset, like: pd.DataFrame | None = None) -> pd.Da
         raise InputError(f"the dataset has {len(data)} records, and the DataFrame it came from has {len(index)}")
     order = [name for name in like.columns if name in data]
     order += [name for name in data.names if name not in order]
-    columns = {name: _restored(data[name], like[name] if name in like.columns else None, index) for name in order}
+    kept = like if data.origin is None else like.iloc[data.origin]
+    columns = {
+        name: kept[name]
+        if name in untouched
+        else _restored(data[name], like[name] if name in like.columns else None, index)
+        for name in order
+    }
     return pd.DataFrame(columns, index=index, columns=pd.Index(order, dtype=like.columns.dtype))
 
 
 def released_frame(
-    data: Dataset, like: pd.DataFrame, *, keep_index: bool, keeps_count: bool = True
+    data: Dataset,
+    like: pd.DataFrame,
+    untouched: Collection[str] = (),
+    *,
+    keep_index: bool,
+    keeps_count: bool = True,
 ) -> tuple[pd.DataFrame, tuple[str, ...]]:
     """DataFrame of masked records in the form of the original, without what else the original carries.
 
@@ -57,6 +78,8 @@ def released_frame(
     data : Dataset
     like : pandas.DataFrame
         The original.
+    untouched : collection of str
+        Columns that no step touched: their cells are taken from the original.
     keep_index : bool
         Whether its index may be published.
     keeps_count : bool, default True
@@ -70,7 +93,7 @@ def released_frame(
     """
     import pandas as pd
 
-    frame = frame_from_dataset(data, like)
+    frame = frame_from_dataset(data, like, untouched)
     for name in frame.columns:
         if isinstance(frame[name].dtype, pd.CategoricalDtype):
             frame[name] = frame[name].cat.remove_unused_categories()
@@ -116,29 +139,42 @@ def _restored(column: Column, like: Any, index: Any) -> Any:
     if column.variable.is_numeric:
         return pd.Series(_numbers(column, like.dtype), index=index)
     known = (
-        like.cat.categories if isinstance(like.dtype, pd.CategoricalDtype) else like.factorize(use_na_sentinel=True)[1]
+        like.cat.categories
+        if isinstance(like.dtype, pd.CategoricalDtype)
+        else decoded(like).factorize(use_na_sentinel=True)[1]
     )
     original = {str(value): value for value in known}
     categories = column.variable.categories
     gaps = like[like.isna()]
     nothing = gaps.iloc[0] if len(gaps) else None
-    restored = pd.Series(
-        _objects(column, [original.get(each, each) for each in categories], nothing), index=index, dtype=object
-    )
-    used = np.unique(column.values[~column.missing])
-    if any(categories[code] not in original for code in used.tolist()):
+    cells = _objects(column, [original.get(each, each) for each in categories], nothing)
+    coded, codes = _missing_codes(column)
+    cells[coded] = [original.get(code, code) for code in codes]
+    restored = pd.Series(cells, index=index, dtype=object)
+    used = {categories[code] for code in np.unique(column.values[~column.missing]).tolist()}
+    if not (used | set(codes)) <= original.keys():
         return restored.map(str, na_action="ignore")
     # NumPy's truth values and integers have no missing cell.
     has_no_missing = isinstance(like.dtype, np.dtype) and like.dtype.kind in "biu"
-    return restored if has_no_missing and np.any(column.missing) else restored.astype(like.dtype)
+    return restored if has_no_missing and restored.isna().any() else restored.astype(like.dtype)
+
+
+def _missing_codes(column: Column) -> tuple[NDArray[np.int64], list[str]]:
+    """Positions of the missing cells that have a code, and their codes."""
+    if column.blank is None and column.variable.suppressed_as is None:
+        return np.zeros(0, dtype=np.int64), []
+    said = column.nothing(slice(None))
+    coded = np.flatnonzero(np.asarray(pc.fill_null(pc.not_equal(said, ""), False)))
+    return coded, said.take(pa.array(coded)).to_pylist()
 
 
 def _numbers(column: Column, dtype: Any) -> Any:
     import pandas as pd
 
-    values, missing = column.values, np.array(column.missing)
+    values, missing = numbers_with_codes(column)
     if not pd.api.types.is_numeric_dtype(dtype) or dtype.kind not in "iuf":
         return np.array(values)
+    missing = np.array(missing)
     is_nullable = not isinstance(dtype, np.dtype)
     if dtype.kind in "iu" and not _fits(values[~missing], dtype, allow_missing=is_nullable or not np.any(missing)):
         dtype = pd.Float64Dtype() if is_nullable else np.dtype(np.float64)

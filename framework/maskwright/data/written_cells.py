@@ -12,7 +12,7 @@ import pyarrow.compute as pc
 from maskwright.data.number_columns import EXACT
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Collection, Mapping
 
     from numpy.typing import NDArray
 
@@ -79,11 +79,13 @@ def untouched_cells(original: Dataset, masked: Dataset) -> dict[str, Any]:
     dict of name to pyarrow.ChunkedArray of shape (n,)
         In the order of the masked records; only columns that are held in another form than the canonical one.
     """
-    held = {column.name: column for column in original if column.written is not None}
+    held = {column.name: column.written for column in original if column.written is not None}
     rows = None if masked.origin is None else rows_of(original, masked)
-    same = (column.name for column in masked if column.name in held and _is_same(held[column.name], column, rows))
-    taken = {name: held[name].written if rows is None else held[name].written.take(rows) for name in same}
-    return {name: _with_used_values(cells) for name, cells in taken.items()}
+    taken = (
+        (name, held[name] if rows is None else held[name].take(rows))
+        for name in untouched_columns(original, masked, held)
+    )
+    return {name: _with_used_values(cells) for name, cells in taken}
 
 
 def _with_used_values(cells: Any) -> Any:
@@ -94,6 +96,21 @@ def _with_used_values(cells: Any) -> Any:
     used = pc.unique(whole.indices.drop_null()).sort()
     places = pc.cast(pc.index_in(whole.indices, value_set=used), whole.type.index_type)
     return pa.DictionaryArray.from_arrays(places, whole.dictionary.take(used), ordered=whole.type.ordered)
+
+
+def untouched_columns(original: Dataset, masked: Dataset, among: Collection[str] | None = None) -> tuple[str, ...]:
+    """Names of the columns in which every record has what it had in the original, in the order of `masked`.
+
+    Parameters
+    ----------
+    original, masked : Dataset
+        As `untouched_cells` takes them.
+    among : collection of str, optional
+        Columns to look at; by default all that both have.
+    """
+    rows = None if masked.origin is None else rows_of(original, masked)
+    common = {column.name: column for column in original if among is None or column.name in among}
+    return tuple(each.name for each in masked if each.name in common and _is_same(common[each.name], each, rows))
 
 
 def rows_of(original: Dataset, masked: Dataset) -> NDArray[np.int64]:

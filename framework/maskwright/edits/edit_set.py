@@ -7,6 +7,7 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 from maskwright.foundation.errors import EditError, InputError, Place, Problem, unknown_name
+from maskwright.foundation.html_tables import block, sentence, table
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -49,6 +50,12 @@ class EditSet:
 
     def __len__(self) -> int:
         return len(self.edits)
+
+    def _repr_html_(self) -> str:
+        """Table for notebooks: name, kind and text of each edit."""
+        rows = ((edit.name, edit.kind, edit.text, edit.severity) for edit in self.edits)
+        title = f"{len(self):,} edit{'' if len(self) == 1 else 's'}"
+        return block(title, table(("edit", "kind", "rule", "severity"), rows), sentence(" ".join(self.notes)))
 
     def __getitem__(self, name: str) -> Edit:
         for edit in self.edits:

@@ -19,7 +19,7 @@ from maskwright.experiments.worker_pool import WorkerPool
 from maskwright.foundation.errors import InputError, Problem, unknown_name
 from maskwright.foundation.file_identity import note_read, reads_noted, refuse_to_overwrite
 from maskwright.foundation.processors import processors
-from maskwright.foundation.progress import Quiet, Reporter, stage
+from maskwright.foundation.progress import Logged, Reporter, stage
 from maskwright.foundation.randomness import generator
 from maskwright.foundation.whole_files import write_text
 from maskwright.pipeline.resolved import RuleFile
@@ -54,7 +54,7 @@ def compare(
     fresh : bool, default False
         Compute everything again.
     reporter : Reporter, optional
-        Told of progress and notices; nothing is shown by default.
+        Told of progress and notices; the logger ``maskwright`` is by default.
     draw : bool, default True
         Whether to draw the risk-utility map.
 
@@ -97,7 +97,7 @@ def compare(
     >>> compared.points["sse"].round(1).tolist()
     [10.4, 20.9]
     """
-    reporter = reporter or Quiet()
+    reporter = reporter or Logged()
     described = read_experiment(experiment)
     compared = run_cells(described, described.cells(), reporter, workers=workers, fresh=fresh)
     write_results(compared, reporter, draw=draw)

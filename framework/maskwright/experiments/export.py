@@ -36,7 +36,7 @@ def write_pipeline(cell: Cell, folder: Path) -> Path:
             Problem(f"{cell.name} masks nothing (k is 1): there is no pipeline to run", hint="Choose another cell.")
         )
     path = pipeline_path(cell, folder)
-    head = HEAD.format(cell=cell.name, experiment=cell.pipeline.path.name)
+    head = HEAD.format(cell=cell.name, experiment=cell.pipeline.name)
     text = yaml.dump(_settings(cell, path), Dumper=_Dumper, sort_keys=False, allow_unicode=True, width=120)
     write_text(path, head + text)
     return path

@@ -17,7 +17,7 @@ from maskwright.experiments.table import cells_table, runs_table
 from maskwright.experiments.worker_pool import WorkerPool
 from maskwright.foundation.errors import InputError, Problem, ThresholdMissed
 from maskwright.foundation.file_identity import reads_noted
-from maskwright.foundation.progress import Quiet, Reporter, stage
+from maskwright.foundation.progress import Logged, Quiet, Reporter, stage
 from maskwright.foundation.yaml_document import from_python
 
 if TYPE_CHECKING:
@@ -148,7 +148,7 @@ def tune(experiment: str | Path, *, workers: int | None = None, reporter: Report
     >>> tuned.objective, tuned.grid_best == tuned.best
     ('sse', True)
     """
-    reporter = reporter or Quiet()
+    reporter = reporter or Logged()
     described = read_experiment(experiment)
     if not any(family.vary for family in described.settings.grid):
         raise InputError(Problem("nothing varies in this experiment", hint="Give a family `vary`, for instance k."))

@@ -6,9 +6,16 @@ The command line shows a bar with an estimate of the time left when standard err
 
 from __future__ import annotations
 
+import logging
+import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Protocol
+
+LOGGER = logging.getLogger("maskwright")
+"""What a program configures to hear of stages (DEBUG), notices and waived doubts (INFO), and open doubts (WARNING)."""
+
+LOGGER.addHandler(logging.NullHandler())
 
 Progress = Callable[[float], None]
 """Called with the share of the work done, 0 to 1.
@@ -39,6 +46,31 @@ class Reporter(Protocol):
     def notice(self, text: str) -> None:
         """Say one sentence that the user should see now."""
         ...
+
+
+class Logged:
+    """Reporter that writes records of the logger ``maskwright``: stages of level DEBUG, notices of level INFO.
+
+    It is what functions report to that are called without a reporter. The logger shows nothing unless the program says
+    so, and its records hold no value of the data.
+    """
+
+    def stage(self, title: str) -> Progress:
+        """Log the title, and how long the stage took when it ends."""
+        start, has_ended = time.perf_counter(), False
+        LOGGER.debug("%s", title)
+
+        def report(share: float) -> None:
+            nonlocal has_ended
+            if share >= 1 and not has_ended:
+                has_ended = True
+                LOGGER.debug("%s: %.3f s", title, time.perf_counter() - start)
+
+        return report
+
+    def notice(self, text: str) -> None:
+        """Log the sentence."""
+        LOGGER.info("%s", text)
 
 
 class Quiet:

@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 from maskwright.foundation.errors import PluginError, Problem, unknown_name
+from maskwright.foundation.file_identity import note_read
 from maskwright.foundation.yaml_models import read_model
 from maskwright.foundation.yaml_subtrees import only, texts, without
 from maskwright.pipeline.file_model import DataSection, Declarations
@@ -14,6 +15,8 @@ from maskwright.pipeline.resolved import DataSource
 from maskwright.plugins.registry import find_source, plugins
 
 if TYPE_CHECKING:
+    from pydantic import BaseModel
+
     from maskwright.foundation.yaml_document import Node
     from maskwright.plugins.source import Source
 
@@ -47,7 +50,7 @@ def resolve_data(section: Node, folder: Path, problems: list[Problem], *, must_e
     before = len(problems)
     declared = read_model(DataSection, texts_kept(only(section, tuple(DataSection.model_fields))), problems)
     named = section.get("source")
-    source = _source(section, problems)
+    source = _source(section, folder, problems)
     if source is None or named is None:
         return FoundData(None, None)
     options = without(section, tuple(DataSection.model_fields))
@@ -55,9 +58,10 @@ def resolve_data(section: Node, folder: Path, problems: list[Problem], *, must_e
         if key.raw not in source.params.model_fields:
             problems.append(_unknown_option(key, source))
     params = read_model(source.params, only(options, tuple(source.params.model_fields)), problems)
-    path = existing_file(named, folder, "data", problems, must_exist=must_exist)
+    path = existing_file(named, folder, "data", problems, must_exist=must_exist, or_folder=source.reads_folders)
     if params is None or path is None:
         return FoundData(None, None)
+    params = _found_files(params, folder)
     openable = DataSource(path, source, params)
     if len(problems) > before or declared is None:
         return FoundData(None, openable)
@@ -78,18 +82,34 @@ def texts_kept(section: Node) -> Node:
     return section if variables is None else section.with_entry("variables", texts(variables, _VARIABLE_TEXTS))
 
 
-def _source(section: Node, problems: list[Problem]) -> Source | None:
+def _source(section: Node, folder: Path, problems: list[Problem]) -> Source | None:
     named, chosen = section.get("source"), section.get("format")
     node = chosen if chosen is not None and chosen.value is not None else named
     if node is None or not isinstance(node.value, str) or not node.value:
         return None
     try:
-        return find_source(node.value) if node is chosen else find_source(Path(node.value))
+        if node is chosen:
+            return find_source(node.value)
+        return _source_of_folder(folder / node.value) or find_source(Path(node.value))
     except PluginError as error:
         names = ", ".join(plugins().sources)
         hint = f"Name the format with `format:` ({names})." if names and node is named else None
         problems.extend(Problem(problem.message, node.place, hint) for problem in error.problems)
         return None
+
+
+def _source_of_folder(path: Path) -> Source | None:
+    """Source that reads folders, where this is one."""
+    readers = [source for source in plugins().sources.values() if source.reads_folders]
+    return readers[0] if readers and "\0" not in str(path) and path.is_dir() else None
+
+
+def _found_files(params: BaseModel, folder: Path) -> BaseModel:
+    """Options of which some are names of further files to read: those are relative to the folder too."""
+    paths = {name: (folder / value).resolve() for name, value in params if isinstance(value, Path)}
+    for path in paths.values():
+        note_read(path)
+    return params.model_copy(update=paths) if paths else params
 
 
 def _unknown_option(key: Node, source: Source) -> Problem:

@@ -29,7 +29,13 @@ _SUFFIXES: Mapping[str, tuple[str, ...]] = {
 
 
 def existing_file(
-    node: Node, folder: Path, what: str, problems: list[Problem], *, must_exist: bool = True
+    node: Node,
+    folder: Path,
+    what: str,
+    problems: list[Problem],
+    *,
+    must_exist: bool = True,
+    or_folder: bool = False,
 ) -> Path | None:
     """Absolute path of a file to read, or None when the node is no name of one (`problems` says why).
 
@@ -43,19 +49,24 @@ def existing_file(
     problems : list of Problem
         Added to.
     must_exist : bool, default True
+    or_folder : bool, default False
+        Whether a folder will do.
     """
     path = absolute_path(node, folder, problems)
     if path is None or not must_exist:
         return path
-    if path.is_dir():
+    if path.is_dir() and not or_folder:
         problems.append(Problem(f"{node.raw!r} is a folder; expected a {what} file", node.place))
         return None
     if not path.exists():
-        base = "pipeline file" if folder.is_absolute() else "folder you are in"
-        hint = f"File names are relative to the {base}."
+        hint = f"File names are relative to the {_base(folder)}."
         problems.append(Problem(f"there is no {what} file {node.raw!r}", node.place, hint))
         return None
     return path
+
+
+def _base(folder: Path) -> str:
+    return "pipeline file" if folder.is_absolute() else "folder you are in"
 
 
 def absolute_path(node: Node, folder: Path, problems: list[Problem]) -> Path | None:
@@ -116,14 +127,17 @@ def resolve_output(
         path = absolute_path(node, folder, problems)
         if path is None:
             continue
-        _check_place(key.raw, path, node, taken, problems)
+        _check_place(key.raw, path, node, folder, taken, problems)
+        if any(each.is_dir() and path.is_relative_to(each) for each in inputs.values()):
+            hint = "It would be read with the data the next time."
+            problems.append(Problem(f"output.{key.raw} would be written into the folder of the data", node.place, hint))
         _check_suffix(key.raw, path, node, reports, problems)
         taken.setdefault(file_identity(path), f"output.{key.raw}")
         paths[key.raw] = path
     if new_rules and "data" in paths and "edits" not in paths and len(problems) == before:
         ending = ".edits.sch" if find_source(paths["data"]).name == "xml" else ".edits.yaml"
         paths["edits"] = paths["data"].with_name(paths["data"].name.split(".")[0] + ending)
-        _check_place("edits", paths["edits"], section, taken, problems)
+        _check_place("edits", paths["edits"], section, folder, taken, problems)
     if len(problems) > before or "data" not in paths or settings is None:
         return None
     return Output(
@@ -140,7 +154,9 @@ def resolve_output(
     )
 
 
-def _check_place(key: str, path: Path, node: Node, taken: Mapping[object, str], problems: list[Problem]) -> None:
+def _check_place(
+    key: str, path: Path, node: Node, folder: Path, taken: Mapping[object, str], problems: list[Problem]
+) -> None:
     other = taken.get(file_identity(path))
     if other is not None:
         problems.append(Problem(f"output.{key} would overwrite {other}", node.place, "Give it another file name."))
@@ -149,7 +165,7 @@ def _check_place(key: str, path: Path, node: Node, taken: Mapping[object, str], 
     elif path.exists() and not path.is_file():
         problems.append(Problem(f"output.{key}: {node.raw!r} is no regular file", node.place))
     elif not path.parent.is_dir():
-        hint = "Create it, or choose another: names are relative to the pipeline file."
+        hint = f"Create it, or choose another: names are relative to the {_base(folder)}."
         problems.append(Problem(f"output.{key}: there is no folder {str(Path(node.raw).parent)!r}", node.place, hint))
 
 

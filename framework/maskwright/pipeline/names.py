@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+import pyarrow as pa
+
 from maskwright.data.dataset import Dataset
 from maskwright.edits.evaluation.check import unknown_variables
 from maskwright.foundation.errors import Place, Problem, unknown_name
@@ -17,6 +19,10 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
     from maskwright.plugins.registry import Registry
+
+
+SETTING = "setting "
+"""What the place of a setting begins with that a program gave."""
 
 
 def variable_uses(root: Node, registry: Registry) -> tuple[VariableUse, ...]:
@@ -104,7 +110,10 @@ def names_in(data: DataSource | DataInMemory | None) -> tuple[str, ...] | None:
     if isinstance(data, DataSource):
         return column_names(data.source, data.path, data.params)
     held = data.data
-    return held.names if isinstance(held, Dataset) else tuple(name for name in held.columns if isinstance(name, str))
+    if isinstance(held, Dataset):
+        return held.names
+    names = held.column_names if isinstance(held, pa.Table) else held.columns
+    return tuple(name for name in names if isinstance(name, str))
 
 
 def further_problems(
@@ -138,8 +147,10 @@ def in_order(problems: Sequence[Problem], file: str) -> list[Problem]:
 
 
 def _precision(place: Place | None) -> int:
-    """How well a place is known: 0 not at all, 1 by file or argument, 2 by line."""
-    return 0 if place is None else 1 if place.line is None else 2
+    """How well a place is known: 0 not at all, 1 by file or argument, 2 by line or setting."""
+    if place is None:
+        return 0
+    return 2 if place.line is not None or (place.file or "").startswith(SETTING) else 1
 
 
 def _position(place: Place, file: str) -> tuple[bool, str, bool, int, int]:

@@ -1,11 +1,13 @@
-"""A pipeline file, read with every mistake that can be found: in it, in its rule files, and in the names it gives."""
+"""A pipeline, read with every mistake that can be found: in it, in its rule files, and in the names it gives."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 from maskwright.foundation.errors import PipelineError
 from maskwright.pipeline.names import further_problems, in_order, names_in
+from maskwright.pipeline.python_settings import resolve_mapping
 from maskwright.pipeline.resolve import UnfinishedPipelineError, resolve_file
 
 if TYPE_CHECKING:
@@ -15,14 +17,17 @@ if TYPE_CHECKING:
     from maskwright.pipeline.resolved import Pipeline
 
 
-def read_pipeline(pipeline: str | Path, overrides: Overrides = (), *, check_data: bool = True) -> Pipeline:
-    """Read a pipeline file; where it is wrong, the rule files and the names in it are looked at too.
+def read_pipeline(
+    pipeline: str | Path | Mapping[str, object], overrides: Overrides = (), *, check_data: bool = True
+) -> Pipeline:
+    """Read a pipeline; where it is wrong, the rule files and the names in it are looked at too.
 
     Parameters
     ----------
-    pipeline : str or Path
+    pipeline : str, Path or mapping
+        The file, or what it would say; then names of files are relative to the working directory.
     overrides : mapping of dotted path to value, or sequence of "path=value"
-        Put over the settings of the file.
+        Put over the settings.
     check_data : bool, default True
         Whether the data file has to exist.
 
@@ -32,7 +37,10 @@ def read_pipeline(pipeline: str | Path, overrides: Overrides = (), *, check_data
         With every mistake that can be found.
     """
     try:
+        if isinstance(pipeline, Mapping):
+            return resolve_mapping(pipeline, overrides, check_data=check_data)
         return resolve_file(pipeline, overrides, check_data=check_data)
     except UnfinishedPipelineError as error:
         further = further_problems(names_in(error.data), error.edits, error.uses)
-        raise PipelineError(in_order([*error.problems, *further], str(pipeline))) from error
+        file = "" if isinstance(pipeline, Mapping) else str(pipeline)
+        raise PipelineError(in_order([*error.problems, *further], file)) from error

@@ -90,14 +90,14 @@ def resolve_file(path: str | Path, overrides: Overrides = (), *, check_data: boo
 
 
 def resolve_pipeline(
-    path: Path, text: str, root: Node, *, check_data: bool = True, problems: Sequence[Problem] = ()
+    path: Path | None, text: str, root: Node, *, check_data: bool = True, problems: Sequence[Problem] = ()
 ) -> Pipeline:
     """Pipeline of a document that has been read, or put together of the parts of one.
 
     Parameters
     ----------
-    path : Path
-        Absolute; names of files are relative to its folder.
+    path : Path or None
+        Absolute; names of files are relative to its folder. None: to the working directory.
     text : str
         For the run record.
     root : Node
@@ -149,9 +149,11 @@ def text_of(file: Path, what: str, hint: str) -> str:
 class _Reading:
     """One reading of a file: its sections are resolved apart from each other, so that each can tell its mistakes."""
 
-    def __init__(self, path: Path, text: str, root: Node, problems: Sequence[Problem], *, check_data: bool) -> None:
+    def __init__(
+        self, path: Path | None, text: str, root: Node, problems: Sequence[Problem], *, check_data: bool
+    ) -> None:
         self.path, self.text, self.root, self.check_data = path, text, root, check_data
-        self.folder = path.parent
+        self.folder = Path() if path is None else path.parent
         self.registry: Registry = plugins()
         self.problems: list[Problem] = list(problems)
 
@@ -171,7 +173,7 @@ class _Reading:
         known = {} if data is None else data.variables
         release = resolve_release(self.section("release"), known, None if data is None else data.cluster, self.problems)
         plain = read_model(SingleSettings, only(self.root, tuple(SingleSettings.model_fields)), self.problems)
-        inputs = {"this pipeline file": self.path}
+        inputs = {} if self.path is None else {"this pipeline file": self.path}
         if data is not None:
             inputs["the data"] = data.path
         inputs |= {f"the rules {edit.path.name}": edit.path for edit in edits if isinstance(edit, RuleFile)}

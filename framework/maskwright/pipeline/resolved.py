@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     import pandas as pd
+    import pyarrow as pa
     from pydantic import BaseModel
 
     from maskwright.data.dataset import Dataset
@@ -70,14 +71,14 @@ class DataInMemory:
 
     Attributes
     ----------
-    data : Dataset or pandas.DataFrame
+    data : Dataset, pandas.DataFrame or pyarrow.Table
     variables : mapping of name to VariableDeclaration
-        Of a DataFrame.
+        Of data that are no Dataset.
     cluster : str or None
         Variable that identifies households.
     """
 
-    data: Dataset | pd.DataFrame
+    data: Dataset | pd.DataFrame | pa.Table
     variables: Mapping[str, VariableDeclaration] = field(default_factory=dict)
     cluster: str | None = None
     name: ClassVar[str] = "the data"
@@ -226,14 +227,16 @@ class MaskingRequest:
 
 @dataclass(frozen=True, kw_only=True)
 class Pipeline(MaskingRequest):
-    """A pipeline file, read and found right; nothing but data and rule files is left to read.
+    """A pipeline, read and found right; nothing but data and rule files is left to read.
 
     Attributes
     ----------
-    path, folder : Path
-        The file and its folder, absolute.
+    path : Path or None
+        The file, absolute; None where a program gave the settings.
+    folder : Path
+        That names of files are relative to.
     text : str
-        The file as it stands, for the run record.
+        The file as it stands, or the settings as YAML, for the run record.
     settings : mapping
         The same as plain data, overrides applied.
     data : DataSource
@@ -244,7 +247,7 @@ class Pipeline(MaskingRequest):
     output : Output
     """
 
-    path: Path
+    path: Path | None
     folder: Path
     text: str
     settings: Mapping[str, Any]
@@ -253,3 +256,8 @@ class Pipeline(MaskingRequest):
     measures: tuple[MeasureRequest, ...]
     thresholds: Mapping[str, float]
     output: Output
+
+    @property
+    def name(self) -> str:
+        """What it is called in the run record."""
+        return "settings of a program" if self.path is None else self.path.name

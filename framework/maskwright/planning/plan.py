@@ -13,6 +13,7 @@ from maskwright.edits.edit import GoverningPart
 from maskwright.edits.edit_set import EditSet
 from maskwright.edits.expression import variable_names
 from maskwright.foundation.errors import InputError
+from maskwright.foundation.html_tables import block, sentence, table
 from maskwright.planning.category_units import category_units
 from maskwright.planning.criteria import Criterion, criteria
 from maskwright.planning.grouping import Components, choose_operators, group_variables
@@ -80,6 +81,14 @@ class Plan:
         Variables that are published as coarser categories.
     may_lose_cells : tuple of str
         Variables that no step masks, and of which cells are suppressed where they would give suppressed ones away.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> import maskwright as mw
+    >>> plan = mw.plan(pd.DataFrame({"wages": range(20)}), "microaggregation", edits=["wages >= 0"], params={"k": 5})
+    >>> plan.masked, [keeper.kept_by for keeper in plan.keepers]
+    (('wages',), ['construction'])
     """
 
     steps: tuple[Step, ...]
@@ -119,6 +128,29 @@ class Plan:
     def _acting_on(self, unit: AdjustmentUnit) -> str:
         step = None if unit.group is None else self.steps[self.groups[unit.group].step - 1]
         return "records" if step is None or not step.makes_groups else "representatives"
+
+    def __repr__(self) -> str:
+        """Return what is done in a few words."""
+        methods = ", ".join(step.method.name for step in self.steps)
+        return f"Plan({methods}: {len(self.masked)} of {len(self.variables)} variables, {len(self.edits)} edits)"
+
+    def _repr_html_(self) -> str:
+        """Tables for notebooks: what each step masks together, and who keeps each edit."""
+        groups = [
+            (group.step, self.steps[group.step - 1].method.name, ", ".join(group.variables), ", ".join(group.edits))
+            for group in self.groups
+        ]
+        keepers = [(each.edit, each.kept_by.replace("_", " "), each.how) for each in self.keepers]
+        doubts = [(each.kind, each.subject, each.message) for each in self.doubts]
+        return block(
+            "Plan" if self.records is None else f"Plan for {self.records:,} records",
+            table(("step", "method", "variables masked together", "edits among them"), groups, (0,)),
+            table(("edit", "kept by", "how"), keepers),
+            sentence(", ".join(self.untouched), "published as they are:"),
+            sentence(", ".join(self.dropped), "not published:"),
+            table(("doubt", "of", "because"), doubts),
+            *map(sentence, self.warnings),
+        )
 
     def to_json(self) -> dict[str, Any]:
         """Plain record of the plan, as in `run.json` and for measures."""

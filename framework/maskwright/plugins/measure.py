@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal
 
 from maskwright.edits.edit_set import EditSet
 from maskwright.foundation.errors import InputError, UnpairedRecords, unknown_name
+from maskwright.foundation.html_tables import block, sentence, table
 from maskwright.foundation.progress import Progress, silent
 from maskwright.plugins.partition import NoParams
 
@@ -211,6 +213,19 @@ class Measurement:
     interval: tuple[float, float] | None = None
     notes: tuple[str, ...] = ()
     leaves_out: tuple[str, ...] = ()
+
+    def _repr_html_(self) -> str:
+        """Table for notebooks; contributions of records are not shown."""
+        figures = [("value", self.value), *self.parts.items(), *self.per_variable.items()]
+        rows = [(name, "undefined" if math.isnan(value) else f"{value:,.6g}") for name, value in figures]
+        interval = "" if self.interval is None else f"{self.interval[0]:,.6g} to {self.interval[1]:,.6g}"
+        return block(
+            "Measurement",
+            table(("figure", "value"), rows, (1,)),
+            sentence(interval, "95 percent interval:"),
+            sentence(", ".join(self.leaves_out), "leaves out:"),
+            *map(sentence, self.notes),
+        )
 
 
 @dataclass(frozen=True)

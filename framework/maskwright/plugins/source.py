@@ -77,6 +77,8 @@ class Source:
     read_plainly : callable or None
         ``(path, details, names) -> Iterator``: blocks of rows of cell texts (None: no cell) of a file that `write` has
         written, read by other means than `open` does, with the details of the layout; for the second evaluation.
+    reads_folders : bool
+        Whether `open` also takes a folder, whose files are one data file together. What is written is one file.
 
     Examples
     --------
@@ -100,6 +102,7 @@ class Source:
     read_plainly: (
         Callable[[Path, Mapping[str, Any], Sequence[str]], Iterator[Sequence[Sequence[str | None]]]] | None
     ) = None
+    reads_folders: bool = False
 
 
 @contextmanager

@@ -6,11 +6,15 @@ lxml where records have not all the same elements. Numbers are read digit by dig
 
 from __future__ import annotations
 
+import contextlib
 import csv
+import gzip
 import io
+import zipfile
+from contextlib import contextmanager
 from dataclasses import dataclass
 from decimal import Decimal
-from typing import TYPE_CHECKING, Any
+from typing import IO, TYPE_CHECKING, Any
 
 import numpy as np
 import pyarrow as pa
@@ -179,7 +183,7 @@ def _csv_blocks(path: Path, details: Mapping[str, Any], names: Sequence[str]) ->
 
 def _pieces(path: Path, encoding: str, end: str, quote: str | None = None) -> Iterator[str]:
     """Text of a file, cut behind the ends of records."""
-    with path.open(encoding=encoding, newline="") as file:
+    with _text(path, encoding) as file:
         text = file.read(SIZE).removeprefix("\ufeff")
         while read := file.read(SIZE):
             cut = text.rfind(end) + len(end)
@@ -189,6 +193,23 @@ def _pieces(path: Path, encoding: str, end: str, quote: str | None = None) -> It
             text += read
         if text:
             yield text
+
+
+@contextmanager
+def _text(path: Path, encoding: str) -> Iterator[IO[str]]:
+    """Text of a file, unpacked if its name says that it is compressed."""
+    with contextlib.ExitStack() as stack:
+        ending = path.suffix.lower()
+        if ending == ".zip":
+            archive = stack.enter_context(zipfile.ZipFile(path))
+            raw: Any = stack.enter_context(archive.open(archive.namelist()[0]))
+        elif ending == ".zst":
+            raw = stack.enter_context(pa.input_stream(path, compression="zstd"))
+        elif ending == ".gz":
+            raw = stack.enter_context(gzip.open(path))
+        else:
+            raw = stack.enter_context(path.open("rb"))
+        yield stack.enter_context(io.TextIOWrapper(raw, encoding=encoding, newline=""))
 
 
 def _cut(text: str, p: int, cell: str, point: str) -> list[TextColumn] | None:

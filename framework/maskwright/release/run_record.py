@@ -42,10 +42,10 @@ def _published_parts(parts: dict[str, float | None]) -> dict[str, float | None]:
 
 
 class PipelineRecord(RecordPart):
-    """The pipeline file that was run."""
+    """The pipeline that was run."""
 
     file: str
-    text: str = Field(description="The file as it stands.")
+    text: str = Field(description="The file as it stands; of a program's settings, these as YAML.")
     settings: dict[str, object] = Field(description="The same as plain data, with what was put over it.")
 
 

@@ -1,4 +1,4 @@
-"""Files for sources: checked before they are read, and full disks reported in plain words."""
+"""Files for sources: checked before they are read, unpacked on the way, and full disks reported in plain words."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, BinaryIO
 
 from maskwright import DataError, Place, Problem
+from maskwright_builtin.sources.packed import PACKINGS, Packing, refuse_large, unpacked_size
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -16,8 +17,17 @@ BLOCK = 2 * 1024 * 1024
 """Bytes read at a time: large enough that work for each block does not count, small enough to stay in memory."""
 
 
+def with_packed(*suffixes: str) -> tuple[str, ...]:
+    """File name endings of a text format, plain and compressed: ``.csv``, ``.csv.gz``, ``.csv.zip``, ``.csv.zst``."""
+    return tuple(suffix + packing for suffix in suffixes for packing in ("", *PACKINGS))
+
+
+def _packing(path: Path) -> Packing | None:
+    return PACKINGS.get(path.suffix.lower())
+
+
 def readable_size(path: Path, largest: int | None = None) -> int:
-    """Size of a data file in bytes, once it is known to be one.
+    """Size of a data file in bytes, unpacked if it is compressed, once it is known to be one.
 
     Parameters
     ----------
@@ -28,7 +38,8 @@ def readable_size(path: Path, largest: int | None = None) -> int:
     Raises
     ------
     DataError
-        The file is missing, a directory, not a regular file, empty, larger than `largest`, or may not be read.
+        The file is missing, a directory, not a regular file, empty, larger than `largest`, or may not be read; or it is
+        compressed, and damaged or out of all proportion.
     """
     place = Place(str(path))
     try:
@@ -46,10 +57,12 @@ def readable_size(path: Path, largest: int | None = None) -> int:
         raise DataError(Problem("this is not a regular file", place, hint))
     if status.st_size == 0:
         raise DataError(Problem("the file is empty", place))
-    if largest is not None and status.st_size > largest:
-        hint = "If the file is right, raise `max_file_size` in the pipeline's data section, or with --option."
-        raise DataError(Problem(f"the file has {status.st_size} bytes, and at most {largest} are allowed", place, hint))
-    return status.st_size
+    packing = _packing(path)
+    if packing is None:
+        refuse_large(path, status.st_size, largest)
+        return status.st_size
+    with reading(path, packed=True) as packed:
+        return unpacked_size(path, packing, packed, largest)
 
 
 def _neighbour(path: Path, there: list[str] | None) -> str | None:
@@ -60,11 +73,16 @@ def _neighbour(path: Path, there: list[str] | None) -> str | None:
 
 
 @contextmanager
-def reading(path: Path) -> Iterator[BinaryIO]:
-    """File opened for reading; trouble with the disk on the way is a `DataError` that says so."""
+def reading(path: Path, *, packed: bool = False) -> Iterator[BinaryIO]:
+    """File opened for reading, unpacked unless `packed`; trouble with the disk on the way is a `DataError`."""
+    packing = None if packed else _packing(path)
     try:
         with path.open("rb") as file:
-            yield file
+            if packing is None:
+                yield file
+            else:
+                with packing.unpacked(path, file) as text:
+                    yield text
     except OSError as error:
         raise DataError(Problem(f"the file cannot be read: {error.strerror or error}", Place(str(path)))) from error
 
@@ -82,6 +100,11 @@ def disk_trouble(path: Path) -> Iterator[None]:
 
 @contextmanager
 def writing(path: Path) -> Iterator[BinaryIO]:
-    """File opened for writing; closing it is part of what may fail on a full disk."""
+    """File opened for writing, packed as its name says; closing it is part of what may fail on a full disk."""
+    packing = _packing(path)
     with disk_trouble(path), path.open("wb") as file:
-        yield file
+        if packing is None:
+            yield file
+        else:
+            with packing.packed(path, file) as text:
+                yield text

@@ -11,9 +11,10 @@ import pyarrow.parquet as pq
 
 from maskwright import DataError, Layout, NoParams, Place, Problem, Progress, Source, Variable, write_numbers
 from maskwright_builtin.sources.files import disk_trouble, readable_size, reading
+from maskwright_builtin.sources.parquet_folder import ParquetFolderReading
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Generator, Iterable, Iterator
     from pathlib import Path
 
 ROWS = 65_536
@@ -43,7 +44,7 @@ class ParquetReading:
             names = ", ".join(nested[:5])
             raise DataError(Problem(f"columns that are lists, structures or bytes: {names}", place, hint))
 
-    def batches(self) -> Iterator[pa.RecordBatch]:
+    def batches(self) -> Generator[pa.RecordBatch]:
         """Yield the records, typed as in the file."""
         done = 0
         with reading(self._path) as file:
@@ -154,8 +155,8 @@ def _cast(path: Path, batch: Any, wanted: Any) -> Any:
     return pa.record_batch(columns, schema=wanted)
 
 
-def open_parquet(path: Path, params: Any, progress: Progress) -> ParquetReading:
-    """Open a Parquet file of microdata; it has no options.
+def open_parquet(path: Path, params: Any, progress: Progress) -> ParquetReading | ParquetFolderReading:
+    """Open a Parquet file of microdata, or a folder of them; there are no options.
 
     Parameters
     ----------
@@ -167,9 +168,11 @@ def open_parquet(path: Path, params: Any, progress: Progress) -> ParquetReading:
     Raises
     ------
     DataError
-        The file is no Parquet file, or has columns that are not flat.
+        A file is no Parquet file, or has columns that are not flat; or the files of a folder are not alike.
     """
     del params
+    if path.is_dir():
+        return ParquetFolderReading(path, lambda file: ParquetReading(file, lambda _: None), progress)
     return ParquetReading(path, progress)
 
 
@@ -180,5 +183,6 @@ PARQUET = Source(
     write=write_parquet,
     params=NoParams,
     writes_text=False,
-    summary="Typed columns; null is a missing cell.",
+    reads_folders=True,
+    summary="Typed columns; null is a missing cell. A folder of such files is read as one.",
 )

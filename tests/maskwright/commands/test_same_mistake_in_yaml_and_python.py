@@ -207,7 +207,7 @@ def test_what_is_no_data_is_told(data) -> None:
         lambda: mw.measure(_frame(), data),
     )
     for call in calls:
-        with pytest.raises(mw.InputError, match=r"argument \w+: expected a Dataset or a pandas DataFrame, not a "):
+        with pytest.raises(mw.InputError, match=r"argument \w+: expected a Dataset or a data frame: .*; not "):
             call()
 
 

@@ -18,6 +18,7 @@ from maskwright.edits.evaluation.verdict import Verdict
 from maskwright.edits.expression import IfThen, MissingAs, nodes
 from maskwright.edits.variable_ranges import written_out
 from maskwright.foundation.errors import EditError, Place, Problem, nearest_name, unknown_name
+from maskwright.foundation.html_tables import block, sentence, table
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -98,6 +99,23 @@ class Outcome:
         frame = pd.DataFrame(columns)
         frame.attrs["violations"] = dict(self.counts)
         return frame
+
+    def __repr__(self) -> str:
+        """Return the counts only."""
+        return f"Outcome(ok={self.ok}, records={self.records}, violations={sum(self.counts.values())})"
+
+    def _repr_html_(self) -> str:
+        """Table for notebooks: what was found of each edit, in counts."""
+        columns = ("edit", "kind", "applied to", "violations", "unknown", "rule")
+        rows = [
+            (each.name, each.kind, f"{each.fired:,}", f"{each.violations:,}", f"{each.unknown:,}", each.text)
+            for each in self.edits
+        ]
+        violations = sum(self.counts.values())
+        found = f"{violations:,} violation{'' if violations == 1 else 's'}"
+        title = f"{'ok' if self.ok else 'not ok'}: {found} in {self.records:,} records"
+        reasons = (sentence("; ".join(each.unknown_because), f"{each.name} is unknown:") for each in self.undecided)
+        return block(title, table(columns, rows, (2, 3, 4)), *reasons)
 
     def to_json(self) -> dict[str, Any]:
         """Plain data, as ``validate --json`` prints it."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any, Literal
@@ -12,18 +13,59 @@ from maskwright.edits.languages.conversion.yaml_text import name_text
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from maskwright.data.dataset import Dataset
+    from maskwright.data.dataset import Column, Dataset
 
-SuggestionKind = Literal["equality", "product", "constant", "proportion", "ordering", "range", "set"]
+SuggestionKind = Literal[
+    "equality", "product", "proportion", "dependency", "conditional", "ordering", "constant", "range", "set"
+]
 
 
 @dataclass(frozen=True)
 class Candidate:
-    """A rule that may hold; `follows` names rules that it follows from, for instance ``a <= b and b <= c``."""
+    """A rule that may hold.
+
+    Attributes
+    ----------
+    kind : SuggestionKind
+    rule : str
+        In the YAML edit language.
+    chance : float
+        Share of the records that would violate it if its variables had nothing to do with each other; 0 for ranges
+        and lists, that say nothing of how variables belong together.
+    wrong : float
+        Share of the searched records that violate it.
+    vector : mapping of str to Fraction
+        What a sum or a product says: coefficients of variables (and of "", the constant), or their exponents. A rule
+        whose vector is a combination of those of other rules of its family follows from them.
+    implications : tuple of pairs of str
+        Of a conditional: if the first then the second.
+    negations : tuple of pairs of str
+        What is true where these are not.
+    pair : pair of str
+        The two variables of a dependency, the code and what it determines, or of a conditional.
+    ground : str
+        What was found, where the rule itself does not say it.
+    needs : str
+        What has to be declared for the rule to be understood; '' for nothing.
+    """
 
     kind: SuggestionKind
     rule: str
-    follows: str = ""
+    chance: float = 0.0
+    wrong: float = 0.0
+    vector: Mapping[str, Fraction] = field(default_factory=dict)
+    implications: tuple[tuple[str, str], ...] = ()
+    negations: tuple[tuple[str, str], ...] = ()
+    pair: tuple[str, str] | None = None
+    ground: str = ""
+    needs: str = ""
+
+    @property
+    def promise(self) -> float:
+        """Usefulness in the searched records; of sums that hold alike, the one with fewer terms."""
+        if self.vector:
+            return round(self.chance, 1) - self.wrong - 5e-4 * len(self.vector)
+        return round(self.chance - self.wrong, 9)
 
 
 @dataclass(frozen=True)
@@ -32,22 +74,39 @@ class Suggestion:
 
     Attributes
     ----------
-    kind : {"equality", "product", "constant", "proportion", "ordering", "range", "set"}
+    kind : {"equality", "product", "proportion", "dependency", "conditional", "ordering", "constant", "range", "set"}
     rule : str
         In the YAML edit language.
     records : int
         Records in which it holds.
     of : int
-        Records in which no cell it reads is missing.
-    follows : str
-        Other suggestions that it follows from; '' if none.
+        Records of which it speaks: those that it is for, and in which no cell it reads is missing.
+    usefulness : float
+        Share of all records that would violate it if its variables had nothing to do with each other, less the share
+        that does. 0 for ranges, constants and lists of values.
+    ground : str
+        What was found, where the rule itself does not say it: which code determines which label.
+    needs : str
+        What has to be declared first for the rule to be understood, for instance that a text is a date; '' for nothing.
     """
 
     kind: SuggestionKind
     rule: str
     records: int
     of: int
-    follows: str = ""
+    usefulness: float = 0.0
+    ground: str = ""
+    needs: str = ""
+
+    @property
+    def violations(self) -> int:
+        """Records that violate it."""
+        return self.of - self.records
+
+    @property
+    def share(self) -> float:
+        """Share of the records of which it speaks in which it holds."""
+        return self.records / self.of
 
 
 @dataclass(frozen=True)
@@ -58,6 +117,7 @@ class Suggestions:
     ----------
     records : int
     found : tuple of Suggestion
+        The most useful first.
     notes : tuple of str
         What was not searched, and why.
     shows_values : bool
@@ -86,7 +146,8 @@ class Suggestions:
             "warning": WARNING,
             "suggestions": [
                 {"kind": each.kind, "rule": each.rule, "records": each.records, "of": each.of,
-                 "follows": each.follows or None}
+                 "violations": each.violations, "share": each.share, "usefulness": round(each.usefulness, 4),
+                 "ground": each.ground or None, "needs": each.needs or None}
                 for each in self.found
             ],
             "notes": list(self.notes),
@@ -125,6 +186,11 @@ def nameable(name: str) -> bool:
     return bool(name) and not any(character in name for character in "`\r\n")
 
 
+def is_date(column: Column) -> bool:
+    """Whether the numbers of a column are days, declared as dates."""
+    return str(column.variable.type) == "date"
+
+
 def numeric_names(data: Dataset) -> list[str]:
     """Variables that rules about numbers are searched for: numeric, published, and with a name that rules can write."""
     return [
@@ -143,3 +209,9 @@ def small_whole(values: Sequence[Fraction], largest: int) -> list[Fraction] | No
     divisor = math.gcd(*whole) or 1
     whole = [value // divisor for value in whole]
     return None if max(map(abs, whole)) > largest else [Fraction(value) for value in whole]
+
+
+def name_parts(name: str) -> set[str]:
+    """Words of a name, in small letters: of ``children_under_6`` and of ``childrenUnder6``; numbers are none."""
+    words = re.sub(r"(?<=[a-zß-ÿ])(?=[A-Z])", " ", name)
+    return {word for word in re.split(r"[\W\d_]+", words.lower()) if len(word) > 2}

@@ -20,7 +20,7 @@ from maskwright.experiments.advice.variable_partitions import (
     random_partition,
 )
 from maskwright.foundation.errors import InputError, Problem
-from maskwright.foundation.progress import Quiet, Reporter, stage
+from maskwright.foundation.progress import Logged, Quiet, Reporter, stage
 from maskwright.foundation.randomness import generator
 from maskwright.planning.grouping import Components, binds
 from maskwright.planning.params import PlanningParams
@@ -180,7 +180,7 @@ def advise_variables(
     Mateo-Sanz, doctoral thesis (in Catalan), chapters 7 and 8; that indicators shortlist and measures decide is ours:
     with each record compared with its own original, most of the thesis's signs for loss do not hold.
     """
-    reporter = reporter or Quiet()
+    reporter = reporter or Logged()
     requests = measure_requests(measures)
     if not requests:
         raise InputError("name a measure to rank by")

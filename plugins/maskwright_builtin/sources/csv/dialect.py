@@ -53,6 +53,9 @@ class CsvParams(BaseModel, extra="forbid", frozen=True):
         description="Whether the first row holds names; without it variables are V1, V2, ... Left out: it does, and a "
         "row that may be a record (it has numbers, dates, or values of its columns) is refused.",
     )
+    max_file_size: int | None = Field(
+        None, ge=1, description="Largest file accepted, in bytes; of a compressed file, unpacked. Left out: no limit."
+    )
 
     @field_validator("encoding")
     @classmethod

@@ -13,7 +13,7 @@ import pyarrow.csv as arrow_csv
 from maskwright import DataError, Layout, Place, Problem, Progress, Source, Variable, WrittenBatch
 from maskwright_builtin.sources.csv.dialect import CsvDialect, CsvParams, find_dialect
 from maskwright_builtin.sources.csv.text import Utf8Text, wrong_row
-from maskwright_builtin.sources.files import BLOCK, readable_size, reading, writing
+from maskwright_builtin.sources.files import BLOCK, readable_size, reading, with_packed, writing
 
 if TYPE_CHECKING:
     from collections.abc import Generator, Iterable, Iterator
@@ -34,7 +34,7 @@ class CsvReading:
     """A CSV file whose dialect and header are known."""
 
     def __init__(self, path: Path, params: CsvParams, progress: Progress) -> None:
-        self._size = readable_size(path)
+        self._size = readable_size(path, params.max_file_size)
         self._path = path
         self._progress = progress
         self._dialect, self._names = find_dialect(path, params)
@@ -231,7 +231,7 @@ def _with_known_header(params: Any) -> CsvParams:
 
 CSV = Source(
     name="csv",
-    suffixes=(".csv", ".tsv", ".txt"),
+    suffixes=with_packed(".csv", ".tsv", ".txt"),
     open=open_csv,
     write=write_csv,
     params=CsvParams,

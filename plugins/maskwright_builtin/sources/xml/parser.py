@@ -49,7 +49,9 @@ class XmlParams(BaseModel, extra="forbid", frozen=True):
     max_text: int = Field(
         1_000_000, ge=1, description="Longest text of one cell accepted, in characters (default 1 MB)."
     )
-    max_file_size: int | None = Field(None, ge=1, description="Largest file accepted, in bytes. Left out: no limit.")
+    max_file_size: int | None = Field(
+        None, ge=1, description="Largest file accepted, in bytes; of a compressed file, unpacked. Left out: no limit."
+    )
 
 
 class Name(NamedTuple):

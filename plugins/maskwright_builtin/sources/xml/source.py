@@ -8,7 +8,7 @@ import numpy as np
 import pyarrow as pa
 
 from maskwright import DataError, Layout, Place, Problem, Progress, ReadAgain, Source
-from maskwright_builtin.sources.files import readable_size
+from maskwright_builtin.sources.files import readable_size, with_packed
 from maskwright_builtin.sources.xml.opening import Opening, find_opening
 from maskwright_builtin.sources.xml.parser import ByteProgress, XmlParams
 from maskwright_builtin.sources.xml.published_tags import published_tags
@@ -183,7 +183,7 @@ def open_xml(path: Path, params: Any, progress: Progress) -> XmlReading:
 
 XML = Source(
     name="xml",
-    suffixes=(".xml",),
+    suffixes=with_packed(".xml"),
     open=open_xml,
     open_once=XmlReadingOnce,
     write=write_xml,

@@ -1,0 +1,152 @@
+"""Completion in the shell: what may stand next on a command line, told by the parser itself.
+
+The scripts only ask `maskwright completion --words ...` and show what it prints; where it prints nothing, the shell
+completes names of files. Plugins are looked up when a name of one may stand there, and not before.
+"""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+SHELLS = ("bash", "zsh", "fish")
+
+ASKED_BY_SHELLS = ["completion", "--words"]
+
+SCRIPTS = {
+    "bash": """\
+_maskwright() {
+    local IFS=$'\\n'
+    COMPREPLY=($(maskwright completion --words "${COMP_WORDS[@]:1:COMP_CWORD}" 2>/dev/null | cut -f 1))
+}
+complete -o bashdefault -o default -F _maskwright maskwright
+""",
+    "zsh": """\
+#compdef maskwright
+_maskwright() {
+    local -a lines found shown
+    lines=("${(@f)$(maskwright completion --words "${(@)words[2,CURRENT]}" 2>/dev/null)}")
+    found=("${(@)lines%%$'\t'*}")
+    shown=("${(@)lines//$'\t'/  -- }")
+    if [[ -n "$found[1]" ]]; then
+        compadd -l -d shown -a found
+    else
+        _files
+    fi
+}
+compdef _maskwright maskwright
+""",
+    "fish": """\
+function __maskwright_complete
+    set -l before (commandline -opc)
+    set -e before[1]
+    set -l last (commandline -ct)
+    set -l found (maskwright completion --words $before "$last" 2>/dev/null)
+    if test (count $found) -gt 0
+        printf '%s\n' $found
+    else
+        __fish_complete_path "$last"
+    end
+end
+complete -c maskwright -f -a '(__maskwright_complete)'
+""",
+}
+"""How each shell asks; the line of ``completion --words`` is what was typed, up to the cursor."""
+
+Candidates = dict[str, str]
+"""What may stand there, each with a few words about it."""
+
+
+def candidates(parser: argparse.ArgumentParser, words: Sequence[str]) -> Candidates:
+    """What may stand in the place of the last word.
+
+    Parameters
+    ----------
+    parser : argparse.ArgumentParser
+        Of the whole command line.
+    words : sequence of str
+        After the name of the program; the last one is what has been typed of it, perhaps nothing.
+
+    Returns
+    -------
+    dict of str to str
+        Empty where a name of a file or any text may stand.
+    """
+    *before, typed = words or [""]
+    place = _Place(parser)
+    for word in before:
+        place.pass_over(word)
+    return {name: says for name, says in place.candidates(typed).items() if name.startswith(typed)}
+
+
+class _Place:
+    """Where on the command line one is: the command, how many arguments it has got, and the option that waits."""
+
+    def __init__(self, parser: argparse.ArgumentParser) -> None:
+        self._enter(parser)
+
+    def _enter(self, parser: argparse.ArgumentParser) -> None:
+        # argparse has no public way to ask a parser what it takes.
+        actions = parser._actions  # pyright: ignore[reportPrivateUsage]
+        self.options = {name: action for action in actions for name in action.option_strings}
+        self.arguments = [action for action in actions if not action.option_strings]
+        self.waiting: argparse.Action | None = None
+
+    def pass_over(self, word: str) -> None:
+        if self.waiting is not None:
+            self.waiting = None
+        elif word in self.options:
+            option = self.options[word]
+            self.waiting = option if option.nargs != 0 else None
+        elif not word.startswith("-") and self.arguments:
+            argument = self.arguments[0]
+            if isinstance(argument, argparse._SubParsersAction):  # pyright: ignore[reportPrivateUsage]
+                chosen = argument.choices.get(word)
+                self._enter(chosen if chosen is not None else argparse.ArgumentParser(add_help=False))
+            elif argument.nargs not in ("*", "+"):
+                self.arguments = self.arguments[1:]
+
+    def candidates(self, typed: str) -> Candidates:
+        if self.waiting is not None:
+            return _values(self.waiting)
+        if typed.startswith("-"):
+            return {name: option.help or "" for name, option in self.options.items() if name.startswith("--")}
+        return _values(self.arguments[0]) if self.arguments else {}
+
+
+def _values(action: argparse.Action) -> Candidates:
+    if isinstance(action, argparse._SubParsersAction):  # pyright: ignore[reportPrivateUsage]
+        # The help of commands is kept in actions made up for it.
+        return {each.dest: each.help or "" for each in action._choices_actions}  # pyright: ignore[reportPrivateUsage]
+    if action.choices is not None:
+        return dict.fromkeys(map(str, action.choices), "")
+    if action.type is Path:
+        return {}
+    return _named(action)
+
+
+def _named(action: argparse.Action) -> Candidates:
+    """Names of plugins, and of what `maskwright explain` explains."""
+    if action.dest == "explained":
+        from maskwright.cli.show.explain import explained_names
+
+        return dict.fromkeys(explained_names(), "")
+    if action.dest not in ("measures", "file_format", "language"):
+        return {}
+    from maskwright.plugins.registry import plugins
+
+    registry = plugins()
+    if action.dest == "measures":
+        return {name: measure.summary for name, measure in registry.measures.items()}
+    if action.dest == "file_format":
+        return {name: source.summary for name, source in registry.sources.items()}
+    return {name: reader.summary for name, reader in registry.edit_readers.items()}
+
+
+def lines(found: Candidates) -> Iterable[str]:
+    """A line for each: the word, a tab, what it is."""
+    return (f"{word}\t{' '.join(says.split())}".rstrip() for word, says in found.items())

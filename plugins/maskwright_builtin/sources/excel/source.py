@@ -1,0 +1,226 @@
+"""Excel microdata: a sheet with names in its first row, and typed cells."""
+
+from __future__ import annotations
+
+import datetime as dt
+import importlib
+from itertools import islice
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pyarrow as pa
+
+from maskwright import DataError, InputError, Layout, Place, Problem, Progress, Source, WrittenBatch
+from maskwright_builtin.sources.excel.columns import SheetColumn
+from maskwright_builtin.sources.excel.workbook import ExcelParams, find_sheet
+from maskwright_builtin.sources.excel.writing import write_excel
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+    from pathlib import Path
+
+ROWS = 65_536
+
+
+def _letters(column: int) -> str:
+    from openpyxl.utils import get_column_letter
+
+    return str(get_column_letter(column))
+
+
+class ExcelReading:
+    """A sheet of a workbook, read and typed as a whole: which kind a column is, its last cell may decide."""
+
+    def __init__(self, path: Path, params: ExcelParams, progress: Progress) -> None:
+        self._path = path
+        self._params = params
+        self._progress = progress
+        self._sheet = find_sheet(path, params)
+        self._header = params.header_row or 1
+        self._details: dict[str, dict[str, str]] = {}
+        self._notes: list[str] = []
+
+    def batches(self) -> Iterator[pa.RecordBatch]:
+        """Yield the records: numbers, texts, truth values, dates, times; null where a cell is empty."""
+        return (batch.cells for batch in self.written_batches())
+
+    def written_batches(self) -> Iterator[WrittenBatch]:
+        """Yield the records, and say that their cells are to be written just so."""
+        arrays: list[Any] = []
+        names: list[str] = []
+        problems: list[Problem] = []
+        for column in self._columns():
+            try:
+                kind, array = column.typed(self._params.mixed, is_1904=self._sheet.is_1904)
+            except DataError as error:
+                problems += error.problems
+                continue
+            names.append(column.name)
+            arrays.append(array)
+            number_format = self._sheet.number_formats.get(column.letters, "General")
+            self._details[column.name] = {"kind": kind, "format": number_format}
+        if problems:
+            raise DataError(problems)
+        table = pa.table(arrays, names=names)
+        for batch in table.to_batches(max_chunksize=ROWS):
+            yield WrittenBatch(batch, dict(zip(names, batch.columns, strict=True)))
+        self._progress(1.0)
+
+    def _columns(self) -> list[SheetColumn]:
+        """Columns of the sheet with their cells; empty rows at the end are none."""
+        rows, offset = self._rows()
+        header = next(islice(rows, self._header - 1, None), None)
+        place = Place(str(self._path), self._header)
+        if header is None or all(cell == "" for cell in header):
+            hint = "Name the row that holds the names: `header_row: 3` in the data section, or --option."
+            raise DataError(Problem("the row of the names is empty", place, hint))
+        letters = [_letters(offset + position) for position in range(1, len(header) + 1)]
+        names = self._names(header, letters)
+        if self._header > 1:
+            self._notes.append(f"{self._header - 1} rows above the names are not read, and not written")
+        columns = [SheetColumn(name or each, each, str(self._path)) for name, each in zip(names, letters, strict=True)]
+        row, blank = self._header + 1, 0
+        while chunk := list(islice(rows, ROWS)):
+            is_empty = [not any(cell != "" for cell in cells) for cells in chunk] if blank or _may_have(chunk) else []
+            if any(is_empty) or blank:
+                last = max((position for position, empty in enumerate(is_empty) if not empty), default=-1)
+                gap = blank or next((row + position for position in range(last) if is_empty[position]), 0)
+                if last >= 0 and gap:
+                    hint = "Delete it if the records go on; what is no record belongs on another sheet."
+                    raise DataError(
+                        Problem(f"row {gap} is empty, and there are more below it", Place(str(self._path), gap), hint)
+                    )
+                if last + 1 < len(chunk):
+                    blank = blank or row + last + 1
+                    chunk = chunk[: last + 1]
+            for column, cells in zip(columns, zip(*chunk, strict=True), strict=True) if chunk else ():
+                column.add(cells, row)
+            row += ROWS
+            self._progress(0.9)
+        return self._without_nameless(columns, names)
+
+    def _without_nameless(self, columns: list[SheetColumn], names: Sequence[str]) -> list[SheetColumn]:
+        kept = []
+        for column, name in zip(columns, names, strict=True):
+            if name:
+                kept.append(column)
+            elif column.has_values():
+                hint = "Name it in the row of the names, or delete the column."
+                message = f"column {column.letters} has values and no name"
+                raise DataError(Problem(message, Place(str(self._path), self._header), hint))
+        return kept
+
+    def _names(self, header: Sequence[object], letters: Sequence[str]) -> list[str]:
+        place = Place(str(self._path), self._header)
+        wrong = [each for cell, each in zip(header, letters, strict=True) if not isinstance(cell, str)]
+        if wrong and self._params.header_row is None:
+            hint = "Put a row with the names of the variables first; `header_row: 1` if these are the names."
+            message = f"the first row may be a record, not names: {len(wrong)} of its cells are no text"
+            raise DataError(Problem(message, place, hint))
+        names = [str(int(cell)) if isinstance(cell, float) and cell.is_integer() else str(cell) for cell in header]
+        names = [name if name.strip() else "" for name in names]
+        twice = sorted({name for name in names if name and names.count(name) > 1})
+        if twice:
+            hint = "Every column needs a name of its own."
+            raise DataError(Problem(f"the header names columns twice: {', '.join(twice[:5])}", place, hint))
+        return names
+
+    def _rows(self) -> tuple[Iterator[list[Any]], int]:
+        """Rows of cells from the first row of the sheet on, and how many columns before them are empty."""
+        import python_calamine
+
+        damaged = DataError(Problem("the workbook cannot be read", Place(str(self._path)), "Save it anew."))
+        try:
+            with python_calamine.CalamineWorkbook.from_path(str(self._path)) as workbook:
+                sheet = workbook.get_sheet_by_name(self._sheet.name)
+        except (python_calamine.CalamineError, OSError, ValueError):
+            raise damaged from None
+        return iter(sheet.iter_rows()), sheet.start[1] if sheet.start is not None else 0
+
+    @property
+    def layout(self) -> Layout:
+        """Name of the sheet, and the kind and number format of each column."""
+        return Layout("excel", {"sheet": self._sheet.name, "columns": self._details, "notes": tuple(self._notes)})
+
+
+def _may_have(chunk: list[list[Any]]) -> bool:
+    """Whether a chunk may have empty rows: those have an empty first cell."""
+    return any(cells[0] == "" for cells in chunk)
+
+
+def open_excel(path: Path, params: Any, progress: Progress) -> ExcelReading:
+    """Open a sheet of microdata; see `ExcelParams` for the options.
+
+    Parameters
+    ----------
+    path : Path
+    params : ExcelParams
+    progress : callable
+
+    Raises
+    ------
+    DataError
+        The workbook is damaged, encrypted or a bomb; or its sheet holds more than plain values.
+    InputError
+        The packages for Excel are not installed.
+    """
+    missing = [name for name in ("openpyxl", "python_calamine") if not _is_there(name)]
+    if missing:
+        message = "Excel files are read with openpyxl and python-calamine, and they are not installed"
+        raise InputError(Problem(message, Place(str(path)), "Install them: pip install 'maskwright[excel]'."))
+    return ExcelReading(path, params, progress)
+
+
+def _is_there(module: str) -> bool:
+    try:
+        importlib.import_module(module)
+    except ImportError:
+        return False
+    return True
+
+
+def _as_written(params: Any) -> ExcelParams:
+    """Options for a workbook of one sheet, with the names in its first row."""
+    known: ExcelParams = params
+    return known.model_copy(update={"sheet": None, "header_row": 1, "mixed": "text"})
+
+
+def _read_plainly(path: Path, details: Mapping[str, Any], names: Sequence[str]) -> Iterator[list[list[str | None]]]:
+    """Rows of a written workbook, as openpyxl reads them: nothing of this is shared with `ExcelReading`."""
+    from openpyxl import load_workbook
+
+    del details
+    workbook = load_workbook(path, read_only=True)
+    try:
+        rows = workbook.worksheets[0].iter_rows(max_col=len(names), values_only=True)
+        if list(next(rows, ())) != list(names):
+            raise ValueError("other names")
+        while block := list(islice(rows, ROWS)):
+            yield [[_plain_text(cell) for cell in row] for row in block]
+    finally:
+        workbook.close()
+
+
+def _plain_text(cell: object) -> str | None:
+    if cell is None or isinstance(cell, str):
+        return cell
+    if isinstance(cell, bool):
+        return "true" if cell else "false"
+    if isinstance(cell, float):
+        return str(np.format_float_positional(cell, trim="-"))
+    if isinstance(cell, dt.datetime):
+        return cell.isoformat(sep=" ").removesuffix(" 00:00:00")
+    return str(cell)
+
+
+EXCEL = Source(
+    name="excel",
+    suffixes=(".xlsx",),
+    open=open_excel,
+    write=write_excel,
+    params=ExcelParams,
+    params_of_written=_as_written,
+    read_plainly=_read_plainly,
+    is_opened_in_spreadsheets=True,
+    summary="A sheet with names in its first row; numbers, texts, truth values, dates and times are kept apart.",
+)

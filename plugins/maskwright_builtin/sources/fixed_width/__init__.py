@@ -1,0 +1,1 @@
+"""Fixed-width microdata, and the metadata of µ-Argus that describe them."""

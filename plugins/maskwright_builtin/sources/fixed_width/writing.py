@@ -1,0 +1,99 @@
+"""Writing of fixed-width files: every column at its place and in its width, as it was read."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import pyarrow.compute as pc
+
+from maskwright import DataError, Layout, Place, Problem, Variable
+from maskwright_builtin.sources.csv.source import write_csv
+from maskwright_builtin.sources.files import writing
+from maskwright_builtin.sources.fixed_width.padding import NUMBER
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+    from pathlib import Path
+
+
+def write_fixed_width(path: Path, batches: Iterable[Any], variables: tuple[Variable, ...], layout: Layout) -> None:
+    """Write batches of string columns at the places of the original; places of what is not published are blank.
+
+    Parameters
+    ----------
+    path : Path
+    batches : iterable of pyarrow.RecordBatch
+        Null is a blank cell.
+    variables : tuple of Variable
+        The columns.
+    layout : Layout
+        Of the original file, which must have been of fixed width too.
+
+    Raises
+    ------
+    DataError
+        No places are known, a cell is too long for its width or not in the encoding, or trouble with the disk.
+    """
+    details = layout.details
+    if layout.format == "fixed_width" and "separated" in details:
+        write_csv(path, batches, variables, Layout("csv", details["separated"], layout.as_written))
+        return
+    if layout.format != "fixed_width" or not {each.name for each in variables} <= details["columns"].keys():
+        hint = "Write CSV, or another format that needs no widths."
+        raise DataError(Problem("no places of the columns are known for a fixed-width file", Place(str(path)), hint))
+    with writing(path) as file:
+        before = b""
+        for batch in batches:
+            if batch.num_rows:
+                lines = _lines(path, batch, {each.name: each for each in variables}, layout)
+                file.write(before + _encoded(path, lines, details))
+                before = details["line_end"].encode()
+        if details["ends_with_line"]:
+            file.write(before)
+
+
+def _lines(path: Path, batch: Any, variables: Mapping[str, Variable], layout: Layout) -> Any:
+    details = layout.details
+    pieces, reached = [], 1
+    for name in sorted(variables, key=lambda each: details["columns"][each]):
+        start, width = details["columns"][name]
+        if start > reached:
+            pieces.append(" " * (start - reached))
+        cells = batch.column(name)
+        if name not in layout.as_written:
+            cells = _padded(path, variables[name], cells, width, details)
+        pieces.append(cells)
+        reached = start + width
+    if details["length"] >= reached:
+        pieces.append(" " * (details["length"] - reached + 1))
+    return pc.binary_join_element_wise(*pieces, "")
+
+
+def _padded(path: Path, variable: Variable, cells: Any, width: int, details: Mapping[str, Any]) -> Any:
+    cells, padding = pc.fill_null(cells, ""), details["paddings"][variable.name]
+    if variable.is_numeric and details["decimal"] != ".":
+        cells = pc.replace_substring(cells, ".", details["decimal"])
+    too_long = pc.sum(pc.greater(pc.utf8_length(cells), width)).as_py() or 0
+    if too_long:
+        message = f"variable {variable.name!r} has {too_long} cells that do not fit into its {width} characters"
+        hint = "Declare fewer `decimals` for it, or bounds (`max:`); or write CSV, which has no widths."
+        raise DataError(Problem(message, Place(str(path)), hint))
+    if padding == "zeros":
+        is_number = pc.match_substring_regex(cells, NUMBER)
+        minus = pc.starts_with(cells, "-")
+        positive = pc.utf8_lpad(cells, width, "0")
+        negative = pc.binary_join_element_wise("-", pc.utf8_lpad(pc.utf8_slice_codeunits(cells, 1), width - 1, "0"), "")
+        zeros = pc.if_else(minus, negative, positive) if width > 1 else positive
+        return pc.if_else(is_number, zeros, pc.utf8_lpad(cells, width, " "))
+    if padding == "left" or (padding == "full" and not variable.is_numeric):
+        return pc.utf8_rpad(cells, width, " ")
+    return pc.utf8_lpad(cells, width, " ")
+
+
+def _encoded(path: Path, lines: Any, details: Mapping[str, Any]) -> bytes:
+    text = details["line_end"].join(lines.to_pylist())
+    try:
+        return bytes(text.encode(details["encoding"]))
+    except UnicodeEncodeError:
+        message = f"a cell has characters that {details['encoding']} cannot write"
+        raise DataError(Problem(message, Place(str(path)), "Declare `encoding: utf-8`.")) from None

@@ -1,0 +1,230 @@
+"""Compressed text files: gzip, Zstandard, and zip archives of one member; bounded, checked, and the same every time."""
+
+from __future__ import annotations
+
+import gzip
+import io
+import zipfile
+import zlib
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, BinaryIO
+
+import pyarrow as pa
+
+from maskwright import DataError, Place, Problem
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Mapping
+    from contextlib import AbstractContextManager
+    from pathlib import Path
+
+PIECE = 1 << 20
+UNSUSPICIOUS = 100_000_000
+"""Bytes that a file may unpack to, however small it is."""
+LARGEST_RATIO = 200
+"""Bytes for each compressed one beyond that: text of microdata packs to a fifth or a tenth, hardly ever further."""
+OLDEST = (1980, 1, 1, 0, 0, 0)
+"""Time stamp of a zip member: the time of writing would make other bytes every time."""
+
+RAISE = "If the file is right, raise `max_file_size` in the pipeline's data section, or with --option."
+COPY = "Compare its size with the original's and copy it again, or unpack it and read what is there."
+
+
+@dataclass(frozen=True)
+class Packing:
+    """A kind of compression.
+
+    Attributes
+    ----------
+    name : str
+        For messages.
+    unpacked : callable
+        ``(path, file) -> context manager of a file``: opened for reading and seeking; damage is a `DataError`.
+    packed : callable
+        ``(path, file) -> context manager of a file``: opened for writing.
+    """
+
+    name: str
+    unpacked: Callable[[Path, BinaryIO], AbstractContextManager[BinaryIO]]
+    packed: Callable[[Path, BinaryIO], AbstractContextManager[BinaryIO]]
+
+
+def refuse_large(path: Path, size: int, largest: int | None, packed: int | None = None) -> None:
+    """Stop at a file that is larger than allowed, or packed beyond all proportion.
+
+    Parameters
+    ----------
+    path : Path
+    size : int
+        Bytes, of a compressed file unpacked.
+    largest : int or None
+        Most bytes to accept; None is no limit for a plain file, and one of proportion for a compressed one.
+    packed : int or None
+        Size of the compressed file.
+
+    Raises
+    ------
+    DataError
+    """
+    unpacked = "" if packed is None else "unpacked, "
+    if largest is not None and size > largest:
+        message = f"{unpacked}the file has {'more' if packed else f'{size} bytes'}"
+        message = f"{message} than {largest} bytes" if packed else f"{message}, and at most {largest} are allowed"
+        raise DataError(Problem(message, Place(str(path)), RAISE))
+    if largest is None and packed is not None and size > max(UNSUSPICIOUS, LARGEST_RATIO * packed):
+        message = f"the file has {packed} bytes and unpacks to more than {max(UNSUSPICIOUS, LARGEST_RATIO * packed)}"
+        raise DataError(Problem(message, Place(str(path)), RAISE))
+
+
+def unpacked_size(path: Path, packing: Packing, file: BinaryIO, largest: int | None) -> int:
+    """Bytes of a compressed file once it is unpacked, which it is from end to end, and kept nowhere.
+
+    Parameters
+    ----------
+    path : Path
+    packing : Packing
+    file : binary file
+        As it is on the disk.
+    largest : int or None
+
+    Raises
+    ------
+    DataError
+        It is cut short, damaged, empty, or too large.
+    """
+    on_disk, size = path.stat().st_size, 0
+    with packing.unpacked(path, file) as text:
+        while piece := text.read(PIECE):
+            size += len(piece)
+            refuse_large(path, size, largest, on_disk)
+    if size == 0:
+        raise DataError(Problem("the file is empty once it is unpacked", Place(str(path))))
+    return size
+
+
+class _Rewindable(io.RawIOBase):
+    """What comes out of a decompressor; seeking back starts it anew."""
+
+    def __init__(self, path: Path, kind: str, start: Callable[[], Any]) -> None:
+        super().__init__()
+        self._path, self._kind, self._start = path, kind, start
+        self._stream, self._done = start(), 0
+
+    def readable(self) -> bool:
+        """Say that this is a file to read."""
+        return True
+
+    def seekable(self) -> bool:
+        """Say that there is a way back, if a slow one."""
+        return True
+
+    def readinto(self, buffer: Any, /) -> int:
+        """Unpack the next bytes."""
+        try:
+            piece = self._stream.read(len(buffer))
+        except EOFError:
+            raise self._damaged("is cut short") from None
+        except (zlib.error, zipfile.BadZipFile, gzip.BadGzipFile, pa.ArrowException):
+            raise self._damaged("is damaged") from None
+        except OSError as error:
+            # Arrow reports what it cannot unpack as trouble with the disk, without an error number.
+            if error.errno is not None:
+                raise
+            raise self._damaged("is damaged or cut short") from None
+        buffer[: len(piece)] = piece
+        self._done += len(piece)
+        return len(piece)
+
+    def seek(self, offset: int, whence: int = io.SEEK_SET, /) -> int:
+        """Go to a place counted from the beginning."""
+        if whence == io.SEEK_CUR:
+            offset += self._done
+        if offset < self._done:
+            self._stream, self._done = self._start(), 0
+        while self._done < offset and self.readinto(bytearray(min(PIECE, offset - self._done))):
+            pass
+        return self._done
+
+    def _damaged(self, how: str) -> DataError:
+        message = f"the {self._kind} file {how} behind byte {self._done} of what it unpacks to"
+        return DataError(Problem(message, Place(str(self._path)), COPY))
+
+
+@contextmanager
+def _from_gzip(path: Path, file: BinaryIO) -> Iterator[BinaryIO]:
+    def start() -> BinaryIO:
+        file.seek(0)
+        return gzip.GzipFile(fileobj=file, mode="rb")  # type: ignore[return-value]
+
+    yield io.BufferedReader(_Rewindable(path, "gzip", start), PIECE)
+
+
+@contextmanager
+def _to_gzip(path: Path, file: BinaryIO) -> Iterator[BinaryIO]:
+    del path  # its name would be part of the header, and the time of writing
+    with gzip.GzipFile(filename="", fileobj=file, mode="wb", compresslevel=6, mtime=0) as packed:
+        yield packed  # type: ignore[misc]
+
+
+@contextmanager
+def _from_zstd(path: Path, file: BinaryIO) -> Iterator[BinaryIO]:
+    def start() -> Any:
+        file.seek(0)
+        return pa.CompressedInputStream(pa.PythonFile(file, "r"), "zstd")
+
+    yield io.BufferedReader(_Rewindable(path, "Zstandard", start), PIECE)
+
+
+@contextmanager
+def _to_zstd(path: Path, file: BinaryIO) -> Iterator[BinaryIO]:
+    del path
+    with pa.CompressedOutputStream(pa.PythonFile(file, "w"), "zstd") as packed:
+        yield packed
+
+
+@contextmanager
+def _from_zip(path: Path, file: BinaryIO) -> Iterator[BinaryIO]:
+    place = Place(str(path))
+    try:
+        archive = zipfile.ZipFile(file)
+        members = [member for member in archive.infolist() if not member.is_dir()]
+    except (zipfile.BadZipFile, OSError, ValueError, NotImplementedError):
+        raise DataError(Problem("the file is no zip archive, or is cut short", place, COPY)) from None
+    if len(members) != 1:
+        hint = "Pack the one file of microdata by itself."
+        message = f"the zip archive has {len(members)} files, and one was expected"
+        raise DataError(Problem(message, place, hint))
+    if members[0].flag_bits & 1:
+        hint = "Unpack it with its password, and read the file that comes out."
+        raise DataError(Problem("the zip archive is encrypted", place, hint))
+
+    def start() -> Any:
+        try:
+            return archive.open(members[0])
+        except NotImplementedError:
+            hint = "Pack it anew with the usual method (deflate)."
+            raise DataError(Problem("the zip archive is packed in a way that is not read", place, hint)) from None
+        except zipfile.BadZipFile:
+            raise DataError(Problem("the zip archive is damaged", place, COPY)) from None
+
+    yield io.BufferedReader(_Rewindable(path, "zip", start), PIECE)
+
+
+@contextmanager
+def _to_zip(path: Path, file: BinaryIO) -> Iterator[BinaryIO]:
+    member = zipfile.ZipInfo(path.name[: -len(".zip")], OLDEST)
+    member.compress_type = zipfile.ZIP_DEFLATED
+    member.external_attr = 0o600 << 16
+    # Otherwise it would depend on the system that writes it.
+    member.create_system = 3
+    with zipfile.ZipFile(file, "w") as archive, archive.open(member, "w", force_zip64=True) as packed:
+        yield packed  # type: ignore[misc]
+
+
+PACKINGS: Mapping[str, Packing] = {
+    ".gz": Packing("gzip", _from_gzip, _to_gzip),
+    ".zip": Packing("zip", _from_zip, _to_zip),
+    ".zst": Packing("Zstandard", _from_zstd, _to_zstd),
+}
+"""Kinds of compression by the last ending of a file name."""
