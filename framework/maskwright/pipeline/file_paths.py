@@ -172,9 +172,13 @@ def _check_place(
 def _check_suffix(key: str, path: Path, node: Node, reports: Mapping[str, Report], problems: list[Problem]) -> None:
     if key == "data":
         try:
-            find_source(path)
+            source = find_source(path)
         except PluginError as error:
             problems.extend(Problem(f"output.data: {problem.message}", node.place) for problem in error.problems)
+            return
+        if source.not_written is not None:
+            wrong = f"output.data: {path.suffix} files are read, and not written"
+            problems.append(Problem(wrong, node.place, source.not_written))
         return
     suffixes = _SUFFIXES[key] if key in _SUFFIXES else reports[key].suffixes
     if suffixes and not path.name.lower().endswith(suffixes):

@@ -79,6 +79,8 @@ class Source:
         written, read by other means than `open` does, with the details of the layout; for the second evaluation.
     reads_folders : bool
         Whether `open` also takes a folder, whose files are one data file together. What is written is one file.
+    not_written : str or None
+        Of a format that is only read: what to write in its place. A pipeline that would write it is refused.
 
     Examples
     --------
@@ -103,6 +105,7 @@ class Source:
         Callable[[Path, Mapping[str, Any], Sequence[str]], Iterator[Sequence[Sequence[str | None]]]] | None
     ) = None
     reads_folders: bool = False
+    not_written: str | None = None
 
 
 @contextmanager

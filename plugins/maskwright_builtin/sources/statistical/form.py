@@ -11,7 +11,7 @@ from pydantic import BaseModel, Field
 from maskwright import write_numbers
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Mapping
 
 Code = float | str
 """A value that a label or a missing code is about; a letter is one of Stata's or SAS's missing values."""
@@ -101,6 +101,10 @@ class Moments:
         return self.units.get(bare)
 
 
+def _not_looked_at(_start: bytes, _end: bytes, _size: int) -> bool:
+    return True
+
+
 @dataclass(frozen=True)
 class Family:
     """A file format of a statistical package.
@@ -113,12 +117,15 @@ class Family:
         For messages: ``an SPSS file``.
     read : str
         Function of pyreadstat that reads it.
+    moments : Moments
     rows : int
         Records read at a time; 0: all, where the format cannot be entered in the middle.
     tells_codes : bool
         Whether the function can tell missing values apart.
     takes_encoding : bool
-    moments : Moments
+    is_whole : callable
+        ``(first 64 bytes, last 64 bytes, size) -> bool``: whether the end of the file is there, which pyreadstat does
+        not look at in every format.
     """
 
     source: str
@@ -128,6 +135,7 @@ class Family:
     rows: int = 65_536
     tells_codes: bool = True
     takes_encoding: bool = True
+    is_whole: Callable[[bytes, bytes, int], bool] = _not_looked_at
 
 
 def code_text(code: Code) -> str:

@@ -5,11 +5,11 @@ Dates come as the numbers that the file holds, and are counted by numpy's calend
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pandas as pd
-from pandas.io.stata import StataMissingValue
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -22,7 +22,7 @@ DAY = 86_400_000_000
 
 
 def plain_rows(
-    frame: pd.DataFrame, names: Sequence[str], formats: Mapping[str, str], moments: Moments
+    frame: pd.DataFrame, names: Sequence[str], formats: Mapping[str, str | None], moments: Moments
 ) -> Iterator[list[list[str | None]]]:
     """Blocks of rows of cell texts; None where there is no cell.
 
@@ -57,18 +57,20 @@ def plain_rows(
 def plain_text(cell: Any) -> str | None:
     """Text of a cell: shortest decimals without an exponent."""
     if isinstance(cell, float):
-        if cell != cell:  # noqa: PLR0124 - NaN is a missing cell
+        if math.isnan(cell):
             return None
         text = repr(cell)
         return str(np.format_float_positional(cell, trim="-")) if "e" in text else text.removesuffix(".0")
-    if isinstance(cell, StataMissingValue):
-        return None if str(cell) == "." else str(cell)
-    return None if cell is None or cell is pd.NA else str(cell)
+    if cell is None or isinstance(cell, str):
+        return cell
+    # An object of pandas that stands for one of Stata's missing values.
+    text = str(cell)
+    return None if text == "." or cell is pd.NA else text
 
 
 def _dates(cells: list[Any], units: float, epoch: int) -> list[str | None] | None:
     """ISO texts of dates; None where one of them is no date of four-digit years."""
-    missing = [isinstance(cell, StataMissingValue) or bool(pd.isna(cell)) for cell in cells]
+    missing = [not isinstance(cell, int | float) or math.isnan(cell) for cell in cells]
     said = [cell for cell, gone in zip(cells, missing, strict=True) if not gone]
     counts = np.array([np.rint((cell - epoch * units) * (DAY / units)) for cell in said], dtype=np.float64)
     if not len(counts) or np.abs(counts).max() > 4e6 * DAY:
@@ -79,5 +81,5 @@ def _dates(cells: list[Any], units: float, epoch: int) -> list[str | None] | Non
     unit = next(
         unit for unit in ("D", "s", "ms", "us") if np.array_equal(moments.astype(f"datetime64[{unit}]"), moments)
     )
-    texts = iter(text.replace("T", " ") for text in np.datetime_as_string(moments, unit=unit).tolist())
+    texts = iter(text.replace("T", " ") for text in moments.astype(f"datetime64[{unit}]").astype(str).tolist())
     return [plain_text(cell) if gone else next(texts) for cell, gone in zip(cells, missing, strict=True)]

@@ -23,7 +23,7 @@ from maskwright import (
     WrittenBatch,
     write_numbers,
 )
-from maskwright_builtin.sources.files import readable_size
+from maskwright_builtin.sources.files import readable_size, reading
 from maskwright_builtin.sources.statistical.declaring import declaration
 from maskwright_builtin.sources.statistical.form import (
     Family,
@@ -41,6 +41,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 ROWS = 65_536
+ENDS = 64
 
 
 def pyreadstat(path: Path) -> Any:
@@ -72,7 +73,7 @@ class StatisticalReading:
     """
 
     def __init__(self, path: Path, family: Family, params: StatisticalParams, progress: Progress) -> None:
-        readable_size(path)
+        _refuse_cut(path, family, readable_size(path))
         self._path, self._family, self._params, self._progress = path, family, params, progress
         self._library = pyreadstat(path)
         self._forms: dict[str, VariableForm] = {}
@@ -170,6 +171,18 @@ class StatisticalReading:
         return Layout(self._family.source, {"variables": dict(self._forms)})
 
 
+def _refuse_cut(path: Path, family: Family, size: int) -> None:
+    with reading(path) as file:
+        start = file.read(ENDS)
+        file.seek(max(size - ENDS, 0))
+        end = file.read()
+    if b"ENCRYPTED" in start:
+        raise DataError(Problem(f"{family.title} that is encrypted", Place(str(path)), "Save it without a password."))
+    if not family.is_whole(start, end, size):
+        hint = "Copy it again."
+        raise DataError(Problem(f"this is not {family.title}, or one that was cut short", Place(str(path)), hint))
+
+
 def _texts(cells: list[Any]) -> Any:
     return pa.array(cells, pa.string())
 
@@ -226,10 +239,6 @@ def longest_number(values: NDArray[np.float64], variable_format: str) -> int:
 
 def _unreadable(path: Path, family: Family, params: StatisticalParams, error: Exception) -> Problem:
     place = Place(str(path))
-    with path.open("rb") as file:
-        start = file.read(64)
-    if b"ENCRYPTED" in start:
-        return Problem(f"{family.title} is encrypted", place, "Save it without a password first.")
     said = str(error).lower()
     if isinstance(error, UnicodeDecodeError) or "charac" in said or "encod" in said or "utf" in said:
         tried = "its own" if params.encoding is None else repr(params.encoding)

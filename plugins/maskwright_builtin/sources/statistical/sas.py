@@ -16,12 +16,12 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from maskwright import InputError, Layout, Place, Problem, Source, Variable
+from maskwright import Layout, Source, Variable
 from maskwright_builtin.sources.files import reading
 from maskwright_builtin.sources.statistical.form import Family, Moments, StatisticalParams
 from maskwright_builtin.sources.statistical.header import without_time
 from maskwright_builtin.sources.statistical.reading import StatisticalReading
-from maskwright_builtin.sources.statistical.writing import padded, too_long, write_with, written_columns
+from maskwright_builtin.sources.statistical.writing import not_written, padded, too_long, write_with, written_columns
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -39,8 +39,17 @@ DATES = (
 DATETIMES = ("DATETIME", "DATEAMPM", "DTDATE", "E8601DT", "B8601DT", "IS8601DT", "MDYAMPM")
 SAS_MOMENTS = Moments(3_653, dict.fromkeys(DATES, ("date", 1.0)) | dict.fromkeys(DATETIMES, ("datetime", SECONDS)))
 """Since 1 January 1960, in days or in seconds; times of a day are left numbers."""
+CARD = 80
 SAS7BDAT = Family("sas", "a SAS data set", "read_sas7bdat", SAS_MOMENTS, rows=0)
-XPT = Family("sas-transport", "a SAS transport file", "read_xport", SAS_MOMENTS, rows=0, tells_codes=False)
+XPT = Family(
+    "sas-transport",
+    "a SAS transport file",
+    "read_xport",
+    SAS_MOMENTS,
+    rows=0,
+    tells_codes=False,
+    is_whole=lambda _, __, size: size % CARD == 0,
+)
 LARGEST = {5: {"name": 8, "label": 40, "text": 200}, 8: {"name": 32, "label": 256, "text": 32_767}}
 LARGEST_NUMBER = 7.2e75
 NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
@@ -120,18 +129,6 @@ def write_xpt(path: Path, batches: Iterable[Any], variables: tuple[Variable, ...
     without_time(path)
 
 
-def refuse_sas(path: Path, batches: Iterable[Any], variables: tuple[Variable, ...], layout: Layout) -> None:
-    """Refuse to write a ``.sas7bdat`` file, which no library but SAS writes.
-
-    Raises
-    ------
-    InputError
-    """
-    del batches, variables, layout
-    hint = "Write .xpt, which SAS imports, or .sav or .csv."
-    raise InputError(Problem("data sets of SAS are read, and not written", Place(str(path)), hint))
-
-
 def _read_plainly(path: Path, details: Mapping[str, Any], names: Sequence[str]) -> Iterator[list[list[str | None]]]:
     """Rows of a written file, as pyreadstat gives them to pandas.
 
@@ -150,7 +147,8 @@ SAS = Source(
     name=SAS7BDAT.source,
     suffixes=(".sas7bdat",),
     open=open_sas,
-    write=refuse_sas,
+    write=not_written,
+    not_written="Write .xpt, which SAS imports, or .sav or .csv.",
     params=StatisticalParams,
     writes_text=False,
     summary="Read only; special missing values are .A to .Z. Write .xpt.",

@@ -12,14 +12,16 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from maskwright import InputError, Layout, Place, Problem, Source, Variable
+from maskwright import Layout, Source, Variable
 from maskwright_builtin.sources.statistical.form import Family, Moments, StatisticalParams, VariableForm
 from maskwright_builtin.sources.statistical.header import without_time
 from maskwright_builtin.sources.statistical.reading import StatisticalReading
 from maskwright_builtin.sources.statistical.writing import (
     WrittenColumn,
     fitting_format,
+    not_written,
     padded,
+    refuse_reserved,
     too_long,
     write_with,
     written_columns,
@@ -45,6 +47,7 @@ POR = Family(
 )
 LARGEST = {"name": 64, "label": 256, "value label": 120, "text": 32_767}
 MOST_CODES = 3
+RESERVED = frozenset(["ALL", "AND", "BY", "EQ", "GE", "GT", "LE", "LT", "NE", "NOT", "OR", "TO", "WITH"])
 
 
 def open_sav(path: Path, params: Any, progress: Progress) -> StatisticalReading:
@@ -92,6 +95,7 @@ def write_sav(path: Path, batches: Iterable[Any], variables: tuple[Variable, ...
     columns = [_with_suppressed(each, variable) for each, variable in
                zip(written_columns(path, batches, variables, layout, SAV), variables, strict=True)]  # fmt: skip
     too_long(path, columns, LARGEST)
+    refuse_reserved(path, columns, RESERVED, "SPSS")
     for column in columns:
         _check_missing(path, column)
     frame = pd.DataFrame({each.name: padded(each) if each.form.is_text else each.values for each in columns})
@@ -142,18 +146,6 @@ def _check_missing(path: Path, column: WrittenColumn) -> None:
         raise column.refused(path, "a missing code is a text of more than 8 bytes", "SPSS holds no longer ones.")
 
 
-def refuse_por(path: Path, batches: Iterable[Any], variables: tuple[Variable, ...], layout: Layout) -> None:
-    """Refuse to write a portable file, which holds less than ``.sav``.
-
-    Raises
-    ------
-    InputError
-    """
-    del batches, variables, layout
-    hint = "Write .sav, which SPSS reads as well, or .csv."
-    raise InputError(Problem("portable SPSS files are read, and not written", Place(str(path)), hint))
-
-
 def _read_plainly(path: Path, details: Mapping[str, Any], names: Sequence[str]) -> Iterator[list[list[str | None]]]:
     """Rows of a written file, as pyreadstat gives them to pandas: no other library in Python reads these files.
 
@@ -183,7 +175,8 @@ SPSS_PORTABLE = Source(
     name=POR.source,
     suffixes=(".por",),
     open=open_por,
-    write=refuse_por,
+    write=not_written,
+    not_written="Write .sav, which SPSS reads as well, or .csv.",
     params=StatisticalParams,
     writes_text=False,
     summary="Read only; its user-missing values are read as missing. Write .sav.",

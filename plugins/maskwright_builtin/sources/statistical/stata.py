@@ -19,7 +19,13 @@ from maskwright import Layout, Source, Variable
 from maskwright_builtin.sources.statistical.form import Family, Moments, StatisticalParams
 from maskwright_builtin.sources.statistical.header import without_time
 from maskwright_builtin.sources.statistical.reading import StatisticalReading
-from maskwright_builtin.sources.statistical.writing import WrittenColumn, too_long, write_with, written_columns
+from maskwright_builtin.sources.statistical.writing import (
+    WrittenColumn,
+    refuse_reserved,
+    too_long,
+    write_with,
+    written_columns,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -30,11 +36,22 @@ if TYPE_CHECKING:
 DAY = 86_400_000.0
 STATA_MOMENTS = Moments(3_653, {"%TD": ("date", 1.0), "%TC": ("datetime", DAY)})
 """Since 1 January 1960, in days or in milliseconds; ``%tC``, with leap seconds, is left a number."""
-DTA = Family("stata", "a Stata file", "read_dta", STATA_MOMENTS)
+
+
+def _is_whole(start: bytes, end: bytes, size: int) -> bool:
+    del size
+    return not start.startswith(b"<stata_dta>") or end.endswith(b"</stata_dta>")
+
+
+DTA = Family("stata", "a Stata file", "read_dta", STATA_MOMENTS, is_whole=_is_whole)
 LARGEST = {"name": 32, "label": 320, "value label": 32_000}
 MOST_CHARACTERS = 80
 LARGEST_LONG = 2_147_483_620
 VERSION = 14
+RESERVED = frozenset(
+    ("_all", "_b", "byte", "_coef", "_cons", "double", "float", "if", "in", "int", "long", "_n", "_N", "_pi", "_pred",
+     "_rc", "_skip", "strL", "using", "with", *(f"str{width}" for width in range(2046)))
+)  # fmt: skip
 NAME = re.compile(r"[^\W\d]\w*")
 
 
@@ -76,6 +93,7 @@ def write_dta(path: Path, batches: Iterable[Any], variables: tuple[Variable, ...
 
     columns = written_columns(path, batches, variables, layout, DTA)
     too_long(path, columns, LARGEST)
+    refuse_reserved(path, columns, RESERVED, "Stata")
     for column in columns:
         _check(path, column)
     frame = pd.DataFrame({each.name: _cells(each) for each in columns})
@@ -98,7 +116,7 @@ def _check(path: Path, column: WrittenColumn) -> None:
         raise column.refused(path, f"its label has more than the {MOST_CHARACTERS} characters that Stata holds")
 
 
-def _is_whole(column: WrittenColumn) -> bool:
+def _holds_integers(column: WrittenColumn) -> bool:
     present = column.values[~np.isnan(column.values)]
     fits = len(present) == 0 or (np.abs(present).max() <= LARGEST_LONG and np.array_equal(np.rint(present), present))
     return column.form.is_whole and bool(fits)
@@ -110,7 +128,7 @@ def _cells(column: WrittenColumn) -> Any:
 
     if column.form.is_text:
         return column.values
-    is_whole = _is_whole(column)
+    is_whole = _holds_integers(column)
     if column.letters is None:
         return pd.array(column.values, dtype="Int32") if is_whole else column.values
     kind = int if is_whole else float

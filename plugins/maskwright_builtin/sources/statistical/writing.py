@@ -11,7 +11,7 @@ import pyarrow.compute as pc
 
 from maskwright import DataError, Layout, Place, Problem, Variable, read_numbers, write_numbers
 from maskwright_builtin.sources.files import disk_trouble
-from maskwright_builtin.sources.statistical.form import Code, Family, MissingRange, VariableForm
+from maskwright_builtin.sources.statistical.form import Code, Family, MissingRange, VariableForm, code_text
 from maskwright_builtin.sources.statistical.moments import from_moments
 from maskwright_builtin.sources.statistical.reading import longest_number, pyreadstat
 
@@ -137,7 +137,7 @@ def _as_numbers(texts: Any) -> NDArray[np.float64] | None:
     if not pc.all(pc.equal(_bare(encoded.dictionary), again)).as_py() and len(again):
         return None
     places = np.asarray(pc.fill_null(encoded.indices, len(again)))
-    return np.append(said.values, np.nan)[places]
+    return np.asarray(np.append(said.values, np.nan)[places], dtype=np.float64)
 
 
 def _bare(texts: Any) -> Any:
@@ -169,18 +169,16 @@ def _renamed_codes(column: WrittenColumn, original: VariableForm) -> WrittenColu
     """Column whose labels and missing codes are texts if its cells have become texts."""
     if column.form.is_text == original.is_text:
         return column
-    labels = {_text(code): meaning for code, meaning in original.labels.items() if not isinstance(code, str)}
+    labels: dict[Code, str] = {
+        code_text(code): meaning for code, meaning in original.labels.items() if not isinstance(code, str)
+    }
     ranges = tuple(
-        MissingRange(_text(each.lowest), _text(each.lowest))
+        MissingRange(code_text(each.lowest), code_text(each.lowest))
         for each in original.missing
         if each.is_single and not isinstance(each.lowest, str)
     )
     measure = "nominal" if original.measure == "scale" else original.measure
     return replace(column, form=replace(column.form, labels=labels, missing=ranges, measure=measure))
-
-
-def _text(code: Code) -> str:
-    return code if isinstance(code, str) else str(write_numbers(np.array([code]), np.array([False]), None)[0])
 
 
 def _declared_of(variable: Variable, column: WrittenColumn) -> WrittenColumn:
@@ -242,6 +240,18 @@ def too_long(path: Path, columns: Sequence[WrittenColumn], largest: dict[str, in
         raise DataError(problems)
 
 
+def refuse_reserved(path: Path, columns: Sequence[WrittenColumn], words: frozenset[str], package: str) -> None:
+    """Refuse names that are words of a package's language.
+
+    Raises
+    ------
+    DataError
+    """
+    for column in columns:
+        if column.name in words or (package == "SPSS" and column.name.upper() in words):
+            raise column.refused(path, f"its name is a word of {package}'s language", "Rename it in the data.")
+
+
 def longest_text(column: WrittenColumn) -> int:
     """Bytes of the longest text of a column."""
     return max(map(len, map(str.encode, column.values)), default=0)
@@ -279,3 +289,14 @@ def write_with(path: Path, write: Callable[[Any, Path], None]) -> None:
     except library.ReadstatError as error:
         hint = "Write another format, such as .csv or .parquet."
         raise DataError(Problem(f"the file cannot be written: {error}", Place(str(path)), hint)) from None
+
+
+def not_written(path: Path, batches: Iterable[Any], variables: tuple[Variable, ...], layout: Layout) -> None:
+    """Refuse to write a format that is only read.
+
+    Raises
+    ------
+    DataError
+    """
+    del batches, variables, layout
+    raise DataError(Problem(f"{path.suffix} files are read, and not written", Place(str(path))))

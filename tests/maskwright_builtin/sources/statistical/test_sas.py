@@ -103,6 +103,7 @@ def test_data_sets_are_not_written(
     others = write_people(tmp_path / "in.xpt")
     masked("in.xpt", others, "out.sas7bdat", code=2)
     assert "Write .xpt" in " ".join(capsys.readouterr().err.split())
+    assert not (tmp_path / "run.json").exists()
 
 
 def test_special_missing_values_of_a_data_set_are_missing_codes(

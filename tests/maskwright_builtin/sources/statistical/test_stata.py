@@ -77,10 +77,11 @@ def test_pandas_reads_it_alike(tmp_path: Path, masked: Callable[..., Path]) -> N
     """A library that has its own reader, which knows dates and letters."""
     out = masked("in.dta", write_people(tmp_path / "in.dta"), "out.dta")
     before, after = (
-        pd.read_stata(path, convert_missing=True, convert_categoricals=False).drop(columns="income")
+        pd.read_stata(path, convert_missing=True, convert_categoricals=False, convert_dates=False)
         for path in (tmp_path / "in.dta", out)
     )
-    pd.testing.assert_frame_equal(before, after)
+    pd.testing.assert_frame_equal(before.drop(columns="income"), after.drop(columns="income"))
+    assert after["income"][3:6].map(str).tolist() == [".a", ".r", "."]
 
 
 def test_what_the_file_says_of_its_variables_is_known(tmp_path: Path) -> None:
