@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from maskwright.data.number_text import write_numbers as write_numbers
     from maskwright.data.record_chunk import RecordChunk as RecordChunk
     from maskwright.data.variable import Variable as Variable
-    from maskwright.data.written_cells import WrittenBatch as WrittenBatch
+    from maskwright.data.written_batch import WrittenBatch as WrittenBatch
     from maskwright.edits.edit import Edit as Edit
     from maskwright.edits.edit import GoverningPart as GoverningPart
     from maskwright.edits.edit import LinearPart as LinearPart
@@ -182,7 +182,7 @@ _HOME = {
     "wording": "maskwright.release",
     "MissingCells": "maskwright.data.missing",
     "VariableDeclaration": "maskwright.data.declaration",
-    "WrittenBatch": "maskwright.data.written_cells",
+    "WrittenBatch": "maskwright.data.written_batch",
     "write_numbers": "maskwright.data.number_text",
 }
 

@@ -21,7 +21,7 @@ from maskwright.data.frame_libraries import taken_in
 from maskwright.data.frames import dataset_from_frame
 from maskwright.data.households import with_household_role, with_households
 from maskwright.data.inference import read_dataset
-from maskwright.data.written_cells import WrittenBatch
+from maskwright.data.written_batch import WrittenBatch
 from maskwright.edits.evaluation.domain import Domain, domain_tuples
 from maskwright.foundation.errors import InputError, Place, Problem, unknown_name
 from maskwright.foundation.file_identity import note_read

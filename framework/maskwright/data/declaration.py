@@ -51,7 +51,15 @@ Labels = Annotated[tuple[tuple[str, str], ...], BeforeValidator(_labels, json_sc
 
 
 class VariableDeclaration(BaseModel, extra="forbid", frozen=True):
-    """Declared facts of one variable; whatever is left out is inferred from the file."""
+    """Declared facts of one variable; whatever is left out is inferred from the file.
+
+    Examples
+    --------
+    >>> from maskwright import VariableDeclaration
+    >>> declared = VariableDeclaration(type="integer", missing={-1: "does not apply", -2: "refused"})
+    >>> declared.missing_codes
+    ('-1', '-2')
+    """
 
     type: VariableType | None = Field(
         default=None,

@@ -13,7 +13,8 @@ from maskwright.data.misread_columns import apart_doubt, doubtful_names, misread
 from maskwright.data.missing_notes import missing_notes
 from maskwright.data.text_columns import text_column
 from maskwright.data.typed_columns import typed_column
-from maskwright.data.written_cells import WrittenBatch, must_be_held
+from maskwright.data.written_batch import WrittenBatch
+from maskwright.data.written_cells import must_be_held
 from maskwright.foundation.errors import DataError, Place, Problem, unknown_name
 from maskwright.foundation.progress import Progress, silent
 

@@ -12,6 +12,7 @@ from maskwright.foundation.yaml_subtrees import only, texts, without
 from maskwright.pipeline.file_model import DataSection, Declarations
 from maskwright.pipeline.file_paths import existing_file
 from maskwright.pipeline.resolved import DataSource
+from maskwright.pipeline.secrets import secrets_in
 from maskwright.plugins.registry import find_source, plugins
 
 if TYPE_CHECKING:
@@ -48,6 +49,12 @@ def resolve_data(section: Node, folder: Path, problems: list[Problem], *, must_e
         Whether the file is looked for.
     """
     before = len(problems)
+    known = {option for each in plugins().sources.values() for option in each.params.model_fields}
+    secrets = secrets_in(section, known)
+    if secrets:
+        # Another mistake on the same line would show that line.
+        problems.extend(secrets)
+        return FoundData(None, None)
     declared = read_model(DataSection, texts_kept(only(section, tuple(DataSection.model_fields))), problems)
     named = section.get("source")
     source = _source(section, folder, problems)
@@ -58,7 +65,10 @@ def resolve_data(section: Node, folder: Path, problems: list[Problem], *, must_e
         if key.raw not in source.params.model_fields:
             problems.append(_unknown_option(key, source))
     params = read_model(source.params, only(options, tuple(source.params.model_fields)), problems)
-    path = existing_file(named, folder, "data", problems, must_exist=must_exist, or_folder=source.reads_folders)
+    if source.content is None:
+        path = existing_file(named, folder, "data", problems, must_exist=must_exist, or_folder=source.reads_folders)
+    else:
+        path = Path(str(named.value))
     if params is None or path is None:
         return FoundData(None, None)
     params = _found_files(params, folder)

@@ -11,6 +11,7 @@ from maskwright.foundation.yaml_models import read_model
 from maskwright.foundation.yaml_subtrees import only
 from maskwright.pipeline.file_model import OUTPUT_SETTINGS, OutputSection
 from maskwright.pipeline.resolved import Output
+from maskwright.pipeline.secrets import is_address, without_text
 from maskwright.plugins.registry import find_source, plugins
 
 if TYPE_CHECKING:
@@ -82,6 +83,10 @@ def absolute_path(node: Node, folder: Path, problems: list[Problem]) -> Path | N
     """
     if not node.is_scalar or not isinstance(node.value, str) or not node.value.strip() or "\0" in node.value:
         problems.append(Problem(f"expected a file name, not {node.description}", node.place))
+        return None
+    if is_address(node):
+        hint = "Masked data are written to a file, and not to a server."
+        problems.append(Problem("expected a file name, not an address", without_text(node.place), hint))
         return None
     path = (folder / node.value).resolve()
     try:
@@ -179,6 +184,10 @@ def _check_suffix(key: str, path: Path, node: Node, reports: Mapping[str, Report
         if source.not_written is not None:
             wrong = f"output.data: {path.suffix} files are read, and not written"
             problems.append(Problem(wrong, node.place, source.not_written))
+        lost = source.lost_when_replaced(path) if source.lost_when_replaced is not None and path.is_file() else None
+        if lost is not None:
+            message = f"output.data would replace {path.name}, and with it {lost}"
+            problems.append(Problem(message, node.place, "Give it another file name."))
         return
     suffixes = _SUFFIXES[key] if key in _SUFFIXES else reports[key].suffixes
     if suffixes and not path.name.lower().endswith(suffixes):

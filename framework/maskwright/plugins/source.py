@@ -6,7 +6,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Protocol
 
-from maskwright.data.written_cells import WrittenBatch
+from maskwright.data.written_batch import WrittenBatch
 from maskwright.foundation.errors import InputError
 from maskwright.foundation.progress import silent
 from maskwright.plugins.partition import NoParams
@@ -81,6 +81,11 @@ class Source:
         Whether `open` also takes a folder, whose files are one data file together. What is written is one file.
     not_written : str or None
         Of a format that is only read: what to write in its place. A pipeline that would write it is refused.
+    content : callable or None
+        ``(path, params) -> Iterator of bytes``, of a source that is no file, such as a table of a server: all that its
+        records are, so that it can be told whether they are still the same. `path` is then what ``source:`` names.
+    lost_when_replaced : callable or None
+        ``path -> str or None``: what else than one table is in a file that a release would replace, in a few words.
 
     Examples
     --------
@@ -106,6 +111,8 @@ class Source:
     ) = None
     reads_folders: bool = False
     not_written: str | None = None
+    content: Callable[[Path, Any], Iterator[bytes]] | None = None
+    lost_when_replaced: Callable[[Path], str | None] | None = None
 
 
 @contextmanager

@@ -42,7 +42,7 @@ SAS_MOMENTS = Moments(3_653, dict.fromkeys(DATES, ("date", 1.0)) | dict.fromkeys
 CARD = 80
 SAS7BDAT = Family("sas", "a SAS data set", "read_sas7bdat", SAS_MOMENTS, rows=0)
 XPT = Family(
-    "sas-transport",
+    "sas_transport",
     "a SAS transport file",
     "read_xport",
     SAS_MOMENTS,

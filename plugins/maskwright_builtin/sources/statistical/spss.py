@@ -43,7 +43,7 @@ SPSS_MOMENTS = Moments(
 )  # fmt: skip
 SAV = Family("spss", "an SPSS file", "read_sav", SPSS_MOMENTS)
 POR = Family(
-    "spss-portable", "an SPSS portable file", "read_por", SPSS_MOMENTS, rows=0, tells_codes=False, takes_encoding=False
+    "spss_portable", "an SPSS portable file", "read_por", SPSS_MOMENTS, rows=0, tells_codes=False, takes_encoding=False
 )
 LARGEST = {"name": 64, "label": 256, "value label": 120, "text": 32_767}
 MOST_CODES = 3
