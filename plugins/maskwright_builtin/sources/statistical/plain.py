@@ -48,10 +48,18 @@ def plain_rows(
         cells = frame[name].tolist()
         known = moments.of(formats.get(name) or "")
         dates = None if known is None else _dates(cells, known[1], moments.epoch)
-        columns.append([plain_text(cell) for cell in cells] if dates is None else dates)
+        columns.append(_texts(cells) if dates is None else dates)
     for start in range(0, len(frame), ROWS):
         block = [texts[start : start + ROWS] for texts in columns]
         yield [list(row) for row in zip(*block, strict=True)]
+
+
+def _texts(cells: list[Any]) -> list[str | None]:
+    if all(isinstance(cell, float) for cell in cells):
+        said = zip(cells, map(repr, cells), strict=True)
+        return [text[:-2] if text.endswith(".0") else plain_text(cell) if text[-1] == "n" or "e" in text else text
+                for cell, text in said]  # fmt: skip
+    return [plain_text(cell) for cell in cells]
 
 
 def plain_text(cell: Any) -> str | None:

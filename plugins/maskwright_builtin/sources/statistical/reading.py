@@ -42,6 +42,7 @@ if TYPE_CHECKING:
 
 ROWS = 65_536
 ENDS = 64
+EXACT = 2.0**53
 
 
 def pyreadstat(path: Path) -> Any:
@@ -133,17 +134,15 @@ class StatisticalReading:
             form = replace(form, longest=longest_number(values, form.format))
             moments = as_moments(values, form.format, self._family.moments)
             self._declared[name] = declaration(form, values, letters, moments, self._family.moments)
-            cells = moments
-            if letters is not None:
-                # What a missing value is called is kept with the numbers, which are then texts.
+            cells = _stored(values) if moments is None else moments
+            if letters is not None or (moments is not None and self._declared[name].missing):
+                # What a missing value is called is kept with the numbers or dates, which are then texts.
                 texts = (
-                    write_numbers(values, np.isnan(values), None) if moments is None else pc.cast(moments, pa.string())
+                    write_numbers(values, np.isnan(values), None) if moments is None else pc.cast(cells, pa.string())
                 )
-                cells = self._written[name] = pc.coalesce(letters, texts)
-            elif moments is not None:
-                self._written[name] = pa.array(values, pa.float64(), mask=np.isnan(values))
-            else:
-                cells = pa.array(values, pa.float64(), mask=np.isnan(values))
+                cells = texts if letters is None else pc.coalesce(letters, texts)
+            if moments is not None:
+                self._written[name] = cells if letters is not None else _stored(values)
         self._forms[name] = form
         self._cells[name] = cells
 
@@ -196,6 +195,15 @@ def _numbers(cells: list[Any]) -> tuple[NDArray[np.float64], Any]:
         pairs = list(zip(cells, is_letter, strict=True))
         values = np.array([math.nan if letter else cell for cell, letter in pairs], dtype=np.float64)
         return values, pa.array([letter_text(cell) if letter else None for cell, letter in pairs], pa.string())
+
+
+def _stored(values: NDArray[np.float64]) -> Any:
+    """Numbers as Arrow holds them: as integers if they are all whole, which are faster to write as texts."""
+    missing = np.isnan(values)
+    present = values[~missing]
+    if len(present) and np.abs(present).max() < EXACT and np.array_equal(np.rint(present), present):
+        return pa.array(np.where(missing, 0.0, values).astype(np.int64), pa.int64(), mask=missing)
+    return pa.array(values, pa.float64(), mask=missing)
 
 
 def _letters(blocks: list[tuple[NDArray[np.float64], Any]]) -> Any:
