@@ -13,7 +13,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from maskwright import Layout, Source, Variable
-from maskwright_builtin.sources.statistical.form import Family, Moments, StatisticalParams, VariableForm
+from maskwright_builtin.sources.statistical.form import Family, MissingRange, Moments, StatisticalParams, VariableForm
 from maskwright_builtin.sources.statistical.header import without_time
 from maskwright_builtin.sources.statistical.reading import StatisticalReading
 from maskwright_builtin.sources.statistical.writing import (
@@ -92,7 +92,7 @@ def write_sav(path: Path, batches: Iterable[Any], variables: tuple[Variable, ...
     """
     import pandas as pd
 
-    columns = [_with_suppressed(each, variable) for each, variable in
+    columns = [_with_suppressed(path, each, variable) for each, variable in
                zip(written_columns(path, batches, variables, layout, SAV), variables, strict=True)]  # fmt: skip
     too_long(path, columns, LARGEST)
     refuse_reserved(path, columns, RESERVED, "SPSS")
@@ -113,17 +113,16 @@ def write_sav(path: Path, batches: Iterable[Any], variables: tuple[Variable, ...
     without_time(path)
 
 
-def _with_suppressed(column: WrittenColumn, variable: Variable) -> WrittenColumn:
+def _with_suppressed(path: Path, column: WrittenColumn, variable: Variable) -> WrittenColumn:
     """Column in which the text of suppressed cells is a missing code, too."""
-    from maskwright_builtin.sources.statistical.form import MissingRange
-
     text = variable.suppressed_as
     if not text:
         return column
     try:
         code: float | str = text if column.form.is_text else float(text)
     except ValueError:
-        return column
+        hint = "Missing codes of numbers are numbers in SPSS: `suppressed_as: -5`, for instance."
+        raise column.refused(path, "its suppressed_as is no number", hint) from None
     form = column.form
     if any(each.holds(code) for each in form.missing):
         return column

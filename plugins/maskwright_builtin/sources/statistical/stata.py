@@ -177,6 +177,7 @@ STATA = Source(
     params=StatisticalParams,
     params_of_written=lambda _: StatisticalParams(),
     writes_text=False,
+    has_letter_codes=True,
     read_plainly=_read_plainly,
     summary="Labels, formats and missing values .a to .z are kept; written for Stata 14 and later.",
 )

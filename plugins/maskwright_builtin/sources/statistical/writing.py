@@ -107,6 +107,11 @@ def _column(
     values = from_moments(rest, form.format, family.moments) if family.moments.of(form.format) else None
     if values is None:
         values = _as_numbers(rest)
+    if values is None and variable.is_numeric:
+        hint = "Stata has .a to .z, SPSS numbers, SAS transport files none: `suppressed_as: .s`, for instance."
+        raise WrittenColumn(name, form, np.array([])).refused(
+            path, "a code of its missing cells cannot be written", hint
+        )
     if values is None or (is_new and not variable.is_numeric and rest.null_count == len(rest)):
         return WrittenColumn(name, replace(form, is_text=True, format="", width=0), _texts(cells))
     if has_letters:

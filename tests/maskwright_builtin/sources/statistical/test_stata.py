@@ -11,6 +11,8 @@ import pytest
 
 import maskwright as mw
 from maskwright.cli.main import main
+from maskwright.release.data_file import write_dataset
+from maskwright_builtin.sources.statistical.stata import STATA
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -160,3 +162,20 @@ def test_what_is_no_such_file_is_said(
     err = capsys.readouterr().err
     assert "not a Stata file" in " ".join(err.split())
     assert "Köln" not in err
+
+
+def test_suppressed_cells_have_a_letter_of_their_own(tmp_path: Path) -> None:
+    """In a column that had no letter before, too; a text that Stata does not have is refused."""
+    frame = pd.DataFrame({"wage": [1.5, 2.5, np.nan], "age": [30.0, 40.0, 50.0]})
+    pyreadstat.write_dta(frame, str(tmp_path / "in.dta"))
+    data = mw.read(tmp_path / "in.dta", variables={"wage": {"suppressed_as": ".s"}})
+    gone = np.array([True, False, True])
+    masked = data.with_columns({"wage": data["wage"].changed(np.array([np.nan, 2.5, np.nan]), gone)})
+    write_dataset(masked, tmp_path / "out.dta", STATA, data)
+    after, _ = pyreadstat.read_dta(str(tmp_path / "out.dta"), user_missing=True)
+    assert after["wage"].isna().tolist() == [False, False, True]
+    assert after["wage"].tolist()[:2] == ["s", 2.5]
+    other = mw.read(tmp_path / "in.dta", variables={"wage": {"suppressed_as": "gone"}})
+    masked = other.with_columns({"wage": other["wage"].changed(np.array([np.nan, 2.5, np.nan]), gone)})
+    with pytest.raises(mw.DataError, match="a code of its missing cells cannot be written"):
+        write_dataset(masked, tmp_path / "again.dta", STATA, other)
