@@ -1,11 +1,11 @@
 """SAS files: ``.sas7bdat`` read, transport files ``.xpt`` read and written.
 
 Kept in a transport file: variables, their labels, formats, and widths of texts. Not kept: the name, label and time of
-the table; informats; the length of numbers (they take 8 bytes); special missing values ``.A`` to ``.Z``, which are read
-as missing (of ``.sas7bdat`` they are read as such). Value labels are in a catalogue of their own, which is neither read
-nor written; SAS has no measures, and no other missing values. Trailing blanks of texts mean nothing in SAS. A file is
-written in the version of its original (a new one in 5, which every agency takes), as a whole: all records are in memory
-once more, as numpy arrays of numbers and Python texts.
+the table; informats; the length of numbers (they take 8 bytes); special missing values ``.A`` to ``.Z``, which are
+counted and read as missing (of ``.sas7bdat`` they are read as such). Value labels are in a catalogue of their own, which
+is neither read nor written; SAS has no measures, and no other missing values. Trailing blanks of texts mean nothing in
+SAS. A file is written in the version of its original (a new one in 5, which every agency takes), as a whole: all
+records are in memory once more, as numpy arrays of numbers and Python texts.
 """
 
 from __future__ import annotations
@@ -21,6 +21,7 @@ from maskwright_builtin.sources.files import reading
 from maskwright_builtin.sources.statistical.form import Family, Moments, StatisticalParams
 from maskwright_builtin.sources.statistical.header import without_time
 from maskwright_builtin.sources.statistical.reading import StatisticalReading
+from maskwright_builtin.sources.statistical.special_missing import CARD, special_missing_values
 from maskwright_builtin.sources.statistical.writing import not_written, padded, too_long, write_with, written_columns
 
 if TYPE_CHECKING:
@@ -39,7 +40,6 @@ DATES = (
 DATETIMES = ("DATETIME", "DATEAMPM", "DTDATE", "E8601DT", "B8601DT", "IS8601DT", "MDYAMPM")
 SAS_MOMENTS = Moments(3_653, dict.fromkeys(DATES, ("date", 1.0)) | dict.fromkeys(DATETIMES, ("datetime", SECONDS)))
 """Since 1 January 1960, in days or in seconds; times of a day are left numbers."""
-CARD = 80
 SAS7BDAT = Family("sas", "a SAS data set", "read_sas7bdat", SAS_MOMENTS, rows=0)
 XPT = Family(
     "sas_transport",
@@ -80,13 +80,16 @@ class TransportReading(StatisticalReading):
     def __init__(self, path: Path, params: StatisticalParams, progress: Progress) -> None:
         super().__init__(path, XPT, params, progress)
         with reading(path) as file:
-            self._version = 8 if file.read(80).startswith(b"HEADER RECORD*******LIBV8") else 5
+            self._version = 8 if file.read(CARD).startswith(b"HEADER RECORD*******LIBV8") else 5
+        self._special = special_missing_values(path)
 
     @property
     def layout(self) -> Layout:
         """How each variable is written, by name, and the version of the file."""
         layout = super().layout
-        return replace(layout, details={**layout.details, "version": self._version})
+        said = f"{self._special} special missing values (.A to .Z) are read, and written, as missing without a letter"
+        notes = (said,) if self._special else ()
+        return replace(layout, details={**layout.details, "version": self._version, "notes": notes})
 
 
 def open_xpt(path: Path, params: Any, progress: Progress) -> TransportReading:

@@ -136,3 +136,17 @@ def test_what_is_no_such_file_is_said(
     err = capsys.readouterr().err
     assert "not a SAS" in " ".join(err.split())
     assert "Köln" not in err
+
+
+@pytest.mark.parametrize("version", [5, 8])
+def test_special_missing_values_of_a_transport_file_are_counted(tmp_path: Path, version: int) -> None:
+    """Their letters do not come through, which is said."""
+    frame = pd.DataFrame({"note": ["A", "", "B"], "wage": [1.5, np.nan, 2.0], "age": [np.nan, 4.0, 0.0]})
+    labels = {"wage": "w" * 60} if version == 8 else {}
+    pyreadstat.write_xport(frame, str(tmp_path / "in.xpt"), file_format_version=version, column_labels=labels)
+    assert not [note for note in mw.read(tmp_path / "in.xpt").notes if "special" in note]
+    written = (tmp_path / "in.xpt").read_bytes()
+    (tmp_path / "in.xpt").write_bytes(written.replace(b"\x2e" + bytes(7), b"R" + bytes(7), 1))
+    data = mw.read(tmp_path / "in.xpt")
+    assert [note.split()[0] for note in data.notes if "special missing" in note] == ["1"]
+    assert data["age"].missing.tolist() == [True, False, False]
