@@ -43,15 +43,15 @@ def plain_rows(
     """
     if list(frame.columns) != list(names):
         raise ValueError("other names")
-    columns = []
+    columns: list[Any] = []
     for name in names:
-        cells = frame[name].tolist()
         known = moments.of(formats.get(name) or "")
-        dates = None if known is None else _dates(cells, known[1], moments.epoch)
-        columns.append(_texts(cells) if dates is None else dates)
+        dates = None if known is None else _dates(frame[name].tolist(), known[1], moments.epoch)
+        columns.append(frame[name] if dates is None else dates)
     for start in range(0, len(frame), ROWS):
-        block = [texts[start : start + ROWS] for texts in columns]
-        yield [list(row) for row in zip(*block, strict=True)]
+        block = [each[start : start + ROWS] for each in columns]
+        texts = [each if isinstance(each, list) else _texts(each.tolist()) for each in block]
+        yield [list(row) for row in zip(*texts, strict=True)]
 
 
 def _texts(cells: list[Any]) -> list[str | None]:

@@ -2,8 +2,8 @@
 
 Kept in a transport file: variables, their labels, formats, and widths of texts. Not kept: the name, label and time of
 the table; informats; the length of numbers (they take 8 bytes); special missing values ``.A`` to ``.Z``, which are
-counted and read as missing (of ``.sas7bdat`` they are read as such). Value labels are in a catalogue of their own, which
-is neither read nor written; SAS has no measures, and no other missing values. Trailing blanks of texts mean nothing in
+counted and read as missing (of ``.sas7bdat`` they are read as such). Value labels are in a catalogue of their own, and
+neither read nor written; SAS has no measures, and no other missing values. Trailing blanks of texts mean nothing in
 SAS. A file is written in the version of its original (a new one in 5, which every agency takes), as a whole: all
 records are in memory once more, as numpy arrays of numbers and Python texts.
 """
