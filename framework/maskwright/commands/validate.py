@@ -7,9 +7,9 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from maskwright.commands.options import NO_OPTIONS, ReadingOptions, data_files, read_rule_files
-from maskwright.commands.reading import dataset_of, declared_together, domain_of, load, with_missing_codes
+from maskwright.commands.reading import dataset_of, domain_of, load, with_missing_codes
 from maskwright.commands.requests import DeclaredVariables, Rules, edits_of
-from maskwright.data.declaration import VariableDeclaration
+from maskwright.data.declaration import VariableDeclaration, declared_together
 from maskwright.data.variable import Variable
 from maskwright.edits.edit_set import WrongRulesError
 from maskwright.edits.evaluation.check import unknown_variables
