@@ -18,7 +18,7 @@ from maskwright.data.category_columns import category_column
 from maskwright.data.misread_columns import declared_missing, missing_words
 from maskwright.data.missing import is_code_text, missing_texts
 from maskwright.data.number_columns import EXACT, first_records, number_column
-from maskwright.data.number_text import MOST_DIGITS, read_numbers
+from maskwright.data.number_text import MOST_DIGITS, read_many_numbers
 from maskwright.foundation.errors import DataError, Problem
 
 if TYPE_CHECKING:
@@ -115,7 +115,7 @@ def _numbers(text: Any, declared: VariableDeclaration) -> _Numbers:
         coded = is_code_text(chunk, declared.empty_texts)
         any_coded = bool(np.any(coded))
         cells = pc.if_else(pa.array(coded), pa.scalar(None, chunk.type), chunk) if any_coded else chunk
-        spoken = read_numbers(cells)
+        spoken = read_many_numbers(cells)
         part = slice(start, start + len(chunk))
         found.values[part] = spoken.values
         found.missing[part] = spoken.is_blank
@@ -133,8 +133,8 @@ def _why_codes(numbers: _Numbers) -> str | None:
     if numbers.leading_zeros:
         many = "1 cell has" if numbers.leading_zeros == 1 else f"{numbers.leading_zeros} cells have"
         return f"{many} leading zeros"
-    present = np.abs(numbers.values[~numbers.missing])
-    if np.any(np.isinf(present)) or (numbers.decimals == 0 and np.any(present > EXACT)):
+    largest = float(np.max(np.abs(numbers.values), initial=0.0, where=~numbers.missing))
+    if np.isinf(largest) or (numbers.decimals == 0 and largest > EXACT):
         return "some have more digits than a number can hold"
     return None
 
