@@ -23,7 +23,7 @@ from maskwright.planning.plan import Plan, make_plan
 from maskwright.planning.publication_warnings import publication_notices
 from maskwright.release.arranging import Arranged, Keys, arranged, key_names
 from maskwright.release.doubt_record import doubt_records
-from maskwright.release.facts import file_facts
+from maskwright.release.facts import data_facts
 from maskwright.release.gate import judge
 from maskwright.release.measured_variables import measure_doubts, measure_problems, to_be_measured
 from maskwright.release.second_look import not_read_twice
@@ -307,7 +307,7 @@ def _earlier_release_notices(request: MaskingRequest) -> tuple[str, ...]:
         seed = record["seed"]
     except (OSError, ValueError, KeyError, TypeError):
         return (f"{path.name} exists and is no run record: it will be replaced",)
-    if file_facts(request.data.path)["sha256"] not in before or seed == request.seed:
+    if data_facts(request.data)["sha256"] not in before or seed == request.seed:
         return ()
     danger = "whoever gets both releases can average them and so remove noise"
     return (f"{path.name} says that these data were masked before with another seed: {danger}",)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from maskwright.pipeline.resolved import RuleFile
 from maskwright.plugins.registry import plugins
 from maskwright.release.doubt_record import doubt_records
-from maskwright.release.facts import file_facts
+from maskwright.release.facts import data_facts, file_facts
 from maskwright.release.measured_variables import not_measured, to_be_measured
 from maskwright.release.measuring import measure_record
 from maskwright.release.plan_record import PlanRecord
@@ -37,6 +37,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
     from maskwright.commands.plan import ReadyRun
+    from maskwright.data.dataset import Layout
     from maskwright.edits.edit import EditKind
     from maskwright.edits.evaluation.check import Outcome
     from maskwright.masking.masking_result import MaskingResult
@@ -88,7 +89,7 @@ def run_record(run: MeasuredRun) -> RunRecord:
         ok=False,
         records=run.outcome.records,
         pipeline=PipelineRecord(file=described.name, text=described.text, settings=dict(described.settings)),
-        inputs=tuple(_inputs(described)),
+        inputs=tuple(_inputs(described, prepared.original.layout)),
         outputs={},
         plugins=_plugins(described),
         seed=run.seed,
@@ -127,8 +128,11 @@ def run_record(run: MeasuredRun) -> RunRecord:
     )
 
 
-def _inputs(described: Pipeline) -> Iterator[InputFile]:
-    yield InputFile(role="data", file=described.data.path.name, **file_facts(described.data.path))
+def _inputs(described: Pipeline, layout: Layout) -> Iterator[InputFile]:
+    yield InputFile(role="data", file=described.data.path.name, **data_facts(described.data, layout))
+    if described.data.codebook is not None:
+        codebook = described.data.codebook.path
+        yield InputFile(role="codebook", file=codebook.name, **file_facts(codebook))
     if described.path is not None:
         yield InputFile(role="pipeline", file=described.path.name, **file_facts(described.path))
     for each in described.edits:

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from pydantic import BaseModel, BeforeValidator, Field, model_validator
 
 from maskwright.data.variable import Role, VariableType
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
 
 
 def _texts(value: Any) -> Any:
@@ -51,7 +54,15 @@ Labels = Annotated[tuple[tuple[str, str], ...], BeforeValidator(_labels, json_sc
 
 
 class VariableDeclaration(BaseModel, extra="forbid", frozen=True):
-    """Declared facts of one variable; whatever is left out is inferred from the file."""
+    """Declared facts of one variable; whatever is left out is inferred from the file.
+
+    Examples
+    --------
+    >>> from maskwright import VariableDeclaration
+    >>> declared = VariableDeclaration(type="integer", missing={-1: "does not apply", -2: "refused"})
+    >>> declared.missing_codes
+    ('-1', '-2')
+    """
 
     type: VariableType | None = Field(
         default=None,
@@ -143,3 +154,28 @@ class VariableDeclaration(BaseModel, extra="forbid", frozen=True):
                 "decimals, min and max are for numbers, and categories make this variable nominal or ordinal"
             )
         return self
+
+
+def declared_together(
+    under: Mapping[str, VariableDeclaration], over: Mapping[str, VariableDeclaration]
+) -> dict[str, VariableDeclaration]:
+    """Declarations of a pipeline over those of its codebook, or of the file itself.
+
+    Parameters
+    ----------
+    under, over : mapping of name to VariableDeclaration
+        Facts that `over` states stand; with a type, those that only another type can have do not.
+    """
+    together = dict(under)
+    for name, each in over.items():
+        together[name] = _over(together[name], each) if name in together else each
+    return together
+
+
+def _over(under: VariableDeclaration, over: VariableDeclaration) -> VariableDeclaration:
+    stated = {fact: getattr(over, fact) for fact in over.model_fields_set}
+    if over.type in ("continuous", "integer") or over.decimals is not None:
+        stated = {"categories": (), **stated}
+    elif over.type is not None or over.categories:
+        stated = {"decimals": None, "min": None, "max": None, **stated}
+    return under.model_copy(update=stated)

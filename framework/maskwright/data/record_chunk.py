@@ -15,6 +15,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from maskwright.data.missing import is_code_number, is_code_text
+from maskwright.data.number_notation import PLAIN, NumberNotation
 from maskwright.data.number_text import read_numbers, write_numbers
 from maskwright.data.stored_cells import is_number_type, stored_numbers, stored_text
 from maskwright.foundation.errors import InputError, unknown_name
@@ -140,7 +141,11 @@ class RecordChunk:
 
     @classmethod
     def from_batch(
-        cls, batch: Any, variables: Mapping[str, Variable] | None = None, others: Variable | None = None
+        cls,
+        batch: Any,
+        variables: Mapping[str, Variable] | None = None,
+        others: Variable | None = None,
+        notation: NumberNotation = PLAIN,
     ) -> RecordChunk:
         """Chunk of cell texts as a source read them.
 
@@ -153,10 +158,12 @@ class RecordChunk:
             Gives missing codes and declared decimals.
         others : Variable, optional
             Gives them for the variables that are not in the mapping.
+        notation : NumberNotation
+            How text cells write numbers; those of variables that are known to be categories stay as they are.
         """
         known = variables or {}
         cells = {
-            name: partial(_batch_cells, name, batch.column(name), known.get(name, others))
+            name: partial(_batch_cells, name, batch.column(name), known.get(name, others), notation)
             for name in batch.schema.names
         }
         return cls(batch.num_rows, cells)
@@ -220,7 +227,7 @@ def number_cells(values: NDArray[np.float64], missing: NDArray[np.bool_], decima
     return Cells(numbers, missing, missing, decimals, lambda: write_numbers(numbers, missing, decimals))
 
 
-def _batch_cells(name: str, array: Any, variable: Variable | None) -> Cells:
+def _batch_cells(name: str, array: Any, variable: Variable | None, notation: NumberNotation) -> Cells:
     absent = np.array(array.is_null(), dtype=np.bool_)
     codes, meanings = ((), ()) if variable is None else (variable.empty_texts, variable.empty_meanings)
     kind = array.type
@@ -235,6 +242,10 @@ def _batch_cells(name: str, array: Any, variable: Variable | None) -> Cells:
         text = partial(write_numbers, numbers, np.isnan(numbers), grid)
         return Cells(numbers, missing, absent, grid, text, text, meanings)
     text = stored_text(name, array)
-    spoken = read_numbers(text)
+    plain, foreign = (text, None) if variable is not None and not variable.is_numeric else notation.plain(text)
+    spoken = read_numbers(plain)
+    numbers = spoken.values if foreign is None else np.where(foreign, np.nan, spoken.values)
     missing = spoken.is_blank | is_code_text(text, codes)
-    return Cells(spoken.values, missing, absent, spoken.decimals, lambda: text, lambda: text, meanings)
+    if plain is not text:
+        missing |= is_code_text(plain, codes)
+    return Cells(numbers, missing, absent, spoken.decimals, lambda: plain, lambda: text, meanings)

@@ -51,7 +51,8 @@ def pipeline_path(cell: Cell, folder: Path) -> Path:
 def _settings(cell: Cell, path: Path) -> dict[str, Any]:
     described = cell.pipeline
     settings = dict(described.settings)
-    settings["data"] = settings["data"] | {"source": _relative(described.data.path, path)}
+    if described.data.source.content is None:
+        settings["data"] = settings["data"] | {"source": _relative(described.data.path, path)}
     settings["edits"] = [
         _with_file(stated, _relative(each.path, path)) if isinstance(each, RuleFile) else stated
         for stated, each in zip(settings.get("edits") or [], described.edits, strict=True)

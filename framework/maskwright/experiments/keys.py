@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from maskwright.commands.arrive import read_rules
 from maskwright.pipeline.resolved import RuleFile
 from maskwright.plugins.registry import BUILT_IN, plugins
-from maskwright.release.facts import file_facts
+from maskwright.release.facts import data_facts, file_facts
 
 if TYPE_CHECKING:
     from maskwright.experiments.experiment import Cell
@@ -65,7 +65,7 @@ class Keys:
         data = described.data
         return digest(
             [
-                file_facts(data.path)["sha256"],
+                data_facts(data)["sha256"],
                 data.source.name,
                 _version("source", data.source.name),
                 data.params.model_dump(mode="json"),

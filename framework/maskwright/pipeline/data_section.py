@@ -5,18 +5,22 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
-from maskwright.foundation.errors import PluginError, Problem, unknown_name
+from maskwright.data.codebooks.reading import read_codebook_file
+from maskwright.data.declaration import declared_together
+from maskwright.foundation.errors import InputError, PluginError, Problem, unknown_name
 from maskwright.foundation.file_identity import note_read
 from maskwright.foundation.yaml_models import read_model
 from maskwright.foundation.yaml_subtrees import only, texts, without
 from maskwright.pipeline.file_model import DataSection, Declarations
 from maskwright.pipeline.file_paths import existing_file
 from maskwright.pipeline.resolved import DataSource
+from maskwright.pipeline.secrets import secrets_in
 from maskwright.plugins.registry import find_source, plugins
 
 if TYPE_CHECKING:
     from pydantic import BaseModel
 
+    from maskwright.data.codebooks.codebook import Codebook
     from maskwright.foundation.yaml_document import Node
     from maskwright.plugins.source import Source
 
@@ -48,6 +52,12 @@ def resolve_data(section: Node, folder: Path, problems: list[Problem], *, must_e
         Whether the file is looked for.
     """
     before = len(problems)
+    known = {option for each in plugins().sources.values() for option in each.params.model_fields}
+    secrets = secrets_in(section, known)
+    if secrets:
+        # Another mistake on the same line would show that line.
+        problems.extend(secrets)
+        return FoundData(None, None)
     declared = read_model(DataSection, texts_kept(only(section, tuple(DataSection.model_fields))), problems)
     named = section.get("source")
     source = _source(section, folder, problems)
@@ -58,14 +68,21 @@ def resolve_data(section: Node, folder: Path, problems: list[Problem], *, must_e
         if key.raw not in source.params.model_fields:
             problems.append(_unknown_option(key, source))
     params = read_model(source.params, only(options, tuple(source.params.model_fields)), problems)
-    path = existing_file(named, folder, "data", problems, must_exist=must_exist, or_folder=source.reads_folders)
+    if source.content is None:
+        path = existing_file(named, folder, "data", problems, must_exist=must_exist, or_folder=source.reads_folders)
+    else:
+        path = Path(str(named.value))
     if params is None or path is None:
         return FoundData(None, None)
     params = _found_files(params, folder)
     openable = DataSource(path, source, params)
+    codebook = _codebook(section.get("codebook"), folder, params, problems)
     if len(problems) > before or declared is None:
         return FoundData(None, openable)
-    whole = DataSource(path, source, params, declared.variables, declared.cluster, named.place, declared.missing)
+    variables = declared.variables if codebook is None else declared_together(codebook.variables, declared.variables)
+    whole = DataSource(
+        path, source, params, variables, declared.cluster, named.place, declared.missing, codebook, declared.variables,
+    )  # fmt: skip
     return FoundData(whole, openable)
 
 
@@ -80,6 +97,20 @@ def texts_kept(section: Node) -> Node:
     if missing is not None:
         section = section.with_entry("missing", texts(missing))
     return section if variables is None else section.with_entry("variables", texts(variables, _VARIABLE_TEXTS))
+
+
+def _codebook(node: Node | None, folder: Path, params: BaseModel, problems: list[Problem]) -> Codebook | None:
+    """Codebook of the data; its mistakes stand beside those of the pipeline."""
+    if node is None or node.value is None:
+        return None
+    path = existing_file(node, folder, "codebook", problems)
+    if path is None:
+        return None
+    try:
+        return read_codebook_file(path, getattr(params, "encoding", None))
+    except InputError as error:
+        problems.extend(error.problems)
+        return None
 
 
 def _source(section: Node, folder: Path, problems: list[Problem]) -> Source | None:

@@ -11,6 +11,7 @@ from maskwright.foundation.yaml_models import read_model
 from maskwright.foundation.yaml_subtrees import only
 from maskwright.pipeline.file_model import OUTPUT_SETTINGS, OutputSection
 from maskwright.pipeline.resolved import Output
+from maskwright.pipeline.secrets import is_address, without_text
 from maskwright.plugins.registry import find_source, plugins
 
 if TYPE_CHECKING:
@@ -24,6 +25,7 @@ _SUFFIXES: Mapping[str, tuple[str, ...]] = {
     "record": (".json",),
     "public_record": (".json",),
     "edits": (".sch", ".yaml", ".yml"),
+    "codebook": (".xml", ".csv"),
     "key_map": (".csv",),
 }
 
@@ -82,6 +84,10 @@ def absolute_path(node: Node, folder: Path, problems: list[Problem]) -> Path | N
     """
     if not node.is_scalar or not isinstance(node.value, str) or not node.value.strip() or "\0" in node.value:
         problems.append(Problem(f"expected a file name, not {node.description}", node.place))
+        return None
+    if is_address(node):
+        hint = "Masked data are written to a file, and not to a server."
+        problems.append(Problem("expected a file name, not an address", without_text(node.place), hint))
         return None
     path = (folder / node.value).resolve()
     try:
@@ -147,6 +153,7 @@ def resolve_output(
         record=paths.get("record"),
         public_record=paths.get("public_record"),
         edits=paths.get("edits"),
+        codebook=paths.get("codebook"),
         key_map=paths.get("key_map"),
         escapes_formulas=settings.formulas == "escape",
         reports=tuple((reports[key], path) for key, path in paths.items() if key not in core),
@@ -172,9 +179,14 @@ def _check_place(
 def _check_suffix(key: str, path: Path, node: Node, reports: Mapping[str, Report], problems: list[Problem]) -> None:
     if key == "data":
         try:
-            find_source(path)
+            source = find_source(path)
         except PluginError as error:
             problems.extend(Problem(f"output.data: {problem.message}", node.place) for problem in error.problems)
+            return
+        lost = source.lost_when_replaced(path) if source.lost_when_replaced is not None and path.is_file() else None
+        if lost is not None:
+            message = f"output.data would replace {path.name}, and with it {lost}"
+            problems.append(Problem(message, node.place, "Give it another file name."))
         return
     suffixes = _SUFFIXES[key] if key in _SUFFIXES else reports[key].suffixes
     if suffixes and not path.name.lower().endswith(suffixes):

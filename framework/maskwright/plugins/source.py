@@ -6,7 +6,8 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Protocol
 
-from maskwright.data.written_cells import WrittenBatch
+from maskwright.data.number_notation import PLAIN, NumberNotation
+from maskwright.data.written_batch import WrittenBatch
 from maskwright.foundation.errors import InputError
 from maskwright.foundation.progress import silent
 from maskwright.plugins.partition import NoParams
@@ -28,7 +29,8 @@ class Reading(Protocol):
     A reading may also have ``written_batches()``, which yields `WrittenBatch` where `batches` yields record batches: a
     column that no step changes is then written as the file held it. And it may have ``declared``, a mapping of name to
     `VariableDeclaration`: what the file itself says of its variables (labels, missing codes), and holds as far as the
-    pipeline does not declare otherwise.
+    pipeline does not declare otherwise. A reading of text cells may have ``numbers``, a `NumberNotation`: how the file
+    writes numbers, where that is not as XPath reads them.
     """
 
     def batches(self) -> Iterator[Any]:
@@ -79,6 +81,11 @@ class Source:
         written, read by other means than `open` does, with the details of the layout; for the second evaluation.
     reads_folders : bool
         Whether `open` also takes a folder, whose files are one data file together. What is written is one file.
+    content : callable or None
+        ``(path, params) -> Iterator of bytes``, of a source that is no file, such as a table of a server: all that its
+        records are, so that it can be told whether they are still the same. `path` is then what ``source:`` names.
+    lost_when_replaced : callable or None
+        ``path -> str or None``: what else than one table is in a file that a release would replace, in a few words.
 
     Examples
     --------
@@ -103,6 +110,8 @@ class Source:
         Callable[[Path, Mapping[str, Any], Sequence[str]], Iterator[Sequence[Sequence[str | None]]]] | None
     ) = None
     reads_folders: bool = False
+    content: Callable[[Path, Any], Iterator[bytes]] | None = None
+    lost_when_replaced: Callable[[Path], str | None] | None = None
 
 
 @contextmanager
@@ -132,6 +141,12 @@ def written_batches_of(reading: Reading) -> Iterator[Iterator[WrittenBatch]]:
         close = getattr(written, "close", None)
         if close is not None:
             close()
+
+
+def number_notation(reading: Reading) -> NumberNotation:
+    """How a file writes numbers; plainly, where its source does not say."""
+    notation: NumberNotation = getattr(reading, "numbers", PLAIN)
+    return notation
 
 
 LARGEST_LOOKED_INTO = 50_000_000

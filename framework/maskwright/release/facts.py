@@ -6,7 +6,11 @@ import hashlib
 from typing import TYPE_CHECKING, TypedDict
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
     from pathlib import Path
+
+    from maskwright.data.dataset import Layout
+    from maskwright.pipeline.resolved import DataSource
 
 
 class FileFacts(TypedDict):
@@ -26,7 +30,32 @@ def file_facts(path: Path) -> FileFacts:
             size += own["bytes"]
         return {"sha256": digest.hexdigest(), "bytes": size}
     with path.open("rb") as stream:
-        while piece := stream.read(1 << 20):
-            digest.update(piece)
-            size += len(piece)
+        return _facts(iter(lambda: stream.read(1 << 20), b""))
+
+
+def data_facts(data: DataSource, layout: Layout | None = None) -> FileFacts:
+    """SHA-256 and size of what data are read from, which need not be a file.
+
+    Parameters
+    ----------
+    data : DataSource
+    layout : Layout, optional
+        Of the data as they were read: what a server has now may be something else.
+
+    Raises
+    ------
+    DataError
+    """
+    if data.source.content is None:
+        return file_facts(data.path)
+    if layout is not None and "sha256" in layout.details:
+        return {"sha256": layout.details["sha256"], "bytes": layout.details["bytes"]}
+    return _facts(data.source.content(data.path, data.params))
+
+
+def _facts(pieces: Iterable[bytes]) -> FileFacts:
+    digest, size = hashlib.sha256(), 0
+    for piece in pieces:
+        digest.update(piece)
+        size += len(piece)
     return {"sha256": digest.hexdigest(), "bytes": size}

@@ -94,7 +94,7 @@ def second_look(
     path_of_records = tuple(details.get("record_path", ("Microdata", "Record"))) if file_format == "xml" else None
     looked = [_Seen(edit) for edit in edits if edit.engine is None and _is_about(edit, path_of_records)]
     decimals = {variable.name: variable.decimals for variable in original.variables}
-    floats = _binary_columns(path) if file_format == "parquet" else frozenset()
+    floats = _binary_columns(path, source, masked)
     opinion = Opinion(
         frozenset(name for name in floats if decimals.get(name) is None),
         {each.name: frozenset(code.strip() for code in each.empty_texts) for each in masked.variables},
@@ -107,7 +107,8 @@ def second_look(
     wanted = np.unique(np.linspace(0, max(outcome.records - 1, 0), min(sample, outcome.records)).astype(np.int64))
     done = 0
     try:
-        for block in plain_blocks(path, source, details, masked.names):
+        numeric = {variable.name for variable in masked.variables if variable.is_numeric}
+        for block in plain_blocks(path, source, details, masked.names, numeric):
             n = len(block[masked.names[0]])
             here = wanted[(wanted >= done) & (wanted < done + n)] - done
             _look(block, n, done, here.tolist(), looked, opinion, decimals)
@@ -150,7 +151,9 @@ def _is_about(edit: Edit, path: tuple[str, ...] | None) -> bool:
     return list(path) == steps if whole else list(path)[-len(steps) :] == steps
 
 
-def _binary_columns(path: Path) -> frozenset[str]:
+def _binary_columns(path: Path, source: Source, masked: Dataset) -> frozenset[str]:
+    if source.name != "parquet":
+        return frozenset(each.name for each in masked.variables if each.is_numeric and not source.writes_text)
     import pyarrow as pa
     import pyarrow.parquet as pq
 

@@ -221,5 +221,6 @@ EXCEL = Source(
     params=ExcelParams,
     params_of_written=_as_written,
     read_plainly=_read_plainly,
+    is_opened_in_spreadsheets=True,
     summary="A sheet with names in its first row; numbers, texts, truth values, dates and times are kept apart.",
 )

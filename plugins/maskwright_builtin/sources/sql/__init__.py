@@ -1,0 +1,1 @@
+"""Tables of databases: DuckDB and SQLite files, and tables of a PostgreSQL server."""

@@ -1,0 +1,119 @@
+"""Files of databases as microdata: one table in, one table out."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from maskwright import DataError, Layout, Place, Problem, Progress, Source, Variable
+from maskwright_builtin.sources.files import readable_size, reading
+from maskwright_builtin.sources.sql import duckdb_reading, sqlite_reading
+from maskwright_builtin.sources.sql.duckdb_reading import DuckdbReading
+from maskwright_builtin.sources.sql.duckdb_writing import write_duckdb
+from maskwright_builtin.sources.sql.options import TableParams
+from maskwright_builtin.sources.sql.plain import read_plainly
+from maskwright_builtin.sources.sql.sqlite_reading import SqliteReading
+from maskwright_builtin.sources.sql.sqlite_writing import write_sqlite
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+    from pathlib import Path
+
+TABLE = "microdata"
+"""Name of the table where the original has none: of a query, or of another format."""
+DUCKDB, SQLITE = (".duckdb", ".ddb"), (".sqlite", ".sqlite3")
+EITHER = (".db",)
+
+
+def open_database(path: Path, params: TableParams, progress: Progress) -> DuckdbReading | SqliteReading:
+    """Open a table of a database file; what engine it is for is told by its content.
+
+    Parameters
+    ----------
+    path : Path
+    params : TableParams
+    progress : callable
+
+    Raises
+    ------
+    DataError
+        The file is no database, encrypted, in use or damaged, or has no such table; the query is no single SELECT.
+    """
+    readable_size(path)
+    with reading(path) as file:
+        head = file.read(16)
+    if head == sqlite_reading.MAGIC:
+        return SqliteReading(path, params, progress)
+    if head[duckdb_reading.MAGIC_AT :].startswith(duckdb_reading.MAGIC):
+        return DuckdbReading(path, params, progress)
+    hint = "It may be encrypted, have been cut short, or be another format under this name."
+    raise DataError(Problem("the file is no DuckDB and no SQLite database", Place(str(path)), hint))
+
+
+def write_database(path: Path, batches: Iterable[Any], variables: tuple[Variable, ...], layout: Layout) -> None:
+    """Write typed batches as a database file with this one table: no other table, no history, no free pages.
+
+    Parameters
+    ----------
+    path : Path
+        Its ending tells the engine; ``.db`` is the original's, and SQLite's where that was no database.
+    batches : iterable of pyarrow.RecordBatch
+        Integers (int64), numbers (float64), texts (string); null is a missing cell.
+    variables : tuple of Variable
+        The columns, in order.
+    layout : Layout
+        Of the original file: the table's name, and the types of its columns.
+
+    Raises
+    ------
+    DataError
+        A masked value that the original column's type cannot hold, or trouble with the disk.
+    """
+    details = layout.details if layout.format == "sql" else {}
+    engine, table = details.get("engine"), details.get("table") or TABLE
+    name = path.name.lower()
+    if name.endswith(DUCKDB) or (name.endswith(EITHER) and engine == "duckdb"):
+        # The texts of numbers that SQLite gives, of columns with integers and others.
+        numbers = {name: "DOUBLE" for name, kind in details.get("kinds", {}).items() if kind == "number"}
+        write_duckdb(path, batches, variables, table, details.get("types", numbers), layout.as_written)
+    else:
+        write_sqlite(
+            path, batches, variables, table, details.get("declared", {}), details.get("kinds", {}), layout.as_written
+        )
+
+
+def lost_when_replaced(path: Path) -> str | None:
+    """What else than one table is in a database.
+
+    Parameters
+    ----------
+    path : Path
+        Any file.
+    """
+    try:
+        with path.open("rb") as file:
+            is_sqlite = file.read(16) == sqlite_reading.MAGIC
+        reading = sqlite_reading if is_sqlite else duckdb_reading
+        there = reading.tables_of(path)
+    except (DataError, OSError):
+        return None  # no database: it is replaced as any file is
+    return f"{len(there)} tables and views" if len(there) > 1 else None
+
+
+def params_of_written(params: TableParams) -> TableParams:
+    """Options for the file that was written: it has one table."""
+    del params
+    return TableParams()
+
+
+SQL = Source(
+    name="sql",
+    suffixes=(*DUCKDB, *SQLITE, *EITHER),
+    open=open_database,
+    write=write_database,
+    params=TableParams,
+    writes_text=False,
+    summary="A table of a DuckDB or SQLite file, or one SELECT.",
+    params_of_written=params_of_written,
+    read_plainly=read_plainly,
+    lost_when_replaced=lost_when_replaced,
+)
