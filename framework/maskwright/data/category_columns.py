@@ -63,11 +63,14 @@ def category_column(
         categories = tuple(found.take(pa.array(sorted_places)).to_numpy(zero_copy_only=False).tolist())
         new_code[sorted_places] = np.arange(len(categories))
     old = np.asarray(pc.fill_null(encoded.indices, len(found)))
-    missing = np.append(blank, True)[old]
-    codes = np.where(missing, np.int32(-1), new_code[old])
-    outside = ~missing & (codes < 0)
-    if np.any(outside):
-        raise _outside(name, outside)
+    codes = new_code[old]
+    any_missing = bool(np.any(blank)) or encoded.indices.null_count > 0
+    missing = np.append(blank, True)[old] if any_missing else np.zeros(len(codes), dtype=np.bool_)
+    if listed:
+        codes[missing] = -1
+        outside = ~missing & (codes < 0)
+        if np.any(outside):
+            raise _outside(name, outside)
     variable = Variable(
         name=name,
         type=kind,
@@ -84,7 +87,7 @@ def category_column(
         label=declared.label,
         labels=declared.labels,
     )
-    return Column(variable, codes, missing, _missing_cells(found, blank, old) if missing.any() else None), []
+    return Column(variable, codes, missing, _missing_cells(found, blank, old) if any_missing else None), []
 
 
 def _encoded(text: Any) -> Any:

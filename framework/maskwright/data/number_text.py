@@ -201,11 +201,16 @@ def other_bytes(flat: Any) -> bytes:
     ----------
     flat : pyarrow.StringArray of shape (n,)
     """
-    return _bytes(flat).translate(None, b"0123456789")
+    return cell_bytes(flat).translate(None, b"0123456789")
 
 
-def _bytes(flat: Any) -> bytes:
-    """Bytes of all cells, one after the other."""
+def cell_bytes(flat: Any) -> bytes:
+    """Bytes of all cells, one after the other.
+
+    Parameters
+    ----------
+    flat : pyarrow.StringArray of shape (n,)
+    """
     _, offsets, data = flat.buffers()
     if len(flat) == 0 or data is None:
         return b""
@@ -217,7 +222,7 @@ def has_white_space(text: Any) -> bool:
     """Whether any cell may have white space: a look at the bytes."""
     if not pa.types.is_string(text.type) or not isinstance(text, pa.Array):
         return True
-    raw = _bytes(text)
+    raw = cell_bytes(text)
     return any(character in raw for character in WHITE_SPACE.encode())
 
 
