@@ -132,5 +132,10 @@ def _has_number_codes(column: Column, *, letter_codes: bool) -> bool:
 
 
 def _categories(column: Column, records: slice) -> Any:
-    codes = pa.array(column.values[records], pa.int32(), mask=np.asarray(column.missing[records]))
-    return pa.array(list(column.variable.categories), pa.string()).take(codes)
+    codes, categories = column.values[records], column.variable.categories
+    if len(categories) > len(codes):
+        # Only the texts of these records are made, not those of all records with every batch.
+        used, codes = np.unique(codes, return_inverse=True)
+        categories = tuple(categories[code] for code in used.tolist())
+    places = pa.array(codes.astype(np.int32), mask=np.asarray(column.missing[records]))
+    return pa.array(categories, pa.string()).take(places)
