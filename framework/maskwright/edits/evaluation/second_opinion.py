@@ -92,6 +92,8 @@ def _is_code(bare: str, code: str) -> bool:
     """Whether a cell's text is a missing code, or the same number with other zeros after its point."""
     if bare == code.strip(BLANK):
         return True
+    if "." not in bare and "," in bare and not bare.endswith(",000"):
+        bare = bare.replace(",", ".", 1)
     return "." in bare and not LEADING_ZERO.match(bare) and exact(bare) is not None and exact(bare) == exact(code)
 
 
