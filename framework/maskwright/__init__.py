@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from maskwright.commands.plan import plan as plan
     from maskwright.commands.protect import protect as protect
     from maskwright.commands.reading import read as read
+    from maskwright.commands.reading import read_codebook as read_codebook
     from maskwright.commands.reading import read_edits as read_edits
     from maskwright.commands.run import RunResult as RunResult
     from maskwright.commands.run import run as run
@@ -30,6 +31,7 @@ if TYPE_CHECKING:
     from maskwright.data.dates import year_month_day as year_month_day
     from maskwright.data.declaration import VariableDeclaration as VariableDeclaration
     from maskwright.data.missing import MissingCells as MissingCells
+    from maskwright.data.number_notation import NumberNotation as NumberNotation
     from maskwright.data.number_text import read_numbers as read_numbers
     from maskwright.data.number_text import write_numbers as write_numbers
     from maskwright.data.record_chunk import RecordChunk as RecordChunk
@@ -165,6 +167,7 @@ _HOME = {
     "project": "maskwright.masking.adjusting.projection",
     "protect": "maskwright.commands.protect",
     "read": "maskwright.commands.reading",
+    "read_codebook": "maskwright.commands.reading",
     "read_edits": "maskwright.commands.reading",
     "read_numbers": "maskwright.data.number_text",
     "ReadAgain": "maskwright.foundation.errors",
@@ -185,6 +188,7 @@ _HOME = {
     "Variable": "maskwright.data.variable",
     "wording": "maskwright.release",
     "MissingCells": "maskwright.data.missing",
+    "NumberNotation": "maskwright.data.number_notation",
     "VariableDeclaration": "maskwright.data.declaration",
     "WrittenBatch": "maskwright.data.written_batch",
     "write_numbers": "maskwright.data.number_text",

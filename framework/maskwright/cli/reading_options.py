@@ -31,6 +31,8 @@ def add_reading_options(command: argparse.ArgumentParser) -> None:
                        help="any option of the format or of the rule language, such as max_text=5000000")  # fmt: skip
     group.add_argument("--variable", action="append", default=[], dest="declared", metavar="name={...}",
                        help="declare a variable, such as 'income={role: confidential, missing: [NA]}'")  # fmt: skip
+    group.add_argument("--codebook", type=Path, metavar="FILE",
+                       help="table (.csv) or DDI Codebook (.xml) that declares variables")  # fmt: skip
     group.add_argument("--cluster", metavar="NAME", help="variable that identifies households")
 
 
@@ -51,5 +53,5 @@ def reading_options(chosen: argparse.Namespace) -> ReadingOptions:
     declared = [*chosen.declared, *([] if weight is None else [f"{weight}={{role: weight}}"])]
     return ReadingOptions(
         {**stated_values(chosen.format_options), **stated_texts(flags)},
-        stated_variables(declared), chosen.cluster, chosen.file_format, chosen.pipeline,
+        stated_variables(declared), chosen.cluster, chosen.file_format, chosen.pipeline, chosen.codebook,
     )  # fmt: skip

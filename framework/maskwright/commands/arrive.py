@@ -21,7 +21,7 @@ from maskwright.masking.field_adjustment import with_errors_located
 from maskwright.pipeline.edits_read import read_edits_of
 from maskwright.pipeline.names import further_problems, in_order, names_in, unknown_uses, unpublished_uses
 from maskwright.pipeline.release_section import declared_keys
-from maskwright.pipeline.resolved import DataInMemory
+from maskwright.pipeline.resolved import DataInMemory, DataSource
 from maskwright.planning.applicable_edits import (
     applicable,
     declared_bounds,
@@ -217,8 +217,11 @@ def _read(
     names = key_names(request.release, read.variables, read.cluster)
     keys = Keys(read.without([name for name in read.names if name not in names]), read.names)
     original, identifiers = _without_identifiers(read, names)
-    if not in_memory:
-        declared = (name for name in identifiers_of(request.data.variables) if name not in read)
+    if isinstance(request.data, DataSource):
+        declared = [name for name in identifiers_of(request.data.variables) if name not in read]
+        if not request.data.described_only.isdisjoint(declared):
+            there = names_in(request.data) or declared
+            declared = [name for name in declared if name not in request.data.described_only or name in there]
         identifiers += tuple(Variable(name, "nominal", "identifier") for name in declared)
     return original, rules, identifiers, keys
 

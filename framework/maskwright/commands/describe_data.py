@@ -83,6 +83,7 @@ def describe(
     data: str | Path | Dataset | pd.DataFrame,
     *,
     declared: DeclaredVariables | None = None,
+    codebook: str | Path | None = None,
     file_format: str | None = None,
     cluster: str | None = None,
     show_values: bool = False,
@@ -98,6 +99,8 @@ def describe(
     data : str, Path, Dataset or pandas.DataFrame
     declared : mapping of name to declaration, optional
         What is known already.
+    codebook : str or Path, optional
+        Of a file: a table (.csv) or DDI Codebook (.xml) in which more is declared.
     file_format : str, optional
         Name of the source plugin, when the ending does not tell.
     cluster : str, optional
@@ -129,7 +132,9 @@ def describe(
     ({'decimal': ','}, {'NA': 5}, 'identifier')
     """
     if isinstance(data, (str, Path)):
-        file = data_request(data, variables=declared, file_format=file_format, cluster=cluster, options=options)
+        file = data_request(
+            data, variables=declared, codebook=codebook, file_format=file_format, cluster=cluster, options=options
+        )  # fmt: skip
         return described(look_into(file, silent), silent, show_values=show_values)
     dataset = dataset_of(data, declared)
     looks = look_at(dataset, household=cluster, show_values=show_values)

@@ -24,6 +24,7 @@ from maskwright.foundation.whole_files import write_text
 from maskwright.plugins.registry import plugins
 
 if TYPE_CHECKING:
+    from maskwright.data.codebooks.codebook import Codebook
     from maskwright.data.dataset import Dataset
     from maskwright.edits.suggestions.model import Suggestion
 
@@ -159,11 +160,15 @@ def start_pipeline(
     stated = looked.file.params.model_dump(exclude_unset=True)
     if options.file_format is not None:
         stated = {"format": options.file_format, **stated}
+    told = _without_described(description, file.codebook)
+    codebook = {} if file.codebook is None else {"codebook": str(file.codebook.path.absolute())}
     with stage(shown, "Planning"):
-        active, doubts, problem = _planned(description, data, stated, suggested)
+        active, doubts, problem = _planned(told, data, {**codebook, **stated}, suggested)
     folder = Path(os.path.abspath(to)).parent  # noqa: PTH100 - links in the path stay as they are
     source = Path(os.path.relpath(os.path.abspath(data), folder)).as_posix()  # noqa: PTH100
-    text = pipeline_text(description, source, stated, suggested, active=active, doubts=doubts, problem=problem)
+    codebook = {name: Path(os.path.relpath(path, folder)).as_posix() for name, path in codebook.items()}
+    stated = {**codebook, **stated}
+    text = pipeline_text(told, source, stated, suggested, active=active, doubts=doubts, problem=problem)
     _put(to, text, force=force)
     said = tuple(f"{name}: {doubt}" if name else doubt for name, doubt in doubts)
     return StartedPipeline(to, text, description, said, problem)
@@ -184,6 +189,18 @@ def _suggested(data: Dataset, description: Description) -> tuple[Suggestion, ...
 def _without_codes(column: Column, codes: tuple[str, ...]) -> Column:
     coded = is_code_number(column.values, codes)
     return Column(column.variable, np.where(coded, np.nan, column.values), column.missing | coded)
+
+
+def _without_described(description: Description, codebook: Codebook | None) -> Description:
+    """Description without the missing codes that the codebook declares: the pipeline need not say them again."""
+    if codebook is None:
+        return description
+    known = {name: set(each.missing_codes) for name, each in codebook.variables.items()}
+    variables = tuple(
+        replace(each, missing_codes={}) if known.get(each.name, set()).issuperset(each.missing_codes) else each
+        for each in description.variables
+    )
+    return replace(description, variables=variables)
 
 
 def _planned(

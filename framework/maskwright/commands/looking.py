@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
-from maskwright.commands.reading import declared_together, with_missing_codes
-from maskwright.data.declaration import VariableDeclaration
+from maskwright.commands.reading import with_missing_codes
+from maskwright.data.declaration import VariableDeclaration, declared_together
 from maskwright.data.households import with_household_role
 from maskwright.data.inference import read_dataset
 from maskwright.data.looking.cells import CellKinds, cell_kinds, uses_decimal_comma
@@ -100,13 +100,13 @@ def look_into(file: DataSource, progress: Progress) -> LookedFile:
         unsure.append(f"whether {options['delimiter']!r} is the delimiter")
     if _is_free(file, "decimal") and uses_decimal_comma(cells.kinds.values()):
         cells = _with_decimal_comma(file, cells, options, tried, unsure, reading)
-    known = declared_together(cells.declared, file.variables)
+    names = cells.batches[0].schema.names if cells.batches else ()
+    known = declared_together(cells.declared, file.stated_of(names))
     stated = {name for name, each in known.items() if each.missing or each.type or each.categories}
     of_file = {code for code, _ in file.missing}
     found = {name: tuple(kinds.missing.keys() - of_file) for name, kinds in cells.kinds.items() if name not in stated}
     codes = {name: tuple(sorted(words)) for name, words in found.items() if words}
     mixed = tuple(name for name, kinds in cells.kinds.items() if kinds.is_mixed and name not in stated)
-    names = cells.batches[0].schema.names if cells.batches else ()
     declared = _declared(with_missing_codes(known, file.missing, names), codes, mixed)
     if file.cluster is not None:
         declared = with_household_role(declared, file.cluster)

@@ -41,6 +41,7 @@ class ReadingOptions:
         Of the data, where file names do not tell.
     pipeline : Path or None
         Pipeline file whose ``data:`` section holds for these files too; what is said here is put over it.
+    codebook : Path or None
     """
 
     values: Mapping[str, Node] = field(default_factory=dict)
@@ -48,6 +49,7 @@ class ReadingOptions:
     cluster: str | None = None
     file_format: str | None = None
     pipeline: Path | None = None
+    codebook: Path | None = None
 
     def without(self, name: str) -> ReadingOptions:
         """Copy without one option."""
@@ -112,6 +114,9 @@ def data_files(paths: Sequence[Path], options: ReadingOptions, rules: Sequence[P
     problems: list[Problem] = []
     section = _pipeline_section(options.pipeline)
     declared = only(section, ("variables", "cluster"))
+    codebook = _codebook(section, options)
+    if codebook is not None:
+        declared = declared.with_entry("codebook", codebook)
     if options.variables is not None:
         declared = declared.with_entry("variables", options.variables)
     if options.cluster is not None:
@@ -197,6 +202,17 @@ def _pipeline_section(pipeline: Path | None) -> Node:
     if section is None or not section.is_mapping:
         raise InputError(Problem("the pipeline has no data section", Place(str(pipeline)), HELP))
     return section
+
+
+def _codebook(section: Node, options: ReadingOptions) -> Node | None:
+    """Codebook that is named on the command line, or by the pipeline, relative to which its name is."""
+    named = section.get("codebook")
+    if options.codebook is not None:
+        return _text(str(options.codebook))
+    if options.pipeline is None or named is None or not isinstance(named.value, str):
+        return named
+    path = str(options.pipeline.absolute().parent / named.value)
+    return replace(named, value=path, raw=path)
 
 
 def _unknown_option(name: str, known: Collection[str]) -> str:

@@ -7,9 +7,11 @@ import math
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from maskwright.data.codebooks.writing import write_codebook
 from maskwright.foundation.errors import EditViolation, OpenDoubts, Problem, ThresholdMissed
 from maskwright.foundation.progress import LOGGER
 from maskwright.pipeline.resolved import Pipeline
+from maskwright.release.codebook import release_codebook
 from maskwright.release.files import writing
 from maskwright.release.run_record import OutputFile, RunRecord
 
@@ -18,6 +20,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from maskwright.commands.stages import PipelineRun
+    from maskwright.data.dataset import Dataset
     from maskwright.edits.evaluation.check import Outcome
     from maskwright.masking.masking_result import MaskingResult
     from maskwright.pipeline.resolved import MaskingRequest, MeasureRequest
@@ -96,6 +99,31 @@ def _ending(request: MaskingRequest, judgement: Judgement) -> Problem:
         return Problem(said)
     waivers = judgement.waivers_to_write.replace("\n", "\n    ")
     return Problem(said, hint=f"where all is as it should be, say so in the pipeline, and why:\n    {waivers}")
+
+
+def write_release_codebook(run: PipelineRun, record: RunRecord, released: Dataset, result: MaskingResult) -> None:
+    """Write the codebook of the masked data, where one is asked for.
+
+    Parameters
+    ----------
+    run : PipelineRun
+    record : RunRecord
+    released : Dataset
+        The masked file as it was read back.
+    result : MaskingResult
+    """
+    pipeline = run.pipeline
+    target = pipeline.output.codebook
+    if target is None:
+        return
+    codebook = release_codebook(
+        pipeline.output.data.name, record, released, result.masked.variables, pipeline.data.variables,
+        run.ready.plan.recoded,
+    )  # fmt: skip
+    written = run.release.temporary("codebook")
+    with writing(written):
+        write_codebook(written, codebook, as_table=target.suffix.lower() == ".csv")
+    run.release.sealed("codebook")
 
 
 def publish(run: PipelineRun, record: RunRecord, found: Mapping[str, Measurement]) -> RunRecord:

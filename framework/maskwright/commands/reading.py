@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import itertools
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
 import pyarrow as pa
 
+from maskwright.commands.codebook_use import codebook_named, codebook_notices, without_extremes
 from maskwright.commands.requests import (
     DeclaredVariables,
     data_request,
@@ -15,8 +17,9 @@ from maskwright.commands.requests import (
     rule_options,
 )
 from maskwright.data.arrow_tables import dataset_from_table
+from maskwright.data.codebooks.reading import read_codebook_file
 from maskwright.data.dataset import Dataset
-from maskwright.data.declaration import VariableDeclaration
+from maskwright.data.declaration import VariableDeclaration, declared_together
 from maskwright.data.frame_libraries import taken_in
 from maskwright.data.frames import dataset_from_frame
 from maskwright.data.households import with_household_role, with_households
@@ -29,7 +32,7 @@ from maskwright.foundation.progress import Progress, silent
 from maskwright.pipeline.names import names_in
 from maskwright.pipeline.resolved import DataInMemory, DataSource
 from maskwright.plugins.registry import find_edit_reader
-from maskwright.plugins.source import written_batches_of
+from maskwright.plugins.source import number_notation, written_batches_of
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Mapping
@@ -44,6 +47,7 @@ def read(
     path: str | Path,
     *,
     variables: DeclaredVariables | None = None,
+    codebook: str | Path | None = None,
     file_format: str | None = None,
     cluster: str | None = None,
     **options: object,
@@ -56,6 +60,8 @@ def read(
         Of a format that `maskwright plugins` lists, told by its ending.
     variables : mapping of name to declaration, optional
         ``{"V1": {"role": "weight"}}``; the rest is inferred.
+    codebook : str or Path, optional
+        A table (.csv) or DDI Codebook (.xml): what it says holds as far as `variables` does not say otherwise.
     file_format : str, optional
         Name of the source plugin, when the ending does not tell.
     cluster : str, optional
@@ -84,8 +90,41 @@ def read(
     >>> mw.read("people.csv", variables={"age": {"role": "quasi_identifier"}}, delimiter=",")
     Dataset(20 records, 2 variables: age, region)
     """
-    request = data_request(path, variables=variables, file_format=file_format, cluster=cluster, options=options)
+    request = data_request(
+        path, variables=variables, codebook=codebook, file_format=file_format, cluster=cluster, options=options
+    )  # fmt: skip
     return load(request, identifiers=True)
+
+
+def read_codebook(path: str | Path, encoding: str | None = None) -> dict[str, VariableDeclaration]:
+    r"""Read a codebook: what it declares of each variable.
+
+    Parameters
+    ----------
+    path : str or Path
+        A table (.csv), or DDI Codebook 2.5 (.xml); ``maskwright explain codebooks``.
+    encoding : str, optional
+        Of a table that is not UTF-8.
+
+    Returns
+    -------
+    dict of name to VariableDeclaration
+        As ``mw.read(path, variables=...)`` and ``mw.protect(frame, declared=...)`` take it.
+
+    Raises
+    ------
+    InputError
+        With every mistake, each with its line.
+
+    Examples
+    --------
+    >>> from pathlib import Path
+    >>> import maskwright as mw
+    >>> _ = Path("codebook.csv").write_text("variable,type,values\nsex,nominal,1=male|2=female", encoding="utf-8")
+    >>> mw.read_codebook("codebook.csv")["sex"].labels
+    (('1', 'male'), ('2', 'female'))
+    """
+    return dict(read_codebook_file(Path(path), encoding).variables)
 
 
 def read_edits(path: str | Path, language: str | None = None, **options: object) -> EditSet:
@@ -252,9 +291,15 @@ def _from_file(
         hidden = frozenset(names) & left_out
         kept = (_without(batch, hidden) for batch in itertools.chain((first,), batches))
         of_file: Mapping[str, VariableDeclaration] = getattr(reading, "declared", {})
-        stated = {name: each for name, each in declared_together(of_file, declared).items() if name not in hidden}
+        absent = data.described_only - frozenset(names)
+        there = {name: each for name, each in declared.items() if name not in absent}
+        together = declared_together(of_file, there)
+        stated = {name: each for name, each in together.items() if name not in hidden}
         known = with_missing_codes(_present(stated, may_lack, names), data.missing, frozenset(names) - hidden)
-        return read_dataset(kept, lambda: reading.layout, known, file=data.name)
+        said, notation = codebook_notices(data, names), number_notation(reading)
+        with codebook_named(data.codebook):
+            read = read_dataset(kept, lambda: reading.layout, known, file=data.name, notation=notation)
+        return without_extremes(replace(read, notes=(*said, *read.notes)), data)
 
 
 def _without(batch: WrittenBatch, hidden: frozenset[str]) -> WrittenBatch:
@@ -274,20 +319,4 @@ def with_missing_codes(
         own = together.get(name, VariableDeclaration())
         if "missing" not in own.model_fields_set:
             together[name] = own.model_copy(update={"missing": codes})
-    return together
-
-
-def declared_together(
-    of_file: Mapping[str, VariableDeclaration], declared: Mapping[str, VariableDeclaration]
-) -> dict[str, VariableDeclaration]:
-    """Declarations of a pipeline over those that the file makes of its variables.
-
-    Parameters
-    ----------
-    of_file, declared : mapping of name to VariableDeclaration
-    """
-    together = dict(of_file)
-    for name, each in declared.items():
-        stated = {fact: getattr(each, fact) for fact in each.model_fields_set}
-        together[name] = together[name].model_copy(update=stated) if name in together else each
     return together

@@ -130,6 +130,9 @@ def run_record(run: MeasuredRun) -> RunRecord:
 
 def _inputs(described: Pipeline, layout: Layout) -> Iterator[InputFile]:
     yield InputFile(role="data", file=described.data.path.name, **data_facts(described.data, layout))
+    if described.data.codebook is not None:
+        codebook = described.data.codebook.path
+        yield InputFile(role="codebook", file=codebook.name, **file_facts(codebook))
     if described.path is not None:
         yield InputFile(role="pipeline", file=described.path.name, **file_facts(described.path))
     for each in described.edits:

@@ -120,6 +120,7 @@ def data_request(
     path: str | Path,
     *,
     variables: DeclaredVariables | None = None,
+    codebook: str | Path | None = None,
     file_format: str | None = None,
     cluster: str | None = None,
     options: Mapping[str, object] | None = None,
@@ -131,6 +132,7 @@ def data_request(
     path : str or Path
         It need not exist: whoever reads it says so.
     variables : mapping of name to declaration, optional
+    codebook : str or Path, optional
     file_format : str, optional
         Name of a source plugin; by default the ending tells.
     cluster : str, optional
@@ -145,7 +147,7 @@ def data_request(
     """
     stated = Arguments()
     section = stated.section(
-        source=str(path), format=file_format, declared=variables, cluster=cluster, **(options or {})
+        source=str(path), format=file_format, declared=variables, codebook=codebook, cluster=cluster, **(options or {})
     )
     found = resolve_data(section, HERE, stated.problems, must_exist=False).whole
     stated.refuse_mistakes()
@@ -277,4 +279,7 @@ def _plain(value: object) -> object:
     """Declarations as plain values; anything else as it is."""
     if isinstance(value, Mapping):
         return {key: _plain(each) for key, each in value.items()}
-    return value.model_dump(exclude_unset=True) if isinstance(value, VariableDeclaration) else value
+    if not isinstance(value, VariableDeclaration):
+        return value
+    stated = value.model_dump(exclude_unset=True)
+    return stated | {name: dict(stated[name]) for name in ("missing", "labels") if name in stated}

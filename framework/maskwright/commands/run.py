@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from maskwright.commands.arrive import Clock
 from maskwright.commands.plan import prepare
-from maskwright.commands.publish import publish, refuse_doubts, refuse_release
+from maskwright.commands.publish import publish, refuse_doubts, refuse_release, write_release_codebook
 from maskwright.commands.recording import MeasuredRun, run_json, run_record
 from maskwright.commands.stages import PipelineRun
 from maskwright.foundation.file_identity import reads_noted
@@ -152,5 +152,6 @@ def run(
             MeasuredRun(described, ready, result, outcome, found, unchanged, judgement, seed, clock.seconds)
         )
         refuse_release(described, result, outcome, record, judgement)
+        write_release_codebook(running, record, released, result)
         record = publish(running, record, found)
     return RunResult(True, record.to_json())

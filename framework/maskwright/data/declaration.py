@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from datetime import date
-from typing import Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from pydantic import BaseModel, BeforeValidator, Field, model_validator
 
 from maskwright.data.dates import ISO, days_of, format_mistake
 from maskwright.data.variable import Role, VariableType
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
 
 
 def _texts(value: Any) -> Any:
@@ -206,3 +209,28 @@ class VariableDeclaration(BaseModel, extra="forbid", frozen=True):
                 "decimals, min and max are for numbers, and categories make this variable nominal or ordinal"
             )
         return self
+
+
+def declared_together(
+    under: Mapping[str, VariableDeclaration], over: Mapping[str, VariableDeclaration]
+) -> dict[str, VariableDeclaration]:
+    """Declarations of a pipeline over those of its codebook, or of the file itself.
+
+    Parameters
+    ----------
+    under, over : mapping of name to VariableDeclaration
+        Facts that `over` states stand; with a type, those that only another type can have do not.
+    """
+    together = dict(under)
+    for name, each in over.items():
+        together[name] = _over(together[name], each) if name in together else each
+    return together
+
+
+def _over(under: VariableDeclaration, over: VariableDeclaration) -> VariableDeclaration:
+    stated = {fact: getattr(over, fact) for fact in over.model_fields_set}
+    if over.type in ("continuous", "integer") or over.decimals is not None:
+        stated = {"categories": (), **stated}
+    elif over.type is not None or over.categories:
+        stated = {"decimals": None, "min": None, "max": None, **stated}
+    return under.model_copy(update=stated)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
@@ -12,7 +13,9 @@ from maskwright.data.date_columns import date_doubt
 from maskwright.data.declaration import VariableDeclaration
 from maskwright.data.misread_columns import apart_doubt, doubtful_names, misread_doubt
 from maskwright.data.missing_notes import missing_notes
+from maskwright.data.number_notation import PLAIN, NumberNotation
 from maskwright.data.text_columns import text_column
+from maskwright.data.thousands_marks import thousands_doubt
 from maskwright.data.typed_columns import typed_column
 from maskwright.data.written_batch import WrittenBatch
 from maskwright.data.written_cells import must_be_held
@@ -20,7 +23,7 @@ from maskwright.foundation.errors import DataError, Place, Problem, unknown_name
 from maskwright.foundation.progress import Progress, silent
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping
+    from collections.abc import Callable, Iterable, Iterator, Mapping
 
     from maskwright.foundation.doubts import Doubt
 
@@ -33,6 +36,7 @@ def read_dataset(
     declared: Mapping[str, VariableDeclaration] | None = None,
     progress: Progress = silent,
     file: str | None = None,
+    notation: NumberNotation = PLAIN,
     *,
     typed: bool = False,
 ) -> Dataset:
@@ -51,6 +55,8 @@ def read_dataset(
         Told the share of the columns typed.
     file : str, optional
         Name of the file, for error messages.
+    notation : NumberNotation
+        How a file of text cells writes numbers.
     typed : bool, default False
         Whether text is meant as text also where every column holds some.
 
@@ -77,7 +83,7 @@ def read_dataset(
     if unknown:
         raise DataError(unknown)
     typed = typed or not all(_is_text(kind) for kind in kinds)
-    make = typed_column if typed else text_column
+    make = typed_column if typed else partial(text_column, notation=notation)
     columns: list[Column] = []
     notes: list[str] = list(layout.details.get("notes", ()))
     doubts: list[Doubt] = list(doubtful_names(names)) if typed else []
@@ -94,10 +100,7 @@ def read_dataset(
                 column = replace(column, written=cells)
             columns.append(column)
             notes += said
-            if column.variable.is_numeric:
-                doubts += filter(None, [apart_doubt(column, stated)])
-            if not pa.types.is_dictionary(kind):
-                doubts += filter(None, [misread_doubt(column, stated, typed=typed)])
+            doubts += _doubts(column, cells, stated, None if typed else notation)
             doubts += filter(None, [date_doubt(column, stated, typed=typed)])
         except DataError as error:
             problems += [replace(problem, place=problem.place or place) for problem in error.problems]
@@ -105,6 +108,20 @@ def read_dataset(
     if problems:
         raise DataError(problems)
     return Dataset(tuple(columns), layout, notes=(*notes, *missing_notes(columns)), doubts=tuple(doubts))
+
+
+def _doubts(
+    column: Column, cells: Any, declared: VariableDeclaration, notation: NumberNotation | None
+) -> Iterator[Doubt]:
+    """Doubts about one column; the notation of its numbers, where they are text."""
+    found: list[Doubt | None] = []
+    if column.variable.is_numeric:
+        found.append(apart_doubt(column, declared))
+        if notation is not None:
+            found.append(thousands_doubt(column, cells, declared, notation))
+    if not pa.types.is_dictionary(cells.type):
+        found.append(misread_doubt(column, declared, typed=notation is None))
+    yield from filter(None, found)
 
 
 def _gathered(batches: Iterable[Any]) -> tuple[list[str], list[Any], list[list[Any]], dict[str, list[Any]]]:

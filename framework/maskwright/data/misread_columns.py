@@ -44,6 +44,7 @@ TELEPHONE = r"^\s*\+[0-9]{8,}\s*$"
 DECIMAL_COMMA = r"^\s*-?[0-9]*,[0-9]+\s*$"
 THREE_AFTER_COMMA = r"^\s*-?[1-9][0-9]{0,2}(?:,[0-9]{3})+\s*$"
 GROUPED = rf"^{WHITE}{SIGN}{WHITE}{MONEY}{WHITE}{GROUPS}"
+MARK = r"[1-9][0-9]{0,2}(?P<mark>[ .,'’\x{a0}\x{2009}\x{202f}])[0-9]{3}"
 LEADING_ZERO = r"^\s*-?0[0-9]"
 DATE = r"^\s*[0-9]{1,4}[-./][0-9]{1,2}[-./][0-9]{1,4}(?:[ T].*)?$"
 CODE = r"^[0-9]+(?:\.[0-9]+)*$"
@@ -167,16 +168,26 @@ def _notations(found: _Texts, like: NDArray[np.bool_]) -> Iterator[tuple[str, st
     """What is seen of numbers that are written otherwise than they are read, and what to do about it."""
     commas, threes = found.having(DECIMAL_COMMA) & like, found.having(THREE_AFTER_COMMA) & like
     grouped = found.having(GROUPED) & like
-    if np.any(commas & ~threes):
+    is_comma = bool(np.any(commas & ~threes))
+    if is_comma:
         yield f"{found.cells(commas)} with a decimal comma", '`decimal: ","` in the data section (CSV)'
-    elif np.any(grouped):
-        other = ', or `decimal: ","` in the data section (CSV) if the comma is one' if np.any(threes) else ""
-        remedy = f"remove the separators between thousands{other}"
-        yield f"{found.cells(grouped)} with separators between thousands", remedy
+    if np.any(grouped & ~threes if is_comma else grouped):
+        other = ', or `decimal: ","` if the comma is one' if np.any(threes) and not is_comma else ""
+        marks = pc.unique(pc.struct_field(pc.extract_regex(found.texts.filter(pa.array(grouped)), MARK), "mark"))
+        declared = " or ".join(f"`thousands: {_quoted(mark)}`" for mark in marks.to_pylist())
+        yield (
+            f"{found.cells(grouped)} with separators between thousands",
+            f"{declared} in the data section (CSV){other}",
+        )
     written = like & ~found.having(XPATH_NUMBER) & ~commas & ~grouped
     if np.any(written):
         remedy = "write plain numbers: digits, a point, and '-' before them"
         yield f"{found.cells(written)} with a sign, unit or exponent that is not read", remedy
+
+
+def _quoted(mark: str) -> str:
+    """A mark as YAML writes it, so that one sees which space it is."""
+    return f'"{mark}"' if mark.isascii() else f'"\\u{ord(mark):04x}"'
 
 
 def _odd_cells(column: Column, found: _Texts, like: NDArray[np.bool_]) -> Iterator[tuple[str, str]]:

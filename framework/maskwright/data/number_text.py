@@ -87,7 +87,7 @@ def read_numbers(text: Any) -> NumberText:
     flat = text.combine_chunks() if isinstance(text, pa.ChunkedArray) else text
     if not pa.types.is_string(flat.type):
         flat = pc.cast(flat, pa.string())
-    other = _other_bytes(flat)
+    other = other_bytes(flat)
     spoken = _all_numbers(flat, other) if not other.strip(b".-") else _of_few_texts(flat)
     return _one_by_one(flat, other) if spoken is None else spoken
 
@@ -168,8 +168,13 @@ def _one_by_one(flat: Any, other: bytes) -> NumberText:
     return NumberText(np.array(values), _bools(is_number), is_blank, decimals, digits, not other, zeros)
 
 
-def _other_bytes(flat: Any) -> bytes:
-    """Bytes of all cells that are no digits."""
+def other_bytes(flat: Any) -> bytes:
+    """Bytes of all cells that are no digits.
+
+    Parameters
+    ----------
+    flat : pyarrow.StringArray of shape (n,)
+    """
     return _bytes(flat).translate(None, b"0123456789")
 
 

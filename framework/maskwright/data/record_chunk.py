@@ -18,6 +18,7 @@ import pyarrow.compute as pc
 from maskwright.data.date_columns import is_date_type, stored_days
 from maskwright.data.dates import ISO, read_dates, write_dates
 from maskwright.data.missing import is_code_number, is_code_text
+from maskwright.data.number_notation import PLAIN, NumberNotation
 from maskwright.data.number_text import read_numbers, write_numbers
 from maskwright.data.stored_cells import is_number_type, stored_numbers, stored_text
 from maskwright.foundation.errors import InputError, unknown_name
@@ -155,7 +156,11 @@ class RecordChunk:
 
     @classmethod
     def from_batch(
-        cls, batch: Any, variables: Mapping[str, Variable] | None = None, others: Variable | None = None
+        cls,
+        batch: Any,
+        variables: Mapping[str, Variable] | None = None,
+        others: Variable | None = None,
+        notation: NumberNotation = PLAIN,
     ) -> RecordChunk:
         """Chunk of cell texts as a source read them.
 
@@ -168,10 +173,12 @@ class RecordChunk:
             Gives missing codes and declared decimals.
         others : Variable, optional
             Gives them for the variables that are not in the mapping.
+        notation : NumberNotation
+            How text cells write numbers; those of variables that are known to be categories stay as they are.
         """
         known = variables or {}
         cells = {
-            name: partial(_batch_cells, name, batch.column(name), known.get(name, others))
+            name: partial(_batch_cells, name, batch.column(name), known.get(name, others), notation)
             for name in batch.schema.names
         }
         return cls(batch.num_rows, cells)
@@ -243,7 +250,7 @@ def number_cells(values: NDArray[np.float64], missing: NDArray[np.bool_], decima
     return Cells(numbers, missing, missing, decimals, lambda: write_numbers(numbers, missing, decimals))
 
 
-def _batch_cells(name: str, array: Any, variable: Variable | None) -> Cells:
+def _batch_cells(name: str, array: Any, variable: Variable | None, notation: NumberNotation) -> Cells:
     absent = np.array(array.is_null(), dtype=np.bool_)
     codes, meanings = ((), ()) if variable is None else (variable.empty_texts, variable.empty_meanings)
     kind = array.type
@@ -262,7 +269,10 @@ def _batch_cells(name: str, array: Any, variable: Variable | None) -> Cells:
         if days is not None:
             return _date_cells(days, absent, absent, ISO)
     text = stored_text(name, array)
-    said = _text_cells(text, codes, None if variable is None else variable.date_format)
+    date_format = None if variable is None else variable.date_format
+    as_text = date_format is not None or (variable is not None and not variable.is_numeric)
+    plain, foreign = (text, None) if as_text else notation.plain(text)
+    said = _text_cells(text, plain, foreign, codes, date_format)
     return replace(said, nothing=lambda: text, codes=meanings)
 
 
@@ -276,17 +286,25 @@ def _date_cells(
     return Cells(numbers, missing, absent, 0, texts, spoken=spoken)
 
 
-def _text_cells(text: Any, codes: Sequence[str], date_format: str | None) -> Cells:
-    """Cells of texts: dates of the declared format, or numbers; without a declaration ISO dates are dates, too."""
-    said = read_numbers(text)
+def _text_cells(
+    text: Any, plain: Any, foreign: NDArray[np.bool_] | None, codes: Sequence[str], date_format: str | None
+) -> Cells:
+    """Cells of texts: dates of the declared format, or numbers; without a declaration ISO dates are dates, too.
+
+    `plain` are the same cells with numbers as XPath writes them; `foreign` ones are none in the file's notation.
+    """
+    said = read_numbers(plain)
+    values = said.values if foreign is None else np.where(foreign, np.nan, said.values)
     missing = said.is_blank | is_code_text(text, codes)
+    if plain is not text:
+        missing |= is_code_text(plain, codes)
     absent = np.array(text.is_null(), dtype=np.bool_)
     if date_format is not None:
         days = read_dates(text, date_format).days
-        return Cells(np.where(missing, np.nan, days), missing, absent, 0, lambda: text, spoken=said.values)
+        return Cells(np.where(missing, np.nan, days), missing, absent, 0, lambda: text, spoken=values)
     wordy = ~(said.is_number | said.is_blank)
     if not wordy.any() or not pc.any(pc.match_substring_regex(text, SPACED_ISO_TEXT)).as_py():
-        return Cells(said.values, missing, absent, said.decimals, lambda: text)
+        return Cells(values, missing, absent, said.decimals, lambda: plain)
     days = read_dates(text).days
-    numbers = np.where(wordy & ~np.isnan(days), days, said.values)
-    return Cells(numbers, missing, absent, said.decimals, lambda: text, spoken=said.values)
+    numbers = np.where(wordy & ~np.isnan(days), days, values)
+    return Cells(numbers, missing, absent, said.decimals, lambda: plain, spoken=values)

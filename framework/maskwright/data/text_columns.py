@@ -19,6 +19,7 @@ from maskwright.data.date_columns import are_iso_dates, date_notes, date_text_co
 from maskwright.data.misread_columns import declared_missing, missing_words
 from maskwright.data.missing import is_code_text, missing_texts
 from maskwright.data.number_columns import EXACT, first_records, number_column, seen_beyond
+from maskwright.data.number_notation import PLAIN, NumberNotation
 from maskwright.data.number_text import MOST_DIGITS, read_numbers
 from maskwright.foundation.errors import DataError, Problem
 
@@ -28,6 +29,8 @@ if TYPE_CHECKING:
     from maskwright.data.dataset import Column
     from maskwright.data.declaration import VariableDeclaration
 
+NO_NUMBER = "?"
+BARE_EXPONENT = r"^[ \t\r\n]*[0-9]+[eE][0-9]+[ \t\r\n]*$"
 DECIMAL_COMMA = r"^[ \t\r\n]*-?[0-9]+,[0-9]+[ \t\r\n]*$"
 NEARLY_ALL = 0.9
 
@@ -44,6 +47,8 @@ class _Numbers:
     fewest_digits: int = MOST_DIGITS
     most_digits: int = 0
     only_digits: bool = True
+    foreign: int = 0
+    exponents: int = 0
 
     @property
     def digits(self) -> int | None:
@@ -51,7 +56,9 @@ class _Numbers:
         return self.most_digits if 0 < self.most_digits == self.fewest_digits else None
 
 
-def text_column(name: str, text: Any, declared: VariableDeclaration) -> tuple[Column, list[str]]:
+def text_column(
+    name: str, text: Any, declared: VariableDeclaration, notation: NumberNotation = PLAIN
+) -> tuple[Column, list[str]]:
     """Column of a variable whose cells are text in the file.
 
     Parameters
@@ -60,6 +67,8 @@ def text_column(name: str, text: Any, declared: VariableDeclaration) -> tuple[Co
     text : pyarrow.ChunkedArray of strings, shape (n,)
         Null: no cell; blank: an empty one. Both are missing.
     declared : VariableDeclaration
+    notation : NumberNotation
+        How the file writes numbers.
 
     Returns
     -------
@@ -76,13 +85,13 @@ def text_column(name: str, text: Any, declared: VariableDeclaration) -> tuple[Co
         return category_column(name, text, declared)
     if declared.is_date:
         return date_text_column(name, text, declared)
-    numbers = _numbers(text, declared)
+    numbers = _numbers(text, declared, notation)
     must_be_numeric = declares_number(declared)
     present = len(numbers.missing) - int(np.count_nonzero(numbers.missing))
     others = int(np.count_nonzero(numbers.other))
     if others:
         if must_be_numeric or present - others >= NEARLY_ALL * present:
-            raise _not_numbers(name, numbers.other, text, declared)
+            raise _not_numbers(name, numbers, text, declared, notation)
         if others == present and are_iso_dates(text, declared):
             return date_text_column(name, text, declared)
         column, notes = category_column(name, text, declared)
@@ -113,14 +122,20 @@ def declares_number(declared: VariableDeclaration) -> bool:
     return numeric or any(fact is not None for fact in (declared.decimals, declared.min, declared.max))
 
 
-def _numbers(text: Any, declared: VariableDeclaration) -> _Numbers:
+def _numbers(text: Any, declared: VariableDeclaration, notation: NumberNotation) -> _Numbers:
     n = len(text)
     found = _Numbers(np.empty(n), np.empty(n, dtype=np.bool_), np.empty(n, dtype=np.bool_), 0, 0)
     start = 0
     for chunk in text.chunks:
         coded = is_code_text(chunk, declared.empty_texts)
-        any_coded = bool(np.any(coded))
-        cells = pc.if_else(pa.array(coded), pa.scalar(None, chunk.type), chunk) if any_coded else chunk
+        plain, foreign = notation.plain(chunk)
+        if plain is not chunk:
+            coded |= is_code_text(plain, declared.empty_texts)
+            found.exponents += pc.sum(pc.match_substring_regex(chunk, BARE_EXPONENT)).as_py() or 0
+        if foreign is not None:
+            plain = pc.if_else(pa.array(foreign), NO_NUMBER, plain)
+            found.foreign += int(np.count_nonzero(foreign & ~coded))
+        cells = pc.if_else(pa.array(coded), pa.scalar(None, chunk.type), plain) if np.any(coded) else plain
         spoken = read_numbers(cells)
         part = slice(start, start + len(chunk))
         found.values[part] = seen_beyond(spoken.values, cells)
@@ -129,7 +144,7 @@ def _numbers(text: Any, declared: VariableDeclaration) -> _Numbers:
         found.decimals = max(found.decimals, spoken.decimals)
         found.fewest_digits = min(found.fewest_digits, spoken.digits[0])
         found.most_digits = max(found.most_digits, spoken.digits[1])
-        found.only_digits &= spoken.only_digits
+        found.only_digits &= spoken.only_digits and plain is chunk
         found.leading_zeros += spoken.leading_zeros
         start += len(chunk)
     return found
@@ -140,20 +155,26 @@ def _why_codes(numbers: _Numbers) -> str | None:
         many = "1 cell has" if numbers.leading_zeros == 1 else f"{numbers.leading_zeros} cells have"
         return f"{many} leading zeros"
     present = np.abs(numbers.values[~numbers.missing])
+    if 0 < numbers.exponents == len(present):
+        return "all are digits with an E among them"
     if np.any(np.isinf(present)) or (numbers.decimals == 0 and np.any(present > EXACT)):
         return "some have more digits than a number can hold"
     return None
 
 
-def _not_numbers(name: str, other: NDArray[np.bool_], text: Any, declared: VariableDeclaration) -> DataError:
+def _not_numbers(
+    name: str, numbers: _Numbers, text: Any, declared: VariableDeclaration, notation: NumberNotation
+) -> DataError:
+    other = numbers.other
     why = "the variable is declared a number" if declares_number(declared) else "nearly all cells are"
     count = int(np.count_nonzero(other))
     words = missing_words(text.filter(pa.array(other)))
     missing = declared_missing(name, words) if words else f"`{name}: {{missing: [...]}}`"
+    pointed = f", {numbers.foreign} of them with a point where {notation.decimal!r} is the decimal mark"
     return DataError(
         Problem(
             f"variable {name!r}: {count} of {len(other)} cells {'is' if count == 1 else 'are'} not a number, and {why} "
-            f"({first_records(other)})",
+            f"({first_records(other)}{pointed if numbers.foreign else ''})",
             hint=f"Correct them; or declare {missing} with the texts that mean 'no value', or "
             f"`{name}: {{type: nominal}}` if it holds categories.",
         )

@@ -111,8 +111,9 @@ _CATALOGUE = (
         "variable",
         "Many cells of a column that was read as text look like numbers. It is probably a number with missing codes, a "
         "decimal comma or thousands separators that are not declared, and as text it would be neither masked nor "
-        "measured.",
-        'Declare its missing codes (`missing: [NA]`), the decimal sign of the file (`decimal: ","`), or its type.',
+        "measured. Or the decimal mark of a number may be a mark between thousands.",
+        'Declare its missing codes (`missing: [NA]`), how the file writes numbers (`decimal: ","`, `thousands: "."`), '
+        "or its type.",
     ),
     DoubtKind(
         "W103",

@@ -5,7 +5,9 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
-from maskwright.foundation.errors import PluginError, Problem, unknown_name
+from maskwright.data.codebooks.reading import read_codebook_file
+from maskwright.data.declaration import declared_together
+from maskwright.foundation.errors import InputError, PluginError, Problem, unknown_name
 from maskwright.foundation.file_identity import note_read
 from maskwright.foundation.yaml_models import read_model
 from maskwright.foundation.yaml_subtrees import only, texts, without
@@ -18,6 +20,7 @@ from maskwright.plugins.registry import find_source, plugins
 if TYPE_CHECKING:
     from pydantic import BaseModel
 
+    from maskwright.data.codebooks.codebook import Codebook
     from maskwright.foundation.yaml_document import Node
     from maskwright.plugins.source import Source
 
@@ -73,9 +76,13 @@ def resolve_data(section: Node, folder: Path, problems: list[Problem], *, must_e
         return FoundData(None, None)
     params = _found_files(params, folder)
     openable = DataSource(path, source, params)
+    codebook = _codebook(section.get("codebook"), folder, params, problems)
     if len(problems) > before or declared is None:
         return FoundData(None, openable)
-    whole = DataSource(path, source, params, declared.variables, declared.cluster, named.place, declared.missing)
+    variables = declared.variables if codebook is None else declared_together(codebook.variables, declared.variables)
+    whole = DataSource(
+        path, source, params, variables, declared.cluster, named.place, declared.missing, codebook, declared.variables,
+    )  # fmt: skip
     return FoundData(whole, openable)
 
 
@@ -90,6 +97,20 @@ def texts_kept(section: Node) -> Node:
     if missing is not None:
         section = section.with_entry("missing", texts(missing))
     return section if variables is None else section.with_entry("variables", texts(variables, _VARIABLE_TEXTS))
+
+
+def _codebook(node: Node | None, folder: Path, params: BaseModel, problems: list[Problem]) -> Codebook | None:
+    """Codebook of the data; its mistakes stand beside those of the pipeline."""
+    if node is None or node.value is None:
+        return None
+    path = existing_file(node, folder, "codebook", problems)
+    if path is None:
+        return None
+    try:
+        return read_codebook_file(path, getattr(params, "encoding", None))
+    except InputError as error:
+        problems.extend(error.problems)
+        return None
 
 
 def _source(section: Node, folder: Path, problems: list[Problem]) -> Source | None:

@@ -54,6 +54,12 @@ class DataSection(Declarations, extra="allow", frozen=True):
 
     source: FileName = Field(description="The data file, relative to the pipeline file.")
     format: Name | None = Field(default=None, description="File format; left out, the file name's ending tells.")
+    codebook: FileName | None = Field(
+        default=None,
+        description="Codebook, as a table (.csv) or in DDI Codebook 2.5 (.xml), relative to the pipeline file: types, "
+        "roles, labels, categories, missing codes, units, decimals and bounds of variables, as far as `variables` does "
+        "not declare otherwise.",
+    )
 
 
 class StepEntry(BaseModel, extra="forbid", frozen=True):
@@ -120,6 +126,11 @@ class OutputSection(BaseModel, extra="allow", frozen=True):
         default=None, description="Everything about the run (.json), with the seed and hashes: confidential."
     )
     public_record: FileName | None = Field(default=None, description="What may be published with the data (.json).")
+    codebook: FileName | None = Field(
+        default=None,
+        description="Codebook of the masked data, in DDI Codebook 2.5 (.xml) or as a table (.csv): types, labels, "
+        "categories and missing codes of what is published, and in words what was done.",
+    )
     key_map: FileName | None = Field(
         default=None,
         description="Which original record each published one is, by position, old key and new key (.csv): "

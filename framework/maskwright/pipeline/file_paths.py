@@ -25,6 +25,7 @@ _SUFFIXES: Mapping[str, tuple[str, ...]] = {
     "record": (".json",),
     "public_record": (".json",),
     "edits": (".sch", ".yaml", ".yml"),
+    "codebook": (".xml", ".csv"),
     "key_map": (".csv",),
 }
 
@@ -152,6 +153,7 @@ def resolve_output(
         record=paths.get("record"),
         public_record=paths.get("public_record"),
         edits=paths.get("edits"),
+        codebook=paths.get("codebook"),
         key_map=paths.get("key_map"),
         escapes_formulas=settings.formulas == "escape",
         reports=tuple((reports[key], path) for key, path in paths.items() if key not in core),

@@ -176,6 +176,8 @@ class _Reading:
         inputs = {} if self.path is None else {"this pipeline file": self.path}
         if data is not None:
             inputs["the data"] = data.path
+            if data.codebook is not None:
+                inputs["the codebook"] = data.codebook.path
         inputs |= {f"the rules {edit.path.name}": edit.path for edit in edits if isinstance(edit, RuleFile)}
         output = self.output(inputs, new_rules=any(step.method.removes & {"cells", "detail"} for step in steps))
         if output is not None and output.record is None:

@@ -9,13 +9,14 @@ from maskwright.foundation.errors import Place
 from maskwright.pipeline.file_model import ReleaseSection
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Collection, Mapping
     from pathlib import Path
 
     import pandas as pd
     import pyarrow as pa
     from pydantic import BaseModel
 
+    from maskwright.data.codebooks.codebook import Codebook
     from maskwright.data.dataset import Dataset
     from maskwright.data.declaration import VariableDeclaration
     from maskwright.edits.edit import Edit
@@ -49,6 +50,10 @@ class DataSource:
         Of the file name.
     missing : tuple of (str, str)
         Missing codes of every variable that declares none of its own, and what each of them means.
+    codebook : Codebook or None
+        What it declares is among `variables`, under what the pipeline declares itself.
+    stated : mapping of name to VariableDeclaration
+        What the pipeline declares itself, beside a codebook.
     """
 
     path: Path
@@ -58,11 +63,23 @@ class DataSource:
     cluster: str | None = None
     place: Place = field(default_factory=Place)
     missing: tuple[tuple[str, str], ...] = ()
+    codebook: Codebook | None = None
+    stated: Mapping[str, VariableDeclaration] = field(default_factory=dict)
 
     @property
     def name(self) -> str:
         """What the data are called in messages."""
         return self.path.name
+
+    @property
+    def described_only(self) -> frozenset[str]:
+        """Variables that only the codebook declares: the file may lack them, as codebooks are often of a larger one."""
+        return frozenset() if self.codebook is None else frozenset(self.variables) - frozenset(self.stated)
+
+    def stated_of(self, names: Collection[str]) -> dict[str, VariableDeclaration]:
+        """Declarations without those of variables that only the codebook describes and that the file has not."""
+        absent = self.described_only - frozenset(names)
+        return {name: each for name, each in self.variables.items() if name not in absent}
 
 
 @dataclass(frozen=True, eq=False)
@@ -151,7 +168,7 @@ class Output:
     data : Path
     source : Source
         That writes `data`.
-    svrl, record, public_record, edits, key_map : Path or None
+    svrl, record, public_record, edits, codebook, key_map : Path or None
     escapes_formulas : bool
         Whether texts that a spreadsheet would run get an apostrophe before them.
     reports : tuple of (Report, Path)
@@ -166,6 +183,7 @@ class Output:
     record: Path | None = None
     public_record: Path | None = None
     edits: Path | None = None
+    codebook: Path | None = None
     key_map: Path | None = None
     reports: tuple[tuple[Report, Path], ...] = ()
     escapes_formulas: bool = False
@@ -179,6 +197,7 @@ class Output:
             "record": self.record,
             "public_record": self.public_record,
             "edits": self.edits,
+            "codebook": self.codebook,
             "key_map": self.key_map,
         }
         paths = {report.name: path for report, path in self.reports}

@@ -6,6 +6,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Protocol
 
+from maskwright.data.number_notation import PLAIN, NumberNotation
 from maskwright.data.written_batch import WrittenBatch
 from maskwright.foundation.errors import InputError
 from maskwright.foundation.progress import silent
@@ -28,7 +29,8 @@ class Reading(Protocol):
     A reading may also have ``written_batches()``, which yields `WrittenBatch` where `batches` yields record batches: a
     column that no step changes is then written as the file held it. And it may have ``declared``, a mapping of name to
     `VariableDeclaration`: what the file itself says of its variables (labels, missing codes), and holds as far as the
-    pipeline does not declare otherwise.
+    pipeline does not declare otherwise. A reading of text cells may have ``numbers``, a `NumberNotation`: how the file
+    writes numbers, where that is not as XPath reads them.
     """
 
     def batches(self) -> Iterator[Any]:
@@ -139,6 +141,12 @@ def written_batches_of(reading: Reading) -> Iterator[Iterator[WrittenBatch]]:
         close = getattr(written, "close", None)
         if close is not None:
             close()
+
+
+def number_notation(reading: Reading) -> NumberNotation:
+    """How a file writes numbers; plainly, where its source does not say."""
+    notation: NumberNotation = getattr(reading, "numbers", PLAIN)
+    return notation
 
 
 LARGEST_LOOKED_INTO = 50_000_000

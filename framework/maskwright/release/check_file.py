@@ -12,7 +12,7 @@ from maskwright.edits.evaluation.check_data import check, record_path
 from maskwright.foundation.errors import InputError
 from maskwright.foundation.file_identity import note_read
 from maskwright.foundation.progress import Progress, silent
-from maskwright.plugins.source import batches_of
+from maskwright.plugins.source import batches_of, number_notation
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -73,8 +73,9 @@ def check_file(
     def checked(reading: Reading) -> Outcome:
         with batches_of(reading) as batches:
             first = next(batches, None)
+            notation = number_notation(reading)
             chunks = (
-                RecordChunk.from_batch(batch, variables, others)
+                RecordChunk.from_batch(batch, variables, others, notation)
                 for batch in (batches if first is None else itertools.chain((first,), batches))
             )
             form = RecordForm.of_layout(reading.layout.details)

@@ -12,7 +12,7 @@ import gzip
 import io
 import re
 import zipfile
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime, time
 from decimal import Decimal
 from typing import IO, TYPE_CHECKING, Any
@@ -26,7 +26,7 @@ from maskwright.edits.evaluation.plain_numbers import NUMBER, CannotTell
 from maskwright.edits.evaluation.second_vectors import DIGITS
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
     from pathlib import Path
 
     from numpy.typing import NDArray
@@ -35,10 +35,30 @@ if TYPE_CHECKING:
 
 SIZE = 1 << 22
 ROWS = 32_768
-CELL, ROW, ABSENT = "\x1f", "\x1e", "\x1d"
+LONGEST = 2**31 - 1
+ROW, ABSENT = "\x1e", b"\x1d"
 YEAR, MONTH, DAY = "\x01", "\x02", "\x03"
 WIDE = {"%Y": 4 * YEAR, "%m": 2 * MONTH, "%d": 2 * DAY}
 TENS = 10 ** np.arange(DIGITS + 1)
+
+
+@dataclass(frozen=True)
+class Notation:
+    """How cells write numbers: decimal mark, and mark between groups of three digits."""
+
+    decimal: str
+    thousands: str | None
+
+    def spelled_out(self, text: str) -> str:
+        """Text of a cell; a number with a point, without plus sign, exponent and groups."""
+        mark, group = re.escape(self.decimal), re.escape(self.thousands or self.decimal)
+        whole, power = rf"(?:[0-9]+|[1-9][0-9]{{0,2}}(?:{group}[0-9]{{3}})+)", r"(?:[eE][+-]?[0-9]{1,3})?"
+        number = rf"[ \t\r\n]*[+-]?(?:{whole}(?:{mark}[0-9]*)?|{mark}[0-9]+){power}[ \t\r\n]*"
+        if not re.fullmatch(number, text):
+            # What is a number elsewhere is none here.
+            return f"{text} is no number" if NUMBER.match(text) else text
+        bare = text.strip().replace(self.thousands or "", "").replace(self.decimal, ".")
+        return f"{Decimal(bare):f}"
 
 
 @dataclass(frozen=True, eq=False)
@@ -48,16 +68,18 @@ class TextColumn:
     data: NDArray[np.uint8]
     starts: NDArray[np.int64]
     ends: NDArray[np.int64]
-    point: str = "."
+    notation: Notation | None = None
 
     def __len__(self) -> int:
         return len(self.ends)
 
     def text(self, row: int) -> str | None:
         """Text of a cell, a number with a point; None: there is no cell."""
-        text = self.data[self.starts[row] : self.ends[row]].tobytes().decode()
-        pointed = text.replace(self.point, ".", 1)
-        return None if text == ABSENT else pointed if "." not in text and NUMBER.match(pointed) else text
+        held = self.data[self.starts[row] : self.ends[row]].tobytes()
+        if held == ABSENT:
+            return None
+        text = held.decode()
+        return text if self.notation is None else self.notation.spelled_out(text)
 
     def numbers(self, _: int | None) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
         """Numbers, NaN for empty cells, and which cells are neither: those are to be looked at one by one."""
@@ -68,7 +90,8 @@ class TextColumn:
         signs = np.ascontiguousarray(np.lib.stride_tricks.sliding_window_view(padded, width)[self.ends].T)
         from_end = np.arange(width - 1, -1, -1)[:, None]
         signs[from_end >= lengths] = ord("0")
-        is_point, is_minus = signs == ord(self.point), (signs == ord("-")) & (from_end == lengths - 1)
+        point = "." if self.notation is None else self.notation.decimal
+        is_point, is_minus = signs == ord(point), (signs == ord("-")) & (from_end == lengths - 1)
         digits = signs - np.uint8(ord("0"))
         is_digit = digits < 10
         points, minus = is_point.sum(axis=0), is_minus.any(axis=0)
@@ -142,7 +165,9 @@ Block = dict[str, Column]
 """Columns of consecutive records, by variable name."""
 
 
-def plain_blocks(path: Path, source: Source, details: Mapping[str, Any], names: Sequence[str]) -> Iterator[Block]:
+def plain_blocks(
+    path: Path, source: Source, details: Mapping[str, Any], names: Sequence[str], numeric: Collection[str] = ()
+) -> Iterator[Block]:
     """Records of a written file, block by block.
 
     Parameters
@@ -154,6 +179,8 @@ def plain_blocks(path: Path, source: Source, details: Mapping[str, Any], names: 
         How the file was written: dialect, or tags.
     names : sequence of str
         Variables, in order.
+    numeric : collection of str
+        Those that are numbers.
 
     Raises
     ------
@@ -169,8 +196,15 @@ def plain_blocks(path: Path, source: Source, details: Mapping[str, Any], names: 
             blocks: Iterator[Sequence[Column]] = (_joined(each, len(names)) for each in rows if each)
         else:
             blocks = reading[source.name](path, details, names)
+        dialect = details if source.name == "csv" else details.get("separated")
+        notation = None if dialect is None else Notation(dialect.get("decimal", "."), dialect.get("thousands"))
         for columns in blocks:
-            yield dict(zip(names, columns, strict=True))
+            yield {
+                name: replace(column, notation=notation)
+                if name in numeric and isinstance(column, TextColumn)
+                else column
+                for name, column in zip(names, columns, strict=True)
+            }
     except (ValueError, csv.Error, etree.XMLSyntaxError):
         raise CannotTell from None
 
@@ -199,15 +233,17 @@ def _plain(value: object) -> str | None:
 
 
 def _csv_blocks(path: Path, details: Mapping[str, Any], names: Sequence[str]) -> Iterator[list[TextColumn]]:
-    delimiter, quote, point = details.get("delimiter", ","), details.get("quote", '"'), details.get("decimal", ".")
+    delimiter, quote = details.get("delimiter", ","), details.get("quote", '"')
+    csv.field_size_limit(LONGEST)
     quoting: dict[str, Any] = {"quoting": csv.QUOTE_NONE} if quote is None else {"quotechar": quote}
     is_header, p = details.get("header", True), len(names)
     for piece in _pieces(path, details.get("encoding", "utf-8"), "\n", quote):
         lines = [line for line in piece.replace("\r\n", "\n").removesuffix("\n").split("\n") if line or p == 1]
-        columns = _cut(ROW.join([*lines[is_header:], ""]), p, delimiter, point)
+        columns = _cut(ROW.join([*lines[is_header:], ""]), p, delimiter)
         if columns is None or (quote and quote in piece) or "\r" in piece.replace("\r\n", ""):
             reader = csv.reader(io.StringIO(piece, newline=""), delimiter=delimiter, strict=True, **quoting)
-            columns = _joined([row for row in reader if row][is_header:], p, point)
+            rows = [row or [""] for row in reader if row or p == 1]
+            columns = _joined(rows[is_header:], p)
         yield columns
         is_header = False
 
@@ -243,7 +279,7 @@ def _text(path: Path, encoding: str) -> Iterator[IO[str]]:
         yield stack.enter_context(io.TextIOWrapper(raw, encoding=encoding, newline=""))
 
 
-def _cut(text: str, p: int, cell: str, point: str) -> list[TextColumn] | None:
+def _cut(text: str, p: int, cell: str) -> list[TextColumn] | None:
     """Columns of records that end with `ROW`; None where one of them has not `p` cells."""
     data = np.frombuffer(text.encode(), dtype=np.uint8)
     marks = np.flatnonzero((data == ord(cell)) | (data == ord(ROW)))
@@ -251,16 +287,19 @@ def _cut(text: str, p: int, cell: str, point: str) -> list[TextColumn] | None:
     if len(marks) % p or np.count_nonzero(is_row) != len(marks) // p or not is_row[p - 1 :: p].all():
         return None
     starts = np.append(0, marks + 1)
-    return [TextColumn(data, starts[place:-1:p], marks[place::p], point) for place in range(p)]
+    return [TextColumn(data, starts[place:-1:p], marks[place::p]) for place in range(p)]
 
 
-def _joined(rows: Sequence[Sequence[str | None]], p: int, point: str = ".") -> list[TextColumn]:
+def _joined(rows: Sequence[Sequence[str | None]], p: int) -> list[TextColumn]:
     """Columns of records that another reader cut."""
-    text = "".join(CELL.join(ABSENT if cell is None else cell for cell in row) + ROW for row in rows)
-    columns = _cut(text, p, CELL, point)
-    if columns is None or len(columns[0]) != len(rows):
+    if any(len(row) != p for row in rows):
         raise CannotTell
-    return columns
+    return [_column([ABSENT if row[place] is None else str(row[place]).encode() for row in rows]) for place in range(p)]
+
+
+def _column(cells: Sequence[bytes]) -> TextColumn:
+    ends = np.cumsum(np.fromiter(map(len, cells), dtype=np.int64, count=len(cells)))
+    return TextColumn(np.frombuffer(b"".join(cells), dtype=np.uint8), np.append(0, ends[:-1])[: len(cells)], ends)
 
 
 def _xml_blocks(path: Path, details: Mapping[str, Any], names: Sequence[str]) -> Iterator[list[TextColumn]]:

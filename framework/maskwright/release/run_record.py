@@ -52,7 +52,7 @@ class PipelineRecord(RecordPart):
 class InputFile(RecordPart):
     """A file that was read."""
 
-    role: Literal["data", "pipeline", "edits"]
+    role: Literal["data", "codebook", "pipeline", "edits"]
     file: str
     sha256: str
     bytes: int

@@ -110,7 +110,8 @@ def second_look(
     wanted = np.unique(np.linspace(0, max(outcome.records - 1, 0), min(sample, outcome.records)).astype(np.int64))
     done = 0
     try:
-        for block in plain_blocks(path, source, details, masked.names):
+        numeric = {variable.name for variable in masked.variables if variable.is_numeric}
+        for block in plain_blocks(path, source, details, masked.names, numeric):
             n = len(block[masked.names[0]])
             here = wanted[(wanted >= done) & (wanted < done + n)] - done
             _look(block, n, done, here.tolist(), looked, opinion, decimals)

@@ -304,7 +304,7 @@ def test_records_that_are_lost_are_noticed(tmp_path: Path) -> None:
     outcome = agree(path, data, source, params, edits)
     path.write_text(path.read_text() + "1,1,a\n")
     with pytest.raises(mw.EvaluationsDisagree, match="6 records, and 7"):
-        second_look(path, find_source("csv"), data, edits, outcome, data)
+        second_look(path, source, data, edits, outcome, data)
 
 
 @pytest.mark.parametrize("text", ["x\n5\n\n7\n", "x\r\n5\r\n7\r\n", "x\r5\r7\r", "x,y\n5,1\n\n7,1", "\ufeffx\n5"])
@@ -321,7 +321,7 @@ def test_edits_without_a_second_opinion_are_named(tmp_path: Path) -> None:
     data, (source, params) = read_for(path, "csv", **options)
     edits = EditSet.parse(["x <= 20", "y ^ 100 >= 0"])
     outcome = check_file(path, source, params, edits)
-    assert second_look(path, find_source("csv"), data, edits, outcome, data) == ("edit-2",)
+    assert second_look(path, source, data, edits, outcome, data) == ("edit-2",)
 
 
 def test_a_run_tells_of_edits_without_a_second_opinion(tmp_path: Path) -> None:

@@ -11,6 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from lxml import etree
 
+import maskwright as mw
 from maskwright import DataError, Layout, Variable
 from maskwright_builtin.sources.xml.parser import XmlParams
 from maskwright_builtin.sources.xml.source import XML, XmlReading, XmlReadingOnce
@@ -377,3 +378,21 @@ def test_the_fast_reader_reads_nothing_that_the_parser_reads_otherwise(
     assert (
         slow.to_pylist() == [dict.fromkeys(slow.schema.names) | row for row in tree_rows(path)] or "Microdata" in text
     )
+
+
+def test_untouched_cells_are_published_as_they_were_and_signs_are_no_numbers(tmp_path: Path) -> None:
+    """XML is read as XPath does: +5 is text; white space, zeros, and no cell or an empty one stay, cell by cell."""
+    cells = ["<a>007</a>", "<a> 7 </a>", "<a></a>", "", "<a>1e5</a>", "<a>+5</a>", "<a>R&amp;D</a>", "<a>1.50</a>"]
+    numbers = ["<b>1.50</b>", "<b/>", "", "<b> 2</b>", "<b>-0</b>", "<b>.5</b>", "<b>5.</b>", "<b>3.00</b>"]
+    rows = zip(cells, numbers, [13.5, 11, 17, 19, 23, 29, 31, 37], strict=True)
+    text = "".join(f"<R>{a}{b}<c>{c}</c></R>\n" for a, b, c in rows)
+    saved(tmp_path, f"{HEAD}<D>\n{text}</D>\n")
+    (tmp_path / "p.yaml").write_text(
+        "maskwright: 1\ndata: {source: data.xml, variables: {a: {type: nominal, role: other}, b: {role: other}}}\n"
+        "edits: [c > 0]\nprotect: [{method: additive_noise, variables: [c]}]\n"
+        "output: {data: out.xml, report: report.html, record: run.json}\nseed: 1\n"
+    )
+    assert mw.run(tmp_path / "p.yaml").ok
+    found = (tmp_path / "out.xml").read_text()
+    masked = re.compile("<c>[^<]*</c>")
+    assert masked.sub("", found) == masked.sub("", f"{HEAD}<D>\n{text}</D>\n").replace("<b/>", "<b></b>")

@@ -8,7 +8,7 @@ import textwrap
 from importlib.resources import files
 from typing import TYPE_CHECKING, Any
 
-from maskwright.cli.show.explained_data import KEYS, data_page, formats_page
+from maskwright.cli.show.explained_data import CODEBOOKS, KEYS, codebooks_page, data_page, formats_page
 from maskwright.cli.show.explained_parameters import WIDTH, parameters
 from maskwright.edits.languages.yaml.file_model import EditsFile
 from maskwright.edits.rule_language.rule_entry import RuleEntry
@@ -43,8 +43,8 @@ def explain(name: str) -> str:
     ``edits`` is the language of rules, ``dates`` all about dates, ``steps`` what every step knows besides the
     parameters of its method, ``doubts`` what stops a release unless it is waived; a doubt has a name
     (``column-not-understood``) and an id. ``release`` is the order of the published records, and the keys that take the
-    place of identifiers. ``roles``, ``types`` and ``missing`` say what can be declared of variables, ``formats`` which
-    files can be read. ``suggest`` is how rules are found in data.
+    place of identifiers. ``roles``, ``types`` and ``missing`` say what can be declared of variables, ``codebooks``
+    which files declare them, ``formats`` which files can be read. ``suggest`` is how rules are found in data.
 
     Raises
     ------
@@ -76,6 +76,7 @@ def _pages() -> dict[str, Callable[[], str]]:
         STEPS: _steps,
         DOUBTS: _doubts,
         DATES: _dates,
+        CODEBOOKS: codebooks_page,
         FORMATS: _formats,
         RELEASE: _release,
         SUGGEST: _suggest,

@@ -19,6 +19,8 @@ KEYS = {
 }
 """Pages on data, and what a variable's declaration may say of each."""
 
+CODEBOOKS = "codebooks"
+
 
 def data_page(name: str) -> str:
     """Page on roles, types or missing cells, with the keys of a declaration that are about them.
@@ -30,6 +32,11 @@ def data_page(name: str) -> str:
     """
     page = files("maskwright.data").joinpath("pages", f"{name}.txt").read_text(encoding="utf-8").rstrip()
     return "\n".join([page, "", "Keys of a variable", *parameters(VariableDeclaration, KEYS[name])])
+
+
+def codebooks_page() -> str:
+    """Page on codebooks: what is read of them, and what the one of a release says."""
+    return files("maskwright.data").joinpath("pages", f"{CODEBOOKS}.txt").read_text(encoding="utf-8").rstrip()
 
 
 def formats_page(registry: Registry) -> str:

@@ -63,6 +63,7 @@ OUTPUT_TITLES = {
     "record": "everything about the run (confidential)",
     "public_record": "what may be published with the data",
     "edits": "the rules that hold in the masked data, to publish with it",
+    "codebook": "what the masked data hold, and what was done with them",
     "key_map": "which original record each masked one is, and its old keys (confidential)",
 }
 

@@ -5,12 +5,12 @@ from __future__ import annotations
 import codecs
 import csv
 import io
-import re
+import sys
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from pydantic import BaseModel, Field, field_validator
+from pydantic import BaseModel, Field, field_validator, model_validator
 
 from maskwright import DataError, Place, Problem
 from maskwright_builtin.sources.files import reading
@@ -22,13 +22,17 @@ DELIMITERS = {",": "comma", ";": "semicolon", "\t": "tab", "|": "bar"}
 SAMPLE = 1 << 18
 LONGEST_SAMPLE = 1 << 26
 SAMPLE_ROWS = 100
-NO_NAME = re.compile(
-    r"\s*(?:[-+\u2212]?(?:[0-9][0-9., '’\u00a0\u202f]*(?:[eE][-+]?[0-9]+)?|[.,][0-9]+)\s*[%€$£]?"  # a number
-    r"|[0-9]{1,4}[-./][0-9]{1,2}[-./][0-9]{1,4}(?:[ T][0-9:.]+Z?)?|[0-9]{1,2}:[0-9]{2}(?::[0-9]{2})?"  # date, time
-    r"|NA|N/A|n/a|NaN|NULL|null|\.+|-+|\?)\s*"
-)
-"""What a value is and hardly a name: its whole text."""
-BYTE_ORDER_MARKS = {codecs.BOM_UTF8: "utf-8", codecs.BOM_UTF16_LE: "utf-16-le", codecs.BOM_UTF16_BE: "utf-16-be"}
+BYTE_ORDER_MARKS = {
+    codecs.BOM_UTF8: "utf-8",
+    codecs.BOM_UTF32_LE: "utf-32-le",
+    codecs.BOM_UTF32_BE: "utf-32-be",
+    codecs.BOM_UTF16_LE: "utf-16-le",
+    codecs.BOM_UTF16_BE: "utf-16-be",
+}
+MAY_BE_MARKED = ("utf-8", "utf-8-sig", "utf-16", "utf-32")
+THOUSANDS = ".,' ’\u00a0\u2009\u202f"
+LONGEST_CELL = 2**31 - 1
+"""Characters of a cell that the standard library's reader may find: as many as it can."""
 
 
 class CsvParams(BaseModel, extra="forbid", frozen=True):
@@ -47,7 +51,14 @@ class CsvParams(BaseModel, extra="forbid", frozen=True):
         max_length=1,
         description='Character around cells that hold a delimiter (default "); null for none.',
     )
-    decimal: str = Field(".", pattern=r"^[.,]$", description="Decimal mark of numbers: '.' (default) or ','.")
+    decimal: str | None = Field(
+        None, pattern=r"^[.,]$", description="Decimal mark of numbers. Left out: '.', or ',' where `thousands` is '.'."
+    )
+    thousands: str | None = Field(
+        None,
+        description="Mark between groups of three digits: . , ' or a space (also a no-break one). Left out: none, and "
+        "numbers that have one are text.",
+    )
     header: bool | None = Field(
         None,
         description="Whether the first row holds names; without it variables are V1, V2, ... Left out: it does, and a "
@@ -56,6 +67,33 @@ class CsvParams(BaseModel, extra="forbid", frozen=True):
     max_file_size: int | None = Field(
         None, ge=1, description="Largest file accepted, in bytes; of a compressed file, unpacked. Left out: no limit."
     )
+
+    @field_validator("delimiter", "quote")
+    @classmethod
+    def _is_plain(cls, value: str | None) -> str | None:
+        if value is not None and (not value.isascii() or value in "\r\n\0"):
+            raise ValueError("one ASCII character was expected, and no line end")
+        return value
+
+    @field_validator("thousands")
+    @classmethod
+    def _is_between_thousands(cls, value: str | None) -> str | None:
+        if value is not None and (len(value) != 1 or value not in THOUSANDS):
+            raise ValueError("one of . , ' or a space was expected between thousands")
+        return value
+
+    @model_validator(mode="after")
+    def _are_different(self) -> CsvParams:
+        if self.thousands is not None and self.thousands == self.decimal:
+            raise ValueError("the decimal mark and the mark between thousands are the same")
+        if self.quote is not None and self.quote == self.delimiter:
+            raise ValueError("the quote and the delimiter are the same")
+        return self
+
+    @property
+    def decimal_mark(self) -> str:
+        """The decimal mark, declared or not."""
+        return self.decimal or ("," if self.thousands == "." else ".")
 
     @field_validator("encoding")
     @classmethod
@@ -75,22 +113,24 @@ class CsvDialect:
     delimiter : str
     quote : str or None
     decimal : str
+    thousands : str or None
     encoding : str
         Python's name of it, without the byte order mark.
     bom : bytes
         The byte order mark the file starts with.
     line_end : str
-        ``"\n"`` or ``"\r\n"``.
+        ``"\n"``, ``"\r\n"`` or ``"\r"``.
     header : bool
     """
 
-    delimiter: str
-    quote: str | None
-    decimal: str
-    encoding: str
-    bom: bytes
-    line_end: str
-    header: bool
+    delimiter: str = ","
+    quote: str | None = '"'
+    decimal: str = "."
+    thousands: str | None = None
+    encoding: str = "utf-8"
+    bom: bytes = b""
+    line_end: str = "\n"
+    header: bool = True
 
     def rows(self, text: io.TextIOBase) -> csv_reader:
         """Rows of a text in this dialect, by the standard library's reader (slow; for the header and for errors)."""
@@ -107,23 +147,41 @@ def _reader(text: io.TextIOBase, delimiter: str, quote: str | None) -> csv_reade
     return csv.reader(text, delimiter=delimiter, quotechar=quote, quoting=csv.QUOTE_MINIMAL, strict=True)
 
 
-def find_dialect(path: Path, params: CsvParams) -> tuple[CsvDialect, tuple[str, ...]]:
-    """Dialect of a file, and the names of its columns.
+@dataclass(frozen=True)
+class Beginning:
+    """The first rows of a CSV file.
+
+    Attributes
+    ----------
+    dialect : CsvDialect
+    rows : list of list of str
+        Without empty lines; at least one.
+    first : str
+        The first of them as it is written, with the empty lines before it and its line end.
+    """
+
+    dialect: CsvDialect
+    rows: list[list[str]]
+    first: str
+
+
+def find_dialect(path: Path, params: CsvParams) -> Beginning:
+    """Dialect of a file, and its first rows.
 
     Raises
     ------
     DataError
-        No header, or one that may be a record; a name missing or used twice; two delimiters that fit alike; text that
-        is not in the declared encoding.
+        No rows; two delimiters that fit alike; text that is not in the declared encoding.
     """
+    csv.field_size_limit(LONGEST_CELL)
     with reading(path) as file:
         raw = file.read(SAMPLE)
         while True:
             ahead = file.read(1)
             sample, dialect = _dialect_of(raw, path, params, complete=not ahead)
-            rows = _first_rows(sample, dialect, path, complete=not ahead)
-            if rows is not None:
-                return dialect, _names(path, rows, dialect, params)
+            beginning = _beginning(sample, dialect, path, complete=not ahead)
+            if beginning is not None:
+                return beginning
             if len(raw) > LONGEST_SAMPLE:
                 hint = "A quote that is never closed makes one row of many."
                 raise DataError(
@@ -135,26 +193,31 @@ def find_dialect(path: Path, params: CsvParams) -> tuple[CsvDialect, tuple[str, 
 def _dialect_of(raw: bytes, path: Path, params: CsvParams, *, complete: bool) -> tuple[str, CsvDialect]:
     encoding, bom = params.encoding, b""
     for mark, marked in BYTE_ORDER_MARKS.items():
-        if raw.startswith(mark) and codecs.lookup(encoding).name in ("utf-8", "utf-8-sig", "utf-16"):
+        if not bom and raw.startswith(mark) and encoding in MAY_BE_MARKED:
             encoding, bom = marked, mark
+    if encoding in ("utf-16", "utf-32"):
+        # Python would write a byte order mark with these, and the file has none.
+        encoding += "-le" if sys.byteorder == "little" else "-be"
     sample = _decoded(raw[len(bom) :], encoding, path, complete=complete)
     delimiter = params.delimiter or _sniffed(sample, params, path, complete=complete)
-    line_end = "\r\n" if "\r\n" in sample else "\n"
-    header = params.header is not False
-    if params.decimal == delimiter:
+    decimal = params.decimal_mark
+    if decimal == delimiter:
         raise DataError(Problem(f"the decimal mark and the delimiter are both {delimiter!r}", Place(str(path))))
-    return sample, CsvDialect(delimiter, params.quote, params.decimal, encoding, bom, line_end, header)
+    header = params.header is not False
+    return sample, CsvDialect(delimiter, params.quote, decimal, params.thousands, encoding, bom, header=header)
 
 
-def _first_rows(sample: str, dialect: CsvDialect, path: Path, *, complete: bool) -> list[list[str]] | None:
+def _beginning(sample: str, dialect: CsvDialect, path: Path, *, complete: bool) -> Beginning | None:
     """Rows at the beginning; None where the sample ends within the first of them."""
     text = io.StringIO(sample, newline="")
     found: list[list[str]] = []
+    first = ""
     try:
         for row in dialect.rows(text):
             if not complete and text.tell() == len(sample):
                 break
             if row:
+                first = first or sample[: text.tell()]
                 found.append(row)
             if len(found) > SAMPLE_ROWS:
                 break
@@ -163,7 +226,12 @@ def _first_rows(sample: str, dialect: CsvDialect, path: Path, *, complete: bool)
             return None
         if not found:
             raise DataError(Problem(f"the first row cannot be read: {error}", Place(str(path), 1))) from None
-    return found if found or complete else None
+    if not found and not complete:
+        return None
+    if not found:
+        raise DataError(Problem("the file has no rows", Place(str(path), 1)))
+    line_end = next((end for end in ("\r\n", "\n", "\r") if first.endswith(end)), "\n")
+    return Beginning(replace(dialect, line_end=line_end), found, first)
 
 
 def _decoded(raw: bytes, encoding: str, path: Path, *, complete: bool) -> str:
@@ -199,7 +267,7 @@ def _sniffed(sample: str, params: CsvParams, path: Path, *, complete: bool) -> s
     widths: dict[str, int] = {}
     in_header: dict[str, int] = {}
     for delimiter in DELIMITERS:
-        if delimiter == params.decimal:
+        if delimiter == params.decimal_mark:
             continue
         lengths = _lengths(sample, delimiter, params.quote, complete=complete)
         in_header[delimiter] = lengths[0] if lengths else 0
@@ -230,40 +298,3 @@ def _lengths(sample: str, delimiter: str, quote: str | None, *, complete: bool) 
         return lengths
     # The last row of a sample that was cut off is not whole.
     return lengths if complete or len(lengths) > SAMPLE_ROWS or len(lengths) < 2 else lengths[:-1]
-
-
-def _names(path: Path, rows: list[list[str]], dialect: CsvDialect, params: CsvParams) -> tuple[str, ...]:
-    place = Place(str(path), 1)
-    if not rows:
-        raise DataError(Problem("the file has no rows", place))
-    first = rows[0]
-    if not dialect.header:
-        return tuple(f"V{position}" for position in range(1, len(first) + 1))
-    if params.header is None:
-        _refuse_record(place, first, rows[1:])
-    nameless = [position for position, name in enumerate(first, 1) if not name.strip()]
-    if nameless:
-        hint = "Name every column in the first row, or declare `header: false`."
-        raise DataError(Problem(f"column {nameless[0]} has no name in the header", place, hint))
-    twice = sorted({name for name in first if first.count(name) > 1})
-    if twice:
-        hint = "Every column needs a name of its own; declare `header: false` if the first row is a record."
-        raise DataError(Problem(f"the header names columns twice: {', '.join(twice[:5])}", place, hint))
-    return tuple(first)
-
-
-def _refuse_record(place: Place, first: list[str], rows: list[list[str]]) -> None:
-    """Refuse a first row that may be a record: every later message and the record of a run would quote its values."""
-    values = sum(NO_NAME.fullmatch(name) is not None for name in first)
-    again = sum(
-        bool(name.strip()) and any(position < len(row) and row[position] == name for row in rows)
-        for position, name in enumerate(first)
-    )
-    found = [f"{values} of its {len(first)} cells are numbers, dates or missing codes"] if values else []
-    found += [f"{again} of its {len(first)} cells occur again below"] if again else []
-    if found:
-        hint = (
-            "Put a row with the names of the variables first, or declare `header: false` (variables are then V1, V2, "
-            "...); `header: true` if these are the names."
-        )
-        raise DataError(Problem(f"the first row may be a record, not names: {', and '.join(found)}", place, hint))

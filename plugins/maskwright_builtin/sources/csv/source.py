@@ -3,31 +3,29 @@
 from __future__ import annotations
 
 import contextlib
-from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.csv as arrow_csv
 
-from maskwright import DataError, Layout, Place, Problem, Progress, Source, Variable, WrittenBatch
+from maskwright import DataError, Layout, NumberNotation, Place, Problem, Progress, Source, WrittenBatch
 from maskwright_builtin.sources.csv.dialect import CsvDialect, CsvParams, find_dialect
+from maskwright_builtin.sources.csv.header import column_names, written_names
+from maskwright_builtin.sources.csv.quoting import Quotes
 from maskwright_builtin.sources.csv.text import Utf8Text, wrong_row
-from maskwright_builtin.sources.files import BLOCK, readable_size, reading, with_packed, writing
+from maskwright_builtin.sources.csv.writing import Form, write_csv
+from maskwright_builtin.sources.files import BLOCK, readable_size, reading, with_packed
 
 if TYPE_CHECKING:
-    from collections.abc import Generator, Iterable, Iterator
+    from collections.abc import Generator, Iterator
     from pathlib import Path
 
-COMMA_NUMBER = r"^[ \t\r\n]*-?([0-9]+(,[0-9]*)?|,[0-9]+)[ \t\r\n]*$"
-POINT_NUMBER = r"^[ \t\r\n]*-?([0-9]+\.[0-9]*|\.[0-9]+)[ \t\r\n]*$"
+GROUPED = "^[-+]?[1-9][0-9]{0,2}(?:\\x{%x}[0-9]{3})+"
+NOT_GROUPED = "^[-+]?[1-9][0-9]{3,}(?:\\x{%x}[0-9]*)?$"
 
 _last_opened: list[pa.PythonFile] = []
 """At most one, held so that it is never Arrow's thread that lets go of it last, perhaps while Python ends."""
-
-DEFAULT = CsvDialect(
-    delimiter=",", quote='"', decimal=".", encoding="utf-8", bom=b"", line_end="\n", header=True
-)  # fmt: skip
 
 
 class CsvReading:
@@ -37,7 +35,24 @@ class CsvReading:
         self._size = readable_size(path, params.max_file_size)
         self._path = path
         self._progress = progress
-        self._dialect, self._names = find_dialect(path, params)
+        beginning = find_dialect(path, params)
+        self._dialect = beginning.dialect
+        self._names = column_names(path, beginning, params)
+        self._header = beginning.first if self._dialect.header else ""
+        self._quotes = Quotes(self._dialect, self._names)
+        self._grouped = dict.fromkeys(self._names, False)
+        self._notes: tuple[str, ...] = ()
+        self._ending: str | None = None
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """Names of the columns."""
+        return self._names
+
+    @property
+    def numbers(self) -> NumberNotation:
+        """How the file writes numbers."""
+        return NumberNotation(self._dialect.decimal, self._dialect.thousands, signs=True)
 
     def batches(self) -> Iterator[pa.RecordBatch]:
         """Yield the records as string columns; every row has every cell, so none is null."""
@@ -46,51 +61,55 @@ class CsvReading:
                 yield batch.cells
 
     def written_batches(self) -> Generator[WrittenBatch]:
-        """Yield the records as string columns, and the cells of columns with decimal commas as they are written."""
+        """Yield the records as string columns, and as they are written the cells of columns with quotes."""
+        self._quotes = Quotes(self._dialect, self._names)
         records = 0
         with reading(self._path) as file:
-            text = Utf8Text(file, self._path, self._dialect, lambda done: self._progress(min(1.0, done / self._size)))
+            text = Utf8Text(
+                file, self._path, self._dialect, lambda done: self._progress(min(1.0, done / self._size)), self._header
+            )
             rows: Any = None
             try:
                 rows = self._opened(text)
                 for batch in rows:
                     if batch.num_rows:
-                        yield self._with_points(batch, records)
                         records += batch.num_rows
+                        meant = self._quotes.without(batch, any_quoted=text.is_quoted)
+                        self._look_at_thousands(meant.cells)
+                        yield meant
             except pa.ArrowException:
-                # Arrow's messages quote the row, and rows are confidential: the error is found again in our words.
-                raise self._diagnosis(text) from None
+                if text.problem is not None or not text.is_empty:
+                    # Arrow's messages quote the row, and rows are confidential: the error is found again in our words.
+                    raise self._diagnosis(text) from None
             finally:
                 # Arrow reads ahead in a thread of its own, which calls Python: it has to have ended before we go on.
                 text.end()
                 _exhaust(rows)
                 del rows
-        if text.quotes % 2:
-            problem = wrong_row(self._path, self._dialect, len(self._names))
-            if problem is not None:
-                raise problem
+        # In a file of one column, empty lines are records.
+        self._ending = text.ending if len(self._names) > 1 or not text.ending else self._dialect.line_end
+        self._notes = tuple(self._said(text, records))
 
     def _opened(self, text: Utf8Text) -> arrow_csv.CSVStreamingReader:
-        dialect, names = self._dialect, list(self._names)
+        names = list(self._names)
         _last_opened[:] = [pa.PythonFile(text, mode="r")]
         return arrow_csv.open_csv(
             _last_opened[0],
-            read_options=arrow_csv.ReadOptions(
-                use_threads=False,
-                # The header has to be in the first block.
-                block_size=max(BLOCK, 2 * sum(len(name.encode()) + 4 for name in names)),
-                column_names=None if dialect.header else names,
-            ),
+            read_options=arrow_csv.ReadOptions(use_threads=False, block_size=BLOCK, column_names=names),
             parse_options=arrow_csv.ParseOptions(
-                delimiter=dialect.delimiter,
-                quote_char=dialect.quote or False,
-                double_quote=dialect.quote is not None,
-                newlines_in_values=dialect.quote is not None,
+                delimiter=self._dialect.delimiter,
+                # Cells keep their quotes, and what stands inside them is marked.
+                quote_char=False,
+                double_quote=False,
                 # A file of one column writes an empty cell as an empty line.
                 ignore_empty_lines=len(names) > 1,
             ),
             convert_options=arrow_csv.ConvertOptions(
-                column_types=dict.fromkeys(names, pa.string()), strings_can_be_null=False, null_values=[]
+                # Marks are no UTF-8, and everything else has been checked.
+                column_types=dict.fromkeys(names, pa.string()),
+                check_utf8=False,
+                strings_can_be_null=False,
+                null_values=[],
             ),
         )
 
@@ -103,29 +122,38 @@ class CsvReading:
         hint = f"A row may have at most {BLOCK} bytes; a quote that is never closed makes one row of many."
         return DataError(Problem("the file cannot be cut into rows and cells", Place(str(self._path)), hint))
 
-    def _with_points(self, batch: Any, before: int) -> WrittenBatch:
-        """Cells with the decimal mark that the rest of Maskwright knows."""
-        if self._dialect.decimal == ".":
-            return WrittenBatch(batch)
-        columns = []
+    def _look_at_thousands(self, batch: Any) -> None:
+        """Note the columns whose numbers from 1000 on all are in groups of digits."""
+        thousands = self._dialect.thousands
+        if thousands is None:
+            return
         for name, column in zip(batch.schema.names, batch.columns, strict=True):
-            pointed = pc.match_substring_regex(column, POINT_NUMBER)
-            if pc.any(pointed).as_py():
-                record = before + pc.index(pointed, pa.scalar(True)).as_py() + 1
-                hint = "Points between thousands are not read; remove them, or declare `decimal: '.'`."
-                message = f"variable {name!r} has a number with a point (record {record}), and the decimal mark is ','"
-                raise DataError(Problem(message, Place(str(self._path)), hint))
-            is_number = pc.match_substring_regex(column, COMMA_NUMBER)
-            columns.append(pc.if_else(is_number, pc.replace_substring(column, ",", "."), column))
-        pairs = zip(batch.schema.names, batch.columns, strict=True)
-        return WrittenBatch(pa.record_batch(columns, schema=batch.schema), dict(pairs))
+            if self._grouped.get(name) is not None:
+                trimmed = pc.utf8_trim(column, characters=" \t")
+                if pc.any(pc.match_substring_regex(trimmed, NOT_GROUPED % ord(self._dialect.decimal))).as_py():
+                    del self._grouped[name]
+                elif not self._grouped[name]:
+                    found = pc.match_substring_regex(trimmed, GROUPED % ord(thousands))
+                    self._grouped[name] = bool(pc.any(found).as_py())
+
+    def _said(self, text: Utf8Text, records: int) -> Iterator[str]:
+        if text.mixed:
+            shown = {"\r\n": "CR LF", "\n": "LF", "\r": "CR"}[self._dialect.line_end]
+            yield f"lines end in different ways: all of the masked file end with {shown}, as the first does"
+        after = text.ending.count(self._dialect.line_end)
+        empty = text.rows - after - records + 1
+        if empty > 0 and len(self._names) > 1 and not text.mixed:
+            are = "is an empty line" if empty == 1 else f"are {empty} empty lines"
+            yield f"there {are} between records: not written to the masked file"
 
     @property
     def layout(self) -> Layout:
-        """The dialect."""
-        dialect = self._dialect
-        details = {name: getattr(dialect, name) for name in CsvDialect.__dataclass_fields__}
-        return Layout("csv", details)
+        """The dialect and what else is needed to write the file again."""
+        header = written_names(self._header, self._dialect) if self._header else ()
+        grouped = frozenset(name for name, found in self._grouped.items() if found)
+        form = Form(dict(zip(self._names, header, strict=False)), self._ending, self._quotes.rules(), grouped)
+        details = {name: getattr(self._dialect, name) for name in CsvDialect.__dataclass_fields__}
+        return Layout("csv", {**details, "form": form, "notes": self._notes})
 
 
 def _exhaust(rows: Any) -> None:
@@ -133,78 +161,6 @@ def _exhaust(rows: Any) -> None:
     with contextlib.suppress(pa.ArrowException):
         for _ in rows or ():
             pass
-
-
-def write_csv(path: Path, batches: Iterable[Any], variables: tuple[Variable, ...], layout: Layout) -> None:
-    """Write batches of string columns as CSV in the original's dialect; null is an empty cell.
-
-    Parameters
-    ----------
-    path : Path
-    batches : iterable of pyarrow.RecordBatch
-    variables : tuple of Variable
-        The columns, in order.
-    layout : Layout
-        Of the original file; one of another format gives commas, UTF-8 and a header.
-
-    Raises
-    ------
-    DataError
-        A text that the dialect or its encoding cannot hold, or trouble with the disk.
-    """
-    dialect = replace(DEFAULT, **layout.details) if layout.format == "csv" else DEFAULT
-    names = [variable.name for variable in variables]
-    numeric = [each.is_numeric and not each.is_date and each.name not in layout.as_written for each in variables]
-    with writing(path) as file:
-        file.write(dialect.bom)
-        if dialect.header:
-            header = pa.record_batch([pa.array([name]) for name in names], names=names)
-            file.write(_rows(path, header, dialect, [False] * len(names)))
-        for batch in batches:
-            if batch.num_rows:
-                file.write(_rows(path, batch, dialect, numeric))
-
-
-def _rows(path: Path, batch: Any, dialect: CsvDialect, numeric: list[bool]) -> bytes:
-    cells = [
-        _cells(path, name, column, dialect, is_number)
-        for name, column, is_number in zip(batch.schema.names, batch.columns, numeric, strict=True)
-    ]
-    if len(cells) == 1 and dialect.quote is not None:
-        # An empty line would be no row at all for many readers.
-        empty = pc.equal(pc.binary_length(cells[0]), 0)
-        cells = [pc.if_else(empty, dialect.quote * 2, cells[0])]
-    lines = pc.binary_join_element_wise(*cells, dialect.delimiter)
-    ended = pc.binary_join_element_wise(lines, dialect.line_end, "")
-    offsets = memoryview(ended.buffers()[1]).cast("i")
-    raw = memoryview(ended.buffers()[2])[offsets[0] : offsets[len(ended)]]
-    if dialect.encoding in ("utf-8", "utf-8-sig"):
-        return bytes(raw)
-    try:
-        return str(raw, "utf-8").encode(dialect.encoding)
-    except UnicodeEncodeError:
-        message = f"a cell has characters that {dialect.encoding} cannot write"
-        raise DataError(Problem(message, Place(str(path)), "Declare `encoding: utf-8`.")) from None
-
-
-def _cells(path: Path, name: str, column: Any, dialect: CsvDialect, is_number: bool) -> Any:
-    column = pc.fill_null(column, "")
-    if is_number:
-        return column if dialect.decimal == "." else pc.replace_substring(column, ".", dialect.decimal)
-    special = (
-        "["
-        + "".join(f"\\x{{{ord(character):x}}}" for character in (dialect.delimiter, dialect.quote or "\n"))
-        + "\r\n]"
-    )
-    needs = pc.match_substring_regex(column, special)
-    if not pc.any(needs).as_py():
-        return column
-    if dialect.quote is None:
-        message = f"variable {name!r} has cells that hold the delimiter or a line end, and no quote is declared"
-        raise DataError(Problem(message, Place(str(path)), "Declare `quote: '\"'`, or another delimiter."))
-    doubled = pc.replace_substring(column, dialect.quote, dialect.quote * 2)
-    quote = pa.scalar(dialect.quote)
-    return pc.if_else(needs, pc.binary_join_element_wise(quote, doubled, quote, ""), column)
 
 
 def open_csv(path: Path, params: Any, progress: Progress) -> CsvReading:

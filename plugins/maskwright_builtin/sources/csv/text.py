@@ -8,23 +8,52 @@ import io
 import threading
 from typing import TYPE_CHECKING, BinaryIO
 
+import numpy as np
+
 from maskwright import DataError, Place, Problem
-from maskwright_builtin.sources.csv.dialect import CsvDialect, undecodable
-from maskwright_builtin.sources.files import reading
+from maskwright_builtin.sources.csv.dialect import LONGEST_CELL, CsvDialect, undecodable
+from maskwright_builtin.sources.files import BLOCK, reading
 
 if TYPE_CHECKING:
     from pathlib import Path
 
     from maskwright_builtin.sources.xml.parser import ByteProgress
 
+LINE_ENDS = b"\r\n"
+
 
 class Utf8Text(io.RawIOBase):
-    """A file in any encoding, read as UTF-8 without byte order mark; `problem` holds what is wrong with it."""
+    """The records of a file in any encoding, read as UTF-8.
 
-    def __init__(self, file: BinaryIO, path: Path, dialect: CsvDialect, progress: ByteProgress) -> None:
+    Delimiters and line ends inside quotes are marked (see `mark_quoted`), so that cells may be cut with their quotes.
+
+    Attributes
+    ----------
+    problem : DataError or None
+        What is wrong with the text.
+    is_quoted : bool
+        Whether there was a quote in it so far.
+    is_empty : bool
+        Whether there was nothing but line ends so far.
+    rows : int
+        Line ends outside quotes so far, an empty line's included.
+    mixed : bool
+        Whether lines end otherwise than the first row does.
+    ending : str
+        Line ends behind the last record so far.
+    """
+
+    def __init__(
+        self, file: BinaryIO, path: Path, dialect: CsvDialect, progress: ByteProgress, before: str = ""
+    ) -> None:
+        """Start behind the byte order mark and the text `before` the first record."""
         super().__init__()
         self.problem: DataError | None = None
-        self.quotes = 0
+        self.is_quoted = False
+        self.is_empty = True
+        self.rows = 0
+        self.mixed = False
+        self._tail = b""
         self._file = file
         self._path = path
         self._dialect = dialect
@@ -32,10 +61,16 @@ class Utf8Text(io.RawIOBase):
         self._decoder = codecs.getincrementaldecoder(dialect.encoding)()
         self._done = len(dialect.bom)
         self._lines = 1
-        self._last = ""
+        self._skipped = len(before)
+        self._place = 0
         self._ended = False
         self._reading = threading.Lock()
         self._file.seek(self._done)
+
+    @property
+    def ending(self) -> str:
+        """Line ends behind the last record so far."""
+        return self._tail.decode()
 
     def readable(self) -> bool:
         """Say that this is a file to read."""
@@ -54,31 +89,62 @@ class Utf8Text(io.RawIOBase):
     def _next(self, size: int) -> bytes:
         while True:
             raw = self._file.read(size)
-            try:
-                text = self._decoder.decode(raw, final=not raw)
-            except UnicodeDecodeError as error:
-                lines = self._lines + error.object[: error.start].count(b"\n")
-                # The decoder may hold the first bytes of a character from the piece before.
-                byte = self._done + len(raw) - len(error.object) + error.start
-                self.problem = undecodable(self._path, self._dialect.encoding, byte, lines)
-                raise self.problem from None
-            if "\0" in text:
-                line = self._lines + text[: text.index("\0")].count("\n")
-                hint = "It may be UTF-16 (declare `encoding: utf-16`), or not a text file."
-                self.problem = DataError(Problem("the file has NUL characters", Place(str(self._path), line), hint))
-                raise self.problem
+            text = self._decoded(raw)
             self._done += len(raw)
-            self._lines += text.count("\n")
-            if self._dialect.quote is not None:
-                self.quotes += text.count(self._dialect.quote)
+            self._lines += text.count(self._dialect.line_end[-1])
             self._progress(self._done)
-            last = text[-1:] or self._last
-            if 0 <= len(raw) < size and last not in ("", "\n"):
-                # Arrow takes a header without a line end for no header at all.
-                text += "\n"
-            if text or not raw:
-                self._last = text[-1:] or self._last
-                return text.encode()
+            if self._skipped:
+                text, self._skipped = text[self._skipped :], max(0, self._skipped - len(text))
+            marked = self._marked(text.encode())
+            self._count(marked)
+            if marked or not raw:
+                return marked
+
+    def _decoded(self, raw: bytes) -> str:
+        try:
+            text = self._decoder.decode(raw, final=not raw)
+        except UnicodeDecodeError as error:
+            lines = self._lines + error.object[: error.start].count(b"\n")
+            # The decoder may hold the first bytes of a character from the piece before.
+            byte = self._done + len(raw) - len(error.object) + error.start
+            self.problem = undecodable(self._path, self._dialect.encoding, byte, lines)
+            raise self.problem from None
+        if "\0" in text:
+            line = self._lines + text[: text.index("\0")].count("\n")
+            hint = "It may be UTF-16 (declare `encoding: utf-16`), or not a text file."
+            self.problem = DataError(Problem("the file has NUL characters", Place(str(self._path), line), hint))
+            raise self.problem
+        return text
+
+    def _marked(self, text: bytes) -> bytes:
+        """Text with marks for what stands inside quotes."""
+        quote, delimiter = self._dialect.quote, self._dialect.delimiter
+        if quote is None:
+            return text
+        # Kernels are imported, and perhaps compiled, for files with quotes only.
+        from maskwright_builtin.sources.csv import quoting_kernel as kernel
+
+        if quote.encode() not in text and self._place not in (kernel.QUOTED, kernel.CLOSED):
+            if text:
+                self._place = kernel.START if text[-1:] in (b"\r", b"\n", delimiter.encode()) else kernel.BARE
+            return text
+        self.is_quoted = True
+        data = np.frombuffer(bytearray(text), dtype=np.uint8)
+        self._place, wrong = kernel.mark_quoted(data, ord(quote), ord(delimiter), self._place)
+        if wrong >= 0 or (not text and self._place == kernel.QUOTED):
+            self.problem = wrong_row(self._path, self._dialect, 0)
+            raise self.problem or DataError(Problem("a quote is not closed", Place(str(self._path))))
+        return data.tobytes()
+
+    def _count(self, text: bytes) -> None:
+        """Count line ends; those inside quotes are marked."""
+        feeds, returns = text.count(b"\n"), text.count(b"\r")
+        line_end = self._dialect.line_end
+        self.rows += returns if line_end == "\r" else feeds
+        self.mixed |= feeds != returns if line_end == "\r\n" else bool(returns if line_end == "\n" else feeds)
+        stripped = text.rstrip(LINE_ENDS)
+        self._tail = text[len(stripped) :] if stripped else self._tail + text
+        self.is_empty &= not stripped
 
 
 def wrong_row(path: Path, dialect: CsvDialect, width: int) -> DataError | None:
@@ -89,8 +155,9 @@ def wrong_row(path: Path, dialect: CsvDialect, width: int) -> DataError | None:
     path : Path
     dialect : CsvDialect
     width : int
-        Cells of the header.
+        Cells that every row should have; 0: any number.
     """
+    csv.field_size_limit(LONGEST_CELL)
     row_number = line = 0
     with reading(path) as file:
         file.seek(len(dialect.bom))
@@ -106,8 +173,11 @@ def wrong_row(path: Path, dialect: CsvDialect, width: int) -> DataError | None:
                 for row in rows:
                     if row:
                         row_number += 1
-                        if len(row) != width:
+                        if width and len(row) != width:
                             return _ragged(path, line + 1, row_number - dialect.header, len(row), width)
+                        if sum(map(len, row)) > BLOCK:
+                            message = f"record {row_number - dialect.header} has more than {BLOCK} characters"
+                            return DataError(Problem(message, Place(str(path), line + 1), "Shorten its texts."))
                     line = rows.line_num
             except csv.Error as error:
                 place = Place(str(path), line + 1)

@@ -7,7 +7,16 @@ import io
 from itertools import islice
 from typing import TYPE_CHECKING, Any
 
-from maskwright import DataError, Layout, Place, Problem, Progress, VariableDeclaration, WrittenBatch
+from maskwright import (
+    DataError,
+    Layout,
+    NumberNotation,
+    Place,
+    Problem,
+    Progress,
+    VariableDeclaration,
+    WrittenBatch,
+)
 from maskwright_builtin.sources.csv.dialect import CsvParams
 from maskwright_builtin.sources.csv.source import CsvReading
 from maskwright_builtin.sources.files import reading
@@ -33,6 +42,7 @@ class SeparatedReading:
             header=form.has_names,
             encoding=params.encoding,
             decimal=params.decimal,
+            thousands=None,
             max_file_size=params.max_file_size,
         )
         self._csv = CsvReading(path, options, progress)
@@ -60,9 +70,16 @@ class SeparatedReading:
             yield WrittenBatch(batch.cells.rename_columns(names), written)
 
     @property
+    def numbers(self) -> NumberNotation:
+        """How the file writes numbers."""
+        return self._csv.numbers
+
+    @property
     def layout(self) -> Layout:
         """The dialect."""
-        return Layout("fixed_width", {"separated": dict(self._csv.layout.details), "notes": self._form.notes})
+        details = dict(self._csv.layout.details)
+        details["form"] = details["form"].renamed(self._csv.names, list(self._form.places))
+        return Layout("fixed_width", {"separated": details, "notes": (*self._form.notes, *details["notes"])})
 
 
 def read_separated_plainly(
@@ -72,7 +89,7 @@ def read_separated_plainly(
     with reading(path) as file, io.TextIOWrapper(file, encoding=details["encoding"], newline="") as text:
         rows = csv.reader(text, delimiter=details["delimiter"], quotechar=details["quote"], strict=True)
         next(rows, None) if details["header"] else None
-        while block := [row for row in islice(rows, 1 << 15) if row]:
+        while block := [row or [""] for row in islice(rows, 1 << 15) if row or len(names) == 1]:
             if any(len(row) != len(names) for row in block):
                 raise ValueError("other columns")
-            yield [[cell.replace(",", ".") if details["decimal"] == "," else cell for cell in row] for row in block]
+            yield [list(row) for row in block]

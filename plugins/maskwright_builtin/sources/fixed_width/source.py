@@ -8,7 +8,6 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from maskwright import DataError, Layout, Place, Problem, Progress, Source, VariableDeclaration, WrittenBatch
-from maskwright_builtin.sources.csv.source import COMMA_NUMBER, POINT_NUMBER
 from maskwright_builtin.sources.files import BLOCK, readable_size, reading, with_packed
 from maskwright_builtin.sources.fixed_width.form import FixedWidthParams, Form, check_places
 from maskwright_builtin.sources.fixed_width.metadata import read_metadata
@@ -20,6 +19,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
     from pathlib import Path
 
+COMMA_NUMBER = r"^[ \t\r\n]*-?([0-9]+(,[0-9]*)?|,[0-9]+)[ \t\r\n]*$"
+POINT_NUMBER = r"^[ \t\r\n]*-?([0-9]+\.[0-9]*|\.[0-9]+)[ \t\r\n]*$"
 END_OF_FILE = b"\x1a"
 """What programs of DOS put at the end of a text."""
 

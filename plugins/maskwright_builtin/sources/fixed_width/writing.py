@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import pyarrow.compute as pc
 
 from maskwright import DataError, Layout, Place, Problem, Variable
-from maskwright_builtin.sources.csv.source import write_csv
+from maskwright_builtin.sources.csv.writing import write_csv
 from maskwright_builtin.sources.files import writing
 from maskwright_builtin.sources.fixed_width.padding import NUMBER
 

@@ -257,7 +257,7 @@ def _kinds(connection: psycopg.Connection, codes: list[int]) -> list[str]:
         "FROM pg_type t LEFT JOIN pg_type b ON b.oid = t.typbasetype WHERE t.oid = ANY(%s)",
         (codes,),
     )
-    names = dict(found.fetchall())
+    names: dict[int, str] = dict(found.fetchall())
     return [str(names[code]) for code in codes]
 
 

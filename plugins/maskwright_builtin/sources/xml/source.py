@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
 import pyarrow as pa
 
 from maskwright import DataError, Layout, Place, Problem, Progress, ReadAgain, Source
@@ -105,8 +104,7 @@ class XmlReadingOnce:
     @property
     def layout(self) -> Layout:
         """The form of the file as far as its beginning tells."""
-        nothing = {column.local: 0 for column in self._template.columns}
-        return _layout(self._opening, Found(list(self._template.columns), 0, nothing, nothing), self._params)
+        return _layout(self._opening, Found(list(self._template.columns)), self._params)
 
 
 def _layout(opening: Opening, found: Found, params: XmlParams) -> Layout:
@@ -148,20 +146,12 @@ def _layout(opening: Opening, found: Found, params: XmlParams) -> Layout:
 def _plain(path: Path, template: RecordTemplate, progress: ByteProgress) -> Found:
     """Cut a whole file, and say what it holds; the template learns the variables that its first record lacks."""
     while True:
-        p = len(template.columns)
-        records, present, empty = 0, np.zeros(p, dtype=np.int64), np.zeros(p, dtype=np.int64)
         try:
-            for cut in template.cuts(path, progress):
-                there = cut.positions >= 0
-                records += cut.n
-                present += np.count_nonzero(there, axis=0)
-                empty += np.count_nonzero(there & (cut.lengths == 0), axis=0)
+            records = sum(cut.n for cut in template.cuts(path, progress))
         except NewVariable as new:
             template.extend(new)
             continue
-        names = [name.local for name in template.columns]
-        counts = dict(zip(names, present.tolist(), strict=True)), dict(zip(names, empty.tolist(), strict=True))
-        return Found(list(template.columns), records, *counts)
+        return Found(list(template.columns), records)
 
 
 def open_xml(path: Path, params: Any, progress: Progress) -> XmlReading:

@@ -39,16 +39,12 @@ class Found:
     columns : list of Name
         Every variable, in file order; one that is new in a later record stands after the one before it there.
     records : int
-    present, empty : dict of str to int
-        By variable: records with such an element, and how many of those elements are empty.
     left_out : dict of str to int
         Elements outside the records, which are not part of the data.
     """
 
     columns: list[Name] = field(default_factory=list)
     records: int = 0
-    present: dict[str, int] = field(default_factory=dict)
-    empty: dict[str, int] = field(default_factory=dict)
     left_out: dict[str, int] = field(default_factory=dict)
 
 
@@ -141,7 +137,6 @@ class _Records:
         places = [column.local for column in self.found.columns]
         self.found.columns.insert(0 if before is None else places.index(before) + 1, name)
         self.names[expanded] = name.local
-        self.found.present[name.local] = self.found.empty[name.local] = 0
         return name.local
 
     def end(self, expanded: str) -> None:
@@ -189,12 +184,10 @@ class _Records:
 
 
 class _Examination(_Records):
-    """Count what is there."""
+    """Look at what is there."""
 
     def end_cell(self, name: str, content: str) -> None:
-        self.found.present[name] += 1
-        if not content:
-            self.found.empty[name] += 1
+        """Nothing is kept of a cell."""
 
     def end_record(self) -> None:
         """Nothing is kept of a record."""

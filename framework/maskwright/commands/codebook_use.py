@@ -1,0 +1,110 @@
+"""What a codebook says, held against the file that is read with it."""
+
+from __future__ import annotations
+
+from contextlib import contextmanager
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from maskwright.foundation.errors import DataError, Problem
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Iterator
+
+    from maskwright.data.codebooks.codebook import Codebook
+    from maskwright.data.dataset import Column, Dataset
+    from maskwright.pipeline.resolved import DataSource
+
+FEW = 3
+"""Records that have to share an extreme: of fewer, it is a person's value, and a bound would publish it."""
+
+
+def codebook_notices(data: DataSource, names: Collection[str]) -> tuple[str, ...]:
+    """Say which variables the codebook describes and the file has not.
+
+    Parameters
+    ----------
+    data : DataSource
+    names : collection of str
+        Variables of the file.
+
+    Raises
+    ------
+    DataError
+        The file has none of them.
+    """
+    if data.codebook is None:
+        return ()
+    notices = tuple(data.codebook.notices(names))
+    if data.codebook.variables.keys().isdisjoint(names):
+        hint = "Names are compared as they are written, upper and lower case too."
+        raise DataError(Problem(f"{notices[0]}: is it the codebook of {data.name}?", data.place, hint))
+    return notices
+
+
+@contextmanager
+def codebook_named(codebook: Codebook | None) -> Iterator[None]:
+    """Say with each mistake of a variable where the codebook describes it."""
+    try:
+        yield
+    except DataError as error:
+        if codebook is None:
+            raise
+        raise DataError([_with_codebook(problem, codebook) for problem in error.problems]) from None
+
+
+def without_extremes(read: Dataset, data: DataSource) -> Dataset:
+    """Dataset without bounds of the codebook that are the extreme of one or two records, and with a note on them.
+
+    Many codebooks are made from the data, and give the smallest and the largest value as the range of a variable.
+    Bounds are edits, and edits are published.
+
+    Parameters
+    ----------
+    read : Dataset
+    data : DataSource
+    """
+    if data.codebook is None:
+        return read
+    changed = {}
+    found = []
+    for column in read:
+        ends = [end for end in ("lower", "upper") if _is_extreme(column, end, data)]
+        if ends:
+            changed[column.name] = replace(column, variable=replace(column.variable, **dict.fromkeys(ends)))
+            found += [f"{column.name} ({'min' if end == 'lower' else 'max'})" for end in ends]
+    if not changed:
+        return read
+    said = (
+        f"bounds that {data.codebook.path.name} gives are the smallest or largest value of fewer than {FEW} records, "
+        f"and are not taken, since bounds are published; declare those that are rules: {', '.join(found)}"
+    )
+    read = read.with_columns(changed)
+    return replace(read, notes=(*read.notes, said))
+
+
+def _is_extreme(column: Column, end: str, data: DataSource) -> bool:
+    assert data.codebook is not None
+    bound = getattr(column.variable, end)
+    fact = "min" if end == "lower" else "max"
+    own, described = data.stated.get(column.name), data.codebook.variables.get(column.name)
+    if bound in (None, 0.0) or described is None or getattr(described, fact) is None:
+        return False
+    if own is not None and fact in own.model_fields_set:
+        return False
+    present = column.values[~column.missing]
+    beyond = np.any(present < bound) if end == "lower" else np.any(present > bound)
+    return not beyond and 0 < np.count_nonzero(present == bound) < FEW
+
+
+def _with_codebook(problem: Problem, codebook: Codebook) -> Problem:
+    about = next((name for name in codebook.places if problem.message.startswith(f"variable {name!r}")), None)
+    if about is None:
+        return problem
+    line = codebook.places[about].line
+    said = (
+        f"The codebook describes it in {codebook.path.name}, line {line}; what the pipeline declares is put over that."
+    )
+    return replace(problem, hint=f"{problem.hint} {said}" if problem.hint else said)

@@ -1,0 +1,155 @@
+"""The codebook of a release: what is published, for those who use it, and in words what was done with it.
+
+What was done is told from the public record alone, so that nothing is said here that is not public there: no seed, no
+hash, no bound that is no published edit. Codes are those that are declared, or that the masked file holds.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from maskwright.data.codebooks.codebook import PublishedCodebook
+from maskwright.data.declaration import VariableDeclaration
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Iterator, Mapping
+
+    from maskwright.data.dataset import Column, Dataset
+    from maskwright.data.variable import Variable
+    from maskwright.release.run_record import RunRecord
+
+MOST_UNDECLARED = 1000
+"""Different texts of a variable without declared codes: if there are more, they are not listed."""
+
+
+def release_codebook(
+    file: str,
+    record: RunRecord,
+    released: Dataset,
+    variables: tuple[Variable, ...],
+    declared: Mapping[str, VariableDeclaration],
+    recoded: Collection[str],
+) -> PublishedCodebook:
+    """Codebook of a masked file.
+
+    Parameters
+    ----------
+    file : str
+        Name of the masked file.
+    record : RunRecord
+        Its public part is used.
+    released : Dataset
+        The masked file as it was read back.
+    variables : tuple of Variable
+        What is known of the variables that it holds.
+    declared : mapping of name to VariableDeclaration
+        Of the original, codebook included.
+    recoded : collection of str
+        Variables that are published as other categories than they had.
+    """
+    public = record.public_json()
+    known = {variable.name: variable for variable in variables}
+    bounded = {edit["name"].removeprefix("bounds of ") for edit in public["edits"]}
+    facts = {
+        column.name: _published(
+            column,
+            known[column.name],
+            VariableDeclaration() if column.name in recoded else declared.get(column.name, VariableDeclaration()),
+            with_bounds=column.name in bounded,
+        )
+        for column in released
+    }
+    remarks = {name: " ".join(_remarks(name, public)) for name in facts}
+    return PublishedCodebook(
+        f"Masked microdata: {file}", facts, file, public["records"], tuple(_notes(public)), remarks
+    )  # fmt: skip
+
+
+def _published(
+    column: Column, variable: Variable, declared: VariableDeclaration, *, with_bounds: bool
+) -> VariableDeclaration:
+    """What may be said of a variable of the masked file."""
+    stated: dict[str, Any] = {"type": variable.type, "missing": _missing(variable)}
+    meanings = dict(variable.labels)
+    if variable.is_numeric:
+        stated["decimals"] = None if variable.type == "integer" else variable.decimals
+        if with_bounds:
+            stated |= {"min": variable.lower, "max": variable.upper}
+        codes = tuple(code for code, _ in declared.labels)
+    else:
+        codes = _categories(column, variable, declared)
+        stated["categories"] = codes
+    stated["labels"] = tuple((code, meanings[code]) for code in codes if code in meanings)
+    stated |= {"unit": variable.unit, "label": variable.label, "suppressed_as": variable.suppressed_as}
+    if variable.role == "weight":
+        stated["role"] = "weight"
+    return VariableDeclaration.model_construct(**stated)
+
+
+def _missing(variable: Variable) -> tuple[tuple[str, str], ...]:
+    meanings = variable.missing_meanings or ("",) * len(variable.missing_codes)
+    return tuple(zip(variable.missing_codes, meanings, strict=True))
+
+
+def _categories(column: Column, variable: Variable, declared: VariableDeclaration) -> tuple[str, ...]:
+    """Codes that are declared, and those that the masked file holds: one that was recoded away is neither.
+
+    New keys, and the many texts of a variable of which no code is declared, are no codes.
+    """
+    is_declared = bool(declared.categories or declared.labels) or variable.type == "ordinal"
+    if variable.renewed or (not is_declared and len(column.variable.categories) > MOST_UNDECLARED):
+        return ()
+    held = np.unique(column.values[~column.missing]).tolist()
+    named = {*declared.categories, *(code for code, _ in declared.labels)}
+    named |= {column.variable.categories[place] for place in held}
+    order = dict.fromkeys([*variable.categories, *declared.categories, *column.variable.categories])
+    return tuple(code for code in [*order, *sorted(named - order.keys())] if code in named)
+
+
+def _notes(public: Mapping[str, Any]) -> Iterator[str]:
+    """What was done with the file, in sentences."""
+    order = "random order" if public["release"]["order"] == "random" else "the order of the original"
+    yield f"Masked with Maskwright {public['maskwright']}. {public['records']} records, in {order}."
+    for number, step in enumerate(public["steps"], 1):
+        names = dict.fromkeys(name for group in step["groups"] for name in group["variables"])
+        params = ", ".join(f"{name}: {_shown(value)}" for name, value in step["params"].items() if _says(value))
+        yield f"Step {number}: {step['method']} of {', '.join(names)}" + (f" ({params})." if params else ".")
+    edits = [edit for edit in public["edits"] if not edit["violations"]]
+    if edits:
+        yield f"In every record: {'; '.join(edit['text'] for edit in edits)}."
+
+
+def _says(value: object) -> bool:
+    """Whether a parameter has a value, and not an empty list or section."""
+    inner = value.values() if isinstance(value, dict) else value
+    return value is not None and (not isinstance(value, dict | list) or any(map(_says, inner)))
+
+
+def _shown(value: object) -> str:
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    if isinstance(value, dict):
+        return "{" + ", ".join(f"{name}: {_shown(each)}" for name, each in value.items() if _says(each)) + "}"
+    if isinstance(value, list):
+        return "[" + ", ".join(_shown(each) for each in value) + "]"
+    return str(value)
+
+
+def _remarks(name: str, public: Mapping[str, Any]) -> Iterator[str]:
+    """What was done with a variable, in sentences."""
+    steps = [
+        f"step {number} ({step['method']})"
+        for number, step in enumerate(public["steps"], 1)
+        if any(name in group["variables"] for group in step["groups"])
+    ]
+    suppressed = next((each["cells"] for each in public["suppressed"] if each["variable"] == name), 0)
+    if name in public["release"]["new_keys"]:
+        yield "New random values in place of the original keys."
+    elif steps:
+        yield f"Masked in {' and '.join(steps)}."
+    elif not suppressed:
+        yield "Published as it was."
+    if suppressed:
+        yield f"{suppressed} cell{'s' * (suppressed != 1)} suppressed."

@@ -1,0 +1,116 @@
+"""Quotes of CSV, byte by byte: they open at the start of a cell only, and are doubled inside."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from maskwright_builtin.numerics.compilation import compiled
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+LINE_FEED, CARRIAGE_RETURN, SPACE, TAB = 10, 13, 32, 9
+DELIMITER_MARK, LINE_FEED_MARK, CARRIAGE_RETURN_MARK = 0xFD, 0xFE, 0xFF
+"""Bytes that no UTF-8 text has: they stand for a delimiter and for line ends inside quotes."""
+
+START, BARE, QUOTED, CLOSED = 0, 1, 2, 3
+"""Where a text is: at the start of a cell, in one without quotes, inside quotes, behind a quote inside quotes."""
+IS_BARE, IS_QUOTED, NEEDS_QUOTES = 0, 1, 2
+
+
+@compiled
+def mark_quoted(data: NDArray[np.uint8], quote: int, delimiter: int, place: int) -> tuple[int, int]:
+    """Put marks for the delimiters and line ends inside quotes; in place.
+
+    Parameters
+    ----------
+    data : ndarray of shape (n,), uint8
+        UTF-8 text, a piece of a file.
+    quote, delimiter : int
+        ASCII bytes.
+    place : int
+        Where the piece before has ended: `START`, `BARE`, `QUOTED` or `CLOSED`.
+
+    Returns
+    -------
+    place, wrong : int
+        Where this piece ends; position of the first byte that stands between a closing quote and the end of its cell,
+        -1 where there is none.
+    """
+    for i in range(len(data)):
+        byte = data[i]
+        if place == QUOTED:
+            if byte == quote:
+                place = CLOSED
+            elif byte == delimiter:
+                data[i] = DELIMITER_MARK
+            elif byte == LINE_FEED:
+                data[i] = LINE_FEED_MARK
+            elif byte == CARRIAGE_RETURN:
+                data[i] = CARRIAGE_RETURN_MARK
+        elif place == CLOSED and byte == quote:
+            place = QUOTED
+        elif byte in (delimiter, LINE_FEED, CARRIAGE_RETURN):
+            place = START
+        elif place == CLOSED:
+            return place, i
+        elif place == START and byte == quote:
+            place = QUOTED
+        else:
+            place = BARE
+    return place, -1
+
+
+@compiled
+def unquote(
+    data: NDArray[np.uint8], offsets: NDArray[np.int32], quote: int, delimiter: int,
+    text: NDArray[np.uint8], new_offsets: NDArray[np.int32], forms: NDArray[np.uint8],
+) -> None:  # fmt: skip
+    """Texts of marked cells without their quotes, doubled quotes inside written once, and marks as what they stand for.
+
+    Parameters
+    ----------
+    data : ndarray of shape (m,), uint8
+    offsets : ndarray of shape (n + 1,), int32
+        Of the cells in `data`.
+    quote, delimiter : int
+    text : ndarray of shape (at least the bytes of the cells,), uint8
+        Filled with their texts.
+    new_offsets : ndarray of shape (n + 1,), int32
+        Filled with the offsets of the cells in `text`.
+    forms : ndarray of shape (n,), uint8
+        Filled with how each cell is written: `IS_BARE`; `IS_QUOTED` although no reader would need it; `NEEDS_QUOTES`.
+    """
+    end = 0
+    new_offsets[0] = 0
+    for cell in range(len(forms)):
+        start, stop = offsets[cell], offsets[cell + 1]
+        forms[cell] = IS_BARE
+        if stop - start < 2 or data[start] != quote:
+            for i in range(start, stop):
+                text[end] = data[i]
+                end += 1
+        else:
+            forms[cell] = IS_QUOTED
+            i, stop = start + 1, stop - 1
+            if i < stop and (data[i] in (SPACE, TAB) or data[stop - 1] in (SPACE, TAB)):
+                forms[cell] = NEEDS_QUOTES
+            while i < stop:
+                byte = data[i]
+                if byte == quote:
+                    i += 1
+                    forms[cell] = NEEDS_QUOTES
+                elif byte >= DELIMITER_MARK:
+                    forms[cell] = NEEDS_QUOTES
+                    if byte == DELIMITER_MARK:
+                        byte = np.uint8(delimiter)
+                    elif byte == LINE_FEED_MARK:
+                        byte = np.uint8(LINE_FEED)
+                    else:
+                        byte = np.uint8(CARRIAGE_RETURN)
+                text[end] = byte
+                end += 1
+                i += 1
+        new_offsets[cell + 1] = end
