@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from maskwright.commands.options import NO_OPTIONS, ReadingOptions, data_files, read_rule_files
 from maskwright.commands.reading import dataset_of, domain_of, load, with_missing_codes
 from maskwright.commands.requests import DeclaredVariables, Rules, edits_of
-from maskwright.data.declaration import VariableDeclaration
+from maskwright.data.declaration import VariableDeclaration, declared_together
 from maskwright.data.variable import Variable
 from maskwright.edits.date_arithmetic import with_dates
 from maskwright.edits.edit_set import WrongRulesError
@@ -24,7 +24,7 @@ from maskwright.release.check_file import check_file
 from maskwright.release.files import Release, writing
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
     from pathlib import Path
 
     from maskwright.data.frame_libraries import Data
@@ -125,7 +125,12 @@ def validate_file(
     for file in others:
         with stage(reporter, f"Reading {file.name}"):
             domain = Domain.from_dataset(load(file, identifiers=True), domain_tuples(rules))
-    declared = with_missing_codes(checked.variables, checked.missing, checked.variables)
+
+    def described(of_file: Mapping[str, VariableDeclaration]) -> dict[str, Variable]:
+        together = declared_together(of_file, checked.variables)
+        coded = with_missing_codes(together, checked.missing, together)
+        return {name: _known(name, each) for name, each in coded.items()}
+
     with contextlib.ExitStack() as stack:
         stream = None
         release = None
@@ -136,7 +141,7 @@ def validate_file(
         with stage(reporter, f"Validating {data.name}") as progress:
             outcome = check_file(
                 data, checked.source, checked.params, rules, domain=domain,
-                variables={name: _known(name, each) for name, each in declared.items()},
+                described=described,
                 others=_known("", VariableDeclaration(missing=checked.missing)),
                 svrl=stream, fired=fired, progress=progress,
             )  # fmt: skip

@@ -11,7 +11,7 @@ import pyarrow.compute as pc
 from maskwright.data.dataset import Column
 from maskwright.data.missing import HAD_VALUE, NO_CELL, MissingCells, is_code_text
 from maskwright.data.number_columns import first_records
-from maskwright.data.number_text import read_numbers
+from maskwright.data.number_text import is_blank_text, read_numbers
 from maskwright.data.variable import Variable, VariableType
 from maskwright.foundation.errors import DataError, Problem
 
@@ -50,19 +50,27 @@ def category_column(
     """
     encoded = _encoded(text)
     found = pc.cast(encoded.dictionary, pa.string())
-    blank = read_numbers(found).is_blank | is_code_text(found, declared.empty_texts)
+    blank = is_blank_text(found) | is_code_text(found, declared.empty_texts)
     listed = order if order is not None and not declared.categories else declared.categories
     kind: VariableType = "ordinal" if declared.type == "ordinal" or (order and declared.type is None) else "nominal"
-    categories = tuple(listed) or _categories(name, found.filter(pa.array(~blank)), kind)
     # One more code than texts: the last stands for a null cell.
     new_code = np.full(len(found) + 1, -1, dtype=np.int32)
-    new_code[:-1] = np.array(pc.fill_null(pc.index_in(found, value_set=pa.array(categories, found.type)), -1))
+    if listed:
+        categories = tuple(listed)
+        new_code[:-1] = np.array(pc.fill_null(pc.index_in(found, value_set=pa.array(categories, found.type)), -1))
+    else:
+        sorted_places = _in_order(name, found, np.flatnonzero(~blank), kind)
+        categories = tuple(found.take(pa.array(sorted_places)).to_numpy(zero_copy_only=False).tolist())
+        new_code[sorted_places] = np.arange(len(categories))
     old = np.asarray(pc.fill_null(encoded.indices, len(found)))
-    missing = np.append(blank, True)[old]
-    codes = np.where(missing, np.int32(-1), new_code[old])
-    outside = ~missing & (codes < 0)
-    if np.any(outside):
-        raise _outside(name, outside)
+    codes = new_code[old]
+    any_missing = bool(np.any(blank)) or encoded.indices.null_count > 0
+    missing = np.append(blank, True)[old] if any_missing else np.zeros(len(codes), dtype=np.bool_)
+    if listed:
+        codes[missing] = -1
+        outside = ~missing & (codes < 0)
+        if np.any(outside):
+            raise _outside(name, outside)
     variable = Variable(
         name=name,
         type=kind,
@@ -79,7 +87,7 @@ def category_column(
         label=declared.label,
         labels=declared.labels,
     )
-    return Column(variable, codes, missing, _missing_cells(found, blank, old) if missing.any() else None), []
+    return Column(variable, codes, missing, _missing_cells(found, blank, old) if any_missing else None), []
 
 
 def _encoded(text: Any) -> Any:
@@ -100,18 +108,18 @@ def _missing_cells(found: Any, blank: NDArray[np.bool_], places: NDArray[Any]) -
     return MissingCells(tuple(texts), code[places])
 
 
-def _categories(name: str, found: Any, kind: VariableType) -> tuple[str, ...]:
-    texts: list[str] = found.to_pylist()
+def _in_order(name: str, found: Any, places: NDArray[np.int64], kind: VariableType) -> NDArray[np.int64]:
+    """Places of the texts that are categories, sorted: as texts, or as numbers where the variable is ordinal."""
+    texts = found.take(pa.array(places))
     if kind == "nominal":
-        return tuple(sorted(texts))
-    spoken = read_numbers(found)
+        return places[np.asarray(pc.sort_indices(texts))]
+    spoken = read_numbers(texts)
     if not np.all(spoken.is_number):
         hint = f"Declare it: `{name}: {{type: ordinal, categories: [lowest, ..., highest]}}`."
         raise DataError(
             Problem(f"variable {name!r} is ordinal, and the order of its categories is not known", hint=hint)
         )
-    order = np.argsort(spoken.values, kind="stable")
-    return tuple(texts[position] for position in order.tolist())
+    return places[np.argsort(spoken.values, kind="stable")]
 
 
 def _outside(name: str, outside: NDArray[np.bool_]) -> DataError:

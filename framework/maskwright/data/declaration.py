@@ -229,8 +229,12 @@ def declared_together(
 
 def _over(under: VariableDeclaration, over: VariableDeclaration) -> VariableDeclaration:
     stated = {fact: getattr(over, fact) for fact in over.model_fields_set}
-    if over.type in ("continuous", "integer") or over.decimals is not None:
-        stated = {"categories": (), **stated}
+    if over.is_date:
+        bounds = {} if under.is_date else {"min": None, "max": None}
+        stated = {"categories": (), "decimals": None, **bounds, **stated}
+    elif over.type in ("continuous", "integer") or over.decimals is not None:
+        bounds = {"min": None, "max": None} if under.is_date else {}
+        stated = {"categories": (), "format": None, **bounds, **stated}
     elif over.type is not None or over.categories:
-        stated = {"decimals": None, "min": None, "max": None, **stated}
+        stated = {"decimals": None, "min": None, "max": None, "format": None, **stated}
     return under.model_copy(update=stated)

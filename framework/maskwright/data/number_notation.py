@@ -14,13 +14,15 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from maskwright.data.number_text import XPATH_NUMBER, other_bytes
+from maskwright.data.number_text import XPATH_NUMBER, cell_bytes, other_bytes
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 WHITE = r"[ \t\r\n]*"
 TELEPHONE = r"^\s*\+[0-9]{8,}\s*$"
+DIGITS_AND_E = bytes.maketrans(b"123456789.E", b"0000000000e")
+"""One digit for all, and for the point."""
 POWER = r"[eE][-+]?0*(?:[0-9]{1,2}|[12][0-9]{2}|30[0-8])"
 PARTS = rf"^{WHITE}(?P<sign>-?)(?P<whole>[0-9]*)\.?(?P<fraction>[0-9]*)[eE](?P<power>[-+]?[0-9]+){WHITE}$"
 
@@ -96,7 +98,7 @@ class NumberNotation:
         if not any(mark.encode() in other for mark in marks):
             return False
         # Words have an E, too: in a number it stands behind a digit or a point.
-        return self != EXPONENTS or bool(pc.any(pc.match_substring_regex(text, r"\+|[0-9.][eE]")).as_py())
+        return self != EXPONENTS or b"+" in other or b"0e" in cell_bytes(text).translate(DIGITS_AND_E)
 
     def _pattern(self) -> str:
         decimal = re.escape(self.decimal)

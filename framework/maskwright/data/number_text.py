@@ -25,6 +25,7 @@ MOST_DECIMALS = 15
 MOST_EXACT = 1e15
 """Decimals with at most 15 digits are different binary64 numbers."""
 FEWEST_CELLS = 1024
+MANY_CELLS = 8192
 MOST_DIGITS = 1 << 20
 """More digits than any number has."""
 
@@ -90,6 +91,31 @@ def read_numbers(text: Any) -> NumberText:
     other = other_bytes(flat)
     spoken = _all_numbers(flat, other) if not other.strip(b".-") else _of_few_texts(flat)
     return _one_by_one(flat, other) if spoken is None else spoken
+
+
+def read_many_numbers(text: Any) -> NumberText:
+    """Read cell texts as numbers, as `read_numbers` does, in compiled code where they are many.
+
+    Parameters
+    ----------
+    text : pyarrow.StringArray or ChunkedArray of shape (n,)
+    """
+    flat = text.combine_chunks() if isinstance(text, pa.ChunkedArray) else text
+    if len(flat) < MANY_CELLS or not pa.types.is_string(flat.type):
+        return read_numbers(flat)
+    # Numba is imported for long columns alone: it takes as long as some hundred thousand cells.
+    from maskwright.data.number_kernel import BLANK, NUMBER, scan_numbers
+
+    _, offsets, data = flat.buffers()
+    bounds = np.frombuffer(offsets, dtype=np.int32)[flat.offset : flat.offset + len(flat) + 1]
+    raw = np.frombuffer(data, dtype=np.uint8) if data is not None else np.empty(0, dtype=np.uint8)
+    absent = _bools(flat.is_null()) if flat.null_count else np.empty(0, dtype=np.bool_)
+    values, kinds = np.empty(len(flat)), np.empty(len(flat), dtype=np.uint8)
+    seen = np.array([0, MOST_DIGITS, 0, 0, 0])
+    if not scan_numbers(raw, bounds, absent, values, kinds, seen):
+        return read_numbers(flat)
+    decimals, fewest, most, zeros, more_than_digits = seen.tolist()
+    return NumberText(values, kinds == NUMBER, kinds == BLANK, decimals, (fewest, most), not more_than_digits, zeros)
 
 
 def _all_numbers(flat: Any, other: bytes) -> NumberText | None:
@@ -175,11 +201,16 @@ def other_bytes(flat: Any) -> bytes:
     ----------
     flat : pyarrow.StringArray of shape (n,)
     """
-    return _bytes(flat).translate(None, b"0123456789")
+    return cell_bytes(flat).translate(None, b"0123456789")
 
 
-def _bytes(flat: Any) -> bytes:
-    """Bytes of all cells, one after the other."""
+def cell_bytes(flat: Any) -> bytes:
+    """Bytes of all cells, one after the other.
+
+    Parameters
+    ----------
+    flat : pyarrow.StringArray of shape (n,)
+    """
     _, offsets, data = flat.buffers()
     if len(flat) == 0 or data is None:
         return b""
@@ -191,8 +222,19 @@ def has_white_space(text: Any) -> bool:
     """Whether any cell may have white space: a look at the bytes."""
     if not pa.types.is_string(text.type) or not isinstance(text, pa.Array):
         return True
-    raw = _bytes(text)
+    raw = cell_bytes(text)
     return any(character in raw for character in WHITE_SPACE.encode())
+
+
+def is_blank_text(text: Any) -> NDArray[np.bool_]:
+    """Whether cells are empty or white space only; shape (n,), False where there is no cell.
+
+    Parameters
+    ----------
+    text : pyarrow.StringArray of shape (n,)
+    """
+    trimmed = pc.utf8_trim(text, characters=WHITE_SPACE) if has_white_space(text) else text
+    return _bools(pc.equal(pc.binary_length(trimmed), 0))
 
 
 def _decimals(numeric: Any) -> tuple[int, tuple[int, int]]:

@@ -29,6 +29,7 @@ def published_batches(
     untouched: Mapping[str, Any] | None = None,
     *,
     canonical: bool = False,
+    letter_codes: bool = False,
 ) -> Iterator[pa.RecordBatch]:
     """Yield the records of a dataset as they are to be written.
 
@@ -46,6 +47,9 @@ def published_batches(
         and a typed format then gets null for an empty text.
     canonical : bool, default False
         Whether numbers have no zeros at the end, whatever the file had.
+    letter_codes : bool, default False
+        Whether the format has missing values among numbers that are none (`Source.has_letter_codes`): suppressed cells
+        may then have one in a column that had none before.
 
     Yields
     ------
@@ -53,7 +57,11 @@ def published_batches(
         A missing cell is what it was in the file: its missing code, an empty text, or null where there was no cell. A
         dataset without records gives one batch without rows.
     """
-    make = partial(_text, canonical=canonical) if writes_text else partial(_typed, keeps_empty=untouched is not None)
+    make = (
+        partial(_text, canonical=canonical)
+        if writes_text
+        else partial(_typed, keeps_empty=untouched is not None, letter_codes=letter_codes)
+    )
     held = untouched or {}
     for start in range(0, max(len(data), 1), rows):
         records = slice(start, start + rows)
@@ -87,7 +95,9 @@ def _filled(column: Column, records: slice, texts: Any) -> Any:
     return pc.coalesce(texts, column.nothing(records))
 
 
-def _typed(column: Column, records: slice, *, keeps_empty: bool) -> Any:
+def _typed(column: Column, records: slice, *, keeps_empty: bool, letter_codes: bool) -> Any:
+    if keeps_empty and column.variable.is_numeric and not _has_number_codes(column, letter_codes=letter_codes):
+        return _text(column, records, canonical=False)
     if not column.variable.is_numeric:
         texts = _filled(column, records, _categories(column, records))
         blank = column.missing[records].any() and not keeps_empty
@@ -113,6 +123,19 @@ def numbers_with_codes(column: Column, records: slice = slice(None)) -> tuple[ND
     return np.where(missing, codes, values), missing & np.isnan(codes)
 
 
+def _has_number_codes(column: Column, *, letter_codes: bool) -> bool:
+    """Whether no missing cell is written as a text that is no number, such as Stata's ``.a``: numbers would lose it."""
+    texts = () if column.blank is None else column.blank.texts
+    suppressed = column.variable.suppressed_as if letter_codes else None
+    said = [text for text in (*texts, suppressed or "") if text.strip()]
+    return bool(np.all(read_numbers(pa.array(said, pa.string())).is_number))
+
+
 def _categories(column: Column, records: slice) -> Any:
-    codes = pa.array(column.values[records], pa.int32(), mask=np.asarray(column.missing[records]))
-    return pa.array(list(column.variable.categories), pa.string()).take(codes)
+    codes, categories = column.values[records], column.variable.categories
+    if len(categories) > len(codes):
+        # Only the texts of these records are made, not those of all records with every batch.
+        used, codes = np.unique(codes, return_inverse=True)
+        categories = tuple(categories[code] for code in used.tolist())
+    places = pa.array(codes.astype(np.int32), mask=np.asarray(column.missing[records]))
+    return pa.array(categories, pa.string()).take(places)

@@ -227,7 +227,7 @@ def column_cells(column: Column, start: int = 0, stop: int | None = None) -> Cel
         return replace(number_cells(values, missing, column.variable.decimals), nothing=nothing, codes=codes)
     categories = pa.array(list(column.variable.categories), pa.string())
     places = pa.array(values, pa.int32(), mask=np.asarray(missing))
-    said = _text_cells(categories, (), None)
+    said = _text_cells(categories, categories, None, (), None)
     numbers, spoken = (
         None if each is None else np.where(missing, np.nan, np.append(each, np.nan)[values])
         for each in (said.numbers, said.spoken)

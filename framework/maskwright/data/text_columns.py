@@ -20,7 +20,7 @@ from maskwright.data.misread_columns import declared_missing, missing_words
 from maskwright.data.missing import is_code_text, missing_texts
 from maskwright.data.number_columns import EXACT, first_records, number_column, seen_beyond
 from maskwright.data.number_notation import PLAIN, NumberNotation
-from maskwright.data.number_text import MOST_DIGITS, read_numbers
+from maskwright.data.number_text import MOST_DIGITS, read_many_numbers
 from maskwright.foundation.errors import DataError, Problem
 
 if TYPE_CHECKING:
@@ -136,7 +136,7 @@ def _numbers(text: Any, declared: VariableDeclaration, notation: NumberNotation)
             plain = pc.if_else(pa.array(foreign), NO_NUMBER, plain)
             found.foreign += int(np.count_nonzero(foreign & ~coded))
         cells = pc.if_else(pa.array(coded), pa.scalar(None, chunk.type), plain) if np.any(coded) else plain
-        spoken = read_numbers(cells)
+        spoken = read_many_numbers(cells)
         part = slice(start, start + len(chunk))
         found.values[part] = seen_beyond(spoken.values, cells)
         found.missing[part] = spoken.is_blank
@@ -154,10 +154,10 @@ def _why_codes(numbers: _Numbers) -> str | None:
     if numbers.leading_zeros:
         many = "1 cell has" if numbers.leading_zeros == 1 else f"{numbers.leading_zeros} cells have"
         return f"{many} leading zeros"
-    present = np.abs(numbers.values[~numbers.missing])
-    if 0 < numbers.exponents == len(present):
+    largest = float(np.max(np.abs(numbers.values), initial=0.0, where=~numbers.missing))
+    if 0 < numbers.exponents == int(np.count_nonzero(~numbers.missing)):
         return "all are digits with an E among them"
-    if np.any(np.isinf(present)) or (numbers.decimals == 0 and np.any(present > EXACT)):
+    if np.isinf(largest) or (numbers.decimals == 0 and largest > EXACT):
         return "some have more digits than a number can hold"
     return None
 

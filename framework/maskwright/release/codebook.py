@@ -123,8 +123,9 @@ def _notes(public: Mapping[str, Any]) -> Iterator[str]:
 
 def _says(value: object) -> bool:
     """Whether a parameter has a value, and not an empty list or section."""
-    inner = value.values() if isinstance(value, dict) else value
-    return value is not None and (not isinstance(value, dict | list) or any(map(_says, inner)))
+    if isinstance(value, dict | list):
+        return any(_says(each) for each in (value.values() if isinstance(value, dict) else value))
+    return value is not None
 
 
 def _shown(value: object) -> str:

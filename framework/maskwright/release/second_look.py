@@ -110,7 +110,7 @@ def second_look(
     wanted = np.unique(np.linspace(0, max(outcome.records - 1, 0), min(sample, outcome.records)).astype(np.int64))
     done = 0
     try:
-        numeric = {variable.name for variable in masked.variables if variable.is_numeric}
+        numeric = {each.name for each in masked.variables if each.is_numeric and not each.is_date}
         for block in plain_blocks(path, source, details, masked.names, numeric):
             n = len(block[masked.names[0]])
             here = wanted[(wanted >= done) & (wanted < done + n)] - done

@@ -18,9 +18,11 @@ from maskwright import (
     Progress,
     Source,
     Variable,
+    VariableDeclaration,
     write_numbers,
 )
 from maskwright_builtin.sources.files import disk_trouble, readable_size, reading
+from maskwright_builtin.sources.pandas_metadata import PandasFrame, described_frame, with_frame
 from maskwright_builtin.sources.parquet_folder import ParquetFolderReading
 
 if TYPE_CHECKING:
@@ -28,6 +30,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 ROWS = 65_536
+DIGITS_OF_INT64 = 19
 
 
 class ParquetReading:
@@ -42,9 +45,13 @@ class ParquetReading:
             with reading(path) as file:
                 parquet = pq.ParquetFile(file)
                 self._schema, self._records = parquet.schema_arrow, parquet.metadata.num_rows
+        except pa.ArrowNotImplementedError:
+            hint = "Write it again with types that other programs have too: integers of at most 64 bits."
+            raise DataError(Problem("the Parquet file has columns of a type that is not read", place, hint)) from None
         except pa.ArrowException:
             hint = "It may have been cut short, or be another format under this name."
             raise DataError(Problem("the file is not a Parquet file", place, hint)) from None
+        self._frame = described_frame(self._schema)
         twice = sorted({name for name in self._schema.names if self._schema.names.count(name) > 1})
         if twice:
             raise DataError(Problem(f"the file names columns twice: {', '.join(twice[:5])}", place))
@@ -79,7 +86,13 @@ class ParquetReading:
     @property
     def layout(self) -> Layout:
         """Column types, by name."""
-        return Layout("parquet", {"types": {field.name: field.type for field in self._schema}})
+        types = {field.name: field.type for field in self._schema}
+        return Layout("parquet", {"types": types, "frame": self._frame})
+
+    @property
+    def declared(self) -> dict[str, VariableDeclaration]:
+        """Index of a pandas frame that nobody named: it identifies records, and is not published."""
+        return {name: VariableDeclaration(role="identifier") for name in self._frame.unnamed_index}
 
 
 def _is_flat(kind: Any) -> bool:
@@ -106,6 +119,7 @@ def write_parquet(path: Path, batches: Iterable[Any], variables: tuple[Variable,
         A masked value that the original column's type cannot hold, or trouble with the disk.
     """
     types = layout.details["types"] if layout.format == "parquet" else {}
+    frame = layout.details.get("frame", PandasFrame()) if layout.format == "parquet" else PandasFrame()
     wanted: pa.Schema | None = None
     writer: pq.ParquetWriter | None = None
     try:
@@ -113,12 +127,11 @@ def write_parquet(path: Path, batches: Iterable[Any], variables: tuple[Variable,
             for batch in batches:
                 if wanted is None:
                     pairs = zip(batch.schema, variables, strict=True)
-                    wanted = pa.schema(
-                        [
-                            field if field.name in layout.as_written else (field.name, _type(field, variable, types))
-                            for field, variable in pairs
-                        ]
-                    )
+                    fields = [
+                        field if field.name in layout.as_written else (field.name, _type(field, variable, types))
+                        for field, variable in pairs
+                    ]
+                    wanted = with_frame(pa.schema(fields), frame, types)
                     writer = pq.ParquetWriter(path, wanted)
                 if writer is not None:
                     writer.write_batch(_cast(path, batch, wanted))
@@ -158,6 +171,9 @@ def _cast(path: Path, batch: Any, wanted: Any) -> Any:
             # Arrow would write exponents, which are no numbers by the rule that texts are read with.
             worded = pa.types.is_floating(column.type) and not _is_number(field.type)
             stored = _number_text(column) if worded else column
+            if pa.types.is_decimal(field.type) and pa.types.is_integer(stored.type):
+                # Arrow would ask for a type that has room for every integer.
+                stored = pc.cast(stored, pa.decimal128(DIGITS_OF_INT64 + max(field.type.scale, 0), field.type.scale))
             # Single precision rounds: that is what the original column held.
             columns.append(pc.cast(stored, field.type, safe=not pa.types.is_floating(field.type)))
         except pa.ArrowInvalid:

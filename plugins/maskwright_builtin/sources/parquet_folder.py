@@ -9,7 +9,7 @@ from urllib.parse import unquote
 
 import pyarrow as pa
 
-from maskwright import DataError, Layout, Place, Problem, Progress
+from maskwright import DataError, Layout, Place, Problem, Progress, VariableDeclaration
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Generator, Iterator, Mapping
@@ -31,6 +31,11 @@ class ReadingOfFile(Protocol):
         """Its column types."""
         ...
 
+    @property
+    def declared(self) -> Mapping[str, VariableDeclaration]:
+        """What it says of its columns."""
+        ...
+
 
 class ParquetFolderReading:
     """Parquet files of one schema, in the order of their paths."""
@@ -40,7 +45,10 @@ class ParquetFolderReading:
         self._open = open_file
         self._files = _files(path)
         self._keys = _keys(path, self._files)
-        self._types: dict[str, Any] = dict(open_file(self._files[0]).layout.details["types"])
+        first = open_file(self._files[0])
+        self._types: dict[str, Any] = dict(first.layout.details["types"])
+        self._frame = first.layout.details["frame"]
+        self._declared = first.declared
         for file in self._files[1:]:
             _refuse_unlike(file, open_file(file).layout.details["types"], self._files[0], self._types)
         both = sorted(self._keys.keys() & self._types.keys())
@@ -66,7 +74,13 @@ class ParquetFolderReading:
         note = f"read from the {len(self._files)} Parquet files of a folder"
         if self._keys:
             note += f"; {', '.join(self._keys)} from the names of its folders"
-        return Layout("parquet", {"types": self._types, "notes": (f"{note}; the masked file is one file",)})
+        notes = (f"{note}; the masked file is one file",)
+        return Layout("parquet", {"types": self._types, "frame": self._frame, "notes": notes})
+
+    @property
+    def declared(self) -> Mapping[str, VariableDeclaration]:
+        """What the first file says of its columns."""
+        return self._declared
 
 
 def _files(path: Path) -> list[Path]:

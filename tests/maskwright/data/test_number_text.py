@@ -12,7 +12,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from lxml import etree
 
-from maskwright.data.number_text import plain_text, read_numbers, write_numbers
+from maskwright.data import number_text
+from maskwright.data.number_text import plain_text, read_many_numbers, read_numbers, write_numbers
 
 EXPONENT = re.compile(r"[0-9.][eE]")
 
@@ -50,6 +51,27 @@ def test_numbers_are_correctly_rounded(texts: list[str | None]) -> None:
         assert not is_number or value == float(text or "")
     fractions = [(text or "").partition(".")[2].rstrip("0") for text in texts]
     assert spoken.decimals == max(map(len, fractions))
+
+
+CELLS = (
+    st.none()
+    | st.sampled_from([*PLAIN.split(), *SPACED, "é", "9007199254740993", "00", "-0.00", "0." + "1" * 23])
+    | st.from_regex(r"[ \t\r\n]?-?[0-9]{0,17}\.?[0-9]{0,4}[ x]?", fullmatch=True)
+)
+
+
+@settings(max_examples=200)
+@given(texts=st.lists(CELLS, min_size=1, max_size=6), skipped=st.integers(0, 1))
+def test_compiled_code_reads_numbers_alike(texts: list[str | None], skipped: int) -> None:
+    cells = pa.array(texts, pa.string()).slice(skipped)
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setattr(number_text, "MANY_CELLS", 0)
+        compiled = read_many_numbers(cells)
+    expected = read_numbers(cells)
+    for name in ("values", "is_number", "is_blank"):
+        assert getattr(compiled, name).tobytes() == getattr(expected, name).tobytes(), name
+    for name in ("decimals", "digits", "only_digits", "leading_zeros"):
+        assert getattr(compiled, name) == getattr(expected, name), name
 
 
 def test_columns_without_cells_or_numbers() -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import re
+from datetime import date
 from typing import TYPE_CHECKING
 from xml.etree import ElementTree as ET  # builds and writes only; nothing is parsed with it
 
@@ -54,12 +55,16 @@ def codes_of(declared: VariableDeclaration) -> Iterator[tuple[str, str, CodeKind
         yield declared.suppressed_as, "suppressed", "suppressed"
 
 
+def _bound(value: float | date) -> str:
+    return value.isoformat() if isinstance(value, date) else plain_text(value)
+
+
 def _write_table(path: Path, codebook: PublishedCodebook) -> None:
     with path.open("w", encoding="utf-8", newline="") as file:
         writer = csv.writer(file, lineterminator="\n")
         writer.writerow(HEADER)
         for name, declared in codebook.variables.items():
-            bounds = ["" if each is None else plain_text(each) for each in (declared.min, declared.max)]
+            bounds = ["" if each is None else _bound(each) for each in (declared.min, declared.max)]
             decimals = "" if declared.decimals is None else str(declared.decimals)
             facts = [declared.label or "", declared.type or "", declared.role or "", declared.unit or "", decimals]
             writer.writerow([name, *facts, *bounds, "", "", "", codebook.remarks.get(name, "")])
@@ -98,9 +103,10 @@ def _add_variable(data: ET.Element, number: int, name: str, declared: VariableDe
     if declared.label:
         _say(variable, "labl", declared.label)
     bounds = {"min": declared.min, "max": declared.max}
-    shown = {end: plain_text(value) for end, value in bounds.items() if value is not None}
+    shown = {end: _bound(value) for end, value in bounds.items() if value is not None}
     if shown:
-        ET.SubElement(ET.SubElement(variable, "valrng"), "range", {"UNITS": "REAL", **shown})
+        units = {} if declared.is_date else {"UNITS": "REAL"}
+        ET.SubElement(ET.SubElement(variable, "valrng"), "range", {**units, **shown})
     if remark:
         _say(variable, "txt", remark)
     for code, meaning, kind in codes_of(declared):

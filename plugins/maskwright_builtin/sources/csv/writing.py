@@ -83,8 +83,8 @@ class _Writer:
 
     def _lines(self, cells: list[Any]) -> bytes:
         dialect = self.dialect
-        lines = pc.binary_join_element_wise(*cells, dialect.delimiter)
-        ended = pc.binary_join_element_wise(lines, dialect.line_end, "")
+        last = pc.binary_join_element_wise(cells[-1], dialect.line_end, "")
+        ended = pc.binary_join_element_wise(*cells[:-1], last, dialect.delimiter)
         offsets = memoryview(ended.buffers()[1]).cast("i")
         return self.encoded(bytes(memoryview(ended.buffers()[2])[offsets[0] : offsets[len(ended)]]))
 
@@ -117,6 +117,8 @@ class _Writer:
     def _quoted(self, name: str, column: Any) -> Any:
         dialect, rule = self.dialect, self.form.quoting.get(name, QuotingRule())
         special = (dialect.delimiter, dialect.quote or "\n")
+        if rule == QuotingRule() and not _have_any(column, (*special, "\r", "\n")):
+            return column
         pattern = "[" + "".join(f"\\x{{{ord(character):x}}}" for character in special) + "\r\n]"
         needs = pc.match_substring_regex(column, pattern)
         any_needs = pc.any(needs).as_py()
@@ -126,6 +128,13 @@ class _Writer:
             return quoted_cells(column, dialect, rule, needs)
         message = f"variable {name!r} has cells that hold the delimiter or a line end, and no quote is declared"
         raise DataError(Problem(message, Place(str(self.path)), "Declare `quote: '\"'`, or another delimiter."))
+
+
+def _have_any(column: Any, characters: Iterable[str]) -> bool:
+    """Whether the bytes of a string column have any of these characters."""
+    data = column.buffers()[2]
+    raw = b"" if data is None else data.to_pybytes()
+    return any(character.encode() in raw for character in characters)
 
 
 def write_csv(path: Path, batches: Iterable[Any], variables: tuple[Variable, ...], layout: Layout) -> None:
