@@ -198,6 +198,8 @@ def _dates(column: Column, like: Any, index: Any) -> Any:
         return pd.Series(cells, index=index, dtype=object)
     texts = write_dates(column.values, column.missing, column.variable.date_format or ISO).to_pylist()
     texts = [nothing if text is None else text for text in texts]
+    for row, code in zip(*_missing_codes(column), strict=True):
+        texts[row] = code
     kept = like.dtype if pd.api.types.is_string_dtype(like.dtype) else np.dtype(object)
     return pd.Series(texts, index=index, dtype=object).astype(kept)
 

@@ -158,6 +158,15 @@ def test_dates_of_frames_come_back_in_their_own_types() -> None:
     assert data.counts == {"edit-1": 0, "edit-2": 0, "edit-3": 0}
 
 
+def test_missing_codes_of_dates_in_frames_are_kept() -> None:
+    frame = pd.DataFrame({"d": ["01.02.2003", "NA", None, "05.06.2007"] * 5})
+    declared = {"d": {"type": "date", "format": "%d.%m.%Y", "missing": ["NA"], "role": "other"}}
+    masked = mw.protect(frame, "rank_swapping", variables=["d"], params={"p": 100.0}, declared=declared, seed=1)
+    assert masked["d"].isin(["01.02.2003", "05.06.2007"]).tolist() == [True, False, False, True] * 5
+    assert masked["d"][[1, 5]].tolist() == ["NA", "NA"]
+    assert masked["d"][[2, 6]].isna().all()
+
+
 @given(st.lists(st.dates(date(1, 1, 2), date(9999, 12, 30)), min_size=2, max_size=8, unique=True))
 def test_rules_order_dates_as_python_does(dates: list[date]) -> None:
     frame = pd.DataFrame({"a": [d.isoformat() for d in dates], "b": [(d + timedelta(1)).isoformat() for d in dates]})
