@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from maskwright.data.codebooks.codebook import PublishedCodebook
+from maskwright.data.dates import ISO
 from maskwright.data.declaration import VariableDeclaration
 
 if TYPE_CHECKING:
@@ -73,7 +74,12 @@ def _published(
     """What may be said of a variable of the masked file."""
     stated: dict[str, Any] = {"type": variable.type, "missing": _missing(variable)}
     meanings = dict(variable.labels)
-    if variable.is_numeric:
+    if variable.is_date:
+        stated["format"] = None if variable.date_format == ISO else variable.date_format
+        if with_bounds:
+            stated |= {"min": declared.min, "max": declared.max}
+        codes = tuple(code for code, _ in declared.labels)
+    elif variable.is_numeric:
         stated["decimals"] = None if variable.type == "integer" else variable.decimals
         if with_bounds:
             stated |= {"min": variable.lower, "max": variable.upper}
