@@ -52,4 +52,4 @@ def test_both_agree_on_random_rules_and_dirty_cells(tmp_path_factory: pytest.Tem
         layout = source.open(path, source.params(**options), lambda _: None).layout
         outcome = check_file(path, source, source.params(**options), edits)
         masked = Dataset(data.columns, layout)
-        second_look(path, file_format, masked, edits, outcome, masked)
+        second_look(path, source, masked, edits, outcome, masked)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from contextlib import contextmanager
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 
@@ -71,10 +71,12 @@ def without_extremes(read: Dataset, data: DataSource) -> Dataset:
     changed = {}
     found = []
     for column in read:
-        ends = [end for end in ("lower", "upper") if _is_extreme(column, end, data)]
-        if ends:
-            changed[column.name] = replace(column, variable=replace(column.variable, **dict.fromkeys(ends)))
-            found += [f"{column.name} ({'min' if end == 'lower' else 'max'})" for end in ends]
+        lower, upper = column.variable.lower, column.variable.upper
+        below, above = _is_extreme(column, "min", lower, data), _is_extreme(column, "max", upper, data)
+        if below or above:
+            kept = replace(column.variable, lower=None if below else lower, upper=None if above else upper)
+            changed[column.name] = replace(column, variable=kept)
+            found += [f"{column.name} ({end})" for end, is_extreme in (("min", below), ("max", above)) if is_extreme]
     if not changed:
         return read
     said = (
@@ -85,18 +87,17 @@ def without_extremes(read: Dataset, data: DataSource) -> Dataset:
     return replace(read, notes=(*read.notes, said))
 
 
-def _is_extreme(column: Column, end: str, data: DataSource) -> bool:
+def _is_extreme(column: Column, end: Literal["min", "max"], bound: float | None, data: DataSource) -> bool:
+    """Whether a bound is of the codebook, and the extreme of so few records; 0 is nobody's secret."""
     assert data.codebook is not None
-    bound = getattr(column.variable, end)
-    fact = "min" if end == "lower" else "max"
     own, described = data.stated.get(column.name), data.codebook.variables.get(column.name)
-    if bound in (None, 0.0) or described is None or getattr(described, fact) is None:
+    if not bound or described is None or getattr(described, end) is None:
         return False
-    if own is not None and fact in own.model_fields_set:
+    if own is not None and end in own.model_fields_set:
         return False
     present = column.values[~column.missing]
-    beyond = np.any(present < bound) if end == "lower" else np.any(present > bound)
-    return not beyond and 0 < np.count_nonzero(present == bound) < FEW
+    beyond = bool(np.any(present < bound if end == "min" else present > bound))
+    return not beyond and bool(0 < np.count_nonzero(present == bound) < FEW)
 
 
 def _with_codebook(problem: Problem, codebook: Codebook) -> Problem:

@@ -57,15 +57,17 @@ def convert_rules(
     given = data_files([] if data is None else (data,), options, [] if language else files)
     rules = read_rule_files(files, options, language)
     grids: int | dict[str, int | None] = 4 if decimals is None else decimals
+    dates: frozenset[str] = frozenset()
     for file in given:
         with stage(reporter, f"Reading {file.name}"):
             original = load(file, identifiers=True, may_lack="identifiers")
         rules = written_out(rules, [column.name for column in original])
+        dates |= {column.name for column in original if column.variable.is_date}
         if decimals is None:
             grids = {column.name: column.variable.decimals for column in original if column.variable.is_numeric}
     from maskwright.edits.languages.conversion.convert import convert_edits  # heavy: validate does without
 
-    found = convert_edits(rules, target, record=record or "Record", decimals=grids)
+    found = convert_edits(rules, target, record=record or "Record", decimals=grids, dates=dates)
     for note in (*rules.notes, *found.notes):
         reporter.notice(note)
     return found.text

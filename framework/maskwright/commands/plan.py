@@ -10,7 +10,7 @@ from maskwright.commands.arrive import CheckedInput, Clock, arrive, explained_by
 from maskwright.commands.requests import DeclaredVariables, Rules, masking_request
 from maskwright.data.dataset import Dataset
 from maskwright.data.frame_libraries import taken_in
-from maskwright.data.variable import Variable
+from maskwright.data.variable import Variable, VariableType
 from maskwright.edits.variable_ranges import refuse_ranges
 from maskwright.foundation.errors import InputError, Problem
 from maskwright.foundation.progress import Logged, Reporter, stage
@@ -283,10 +283,11 @@ def _dropped(edits: EditSet, plan: Plan) -> tuple[Edit, ...]:
 def _declared_variable(name: str, declared: VariableDeclaration | None) -> Variable:
     if declared is None:
         return Variable(name)
-    kind = declared.type or "continuous"
+    kind: VariableType = declared.type or ("date" if declared.is_date else "continuous")
     role = declared.role or ("confidential" if kind in ("continuous", "integer") else "other")
     return Variable(
-        name, kind, role, decimals=declared.decimals, as_is=declared.release == "as is",
+        name, kind, role, decimals=0 if declared.is_date else declared.decimals,
+        date_format=declared.date_format if declared.is_date else None, as_is=declared.release == "as is",
         inferred_role=declared.role is None, renewed=declared.release == "new",
     )  # fmt: skip
 

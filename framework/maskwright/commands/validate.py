@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING
 from maskwright.commands.options import NO_OPTIONS, ReadingOptions, data_files, read_rule_files
 from maskwright.commands.reading import dataset_of, domain_of, load, with_missing_codes
 from maskwright.commands.requests import DeclaredVariables, Rules, edits_of
-from maskwright.data.declaration import VariableDeclaration
+from maskwright.data.declaration import VariableDeclaration, declared_together
 from maskwright.data.variable import Variable
+from maskwright.edits.date_arithmetic import with_dates
 from maskwright.edits.edit_set import WrongRulesError
 from maskwright.edits.evaluation.check import unknown_variables
 from maskwright.edits.evaluation.check_data import check_dataset
@@ -23,7 +24,7 @@ from maskwright.release.check_file import check_file
 from maskwright.release.files import Release, writing
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
     from pathlib import Path
 
     from maskwright.data.frame_libraries import Data
@@ -75,7 +76,9 @@ def validate(
     """
     stated = edits_of(edits)
     domain = domain_of(original, declared, stated)
-    return replace(check_dataset(dataset_of(data, declared), stated, domain), allow_unknown=allow_unknown)
+    checked = dataset_of(data, declared)
+    outcome = check_dataset(checked, with_dates(stated, checked.variables), domain)
+    return replace(outcome, allow_unknown=allow_unknown)
 
 
 @reads_noted()
@@ -122,7 +125,12 @@ def validate_file(
     for file in others:
         with stage(reporter, f"Reading {file.name}"):
             domain = Domain.from_dataset(load(file, identifiers=True), domain_tuples(rules))
-    declared = with_missing_codes(checked.variables, checked.missing, checked.variables)
+
+    def described(of_file: Mapping[str, VariableDeclaration]) -> dict[str, Variable]:
+        together = declared_together(of_file, checked.variables)
+        coded = with_missing_codes(together, checked.missing, together)
+        return {name: _known(name, each) for name, each in coded.items()}
+
     with contextlib.ExitStack() as stack:
         stream = None
         release = None
@@ -133,7 +141,7 @@ def validate_file(
         with stage(reporter, f"Validating {data.name}") as progress:
             outcome = check_file(
                 data, checked.source, checked.params, rules, domain=domain,
-                variables={name: _known(name, each) for name, each in declared.items()},
+                described=described,
                 others=_known("", VariableDeclaration(missing=checked.missing)),
                 svrl=stream, fired=fired, progress=progress,
             )  # fmt: skip
@@ -164,10 +172,11 @@ def _rules(edits: Sequence[Path], options: ReadingOptions, data: DataSource) -> 
 
 
 def _known(name: str, declared: VariableDeclaration) -> Variable:
-    """A variable as far as its declaration tells: missing codes and decimals, for checking a file as a stream."""
+    """A variable as far as its declaration tells, for checking a file as a stream: missing codes, decimals, dates."""
     return Variable(
         name,
         decimals=declared.decimals,
+        date_format=declared.date_format if declared.is_date else None,
         missing_codes=declared.missing_codes,
         missing_meanings=declared.missing_meanings,
         suppressed_as=declared.suppressed_as,

@@ -9,6 +9,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from maskwright.data.dataset import Dataset, Layout
+from maskwright.data.dates import ISO, write_dates
 from maskwright.data.inference import read_dataset
 from maskwright.data.number_text import write_numbers
 from maskwright.data.published import published_batches
@@ -148,7 +149,7 @@ def _cells_of_equal_text(
     return cells.take(pa.array(np.where(gone, 0, taken), mask=gone))
 
 
-def _in_type(plain: Any, column: Column, kind: Any) -> Any:
+def _in_type(plain: Any, column: Column, kind: Any) -> Any:  # noqa: PLR0911 - one return for each type
     """Cells in a type, or as they are where it cannot hold them."""
     if pa.types.is_dictionary(kind):
         if not _is_text(kind.value_type):
@@ -158,6 +159,8 @@ def _in_type(plain: Any, column: Column, kind: Any) -> Any:
         return pa.chunked_array([encoded])
     if _is_text(kind):
         return pc.cast(_number_text(column) if column.variable.is_numeric else plain, kind)
+    if column.variable.is_date:
+        return pc.cast(plain, kind) if pa.types.is_temporal(kind) else plain
     if not (column.variable.is_numeric and is_number_type(kind)):
         return plain
     if pa.types.is_decimal(kind):
@@ -174,6 +177,8 @@ def _is_text(kind: Any) -> bool:
 
 
 def _number_text(column: Column) -> Any:
+    if column.variable.is_date:
+        return pa.chunked_array([write_dates(column.values, column.missing, column.variable.date_format or ISO)])
     return pa.chunked_array([write_numbers(column.values, column.missing, column.variable.decimals)])
 
 

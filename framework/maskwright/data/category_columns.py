@@ -112,7 +112,8 @@ def _in_order(name: str, found: Any, places: NDArray[np.int64], kind: VariableTy
     """Places of the texts that are categories, sorted: as texts, or as numbers where the variable is ordinal."""
     texts = found.take(pa.array(places))
     if kind == "nominal":
-        return places[np.asarray(pc.sort_indices(texts))]
+        sorted_places: NDArray[np.int64] = places[np.asarray(pc.sort_indices(texts))]
+        return sorted_places
     spoken = read_numbers(texts)
     if not np.all(spoken.is_number):
         hint = f"Declare it: `{name}: {{type: ordinal, categories: [lowest, ..., highest]}}`."

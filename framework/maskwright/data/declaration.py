@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from datetime import date
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from pydantic import BaseModel, BeforeValidator, Field, model_validator
 
+from maskwright.data.dates import ISO, days_of, format_mistake
 from maskwright.data.variable import Role, VariableType
 
 if TYPE_CHECKING:
@@ -43,6 +45,10 @@ def _labels(value: Any) -> Any:
     return tuple((_text(code), text) for code, text in value.items()) if isinstance(value, dict) else value
 
 
+def _number(bound: float | date | None) -> float | None:
+    return float(days_of(bound.year, bound.month, bound.day)) if isinstance(bound, date) else bound
+
+
 CellText = Annotated[str, BeforeValidator(_text, json_schema_input_type=str | float)]
 CellTexts = Annotated[tuple[str, ...], BeforeValidator(_texts, json_schema_input_type=str | float | list[str | float])]
 
@@ -53,12 +59,18 @@ CodeMeanings = Annotated[
 Labels = Annotated[tuple[tuple[str, str], ...], BeforeValidator(_labels, json_schema_input_type=dict[str, str])]
 
 
+Bound = Annotated[float, Field(allow_inf_nan=False)] | date
+"""A number, or a date in ISO form: 2005-12-31."""
+
+
 class VariableDeclaration(BaseModel, extra="forbid", frozen=True):
     """Declared facts of one variable; whatever is left out is inferred from the file.
 
     Examples
     --------
     >>> from maskwright import VariableDeclaration
+    >>> VariableDeclaration(type="date", format="%d.%m.%Y", role="quasi_identifier").is_date
+    True
     >>> declared = VariableDeclaration(type="integer", missing={-1: "does not apply", -2: "refused"})
     >>> declared.missing_codes
     ('-1', '-2')
@@ -66,12 +78,18 @@ class VariableDeclaration(BaseModel, extra="forbid", frozen=True):
 
     type: VariableType | None = Field(
         default=None,
-        description="continuous, integer (numbers), ordinal or nominal (categories). Left out: inferred from cells.",
+        description="continuous, integer (numbers), date, ordinal or nominal (categories). Left out: inferred from "
+        "cells.",
+    )
+    format: str | None = Field(
+        default=None,
+        description="How the dates of a text file are written: %Y, %m, %d and %q (quarter) with signs between them, "
+        "such as %d.%m.%Y or %Y%m%d. Left out: %Y-%m-%d.",
     )
     role: Role | None = Field(
         default=None,
         description="identifier (dropped), quasi_identifier or confidential (masked), weight or other (kept as it is). "
-        "Left out: confidential for numbers, other for text.",
+        "Left out: confidential for numbers, other for dates and text.",
     )
     release: Literal["as is", "new"] | None = Field(
         default=None,
@@ -93,11 +111,11 @@ class VariableDeclaration(BaseModel, extra="forbid", frozen=True):
         le=15,
         description="Published decimals: masked values are rounded to them. Left out: those seen in the file.",
     )
-    min: float | None = Field(
-        default=None, allow_inf_nan=False, description="Smallest possible value, inclusive; becomes a range edit."
+    min: Bound | None = Field(
+        default=None, description="Smallest possible value or first possible date, inclusive; becomes a range edit."
     )
-    max: float | None = Field(
-        default=None, allow_inf_nan=False, description="Largest possible value, inclusive; becomes a range edit."
+    max: Bound | None = Field(
+        default=None, description="Largest possible value or last possible date, inclusive; becomes a range edit."
     )
     categories: CellTexts = Field(
         default=(), description="Categories of an ordinal (in order) or nominal variable, as the file writes them."
@@ -137,9 +155,46 @@ class VariableDeclaration(BaseModel, extra="forbid", frozen=True):
         """Cell texts that mean 'no value', without what each of them means."""
         return tuple(code for code, _ in self.missing)
 
+    @property
+    def is_date(self) -> bool:
+        """Whether it is declared a date, be it by a bound that is one."""
+        return self.type == "date" or isinstance(self.min, date) or isinstance(self.max, date)
+
+    @property
+    def date_format(self) -> str:
+        """How dates are written."""
+        return ISO if self.format is None else self.format
+
+    @property
+    def lower(self) -> float | None:
+        """Smallest possible value; of a date in days since 1970-01-01."""
+        return _number(self.min)
+
+    @property
+    def upper(self) -> float | None:
+        """Largest possible value; of a date in days since 1970-01-01."""
+        return _number(self.max)
+
+    @model_validator(mode="after")
+    def _is_a_date(self) -> VariableDeclaration:
+        if self.format is not None and self.type != "date":
+            raise ValueError("format is for dates: add `type: date`")
+        mistake = None if self.format is None else format_mistake(self.format)
+        if mistake is not None:
+            raise ValueError(f"format: {mistake}")
+        if not self.is_date:
+            return self
+        if self.type not in (None, "date"):
+            raise ValueError(f"min and max of a variable that is {self.type} are no dates")
+        if any(isinstance(bound, float) for bound in (self.min, self.max)):
+            raise ValueError("min and max of a date are dates: 2005-12-31")
+        if self.decimals is not None or self.categories:
+            raise ValueError("decimals and categories are not for dates")
+        return self
+
     @model_validator(mode="after")
     def _is_consistent(self) -> VariableDeclaration:
-        if self.min is not None and self.max is not None and self.min > self.max:
+        if self.lower is not None and self.upper is not None and self.lower > self.upper:
             raise ValueError("min is above max")
         if len(set(self.categories)) != len(self.categories):
             raise ValueError("a category is listed twice")
@@ -174,8 +229,12 @@ def declared_together(
 
 def _over(under: VariableDeclaration, over: VariableDeclaration) -> VariableDeclaration:
     stated = {fact: getattr(over, fact) for fact in over.model_fields_set}
-    if over.type in ("continuous", "integer") or over.decimals is not None:
-        stated = {"categories": (), **stated}
+    if over.is_date:
+        bounds = {} if under.is_date else {"min": None, "max": None}
+        stated = {"categories": (), "decimals": None, **bounds, **stated}
+    elif over.type in ("continuous", "integer") or over.decimals is not None:
+        bounds = {"min": None, "max": None} if under.is_date else {}
+        stated = {"categories": (), "format": None, **bounds, **stated}
     elif over.type is not None or over.categories:
-        stated = {"decimals": None, "min": None, "max": None, **stated}
+        stated = {"decimals": None, "min": None, "max": None, "format": None, **stated}
     return under.model_copy(update=stated)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from decimal import Decimal
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -9,14 +10,15 @@ import pyarrow as pa
 
 from maskwright.data.category_columns import category_column
 from maskwright.data.dataset import Column, Dataset, Layout
+from maskwright.data.date_columns import are_iso_dates, date_doubt, date_text_column, stored_date_column, stored_days
 from maskwright.data.inference import UNDECLARED
 from maskwright.data.misread_columns import apart_doubt, doubtful_names, misread_doubt
 from maskwright.data.missing import is_code_number, missing_numbers
 from maskwright.data.missing_notes import missing_notes
-from maskwright.data.number_columns import EXACT, number_column
+from maskwright.data.number_columns import EXACT, number_column, seen_beyond
 from maskwright.data.number_text import write_numbers
 from maskwright.data.stored_cells import refuse_nested
-from maskwright.data.text_columns import text_column
+from maskwright.data.text_columns import declares_number, text_column
 from maskwright.foundation.errors import DataError, Problem, unknown_name
 
 if TYPE_CHECKING:
@@ -35,8 +37,9 @@ def dataset_from_frame(frame: pd.DataFrame, declared: Mapping[str, VariableDecla
     ----------
     frame : pandas.DataFrame of shape (n, p)
         Column names are strings, each used once. Integers have no decimals; floats are never rounded unless
-        `declared` gives decimals; ordered categoricals are ordinal; truth values, other categoricals, text and dates
-        are nominal. NaN, None and NA are missing cells.
+        `declared` gives decimals; ordered categoricals are ordinal; times that are all midnights, and texts that are
+        all ISO dates, are dates; truth values, other categoricals, times and text are nominal. NaN, None and NA are
+        missing cells.
     declared : mapping of name to VariableDeclaration, optional
 
     Raises
@@ -86,6 +89,9 @@ def _doubts(column: Column, series: Any, declared: VariableDeclaration) -> Itera
         doubt = misread_doubt(column, declared, typed=True)
         if doubt is not None:
             yield doubt
+    unclear = date_doubt(column, declared, typed=True)
+    if unclear is not None:
+        yield unclear
 
 
 def _column(name: str, series: Any, declared: VariableDeclaration) -> tuple[Column, list[str]]:
@@ -94,13 +100,18 @@ def _column(name: str, series: Any, declared: VariableDeclaration) -> tuple[Colu
     if order is not None:
         return category_column(name, _text(series), declared, order)
     is_category = bool(declared.categories) or declared.type in ("nominal", "ordinal")
+    dates = None if is_category else _date_column(name, series, declared)
+    if dates is not None:
+        return dates
     if not _holds_numbers(series):
         is_number = declared.type in ("continuous", "integer")
         return (text_column if is_number else category_column)(name, _text(series), declared)
     missing = np.array(series.isna(), dtype=np.bool_)
     values = np.array(series.to_numpy(dtype=np.float64, na_value=np.nan), dtype=np.float64)
-    is_integer = series.dtype.kind in "iu"
-    too_long = is_integer and declared.type is None and bool(np.any(np.abs(values[~missing]) >= EXACT))
+    is_integer = series.dtype.kind in "iu" or (series.dtype == object and all(map(_is_whole, series[~missing])))
+    if is_integer and np.any(np.abs(values[~missing]) == EXACT):
+        values = seen_beyond(values, _text(series))
+    too_long = is_integer and not declares_number(declared) and bool(np.any(np.abs(values[~missing]) > EXACT))
     if is_category or too_long:
         text = _text(series) if is_integer else pa.chunked_array([write_numbers(values, missing, None)])
         column, notes = category_column(name, text, declared)
@@ -113,6 +124,25 @@ def _column(name: str, series: Any, declared: VariableDeclaration) -> tuple[Colu
     blank = missing_numbers(values, missing, absent)
     column, more = number_column(name, values, missing, 0 if is_integer else None, declared, blank)
     return column, notes + more
+
+
+def _date_column(name: str, series: Any, declared: VariableDeclaration) -> tuple[Column, list[str]] | None:
+    """Column of dates: times that are all midnights, Python's dates, declared or ISO texts; None: it is none."""
+    from pandas.api.types import is_datetime64_dtype
+
+    if not declared.is_date and declared.type is not None:
+        return None
+    if is_datetime64_dtype(series.dtype):
+        stored = pa.chunked_array([pa.array(series.to_numpy(dtype="datetime64[us]"), pa.timestamp("us"))])
+        if not declared.is_date and stored_days(stored) is None:
+            return None
+        return stored_date_column(name, stored, declared)
+    if declared.is_date:
+        return date_text_column(name, _text(series), declared)
+    if _holds_numbers(series):
+        return None
+    text = _text(series)
+    return date_text_column(name, text, declared) if are_iso_dates(text, declared) else None
 
 
 def _refuse_containers(name: str, series: Any) -> None:
@@ -147,6 +177,11 @@ def _holds_numbers(series: Any) -> bool:
     if series.dtype == object:
         return infer_dtype(series, skipna=True) in ("integer", "floating", "mixed-integer-float", "decimal")
     return False
+
+
+def _is_whole(cell: object) -> bool:
+    """Whether a cell is exact and whole: Python's integers and decimals are, whatever their size."""
+    return isinstance(cell, int) or (isinstance(cell, Decimal) and cell == cell.to_integral_value())
 
 
 def _text(series: Any) -> Any:

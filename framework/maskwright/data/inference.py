@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import pyarrow as pa
 
 from maskwright.data.dataset import Column, Dataset, Layout
+from maskwright.data.date_columns import date_doubt
 from maskwright.data.declaration import VariableDeclaration
 from maskwright.data.misread_columns import apart_doubt, doubtful_names, misread_doubt
 from maskwright.data.missing_notes import missing_notes
@@ -100,6 +101,7 @@ def read_dataset(
             columns.append(column)
             notes += said
             doubts += _doubts(column, cells, stated, None if typed else notation)
+            doubts += filter(None, [date_doubt(column, stated, typed=typed)])
         except DataError as error:
             problems += [replace(problem, place=problem.place or place) for problem in error.problems]
         progress((position + 1) / len(names))

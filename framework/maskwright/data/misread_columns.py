@@ -243,6 +243,8 @@ def apart_doubt(column: Column, declared: VariableDeclaration) -> Doubt | None:
     declared : VariableDeclaration
     """
     told = declared.type, declared.min, declared.max, declared.release
+    if column.variable.is_date:
+        return None
     if column.variable.role not in ("confidential", "quasi_identifier") or any(fact is not None for fact in told):
         return None
     codes = codes_apart(column)

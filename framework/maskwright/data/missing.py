@@ -127,8 +127,9 @@ def _code_type(texts: tuple[str, ...]) -> type[np.int16 | np.int32]:
 def is_code_text(text: Any, codes: Sequence[str]) -> NDArray[np.bool_]:
     """Whether cell texts are one of the codes, white space around them aside; shape (n,).
 
-    A code that is a number stands for that number with any zeros after its point: -9 for ``-9.00``. It does not stand
-    for a text with leading zeros, since the code ``09`` of a classification is not the number 9.
+    A code that is a number stands for that number with any zeros after its point or decimal comma: -9 for ``-9.00`` and
+    ``-9,00``. It does not stand for a text with leading zeros, since the code ``09`` of a classification is not the
+    number 9.
 
     Parameters
     ----------
@@ -142,7 +143,9 @@ def is_code_text(text: Any, codes: Sequence[str]) -> NDArray[np.bool_]:
     found = np.array(pc.fill_null(pc.is_in(trimmed, value_set=pa.array(bare, text.type)), False), dtype=np.bool_)
     for code, pattern in zip(bare, map(_same_number, bare), strict=True):
         if pattern:
-            begins = np.array(pc.fill_null(pc.starts_with(trimmed, code.partition(".")[0] + "."), False))
+            whole = code.partition(".")[0]
+            begins = pc.or_(pc.starts_with(trimmed, f"{whole}."), pc.starts_with(trimmed, f"{whole},"))
+            begins = np.array(pc.fill_null(begins, False))
             if begins.any():
                 found[begins] |= np.array(pc.match_substring_regex(trimmed.filter(pa.array(begins)), f"^{pattern}$"))
     return found
@@ -155,7 +158,8 @@ def _same_number(code: str) -> str:
         return ""
     whole, _, fraction = bare.partition(".")
     fraction = fraction.rstrip("0")
-    return re.escape(whole) + (rf"\.{fraction}0*" if fraction else r"(?:\.0*)?")
+    # Three zeros behind a comma may be thousands.
+    return re.escape(whole) + (rf"[.,]{fraction}0*" if fraction else r"(?:\.0*|,(?:0{0,2}|0{4,}))?")
 
 
 def is_code_number(values: NDArray[np.float64], codes: Sequence[str]) -> NDArray[np.bool_]:

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
 
 from maskwright.data.dataset import Column
 from maskwright.data.number_text import MOST_DECIMALS
@@ -48,6 +50,24 @@ def stored_decimals(values: NDArray[np.float64]) -> int | None:
         if np.array_equal(np.rint(values * scale) / scale, values):
             return decimals
     return None
+
+
+def seen_beyond(values: NDArray[np.float64], texts: Any) -> NDArray[np.float64]:
+    """Numbers, those moved one up that are beyond 2**53 and would be rounded to it: 2**53 + 1.
+
+    Parameters
+    ----------
+    values : ndarray of shape (n,), float64
+    texts : pyarrow.StringArray or ChunkedArray of shape (n,)
+        What the cells say, all digits of it.
+    """
+    at_end = np.abs(values) == EXACT
+    if not np.any(at_end):
+        return values
+    digits = pc.utf8_trim(texts.filter(pa.array(at_end)), characters=" \t\r\n-")
+    rounded = np.zeros(len(values), dtype=np.bool_)
+    rounded[at_end] = ~np.array(pc.match_substring_regex(digits, r"^0*9007199254740992(\.0*)?$"), dtype=np.bool_)
+    return np.where(rounded, np.nextafter(values, np.copysign(np.inf, values)), values)
 
 
 def number_column(
@@ -94,6 +114,7 @@ def number_column(
                 hint="Correct them, or empty them if they mean 'no value'.",
             )
         )
+    _refuse_rounding(name, values, missing, seen, declared)
     notes: list[str] = []
     decimals = declared.decimals
     if decimals is None:
@@ -112,18 +133,32 @@ def number_column(
         unchanged=declared.unchanged,
         unit=declared.unit,
         decimals=decimals,
-        lower=declared.min,
-        upper=declared.max,
+        lower=declared.lower,
+        upper=declared.upper,
         missing_codes=declared.missing_codes,
         missing_meanings=declared.missing_meanings,
         suppressed_as=declared.suppressed_as,
         label=declared.label,
         labels=declared.labels,
     )
-    if variable.type == "integer" and decimals is None:
-        notes.append(f"{name}: integers beyond 2**53 are not exact")
     held = np.where(missing, np.nan, values)
     return Column(variable, held, missing, blank, digits), notes
+
+
+def _refuse_rounding(
+    name: str, values: NDArray[np.float64], missing: NDArray[np.bool_], seen: int | None, declared: VariableDeclaration
+) -> None:
+    """Stop at whole numbers that binary64 would round, unless they are declared continuous."""
+    beyond = ~missing & (np.abs(values) > EXACT)
+    if seen != 0 or declared.type == "continuous" or not np.any(beyond):
+        return
+    raise DataError(
+        Problem(
+            f"variable {name!r} is declared a number, and {np.count_nonzero(beyond)} of {len(values)} cells have more "
+            f"digits than a number can hold ({first_records(beyond)})",
+            hint=f"Declare `{name}: {{type: nominal}}`: codes keep all digits; `type: continuous` rounds them.",
+        )
+    )
 
 
 def _grid(name: str, present: NDArray[np.float64], seen: int | None, notes: list[str]) -> int | None:

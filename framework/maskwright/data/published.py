@@ -9,6 +9,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from maskwright.data.dates import ISO, write_dates
 from maskwright.data.number_text import read_numbers, write_numbers
 
 if TYPE_CHECKING:
@@ -28,6 +29,7 @@ def published_batches(
     untouched: Mapping[str, Any] | None = None,
     *,
     canonical: bool = False,
+    letter_codes: bool = False,
 ) -> Iterator[pa.RecordBatch]:
     """Yield the records of a dataset as they are to be written.
 
@@ -36,7 +38,8 @@ def published_batches(
     data : Dataset
     writes_text : bool
         Whether the format holds text (`Source.writes_text`): every column is then a string column of canonical number
-        text and categories. Otherwise integers are int64, other numbers float64, categories strings.
+        text, dates and categories. Otherwise integers are int64, other numbers float64, dates date32, categories
+        strings.
     rows : int
         Records in a batch (default 65536).
     untouched : mapping of name to pyarrow.ChunkedArray of shape (n,), optional
@@ -44,6 +47,9 @@ def published_batches(
         and a typed format then gets null for an empty text.
     canonical : bool, default False
         Whether numbers have no zeros at the end, whatever the file had.
+    letter_codes : bool, default False
+        Whether the format has missing values among numbers that are none (`Source.has_letter_codes`): suppressed cells
+        may then have one in a column that had none before.
 
     Yields
     ------
@@ -51,7 +57,11 @@ def published_batches(
         A missing cell is what it was in the file: its missing code, an empty text, or null where there was no cell. A
         dataset without records gives one batch without rows.
     """
-    make = partial(_text, canonical=canonical) if writes_text else partial(_typed, keeps_empty=untouched is not None)
+    make = (
+        partial(_text, canonical=canonical)
+        if writes_text
+        else partial(_typed, keeps_empty=untouched is not None, letter_codes=letter_codes)
+    )
     held = untouched or {}
     for start in range(0, max(len(data), 1), rows):
         records = slice(start, start + rows)
@@ -70,6 +80,9 @@ def _text(column: Column, records: slice, *, canonical: bool) -> Any:
     variable, missing = column.variable, column.missing[records]
     if not variable.is_numeric:
         return _filled(column, records, _categories(column, records))
+    if variable.is_date:
+        dates = write_dates(column.values[records], missing, variable.date_format or ISO)
+        return _filled(column, records, dates)
     digits = None if canonical else column.digits
     return _filled(column, records, write_numbers(column.values[records], missing, variable.decimals, digits))
 
@@ -82,11 +95,19 @@ def _filled(column: Column, records: slice, texts: Any) -> Any:
     return pc.coalesce(texts, column.nothing(records))
 
 
-def _typed(column: Column, records: slice, *, keeps_empty: bool) -> Any:
+def _typed(column: Column, records: slice, *, keeps_empty: bool, letter_codes: bool) -> Any:
+    if keeps_empty and column.variable.is_numeric and not _has_number_codes(column, letter_codes=letter_codes):
+        return _text(column, records, canonical=False)
     if not column.variable.is_numeric:
         texts = _filled(column, records, _categories(column, records))
         blank = column.missing[records].any() and not keeps_empty
         return pc.if_else(pc.equal(texts, ""), pa.scalar(None, pa.string()), texts) if blank else texts
+    if column.variable.date_format is not None and keeps_empty:
+        return _text(column, records, canonical=False)
+    if column.variable.is_date:
+        missing = column.missing[records]
+        days = np.rint(np.where(missing, 0.0, column.values[records])).astype(np.int32)
+        return pa.array(days, pa.int32(), mask=np.asarray(missing)).cast(pa.date32())
     values, missing = numbers_with_codes(column, records)
     if column.variable.decimals == 0 and np.all(np.abs(column.values[~column.missing]) <= 2.0**53):
         return pa.array(np.rint(np.where(missing, 0.0, values)).astype(np.int64), mask=np.asarray(missing))
@@ -100,6 +121,14 @@ def numbers_with_codes(column: Column, records: slice = slice(None)) -> tuple[ND
         return values, missing
     codes = read_numbers(column.nothing(records)).values
     return np.where(missing, codes, values), missing & np.isnan(codes)
+
+
+def _has_number_codes(column: Column, *, letter_codes: bool) -> bool:
+    """Whether no missing cell is written as a text that is no number, such as Stata's ``.a``: numbers would lose it."""
+    texts = () if column.blank is None else column.blank.texts
+    suppressed = column.variable.suppressed_as if letter_codes else None
+    said = [text for text in (*texts, suppressed or "") if text.strip()]
+    return bool(np.all(read_numbers(pa.array(said, pa.string())).is_number))
 
 
 def _categories(column: Column, records: slice) -> Any:

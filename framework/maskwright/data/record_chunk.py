@@ -6,6 +6,7 @@ clusters); an edit cannot tell which.
 
 from __future__ import annotations
 
+import functools
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
@@ -14,6 +15,8 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from maskwright.data.date_columns import is_date_type, stored_days
+from maskwright.data.dates import ISO, read_dates, write_dates
 from maskwright.data.missing import is_code_number, is_code_text
 from maskwright.data.number_notation import PLAIN, NumberNotation
 from maskwright.data.number_text import read_numbers, write_numbers
@@ -29,6 +32,9 @@ if TYPE_CHECKING:
     from maskwright.data.variable import Variable
 
 
+SPACED_ISO_TEXT = r"^[ \t\r\n]*[0-9]{4}-[0-9]{2}-[0-9]{2}[ \t\r\n]*$"
+
+
 @dataclass(frozen=True, eq=False)
 class Cells:
     """The cells of one variable in a chunk of n records.
@@ -36,7 +42,8 @@ class Cells:
     Attributes
     ----------
     numbers : ndarray of shape (n,), float64
-        The number each cell says by the XPath rule; NaN where it says none (missing, or other text).
+        The number each cell says by the XPath rule, and of a date its days since 1970-01-01; NaN where it says none
+        (missing, or other text).
     missing : ndarray of shape (n,), bool
         No value: absent, empty, or a declared missing code.
     absent : ndarray of shape (n,), bool
@@ -50,6 +57,8 @@ class Cells:
         Texts of the cells that are missing, as far as they have any; None: they have none.
     codes : tuple of (str, str)
         Missing codes, and what each means.
+    spoken : ndarray of shape (n,), float64, or None
+        The numbers by the XPath rule where some of `numbers` are days; None where none is.
     """
 
     numbers: NDArray[np.float64]
@@ -59,6 +68,12 @@ class Cells:
     text: Callable[[], Any]
     nothing: Callable[[], Any] | None = None
     codes: tuple[tuple[str, str], ...] = ()
+    spoken: NDArray[np.float64] | None = None
+
+    @property
+    def xpath_numbers(self) -> NDArray[np.float64]:
+        """The number each cell says by the XPath rule, which knows no dates; NaN where it says none."""
+        return self.numbers if self.spoken is None else self.spoken
 
     def says(self, meaning: str) -> NDArray[np.bool_]:
         """Which cells hold the missing code that is called so, or means so; shape (n,)."""
@@ -180,6 +195,7 @@ def _joined(parts: Sequence[Cells]) -> Cells:
         lambda: pa.concat_arrays([pc.cast(_flat(part.text()), pa.string()) for part in parts]),
         None if parts[0].nothing is None else lambda: pa.concat_arrays([_nothing(part) for part in parts]),
         parts[0].codes,
+        None if all(part.spoken is None for part in parts) else np.concatenate([part.xpath_numbers for part in parts]),
     )
 
 
@@ -204,13 +220,20 @@ def column_cells(column: Column, start: int = 0, stop: int | None = None) -> Cel
     """
     values, missing = column.values[start:stop], column.missing[start:stop]
     nothing, codes = partial(column.nothing, slice(start, stop)), column.variable.empty_meanings
+    if column.variable.is_date:
+        dates = _date_cells(values, missing, missing, column.variable.date_format or ISO)
+        return replace(dates, nothing=nothing, codes=codes)
     if column.variable.is_numeric:
         return replace(number_cells(values, missing, column.variable.decimals), nothing=nothing, codes=codes)
     categories = pa.array(list(column.variable.categories), pa.string())
     places = pa.array(values, pa.int32(), mask=np.asarray(missing))
-    spoken = read_numbers(categories)
-    numbers = np.where(missing, np.nan, np.append(spoken.values, np.nan)[values])
-    return Cells(numbers, missing, missing, spoken.decimals, lambda: categories.take(places), nothing, codes)
+    said = _text_cells(categories, categories, None, (), None)
+    numbers, spoken = (
+        None if each is None else np.where(missing, np.nan, np.append(each, np.nan)[values])
+        for each in (said.numbers, said.spoken)
+    )
+    assert numbers is not None
+    return Cells(numbers, missing, missing, said.decimals, lambda: categories.take(places), nothing, codes, spoken)
 
 
 def number_cells(values: NDArray[np.float64], missing: NDArray[np.bool_], decimals: int | None) -> Cells:
@@ -241,11 +264,47 @@ def _batch_cells(name: str, array: Any, variable: Variable | None, notation: Num
         grid = None if variable is None else variable.decimals
         text = partial(write_numbers, numbers, np.isnan(numbers), grid)
         return Cells(numbers, missing, absent, grid, text, text, meanings)
+    if is_date_type(kind):
+        days = stored_days(array)
+        if days is not None:
+            return _date_cells(days, absent, absent, ISO)
     text = stored_text(name, array)
-    plain, foreign = (text, None) if variable is not None and not variable.is_numeric else notation.plain(text)
-    spoken = read_numbers(plain)
-    numbers = spoken.values if foreign is None else np.where(foreign, np.nan, spoken.values)
-    missing = spoken.is_blank | is_code_text(text, codes)
+    date_format = None if variable is None else variable.date_format
+    as_text = date_format is not None or (variable is not None and not variable.is_numeric)
+    plain, foreign = (text, None) if as_text else notation.plain(text)
+    said = _text_cells(text, plain, foreign, codes, date_format)
+    return replace(said, nothing=lambda: text, codes=meanings)
+
+
+def _date_cells(
+    days: NDArray[np.float64], missing: NDArray[np.bool_], absent: NDArray[np.bool_], date_format: str
+) -> Cells:
+    numbers = np.where(missing, np.nan, days)
+    texts = functools.cache(lambda: write_dates(numbers, missing, date_format))
+    # A date may be a number to XPath: 20200131.
+    spoken = np.full(len(numbers), np.nan) if date_format == ISO else read_numbers(texts()).values
+    return Cells(numbers, missing, absent, 0, texts, spoken=spoken)
+
+
+def _text_cells(
+    text: Any, plain: Any, foreign: NDArray[np.bool_] | None, codes: Sequence[str], date_format: str | None
+) -> Cells:
+    """Cells of texts: dates of the declared format, or numbers; without a declaration ISO dates are dates, too.
+
+    `plain` are the same cells with numbers as XPath writes them; `foreign` ones are none in the file's notation.
+    """
+    said = read_numbers(plain)
+    values = said.values if foreign is None else np.where(foreign, np.nan, said.values)
+    missing = said.is_blank | is_code_text(text, codes)
     if plain is not text:
         missing |= is_code_text(plain, codes)
-    return Cells(numbers, missing, absent, spoken.decimals, lambda: plain, lambda: text, meanings)
+    absent = np.array(text.is_null(), dtype=np.bool_)
+    if date_format is not None:
+        days = read_dates(text, date_format).days
+        return Cells(np.where(missing, np.nan, days), missing, absent, 0, lambda: text, spoken=values)
+    wordy = ~(said.is_number | said.is_blank)
+    if not wordy.any() or not pc.any(pc.match_substring_regex(text, SPACED_ISO_TEXT)).as_py():
+        return Cells(values, missing, absent, said.decimals, lambda: plain)
+    days = read_dates(text).days
+    numbers = np.where(wordy & ~np.isnan(days), days, values)
+    return Cells(numbers, missing, absent, said.decimals, lambda: plain, spoken=values)

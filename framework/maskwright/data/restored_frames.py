@@ -8,6 +8,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from maskwright.data.dates import ISO, write_dates
 from maskwright.data.frames import decoded
 from maskwright.data.number_text import write_numbers
 from maskwright.data.published import numbers_with_codes
@@ -110,12 +111,20 @@ def released_frame(
 
 
 def _plain(column: Column) -> Any:
+    if column.variable.is_date:
+        return _days(column)
     if column.variable.is_numeric:
         integral = column.variable.decimals == 0 and not np.any(column.missing)
         if integral and np.array_equal(np.rint(column.values), column.values):
             return column.values.astype(np.int64)
         return np.array(column.values)
     return _objects(column, list(column.variable.categories))
+
+
+def _days(column: Column) -> NDArray[np.datetime64]:
+    whole = np.where(column.missing, 0.0, np.rint(column.values)).astype(np.int64).astype("datetime64[D]")
+    whole[column.missing] = np.datetime64("NaT")
+    return whole.astype("datetime64[s]")
 
 
 def _objects(column: Column, values: list[Any], nothing: object = None) -> NDArray[np.object_]:
@@ -133,6 +142,8 @@ def _restored(column: Column, like: Any, index: Any) -> Any:
 
     if like is None:
         return pd.Series(_plain(column), index=index)
+    if column.variable.is_date:
+        return _dates(column, like, index)
     if column.variable.renewed and column.variable.is_numeric and not pd.api.types.is_numeric_dtype(like.dtype):
         # A key that was text stays text, also one that says a whole number.
         return pd.Series(write_numbers(column.values, column.missing, 0).to_pylist(), index=index)
@@ -166,6 +177,31 @@ def _missing_codes(column: Column) -> tuple[NDArray[np.int64], list[str]]:
     said = column.nothing(slice(None))
     coded = np.flatnonzero(np.asarray(pc.fill_null(pc.not_equal(said, ""), False)))
     return coded, said.take(pa.array(coded)).to_pylist()
+
+
+def _dates(column: Column, like: Any, index: Any) -> Any:
+    """Dates as the frame had them: as times, as Python's dates, or as texts."""
+    import pandas as pd
+
+    if pd.api.types.is_datetime64_dtype(like.dtype):
+        return pd.Series(_days(column), index=index).astype(like.dtype)
+    present = like[like.notna()]
+    gaps = like[like.isna()]
+    nothing = gaps.iloc[0] if len(gaps) else None
+    if isinstance(like.dtype, pd.ArrowDtype) and not pd.api.types.is_string_dtype(like.dtype):
+        return pd.Series(_days(column), index=index).astype(like.dtype)
+    if len(present) and not isinstance(present.iloc[0], str) and hasattr(present.iloc[0], "year"):
+        is_time = hasattr(present.iloc[0], "hour")
+        made = [pd.Timestamp(day) if is_time else day.item().date() for day in _days(column)[~column.missing]]
+        cells = np.full(len(column), nothing, dtype=object)
+        cells[~column.missing] = made
+        return pd.Series(cells, index=index, dtype=object)
+    texts = write_dates(column.values, column.missing, column.variable.date_format or ISO).to_pylist()
+    texts = [nothing if text is None else text for text in texts]
+    for row, code in zip(*_missing_codes(column), strict=True):
+        texts[row] = code
+    kept = like.dtype if pd.api.types.is_string_dtype(like.dtype) else np.dtype(object)
+    return pd.Series(texts, index=index, dtype=object).astype(kept)
 
 
 def _numbers(column: Column, dtype: Any) -> Any:

@@ -1,4 +1,4 @@
-"""Columns of cell texts: whether they are numbers, codes or categories.
+"""Columns of cell texts: whether they are numbers, dates, codes or categories.
 
 A column is numeric when every cell that has a value is a number by the XPath rule. Digits alone do not make a number:
 ``012`` and integers beyond 2**53 would lose what they say, so they are codes. A column that is nearly all numbers is
@@ -15,9 +15,10 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from maskwright.data.category_columns import category_column
+from maskwright.data.date_columns import are_iso_dates, date_notes, date_text_column
 from maskwright.data.misread_columns import declared_missing, missing_words
 from maskwright.data.missing import is_code_text, missing_texts
-from maskwright.data.number_columns import EXACT, first_records, number_column
+from maskwright.data.number_columns import EXACT, first_records, number_column, seen_beyond
 from maskwright.data.number_notation import PLAIN, NumberNotation
 from maskwright.data.number_text import MOST_DIGITS, read_many_numbers
 from maskwright.foundation.errors import DataError, Problem
@@ -82,15 +83,19 @@ def text_column(
     """
     if declared.categories or declared.type in ("nominal", "ordinal"):
         return category_column(name, text, declared)
+    if declared.is_date:
+        return date_text_column(name, text, declared)
     numbers = _numbers(text, declared, notation)
-    must_be_numeric = _declares_number(declared)
+    must_be_numeric = declares_number(declared)
     present = len(numbers.missing) - int(np.count_nonzero(numbers.missing))
     others = int(np.count_nonzero(numbers.other))
     if others:
         if must_be_numeric or present - others >= NEARLY_ALL * present:
             raise _not_numbers(name, numbers, text, declared, notation)
+        if others == present and are_iso_dates(text, declared):
+            return date_text_column(name, text, declared)
         column, notes = category_column(name, text, declared)
-        return column, notes + _decimal_commas(name, text)
+        return column, [*notes, *_decimal_commas(name, text), *date_notes(column)]
     notes = []
     if not must_be_numeric:
         reason = _why_codes(numbers)
@@ -111,7 +116,8 @@ def text_column(
     return column if is_canonical else replace(column, written=text), notes + more
 
 
-def _declares_number(declared: VariableDeclaration) -> bool:
+def declares_number(declared: VariableDeclaration) -> bool:
+    """Whether a declaration says that a variable is a number."""
     numeric = declared.type in ("continuous", "integer")
     return numeric or any(fact is not None for fact in (declared.decimals, declared.min, declared.max))
 
@@ -132,7 +138,7 @@ def _numbers(text: Any, declared: VariableDeclaration, notation: NumberNotation)
         cells = pc.if_else(pa.array(coded), pa.scalar(None, chunk.type), plain) if np.any(coded) else plain
         spoken = read_many_numbers(cells)
         part = slice(start, start + len(chunk))
-        found.values[part] = spoken.values
+        found.values[part] = seen_beyond(spoken.values, cells)
         found.missing[part] = spoken.is_blank
         found.other[part] = ~spoken.is_blank & ~spoken.is_number
         found.decimals = max(found.decimals, spoken.decimals)
@@ -160,7 +166,7 @@ def _not_numbers(
     name: str, numbers: _Numbers, text: Any, declared: VariableDeclaration, notation: NumberNotation
 ) -> DataError:
     other = numbers.other
-    why = "the variable is declared a number" if _declares_number(declared) else "nearly all cells are"
+    why = "the variable is declared a number" if declares_number(declared) else "nearly all cells are"
     count = int(np.count_nonzero(other))
     words = missing_words(text.filter(pa.array(other)))
     missing = declared_missing(name, words) if words else f"`{name}: {{missing: [...]}}`"

@@ -1,4 +1,4 @@
-"""Columns that a typed format holds: integers, floats, decimals, truth values, dates, dictionaries, strings."""
+"""Columns that a typed format holds: integers, floats, decimals, truth values, dates, dictionaries, texts."""
 
 from __future__ import annotations
 
@@ -8,17 +8,20 @@ import numpy as np
 import pyarrow as pa
 
 from maskwright.data.category_columns import category_column
+from maskwright.data.date_columns import are_iso_dates, is_date_type, stored_date_column, stored_days
 from maskwright.data.missing import is_code_number, missing_numbers
-from maskwright.data.number_columns import EXACT, number_column, stored_decimals
+from maskwright.data.number_columns import EXACT, number_column, seen_beyond, stored_decimals
 from maskwright.data.stored_cells import is_number_type, stored_numbers, stored_text
-from maskwright.data.text_columns import text_column
+from maskwright.data.text_columns import declares_number, text_column
 
 if TYPE_CHECKING:
     from maskwright.data.dataset import Column
     from maskwright.data.declaration import VariableDeclaration
 
 
-def typed_column(name: str, array: Any, declared: VariableDeclaration) -> tuple[Column, list[str]]:
+def typed_column(  # noqa: PLR0911 - one return for each type
+    name: str, array: Any, declared: VariableDeclaration
+) -> tuple[Column, list[str]]:
     """Column of a variable that a typed format stores.
 
     Parameters
@@ -46,10 +49,16 @@ def typed_column(name: str, array: Any, declared: VariableDeclaration) -> tuple[
     if is_number_type(kind):
         if is_category:
             return category_column(name, stored_text(name, array), declared)
+        if declared.is_date:
+            return text_column(name, stored_text(name, array), declared)
         return _number_column(name, array, declared)
+    stated = is_category or (declared.type is not None and not declared.is_date)
+    if is_date_type(kind) and not stated and (declared.is_date or stored_days(array) is not None):
+        return stored_date_column(name, array, declared)
     text = stored_text(name, array)
-    # In a format that has numbers, text is meant as text.
-    if declared.type in ("continuous", "integer"):
+    # In a format that has numbers, text is meant as text, but for dates.
+    is_date = not stated and (declared.is_date or are_iso_dates(text, declared))
+    if is_date or declared.type in ("continuous", "integer"):
         return text_column(name, text, declared)
     return category_column(name, text, declared)
 
@@ -59,6 +68,8 @@ def _number_column(name: str, array: Any, declared: VariableDeclaration) -> tupl
     is_integer = pa.types.is_integer(array.type)
     missing = np.array(array.is_null(), dtype=np.bool_)
     values = stored_numbers(array)
+    if np.any(np.abs(values) == EXACT):
+        values = seen_beyond(values, stored_text(name, array))
     if not is_integer:
         no_number = np.isnan(values) & ~missing
         if np.any(no_number):
@@ -67,8 +78,9 @@ def _number_column(name: str, array: Any, declared: VariableDeclaration) -> tupl
     absent = missing
     missing = missing | is_code_number(values, declared.empty_texts)
     present = values[~missing]
-    if is_integer and declared.type is None and np.any(np.abs(present) >= EXACT):
-        column, more = category_column(name, array.cast(pa.string()), declared)
+    is_whole = is_integer or (pa.types.is_decimal(array.type) and array.type.scale <= 0)
+    if is_whole and not declares_number(declared) and np.any(np.abs(present) > EXACT):
+        column, more = category_column(name, stored_text(name, array), declared)
         why = "some have more digits than a number can hold"
         return column, [
             *notes,
@@ -96,6 +108,6 @@ def _dictionary_column(name: str, array: Any, declared: VariableDeclaration) -> 
     if array.type.ordered and declared.type != "nominal" and not declared.categories and array.num_chunks:
         dictionary = array.unify_dictionaries().chunk(0).dictionary
         order = tuple(stored_text(name, dictionary).to_pylist())
-    if declared.type in ("continuous", "integer"):
+    if declared.is_date or declared.type in ("continuous", "integer"):
         return text_column(name, text, declared)
     return category_column(name, text, declared, order)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
-VariableType = Literal["continuous", "integer", "ordinal", "nominal"]
+VariableType = Literal["continuous", "integer", "date", "ordinal", "nominal"]
 Role = Literal["identifier", "quasi_identifier", "confidential", "weight", "other"]
 
 
@@ -17,11 +17,12 @@ class Variable:
     ----------
     name : str
         The column's name, as in the file.
-    type : {"continuous", "integer", "ordinal", "nominal"}
-        Continuous and integer variables are numeric; ordinal and nominal ones are codes with `categories`.
+    type : {"continuous", "integer", "date", "ordinal", "nominal"}
+        Continuous and integer variables are numeric, and so are dates, in days since 1970-01-01; ordinal and nominal
+        ones are codes with `categories`.
     role : {"identifier", "quasi_identifier", "confidential", "weight", "other"}
-        What the variable is to an intruder and to the methods. Numeric variables are confidential unless declared,
-        others are "other".
+        What the variable is to an intruder and to the methods. Numbers are confidential unless declared, dates
+        and categories are "other".
     unit : str or None
         Unit of measurement, for reports only.
     decimals : int or None
@@ -29,6 +30,8 @@ class Variable:
         published as binary64 and never rounded (float DataFrames, Parquet doubles).
     lower, upper : float or None
         Declared bounds, both inclusive; they become range edits.
+    date_format : str or None
+        How the texts of a date are written, ``%d.%m.%Y``; None: it is no date, or the file stores it as such.
     categories : tuple of str
         Categories of a nominal or ordinal variable in code order (the declared order for ordinal variables).
     missing_codes : tuple of str
@@ -64,6 +67,7 @@ class Variable:
     decimals: int | None = None
     lower: float | None = None
     upper: float | None = None
+    date_format: str | None = None
     categories: tuple[str, ...] = ()
     missing_codes: tuple[str, ...] = ()
     missing_meanings: tuple[str, ...] = ()
@@ -89,5 +93,10 @@ class Variable:
 
     @property
     def is_numeric(self) -> bool:
-        """Whether values are numbers rather than category codes."""
-        return self.type in ("continuous", "integer")
+        """Whether values are numbers, days included, rather than category codes."""
+        return self.type in ("continuous", "integer", "date")
+
+    @property
+    def is_date(self) -> bool:
+        """Whether values are days since 1970-01-01."""
+        return self.type == "date"

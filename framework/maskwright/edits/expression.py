@@ -32,6 +32,11 @@ class Number:
 
 
 @dataclass(frozen=True, slots=True)
+class Date(Number):
+    """A date literal, as days since 1970-01-01: ``2005-12-31``."""
+
+
+@dataclass(frozen=True, slots=True)
 class Text:
     """A string literal."""
 
@@ -65,7 +70,10 @@ class VariableRange:
 
 @dataclass(frozen=True, slots=True)
 class Function:
-    """A call: XPath ``number string boolean floor ceiling round``; YAML ``abs min max round floor ceiling``.
+    """A call.
+
+    XPath has ``number string boolean floor ceiling round``; YAML ``abs min max round floor ceiling``, and of dates
+    ``year quarter month day age_at``.
 
     ``sum`` occurs only with a `VariableRange`; other sums are additions.
     """

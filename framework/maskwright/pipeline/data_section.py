@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -132,7 +133,7 @@ def _source(section: Node, folder: Path, problems: list[Problem]) -> Source | No
 def _source_of_folder(path: Path) -> Source | None:
     """Source that reads folders, where this is one."""
     readers = [source for source in plugins().sources.values() if source.reads_folders]
-    return readers[0] if readers and "\0" not in str(path) and path.is_dir() else None
+    return readers[0] if readers and os.path.isdir(path) else None  # noqa: PTH112 - no name is a mistake here
 
 
 def _found_files(params: BaseModel, folder: Path) -> BaseModel:

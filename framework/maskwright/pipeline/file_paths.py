@@ -183,6 +183,9 @@ def _check_suffix(key: str, path: Path, node: Node, reports: Mapping[str, Report
         except PluginError as error:
             problems.extend(Problem(f"output.data: {problem.message}", node.place) for problem in error.problems)
             return
+        if source.not_written is not None:
+            wrong = f"output.data: {path.suffix} files are read, and not written"
+            problems.append(Problem(wrong, node.place, source.not_written))
         lost = source.lost_when_replaced(path) if source.lost_when_replaced is not None and path.is_file() else None
         if lost is not None:
             message = f"output.data would replace {path.name}, and with it {lost}"

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from maskwright.data.dates import FIRST_DAY, LAST_DAY, iso_text
 from maskwright.data.number_text import plain_text
 from maskwright.edits.analysis.analyse import analyse
 from maskwright.edits.edit_set import EditSet
@@ -184,10 +185,17 @@ def declared_bounds(variables: Sequence[Variable], stated: EditSet) -> EditSet:
     for variable in variables:
         if variable.lower is None and variable.upper is None:
             continue
-        low = "" if variable.lower is None else f"{plain_text(variable.lower)} <= "
-        high = "" if variable.upper is None else f" <= {plain_text(variable.upper)}"
+        low = "" if variable.lower is None else f"{literal(variable, variable.lower)} <= "
+        high = "" if variable.upper is None else f" <= {literal(variable, variable.upper)}"
         rules.append({"rule": f"{low}`{variable.name}`{high}", "name": f"bounds of {variable.name}"})
     return EditSet(tuple(edit for edit in EditSet.parse(rules) if (edit.name, edit.text) not in there))
+
+
+def literal(variable: Variable, value: float) -> str:
+    """A value of a numeric variable as rules write it: a number, or a date."""
+    if variable.is_date and FIRST_DAY <= value <= LAST_DAY:
+        return iso_text(int(value))
+    return plain_text(value)
 
 
 def without_violations(data: Dataset, edits: EditSet) -> tuple[Dataset, NDArray[np.int64]]:

@@ -6,11 +6,11 @@ from dataclasses import dataclass, replace
 from decimal import ROUND_CEILING, ROUND_FLOOR, ROUND_HALF_EVEN, Decimal
 from typing import TYPE_CHECKING, Literal
 
-from maskwright.data.number_text import plain_text
 from maskwright.edits.edit_set import EditSet
 from maskwright.edits.languages.conversion.inexpressible import Inexpressible
 from maskwright.edits.languages.conversion.yaml_text import name_text, quoted_text
 from maskwright.foundation.errors import InputError
+from maskwright.planning.applicable_edits import literal
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -106,12 +106,12 @@ def _sayable_rules(limit: Limit, variable: Variable, *, found: bool) -> Iterator
     if limit.high is not None:
         yield (
             f"{variable.name} <= limit",
-            f"{name} <= {plain_text(_on_grid(limit.high, variable, 'highest', found=found))}",
+            f"{name} <= {literal(variable, _on_grid(limit.high, variable, 'highest', found=found))}",
         )
     if limit.low is not None:
         yield (
             f"{variable.name} >= limit",
-            f"{name} >= {plain_text(_on_grid(limit.low, variable, 'lowest', found=found))}",
+            f"{name} >= {literal(variable, _on_grid(limit.low, variable, 'lowest', found=found))}",
         )
 
 

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from maskwright.data.dates import calendar
 from maskwright.data.dependencies import Dependencies
 from maskwright.foundation.doubts import Doubt
 
@@ -80,11 +81,13 @@ def read_off_doubts(
 
 
 def _numbers(data: Dataset, names: Sequence[str]) -> Iterator[tuple[str, NDArray[np.float64]]]:
-    """Published numbers, NaN where missing, and the years that texts hold."""
+    """Published numbers, NaN where missing, and the years of dates and those that texts hold."""
     for name in names:
         values = _values(data[name])
         if values is not None and np.nanmin(values, initial=np.inf) < np.nanmax(values, initial=-np.inf):
             yield name, values
+        if data[name].variable.is_date:
+            yield f"the year of {name}", calendar("year", [data[name].values])
         elif values is None:
             years = _coded(data[name], lambda text: float(found[1]) if (found := YEAR.search(text)) else np.nan)
             if years is not None:

@@ -81,6 +81,11 @@ class Source:
         written, read by other means than `open` does, with the details of the layout; for the second evaluation.
     reads_folders : bool
         Whether `open` also takes a folder, whose files are one data file together. What is written is one file.
+    has_letter_codes : bool
+        Whether a typed format has missing values among numbers that are none, as Stata's ``.a``: a column with such a
+        code is then given to `write` as texts.
+    not_written : str or None
+        Of a format that is only read: what to write in its place. A pipeline that would write it is refused.
     content : callable or None
         ``(path, params) -> Iterator of bytes``, of a source that is no file, such as a table of a server: all that its
         records are, so that it can be told whether they are still the same. `path` is then what ``source:`` names.
@@ -110,6 +115,8 @@ class Source:
         Callable[[Path, Mapping[str, Any], Sequence[str]], Iterator[Sequence[Sequence[str | None]]]] | None
     ) = None
     reads_folders: bool = False
+    has_letter_codes: bool = False
+    not_written: str | None = None
     content: Callable[[Path, Any], Iterator[bytes]] | None = None
     lost_when_replaced: Callable[[Path], str | None] | None = None
 

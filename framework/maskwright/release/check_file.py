@@ -15,11 +15,12 @@ from maskwright.foundation.progress import Progress, silent
 from maskwright.plugins.source import batches_of, number_notation
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Mapping
     from pathlib import Path
 
     from pydantic import BaseModel
 
+    from maskwright.data.declaration import VariableDeclaration
     from maskwright.data.variable import Variable
     from maskwright.edits.edit_set import EditSet
     from maskwright.edits.evaluation.check import Outcome
@@ -37,6 +38,7 @@ def check_file(
     domain: Domain | None = None,
     variables: Mapping[str, Variable] | None = None,
     others: Variable | None = None,
+    described: Callable[[Mapping[str, VariableDeclaration]], Mapping[str, Variable]] | None = None,
     svrl: IO[bytes] | None = None,
     fired: Fired = "summary",
     progress: Progress = silent,
@@ -56,6 +58,8 @@ def check_file(
         Missing codes and declared decimals.
     others : Variable, optional
         The same of the variables that are not in the mapping.
+    described : callable, optional
+        In place of `variables`: gives them when it gets what the file itself says of its variables.
     svrl : binary stream, optional
         That an SVRL report is written to.
     fired : {"summary", "all"}
@@ -73,9 +77,10 @@ def check_file(
     def checked(reading: Reading) -> Outcome:
         with batches_of(reading) as batches:
             first = next(batches, None)
+            known = variables if described is None else described(getattr(reading, "declared", {}))
             notation = number_notation(reading)
             chunks = (
-                RecordChunk.from_batch(batch, variables, others, notation)
+                RecordChunk.from_batch(batch, known, others, notation)
                 for batch in (batches if first is None else itertools.chain((first,), batches))
             )
             form = RecordForm.of_layout(reading.layout.details)

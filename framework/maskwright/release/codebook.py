@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from maskwright.data.codebooks.codebook import PublishedCodebook
+from maskwright.data.dates import ISO
 from maskwright.data.declaration import VariableDeclaration
 
 if TYPE_CHECKING:
@@ -73,7 +74,12 @@ def _published(
     """What may be said of a variable of the masked file."""
     stated: dict[str, Any] = {"type": variable.type, "missing": _missing(variable)}
     meanings = dict(variable.labels)
-    if variable.is_numeric:
+    if variable.is_date:
+        stated["format"] = None if variable.date_format == ISO else variable.date_format
+        if with_bounds:
+            stated |= {"min": declared.min, "max": declared.max}
+        codes = tuple(code for code, _ in declared.labels)
+    elif variable.is_numeric:
         stated["decimals"] = None if variable.type == "integer" else variable.decimals
         if with_bounds:
             stated |= {"min": variable.lower, "max": variable.upper}
@@ -123,8 +129,9 @@ def _notes(public: Mapping[str, Any]) -> Iterator[str]:
 
 def _says(value: object) -> bool:
     """Whether a parameter has a value, and not an empty list or section."""
-    inner = value.values() if isinstance(value, dict) else value
-    return value is not None and (not isinstance(value, dict | list) or any(map(_says, inner)))
+    if isinstance(value, dict | list):
+        return any(_says(each) for each in (value.values() if isinstance(value, dict) else value))
+    return value is not None
 
 
 def _shown(value: object) -> str:

@@ -40,7 +40,9 @@ def write_dataset(
     untouched = untouched_cells(original, data) if original is not None and same else None
     if canonical and untouched is not None:
         untouched = {name: cells for name, cells in untouched.items() if not data[name].variable.is_numeric}
-    batches = published_batches(data, source.writes_text, untouched=untouched, canonical=canonical)
+    batches = published_batches(
+        data, source.writes_text, untouched=untouched, canonical=canonical, letter_codes=source.has_letter_codes
+    )
     source.write(path, batches, data.variables, replace(data.layout, as_written=frozenset(untouched or ())))
 
 
@@ -59,7 +61,8 @@ def written_file(path: Path, pipeline: Pipeline, variables: Sequence[Variable]) 
         variable.name: VariableDeclaration(
             type=variable.type,
             role=variable.role,
-            decimals=variable.decimals if variable.is_numeric else None,
+            decimals=variable.decimals if variable.is_numeric and not variable.is_date else None,
+            format=variable.date_format,
             categories=variable.categories if variable.type == "ordinal" else (),
             missing=tuple((text, "") for text in dict.fromkeys(variable.empty_texts)),
         )

@@ -12,8 +12,8 @@ import gzip
 import io
 import re
 import zipfile
-from contextlib import contextmanager
 from dataclasses import dataclass, replace
+from datetime import datetime, time
 from decimal import Decimal
 from typing import IO, TYPE_CHECKING, Any
 
@@ -37,6 +37,8 @@ SIZE = 1 << 22
 ROWS = 32_768
 LONGEST = 2**31 - 1
 ROW, ABSENT = "\x1e", b"\x1d"
+YEAR, MONTH, DAY = "\x01", "\x02", "\x03"
+WIDE = {"%Y": 4 * YEAR, "%m": 2 * MONTH, "%d": 2 * DAY}
 TENS = 10 ** np.arange(DIGITS + 1)
 
 
@@ -104,6 +106,28 @@ class TextColumn:
         found = np.where(points > 0, values - 9 * unit * (values // (10 * unit)), values) / unit
         return np.where(lengths == 0, np.nan, np.where(minus, -found, found)), odd
 
+    def days(self, date_format: str) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
+        """Days since 1970-01-01, NaN for empty cells, and which cells are to be looked at one by one."""
+        lengths = self.ends - self.starts
+        form = "".join(WIDE.get(piece, piece) for piece in re.split("(%[Ymdq])", date_format))
+        values, odd = np.full(len(self), np.nan), lengths > 0
+        fits = np.flatnonzero(lengths == len(form))
+        if not len(fits) or "%q" in form:
+            return values, odd
+        signs = self.data[self.starts[fits][:, None] + np.arange(len(form))]
+        iso = np.tile(np.frombuffer(b"0001-01-01", dtype=np.uint8), (len(fits), 1))
+        for sign, start in ((YEAR, 0), (MONTH, 5), (DAY, 8)):
+            places = [place for place, each in enumerate(form) if each == sign]
+            iso[:, start : start + len(places)] = signs[:, places]
+        plain = [place for place, each in enumerate(form) if each not in (YEAR, MONTH, DAY)]
+        wanted = np.frombuffer("".join(form[place] for place in plain).encode(), dtype=np.uint8)
+        digits = iso[:, [0, 1, 2, 3, 5, 6, 8, 9]] - np.uint8(ord("0"))
+        good = (signs[:, plain] == wanted).all(axis=1) & (digits < 10).all(axis=1) & (digits[:, :4] > 0).any(axis=1)
+        with contextlib.suppress(ValueError):
+            found = np.ascontiguousarray(iso[good]).view("S10")[:, 0].astype("datetime64[D]")
+            values[fits[good]], odd[fits[good]] = found.astype(np.int64), False
+        return values, odd
+
 
 @dataclass(frozen=True, eq=False)
 class BinaryColumn:
@@ -130,6 +154,10 @@ class BinaryColumn:
             ):
                 raise CannotTell
         return values, np.isnan(values)
+
+    def days(self, _: str) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
+        """Numbers are no dates: each is looked at by itself."""
+        return self.values.astype(np.float64), np.ones(len(self), dtype=np.bool_)
 
 
 Column = TextColumn | BinaryColumn
@@ -197,6 +225,8 @@ def _plain(value: object) -> str | None:
         return None
     if isinstance(value, float | np.floating):
         return np.format_float_positional(value, trim="-") if np.isfinite(value) else str(value)
+    if isinstance(value, datetime) and value.time() == time():
+        return value.date().isoformat()
     if isinstance(value, bool):
         return "true" if value else "false"
     return f"{value:f}" if isinstance(value, Decimal) else str(value)
@@ -232,7 +262,7 @@ def _pieces(path: Path, encoding: str, end: str, quote: str | None = None) -> It
             yield text
 
 
-@contextmanager
+@contextlib.contextmanager
 def _text(path: Path, encoding: str) -> Iterator[IO[str]]:
     """Text of a file, unpacked if its name says that it is compressed."""
     with contextlib.ExitStack() as stack:

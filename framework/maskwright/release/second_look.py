@@ -10,12 +10,14 @@ from __future__ import annotations
 import functools
 import math
 from dataclasses import dataclass, field
+from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from maskwright.edits.evaluation.domain import domain_tuples
-from maskwright.edits.evaluation.plain_numbers import NUMBER, CannotTell, truth
+from maskwright.edits.evaluation.plain_numbers import NUMBER, CannotTell, exact, truth
+from maskwright.edits.evaluation.second_dates import ISO, day_said
 from maskwright.edits.evaluation.second_opinion import Opinion, combination
 from maskwright.edits.evaluation.second_vectors import DIGITS, Cells, ExactVectors, XPathVectors
 from maskwright.foundation.doubts import Doubt
@@ -103,11 +105,12 @@ def second_look(
             for each in masked.variables
         },
         {names: _combinations(original, names) for names in domain_tuples(each.edit for each in looked)},
+        {each.name: each.date_format or ISO for each in masked.variables if each.is_date},
     )
     wanted = np.unique(np.linspace(0, max(outcome.records - 1, 0), min(sample, outcome.records)).astype(np.int64))
     done = 0
     try:
-        numeric = {variable.name for variable in masked.variables if variable.is_numeric}
+        numeric = {each.name for each in masked.variables if each.is_numeric and not each.is_date}
         for block in plain_blocks(path, source, details, masked.names, numeric):
             n = len(block[masked.names[0]])
             here = wanted[(wanted >= done) & (wanted < done + n)] - done
@@ -167,10 +170,17 @@ def _combinations(original: Dataset, names: tuple[str, ...]) -> frozenset[Any]:
         column = original[name]
         values = column.values.tolist()
         if not column.variable.is_numeric:
-            meant = combination(*column.variable.categories, "")
+            texts = column.variable.categories
+            meant = (*combination(texts, map(_number, texts)), "")
             values = [meant[code] for code in values]
         columns.append([None if gone else each for each, gone in zip(values, column.missing.tolist(), strict=True)])
     return frozenset(cells for cells in zip(*columns, strict=True) if None not in cells)
+
+
+def _number(text: str) -> Fraction | None:
+    number = exact(text)
+    day = day_said(text) if number is None else None
+    return number if day is None else Fraction(day)
 
 
 def _look(
@@ -179,10 +189,11 @@ def _look(
 ) -> None:  # fmt: skip
     """Evaluate all edits on the `n` records of a block, or, where that cannot be, on some of its rows."""
     cells = functools.cache(lambda name: _cells(block[name], name, opinion, decimals.get(name)))
+    said = functools.cache(lambda name: _cells(block[name], name, opinion, decimals.get(name), knows_dates=False))
     records = [{name: column.text(row) for name, column in block.items()} for row in rows]
     for seen in looked:
         if seen.is_whole:
-            judge = ExactVectors(cells) if seen.edit.binding == "exact" else XPathVectors(cells)
+            judge = ExactVectors(cells) if seen.edit.binding == "exact" else XPathVectors(said)
             try:
                 true, false = (np.broadcast_to(each, n) for each in truth(seen.edit.expression, judge))
                 seen.violating.update((np.flatnonzero(false) + before + 1).tolist())
@@ -197,16 +208,19 @@ def _look(
                 seen.untold += 1
 
 
-def _cells(column: Column, name: str, opinion: Opinion, decimals: int | None) -> Cells:
-    values, odd = column.numbers(decimals)
+def _cells(column: Column, name: str, opinion: Opinion, decimals: int | None, *, knows_dates: bool = True) -> Cells:
+    """Numbers of a column; of dates their days, but for XPath, which knows none."""
+    is_date = knows_dates and name in opinion.dates
+    values, odd = column.days(opinion.dates[name]) if is_date else column.numbers(decimals)
     codes = [float(code) for code in opinion.missing.get(name, ()) if NUMBER.match(code)]
     missing, absent = np.isnan(values), np.zeros_like(odd)
     for row in np.flatnonzero(odd | np.isin(values, codes)).tolist():
         text = column.text(row)
-        found = NUMBER.match(text or "")
+        found = None if is_date else NUMBER.match(text or "")
         if found and len(found[1].rstrip("0")) > DIGITS:
             raise CannotTell
-        values[row] = float(found[1]) if found else np.nan
+        number = opinion.number(name, text) if knows_dates and not found else None
+        values[row] = float(found[1]) if found else np.nan if number is None else float(number)
         missing[row], absent[row] = opinion.is_blank(name, text), text is None
     return Cells(values, missing, absent)
 

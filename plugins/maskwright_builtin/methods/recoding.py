@@ -1,16 +1,26 @@
-"""Global recoding: numbers become bands and categories are joined, in all records alike."""
+"""Global recoding: numbers become bands, dates periods, and categories are joined, in all records alike."""
 
 from __future__ import annotations
 
 import math
 from dataclasses import replace
+from datetime import date
 from itertools import pairwise
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Literal
 
 import numpy as np
 from pydantic import AfterValidator, BaseModel, Field
 
-from maskwright import Block, DependentVariables, InputError, Masked, Method, Variable
+from maskwright import (
+    Block,
+    DependentVariables,
+    InputError,
+    Masked,
+    Method,
+    Variable,
+    completed_years,
+    write_dates,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -18,8 +28,11 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 
-def _rising(bounds: tuple[float, ...]) -> tuple[float, ...]:
-    if any(high <= low for low, high in pairwise(bounds)):
+def _rising(bounds: tuple[float | date, ...]) -> tuple[float | date, ...]:
+    found = [each.toordinal() if isinstance(each, date) else each for each in bounds]
+    if len({isinstance(each, date) for each in bounds}) > 1:
+        raise ValueError("bounds of bands are numbers, or dates: [18, 30, 65], [1950-01-01, 1980-01-01]")
+    if any(high <= low for low, high in pairwise(found)):
         raise ValueError("bounds of bands must rise: [18, 30, 65]")
     return bounds
 
@@ -32,9 +45,21 @@ def _apart(joined: dict[str, tuple[str, ...]]) -> dict[str, tuple[str, ...]]:
     return joined
 
 
-Bounds = Annotated[
-    tuple[Annotated[float, Field(allow_inf_nan=False)], ...], Field(min_length=1), AfterValidator(_rising)
-]
+Number = Annotated[float, Field(allow_inf_nan=False)]
+Bounds = Annotated[tuple[Number | date, ...], Field(min_length=1), AfterValidator(_rising)]
+Ages = Annotated[tuple[Number, ...], Field(min_length=1), AfterValidator(_rising)]
+Grain = Literal["year", "quarter", "month"]
+FORMS: dict[Grain, str] = {"year": "%Y", "quarter": "%Y-Q%q", "month": "%Y-%m"}
+FIRST_DAY = date(1970, 1, 1)
+
+
+class AgeBands(BaseModel, extra="forbid", frozen=True):
+    """Bands of the years that are completed on a day, of a date of birth."""
+
+    age_at: date = Field(description="The day: 2020-12-31.")
+    bands: Ages = Field(description="Bounds between bands of age: [18, 30, 65].")
+
+
 Joined = Annotated[
     dict[str, Annotated[tuple[str, ...], Field(min_length=1)]], Field(min_length=1), AfterValidator(_apart)
 ]
@@ -43,11 +68,13 @@ Joined = Annotated[
 class RecodingParams(BaseModel, extra="forbid", frozen=True):
     """Parameters of global recoding."""
 
-    recode: Annotated[dict[str, Bounds | Joined], DependentVariables()] = Field(
+    recode: Annotated[dict[str, Bounds | Grain | AgeBands | Joined], DependentVariables()] = Field(
         default_factory=dict,
-        description="Variables and how: of numbers the bounds between bands, {age: [18, 30, 65]}; of categories the "
+        description="Variables and how: of numbers the bounds between bands, {age: [18, 30, 65]}; of dates the "
+        "same, {birth: [1950-01-01, 1980-01-01]}, or their 'year', 'quarter' or 'month', {birth: quarter}, or bands of "
+        "the age on a day, {birth: {age_at: 2020-12-31, bands: [18, 65]}}; of categories the "
         "groups that are joined, {region: {north: [A, B], south: [C, D]}}, where those not listed stay. Left out: the "
-        "variables of the step, with 'bands'.",
+        "variables of the step, with 'bands' or 'grain'.",
     )
     bands: int = Field(
         default=5,
@@ -57,14 +84,16 @@ class RecodingParams(BaseModel, extra="forbid", frozen=True):
         description="Of a number without bounds of its own: so many bands with about as many records each. Their "
         "bounds are rounded to two significant digits of the spread, so that none is the value of a record by itself.",
     )
+    grain: Grain = Field(default="year", description="Of a date without one of its own: 'year', 'quarter' or 'month'.")
 
 
 def protect(block: Block, params: RecodingParams, rng: np.random.Generator) -> Masked:  # noqa: ARG001 - the contract
     """Publish bands of numbers and groups of categories instead of the values.
 
     Bounds b1 < ... < bm make m + 1 bands: below b1, from b1 to under b2, ..., from bm on. The outer bands are open, so
-    that neither the smallest nor the largest value is published. Bands are ordinal categories; joined categories keep
-    the type of the variable. The recoding is the same for every record.
+    that neither the smallest nor the largest value is published. A date becomes its year (2020), quarter (2020-Q3) or
+    month (2020-07), or a band. Bands and periods are ordinal categories; joined categories keep the type of the
+    variable. The recoding is the same for every record.
 
     Parameters
     ----------
@@ -81,8 +110,8 @@ def protect(block: Block, params: RecodingParams, rng: np.random.Generator) -> M
     Raises
     ------
     InputError
-        Bounds for categories, groups for numbers, a category that the variable does not have, a new name that is that
-        of a category that stays, or ordinal categories that are joined over another one.
+        Bounds for categories, groups for numbers or dates, a category that the variable does not have, a new name that
+        is that of a category that stays, or ordinal categories that are joined over another one.
 
     References
     ----------
@@ -96,12 +125,10 @@ def protect(block: Block, params: RecodingParams, rng: np.random.Generator) -> M
         present = ~block.missing[:, j]
         column = block.values[present, j]
         if variable.is_numeric:
-            if isinstance(how, dict):
-                raise InputError(f"{variable.name} is {variable.type}: give bounds between bands, not groups of texts")
-            bounds = rounded_quantiles(column, params.bands) if how is None else np.array(how)
-            values[present, j] = np.searchsorted(bounds, column, side="right")
-            variables.append(replace(variable, type="ordinal", decimals=None, lower=None, upper=None,
-                                     categories=band_names(bounds)))  # fmt: skip
+            recoded = recoded_dates(variable, column, params) if variable.is_date else banded(variable, column, params)
+            values[present, j], categories = recoded
+            variables.append(replace(variable, type="ordinal", decimals=None, lower=None, upper=None, date_format=None,
+                                     categories=categories))  # fmt: skip
         else:
             if how is not None and not isinstance(how, dict):
                 raise InputError(f"{variable.name} is {variable.type}: give groups of categories, not bounds")
@@ -109,6 +136,58 @@ def protect(block: Block, params: RecodingParams, rng: np.random.Generator) -> M
             values[present, j] = codes[column.astype(np.int64)]
             variables.append(replace(variable, categories=categories))
     return Masked(values=values, missing=block.missing.copy(), variables=tuple(variables))
+
+
+def banded(
+    variable: Variable, values: NDArray[np.float64], params: RecodingParams
+) -> tuple[NDArray[np.int64], tuple[str, ...]]:
+    """Band of each number, and the names of the bands.
+
+    Raises
+    ------
+    InputError
+        Something else than bounds is given.
+    """
+    how = params.recode.get(variable.name)
+    if how is not None and not (isinstance(how, tuple) and isinstance(how[0], float)):
+        raise InputError(f"{variable.name} is {variable.type}: give bounds between bands, [18, 30, 65]")
+    bounds = rounded_quantiles(values, params.bands) if how is None else np.array(how)
+    return np.searchsorted(bounds, values, side="right"), band_names([f"{bound:.12g}" for bound in bounds])
+
+
+def recoded_dates(
+    variable: Variable, days: NDArray[np.float64], params: RecodingParams
+) -> tuple[NDArray[np.int64], tuple[str, ...]]:
+    """Period or band of each date, and the names of those.
+
+    Parameters
+    ----------
+    variable : Variable
+    days : ndarray of shape (n,), float64
+        Since 1970-01-01.
+    params : RecodingParams
+
+    Raises
+    ------
+    InputError
+        Something else is given than a period, dates between bands, or bands of age.
+    """
+    how = params.recode.get(variable.name, params.grain)
+    if isinstance(how, AgeBands):
+        ages = completed_years(days.astype(np.int64), np.array([(how.age_at - FIRST_DAY).days]))
+        return np.searchsorted(np.array(how.bands), ages, side="right"), band_names([f"{age:g}" for age in how.bands])
+    if isinstance(how, str):
+        periods = write_dates(days, np.zeros(len(days), dtype=np.bool_), FORMS[how]).dictionary_encode()
+        # Texts of periods are in the order of time.
+        names = np.array(periods.dictionary.to_pylist(), dtype=object)
+        order = np.argsort(names)
+        return np.argsort(order)[np.array(periods.indices, dtype=np.int64)], tuple(names[order].tolist())
+    if isinstance(how, tuple) and isinstance(how[0], date):
+        starts = [bound for bound in how if isinstance(bound, date)]
+        bounds = np.array([(bound - FIRST_DAY).days for bound in starts])
+        return np.searchsorted(bounds, days, side="right"), band_names([bound.isoformat() for bound in starts])
+    hint = "year, quarter or month, the dates between bands, or {age_at: 2020-12-31, bands: [18, 65]}"
+    raise InputError(f"{variable.name} is a date: give {hint}")
 
 
 def rounded_quantiles(values: NDArray[np.float64], bands: int) -> NDArray[np.float64]:
@@ -123,9 +202,8 @@ def rounded_quantiles(values: NDArray[np.float64], bands: int) -> NDArray[np.flo
     return np.unique(bounds)
 
 
-def band_names(bounds: NDArray[np.float64]) -> tuple[str, ...]:
-    """Names of the bands between bounds."""
-    shown = [f"{bound:.12g}" for bound in bounds]
+def band_names(shown: Sequence[str]) -> tuple[str, ...]:
+    """Names of the bands between bounds, given as texts."""
     if not shown:
         return ("any",)
     return (
@@ -178,7 +256,7 @@ RECODING = Method(
     params=RecodingParams,
     scope="variable",
     may_be_split=False,
-    variable_types=frozenset({"continuous", "integer", "ordinal", "nominal"}),
+    variable_types=frozenset({"continuous", "integer", "date", "ordinal", "nominal"}),
     handles_missing=True,
     removes=frozenset({"detail"}),
     deterministic=True,
@@ -186,6 +264,7 @@ RECODING = Method(
     changes_few=True,
     reference="Hundepool et al. (2012), Statistical Disclosure Control, section 3.4.2; Willenborg and de Waal (2001), "
     "Elements of Statistical Disclosure Control, section 1.3",
-    summary="Publishes bands instead of numbers and joins categories, in all records alike (global recoding).",
+    summary="Publishes bands instead of numbers, periods instead of dates, and joins categories, in all records alike "
+    "(global recoding).",
     example="method: recoding\nparams: {bands: 5}\n",
 )

@@ -107,7 +107,7 @@ def write_parquet(path: Path, batches: Iterable[Any], variables: tuple[Variable,
     ----------
     path : Path
     batches : iterable of pyarrow.RecordBatch
-        Integers (int64), numbers (float64), texts (string); null is a missing cell.
+        Integers (int64), numbers (float64), dates (date32), texts (string); null is a missing cell.
     variables : tuple of Variable
         The columns, in order.
     layout : Layout
@@ -145,6 +145,8 @@ def _type(field: Any, variable: Variable, types: dict[str, Any]) -> Any:
     original = types.get(field.name)
     if original is None or pa.types.is_null(original):
         return field.type
+    if pa.types.is_boolean(original) and set(variable.categories) <= {"true", "false"}:
+        return original
     if pa.types.is_dictionary(original) or not variable.is_numeric:
         # Recoding may have made categories that the original type (a date, a truth value) has no room for.
         kept = pa.types.is_string(original) or pa.types.is_large_string(original)

@@ -159,3 +159,16 @@ def test_the_record_of_a_run_counts_codes_and_shows_no_value(tmp_path: Path) -> 
     assert "wage 5 ('NA' 1, '-1' 2, '-2' 1)" in notices
     assert "declared missing codes that no cell holds: '-3' (wage)" in notices
     assert json.loads((tmp_path / "run.json").read_text(encoding="utf-8"))["records"] == len(CODED)
+
+
+def test_codes_with_a_decimal_comma(tmp_path: Path) -> None:
+    """They are counted, kept, and asked for by what they mean."""
+    path = Path(saved(tmp_path, [], "{NA: no answer, -9: refused}", 'delimiter: ";"\n  decimal: ","'))
+    wages = ["NA", "-9,00", "-9", *(wage.replace(".", ",") for wage in WAGES)]
+    rows = [f"{'north' if number % 3 else 'south'};{20 + number % 7};{wage}" for number, wage in enumerate(wages)]
+    (tmp_path / "in.csv").write_text("region;age;wage\n" + "\n".join(rows) + "\n", encoding="utf-8")
+    done = mw.run(path, {"edits": ['if wage is "refused" then age <= 22', "wage is missing or wage > 0"]})
+    assert "wage 3 ('NA' 1, '-9' 2)" in " ".join(done.record["notices"])
+    released = [line.split(";")[2] for line in (tmp_path / "out.csv").read_text(encoding="utf-8").splitlines()[1:]]
+    assert released[:3] == wages[:3]
+    assert all(cell[-3] == "," for cell in released[3:])

@@ -55,11 +55,12 @@ def test_types_roles_and_missing_cells() -> None:
         "float": "continuous",
         "single": "continuous",
         "Float": "continuous",
+        "day": "date",
     }
     assert kinds == {name: numeric.get(name, "ordinal" if name == "size" else "nominal") for name in FRAME.columns}
     for column in data:
         assert column.missing.tolist() == FRAME[column.name].isna().tolist()
-        assert column.variable.role == ("confidential" if column.variable.is_numeric else "other")
+        assert column.variable.role == ("confidential" if column.name in numeric and column.name != "day" else "other")
     assert data["float"].variable.decimals is None
     assert data["int"].variable.decimals == 0
     assert data["size"].variable.categories == ("low", "mid", "high")

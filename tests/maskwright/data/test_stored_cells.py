@@ -19,7 +19,8 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 DAY = dt.date(2020, 2, 29)
-# Type, cell, its text, and how many of two records `x <= 2` is violated by and unknown in (the other cell is null).
+# Type, cell, its text, and how many of two records `x <= 2`, or `x <= 1970-01-03` of dates, is violated by and unknown
+# in (the other cell is null).
 TYPES: tuple[tuple[Any, Any, str | None, int, int], ...] = (
     (pa.string(), "2.50", "2.50", 1, 1),
     (pa.large_string(), "2.50", "2.50", 1, 1),
@@ -36,10 +37,10 @@ TYPES: tuple[tuple[Any, Any, str | None, int, int], ...] = (
     (pa.float32(), 2.5, "2.5", 1, 1),
     (pa.float64(), 2.5, "2.5", 1, 1),
     (pa.bool_(), True, "true", 0, 2),
-    (pa.date32(), DAY, "2020-02-29", 0, 2),
-    (pa.date64(), DAY, "2020-02-29", 0, 2),
+    (pa.date32(), DAY, "2020-02-29", 1, 1),
+    (pa.date64(), DAY, "2020-02-29", 1, 1),
     (pa.time32("s"), dt.time(1, 2), "01:02:00", 0, 2),
-    (pa.timestamp("us"), dt.datetime(2020, 2, 29), "2020-02-29 00:00:00.000000", 0, 2),
+    (pa.timestamp("us"), dt.datetime(2020, 2, 29), "2020-02-29 00:00:00.000000", 1, 1),
     (pa.timestamp("us", tz="UTC"), dt.datetime(2020, 2, 29), "2020-02-29 00:00:00.000000Z", 0, 2),
     (pa.null(), None, None, 0, 2),
     (pa.dictionary(pa.int32(), pa.string()), "2.50", "2.50", 1, 1),
@@ -64,7 +65,8 @@ def test_a_type_says_its_value(
 ) -> None:
     array = column(kind, cell)
     assert stored_text("x", array).to_pylist() == [text, None]
-    edits = mw.EditSet.parse(["x <= 2"])
+    rule = "x <= 1970-01-03" if cell == DAY or kind == pa.timestamp("us") else "x <= 2"
+    edits = mw.EditSet.parse([rule])
     verdict = mw.evaluate(edits["edit-1"], RecordChunk.from_batch(pa.record_batch([array], names=["x"])))
     assert (int((~verdict.holds).sum()), int(verdict.unknown.sum())) == (violations, unknown)
     path = tmp_path / "x.parquet"
@@ -72,7 +74,7 @@ def test_a_type_says_its_value(
     outcome = mw.validate(mw.read(path), edits)
     assert [(each.violations, each.unknown) for each in outcome.edits] == [(violations, unknown)]
     rules = tmp_path / "x.yaml"
-    rules.write_text("edits: [x <= 2]\n")
+    rules.write_text(f"edits: [{rule}]\n")
     assert main(["validate", str(path), "--edits", str(rules)]) in (0, 1)
 
 

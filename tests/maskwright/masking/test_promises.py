@@ -59,12 +59,15 @@ def test_structural_zeros_that_become_numbers_are_a_doubt() -> None:
 
 
 def test_a_variable_that_a_step_leaves_as_it_was_is_a_doubt() -> None:
-    """A limit beyond all values, and a recoding without a rule for a date."""
+    """A limit beyond all values, and a recoding without a rule for a text; dates become years."""
     with pytest.raises(mw.OpenDoubts, match=r"W301 step-changed-nothing: x: .* left it as it was"):
         mw.protect(pd.DataFrame({"x": np.arange(50)}), "top_and_bottom_coding", params={"top": 1000}, seed=1)
     dates = pd.DataFrame({"born": [f"19{year}-02-03" for year in range(40, 80)]})
+    texts, declared = dates + " or so", {"born": {"role": "confidential"}}
     with pytest.raises(mw.OpenDoubts, match="W301 step-changed-nothing: born"):
-        mw.protect(dates, "recoding", variables=["born"], seed=1, declared={"born": {"role": "confidential"}})
+        mw.protect(texts, "recoding", variables=["born"], seed=1, declared=declared)
+    masked = mw.protect(dates, "recoding", variables=["born"], seed=1, declared=declared)
+    assert masked["born"].tolist() == [f"19{year}" for year in range(40, 80)]
 
 
 def test_a_variable_that_is_nearly_unchanged_is_a_doubt() -> None:

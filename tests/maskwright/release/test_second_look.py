@@ -194,9 +194,26 @@ def test_both_judge_integers(tmp_path: Path, kind: Any) -> None:
     assert [each.listed.tolist() for each in outcome.edits] == [[1], [2], [1], [1]]
 
 
-@pytest.mark.parametrize("kind", [pa.bool_(), pa.date32(), pa.timestamp("us"), pa.null()], ids=str)
+@pytest.mark.parametrize("kind", [pa.date32(), pa.date64(), pa.timestamp("us"), pa.string()], ids=str)
+def test_both_judge_dates(tmp_path: Path, kind: Any) -> None:
+    days = pa.array([dt.date(2020, 2, 29), dt.date(1969, 12, 31), None], pa.date32())
+    path = tmp_path / "d.parquet"
+    pq.write_table(pa.table({"x": days.cast(kind), "y": pa.array([1, 2, 3])}), path)
+    rules = [
+        "x >= 1970-01-01",
+        "year(x) == 2020",
+        "age_at(x, 2020-12-31) <= 0",
+        "x in {2020-02-29}",
+        "month(x) < y + 9",
+    ]
+    outcome = agree(path, mw.read(path), find_source("parquet"), mw.NoParams(), EditSet.parse(rules))
+    assert [each.listed.tolist() for each in outcome.edits] == [[2], [2], [2], [2], [2]]
+    assert [each.unknown for each in outcome.edits] == [1] * 5
+
+
+@pytest.mark.parametrize("kind", [pa.bool_(), pa.time32("s"), pa.null()], ids=str)
 def test_what_is_no_number_is_unknown_to_both(tmp_path: Path, kind: Any) -> None:
-    cell = {"bool": True, "null": None}.get(str(kind), dt.datetime(2020, 2, 29))
+    cell = {"bool": True, "null": None}.get(str(kind), dt.time(1, 2))
     path = tmp_path / "d.parquet"
     pq.write_table(pa.table({"x": pa.array([cell, None], kind), "y": pa.array([1, 2])}), path)
     outcome = agree(path, mw.read(path), find_source("parquet"), mw.NoParams(), EditSet.parse(["x <= y", "x in {1}"]))

@@ -176,7 +176,7 @@ def test_sheets_headers_and_the_calendar_of_1904(tmp_path: Path) -> None:
     for chosen in ("Data", 2, "2"):
         data = mw.read(tmp_path / "in.xlsx", sheet=chosen, header_row=3)
         assert (len(data), data.names) == (5, ("a", "day", "2019"))
-        assert data["day"].variable.categories[0] == "1904-02-27"
+        assert str(data.to_pandas()["day"][0].date()) == "1904-02-27"
         assert data["2019"].values.tolist() == [float(f"{i / 3:.16g}") for i in range(5)]
 
 

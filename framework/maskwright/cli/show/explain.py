@@ -31,6 +31,7 @@ if TYPE_CHECKING:
 EDITS = "edits"
 STEPS = "steps"
 DOUBTS = "doubts"
+DATES = "dates"
 RELEASE = "release"
 FORMATS = "formats"
 SUGGEST = "suggest"
@@ -39,12 +40,11 @@ SUGGEST = "suggest"
 def explain(name: str) -> str:
     """Text about the plugin or plugins of that name.
 
-    ``edits`` is the language of rules, ``steps`` what every step knows besides the parameters of its method,
-    ``doubts`` what stops a release unless it is waived; a doubt has a name (``column-not-understood``) and an id.
-    ``release`` is the order of the published records, and the keys that take the place of identifiers.
-    ``roles``, ``types`` and ``missing`` say what can be declared of variables, ``codebooks`` which files declare them,
-    ``formats`` which files can be read.
-    ``suggest`` is how rules are found in data.
+    ``edits`` is the language of rules, ``dates`` all about dates, ``steps`` what every step knows besides the
+    parameters of its method, ``doubts`` what stops a release unless it is waived; a doubt has a name
+    (``column-not-understood``) and an id. ``release`` is the order of the published records, and the keys that take the
+    place of identifiers. ``roles``, ``types`` and ``missing`` say what can be declared of variables, ``codebooks``
+    which files declare them, ``formats`` which files can be read. ``suggest`` is how rules are found in data.
 
     Raises
     ------
@@ -72,14 +72,24 @@ def explained_names() -> list[str]:
 
 def _pages() -> dict[str, Callable[[], str]]:
     return {
-        EDITS: _edits, STEPS: _steps, DOUBTS: _doubts, CODEBOOKS: codebooks_page, FORMATS: _formats,
-        RELEASE: _release, SUGGEST: _suggest,
-    }  # fmt: skip
+        EDITS: _edits,
+        STEPS: _steps,
+        DOUBTS: _doubts,
+        DATES: _dates,
+        CODEBOOKS: codebooks_page,
+        FORMATS: _formats,
+        RELEASE: _release,
+        SUGGEST: _suggest,
+    }
 
 
 def _edits() -> str:
     page = files("maskwright.edits.languages.yaml").joinpath("language.txt").read_text(encoding="utf-8").rstrip()
     return "\n".join([page, "", "Keys of a rule", *parameters(RuleEntry), "", "Keys of a file", *parameters(EditsFile)])
+
+
+def _dates() -> str:
+    return files("maskwright.data").joinpath("dates.txt").read_text(encoding="utf-8").rstrip()
 
 
 def _steps() -> str:

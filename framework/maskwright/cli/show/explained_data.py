@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 KEYS = {
     "roles": ("role", "release", "unchanged"),
-    "types": ("type", "decimals", "min", "max", "categories", "unit"),
+    "types": ("type", "format", "decimals", "min", "max", "categories", "unit"),
     "missing": ("missing", "suppressed_as"),
 }
 """Pages on data, and what a variable's declaration may say of each."""

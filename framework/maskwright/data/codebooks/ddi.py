@@ -11,12 +11,12 @@ DDI Alliance (2012). DDI-Codebook 2.5. https://ddialliance.org/Specification/DDI
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, NoReturn, get_args
+from datetime import date
+from typing import TYPE_CHECKING, NoReturn
 from xml.parsers import expat
 
 from maskwright.data.codebooks.described import Code, CodeKind, Described
 from maskwright.data.number_text import plain_text
-from maskwright.data.variable import VariableType
 from maskwright.foundation.errors import InputError, Place, Problem
 
 if TYPE_CHECKING:
@@ -28,6 +28,9 @@ MOST_DEEP = 64
 MOST_ELEMENTS = 20_000_000
 MOST_IN_RANGE = 1000
 """Missing codes that a range of them may stand for."""
+
+ISO_DATE = "date.iso8601"
+"""``formatname`` of dates as 2005-12-31; others are named by how they are written: ``%d.%m.%Y``."""
 
 SUPPRESSED = "suppressed"
 """``missType`` of the code of suppressed cells."""
@@ -57,8 +60,8 @@ class _Variable:
     def __init__(self, attributes: Mapping[str, str], name: str, place: Place) -> None:
         self.described = Described(name, place)
         self.attributes = attributes
-        self.format: tuple[str, str] | None = None
-        self.bounds: list[tuple[str, float, Place]] = []
+        self.format: tuple[str, str, str] | None = None
+        self.bounds: list[tuple[str, float | date, Place]] = []
         self.invalid: dict[str, Code] = {}
 
 
@@ -136,7 +139,8 @@ class _Reading:
         elif inside and local in ("range", "item") and parent in ("valrng", "invalrng"):
             self._add_range(attributes, is_missing=parent == "invalrng", is_item=local == "item")
         elif inside and local == "varFormat" and parent == "var" and self._variable is not None:
-            self._variable.format = (attributes.get("type", "numeric"), attributes.get("category", "other"))
+            stored, category = attributes.get("type", "numeric"), attributes.get("category", "other")
+            self._variable.format = (stored, category, attributes.get("formatname", ""))
         elif inside and (local, parent) in (("labl", "var"), ("labl", "catgry"), ("catValu", "catgry")):
             self._text = []
 
@@ -188,15 +192,11 @@ class _Reading:
         if is_item:
             self._add_missing([attributes.get("VALUE", "").strip()])
             return
-        ends = {name: _number(attributes.get(name)) for name in ("min", "max", "minExclusive", "maxExclusive")}
         if not is_missing:
-            self._variable.bounds += [
-                (name, value, self._place())
-                for name, value in ends.items()
-                if name in ("min", "max") and value is not None
-            ]
+            ends = {name: _bound(attributes.get(name)) for name in ("min", "max")}
+            self._variable.bounds += [(name, value, self._place()) for name, value in ends.items() if value is not None]
             return
-        lowest, highest = ends["min"], ends["max"]
+        lowest, highest = _number(attributes.get("min")), _number(attributes.get("max"))
         whole = lowest is not None and highest is not None and lowest == int(lowest) and highest == int(highest)
         if lowest is None or highest is None or not whole or not 0 <= highest - lowest < MOST_IN_RANGE:
             self._refuse(
@@ -227,18 +227,30 @@ class _Reading:
             decimals = attributes.get("dcml", "").strip()
             if decimals not in ("", "0"):
                 described.facts["decimals"] = (decimals, described.place)
-            for name, value, place in sorted(variable.bounds, key=lambda bound: bound[1]):
-                if name == "max" or name not in described.facts:
-                    described.facts[name] = (plain_text(value), place)
+            self._set_bounds(variable, float)
+        if kind == "date":
+            self._set_bounds(variable, date)
+            name = variable.format[2] if variable.format is not None else ""
+            if name.startswith("%"):
+                described.facts["format"] = (name, described.place)
+
+    def _set_bounds(self, variable: _Variable, kind: type[float | date]) -> None:
+        """The smallest min and the largest max of all ranges."""
+        facts = variable.described.facts
+        for end, choose in (("min", min), ("max", max)):
+            found = {value: place for name, value, place in variable.bounds if name == end and isinstance(value, kind)}
+            if found:
+                chosen = choose(found)
+                facts[end] = (chosen.isoformat() if isinstance(chosen, date) else plain_text(chosen), found[chosen])
 
 
 def _type_of(variable: _Variable) -> str | None:
     """Type of a variable; None where the cells have to tell. An attribute that is left out says nothing."""
-    stored, category = variable.format or ("", "")
+    stored, category, name = variable.format or ("", "", "")
     nature, interval = variable.attributes.get("nature", ""), variable.attributes.get("intrvl", "")
     valid = [code for code in variable.described.of("valid") if code.text not in variable.invalid]
     if category in ("date", "time") or variable.attributes.get("representationType") == "datetime":
-        return category if category in get_args(VariableType) else None
+        return "date" if category == "date" and (name == ISO_DATE or name.startswith("%")) else None
     if nature == "ordinal" and valid:
         return "ordinal"
     if nature == "nominal" or (stored == "character" and interval != "contin"):
@@ -258,3 +270,11 @@ def _number(text: str | None) -> float | None:
     except ValueError:
         return None
     return value if math.isfinite(value) else None
+
+
+def _bound(text: str | None) -> float | date | None:
+    """A bound of numbers or of dates."""
+    try:
+        return date.fromisoformat(text or "")
+    except ValueError:
+        return _number(text)

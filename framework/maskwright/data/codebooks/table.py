@@ -13,10 +13,9 @@ import difflib
 import io
 import re
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, get_args
+from typing import TYPE_CHECKING
 
-from maskwright.data.codebooks.described import Code, CodeKind, Described
-from maskwright.data.variable import VariableType
+from maskwright.data.codebooks.described import NUMBERS, TEXTS, Code, CodeKind, Described
 from maskwright.foundation.errors import InputError, Place, Problem, unknown_name
 
 if TYPE_CHECKING:
@@ -27,6 +26,7 @@ COLUMNS: Mapping[str, tuple[str, ...]] = {
     "variable": ("variable", "name", "var", "varname", "var_name", "variable_name", "field"),
     "label": ("label", "variable_label", "var_label", "description"),
     "type": ("type", "class", "col_type", "data_type", "datatype"),
+    "format": ("format", "date_format"),
     "role": ("role",),
     "unit": ("unit", "units"),
     "decimals": ("decimals", "decimal_places"),
@@ -51,7 +51,7 @@ _STORED: Mapping[str, str] = {
 """Types as programs call them; where codes are listed, a number that is stored is a code."""
 
 _CODED_IN_R = ("dbl+lbl", "int+lbl", "chr+lbl", "haven_labelled")
-_TIMES = ("date", "time", "datetime", "posixct", "dttm")
+_TIMES = ("time", "datetime", "posixct", "dttm")
 _WORDS: Mapping[str, bool] = {
     **dict.fromkeys(("yes", "y", "true", "t", "1", "x", "ja", "oui", "si", "sí"), True),
     **dict.fromkeys(("no", "n", "false", "f", "0", "", "na", "nein", "non"), False),
@@ -215,7 +215,7 @@ def _starts(line: str, delimiter: str) -> Iterator[int]:
 
 def _add_facts(described: Described, row: _Row, table: _Table, problems: list[Problem]) -> None:
     has_code = _is_code(row.cell("code")[0], row)
-    for name in ("label", "type", "role", "unit", "decimals", "min", "max"):
+    for name in (*TEXTS, *NUMBERS):
         text, place = row.cell(name)
         if text in ("", "NA") or (name == "label" and has_code and table.labels_are_of_codes):
             continue
@@ -237,8 +237,12 @@ def _codes(row: _Row, table: _Table, problems: list[Problem]) -> Iterator[Code]:
         if said.lower() != "suppressed":
             kind = "missing" if _is_yes(said, where, "missing", problems) else "valid"
         yield Code(code, "" if meaning == "NA" else meaning, kind, place)
-    elif not table.has_code_rows or said.lower() not in _WORDS:
+    elif said.lower() not in _WORDS:
         yield from _listed(said, where, "missing")
+    elif not table.has_code_rows and said not in ("", "NA"):
+        hint = "A code that is one of these words, or 0, is written with what it means: 0=not stated."
+        message = f"missing: expected codes that mean 'no value', such as -1=refused|-2, not {said!r}"
+        problems.append(Problem(message, where, hint))
     yield from _listed(*row.cell("values"), "valid")
 
 
@@ -273,9 +277,7 @@ def _settle_type(described: Described) -> None:
         return
     text, place = described.facts.pop("type")
     plain = text.lower()
-    if plain in _CODED_IN_R:
-        return
-    if plain in _TIMES and plain not in get_args(VariableType):
+    if plain in (*_CODED_IN_R, *_TIMES):
         return
     kind = _STORED.get(plain, plain)
     if plain in _STORED and kind in ("continuous", "integer") and described.of("valid"):

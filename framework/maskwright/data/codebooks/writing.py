@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import csv
 import re
+from datetime import date
 from typing import TYPE_CHECKING
 from xml.etree import ElementTree as ET  # builds and writes only; nothing is parsed with it
 
-from maskwright.data.codebooks.ddi import SUPPRESSED
+from maskwright.data.codebooks.ddi import ISO_DATE, SUPPRESSED
 from maskwright.data.number_text import plain_text
 
 if TYPE_CHECKING:
@@ -19,7 +20,10 @@ if TYPE_CHECKING:
     from maskwright.data.declaration import VariableDeclaration
 
 NAMESPACE = "ddi:codebook:2_5"
-HEADER = ("variable", "label", "type", "role", "unit", "decimals", "min", "max", "code", "meaning", "missing", "remark")
+HEADER = (
+    "variable", "label", "type", "format", "role", "unit", "decimals", "min", "max", "code", "meaning", "missing",
+    "remark",
+)  # fmt: skip
 
 _NOT_IN_XML = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 _STORED_AS_NUMBERS = ("continuous", "integer")
@@ -54,18 +58,23 @@ def codes_of(declared: VariableDeclaration) -> Iterator[tuple[str, str, CodeKind
         yield declared.suppressed_as, "suppressed", "suppressed"
 
 
+def _bound(value: float | date) -> str:
+    return value.isoformat() if isinstance(value, date) else plain_text(value)
+
+
 def _write_table(path: Path, codebook: PublishedCodebook) -> None:
     with path.open("w", encoding="utf-8", newline="") as file:
         writer = csv.writer(file, lineterminator="\n")
         writer.writerow(HEADER)
         for name, declared in codebook.variables.items():
-            bounds = ["" if each is None else plain_text(each) for each in (declared.min, declared.max)]
+            bounds = ["" if each is None else _bound(each) for each in (declared.min, declared.max)]
             decimals = "" if declared.decimals is None else str(declared.decimals)
-            facts = [declared.label or "", declared.type or "", declared.role or "", declared.unit or "", decimals]
+            typed = [declared.type or "", declared.format or ""]
+            facts = [declared.label or "", *typed, declared.role or "", declared.unit or "", decimals]
             writer.writerow([name, *facts, *bounds, "", "", "", codebook.remarks.get(name, "")])
             for code, meaning, kind in codes_of(declared):
                 missing = {"valid": "no", "missing": "yes", "suppressed": SUPPRESSED}[kind]
-                writer.writerow([name, *[""] * 7, code, meaning, missing, ""])
+                writer.writerow([name, *[""] * 8, code, meaning, missing, ""])
 
 
 def _write_ddi(path: Path, codebook: PublishedCodebook) -> None:
@@ -98,9 +107,10 @@ def _add_variable(data: ET.Element, number: int, name: str, declared: VariableDe
     if declared.label:
         _say(variable, "labl", declared.label)
     bounds = {"min": declared.min, "max": declared.max}
-    shown = {end: plain_text(value) for end, value in bounds.items() if value is not None}
+    shown = {end: _bound(value) for end, value in bounds.items() if value is not None}
     if shown:
-        ET.SubElement(ET.SubElement(variable, "valrng"), "range", {"UNITS": "REAL", **shown})
+        units = {} if declared.is_date else {"UNITS": "REAL"}
+        ET.SubElement(ET.SubElement(variable, "valrng"), "range", {**units, **shown})
     if remark:
         _say(variable, "txt", remark)
     for code, meaning, kind in codes_of(declared):
@@ -112,7 +122,10 @@ def _add_variable(data: ET.Element, number: int, name: str, declared: VariableDe
         if meaning:
             _say(found, "labl", meaning)
     if declared.type is not None:
-        ET.SubElement(variable, "varFormat", {"type": "numeric" if numeric else "character"})
+        stored = {"type": "numeric" if numeric else "character"}
+        if declared.type == "date":
+            stored |= {"formatname": declared.format or ISO_DATE, "category": "date"}
+        ET.SubElement(variable, "varFormat", stored)
 
 
 def _attributes(declared: VariableDeclaration, *, numeric: bool) -> dict[str, str]:

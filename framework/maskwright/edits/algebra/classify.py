@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 from typing import TYPE_CHECKING
 
+from maskwright.edits.algebra.calendar_bounds import calendar_bounds
 from maskwright.edits.algebra.comparisons import comparison_parts, distances, variable_of, whole_number_part
 from maskwright.edits.algebra.conjunctions import Conjunction, merge, with_tolerances
 from maskwright.edits.algebra.negation import all_of, interval_comparisons, negate
@@ -144,6 +145,9 @@ class _Classifier:
         return merge(parts)
 
     def _comparison(self, node: Comparison) -> Conjunction:
+        bounds = calendar_bounds(node)
+        if bounds is not None:
+            return self._all(bounds)
         pair = distances(node)
         if pair is None:
             return comparison_parts(node)

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 import numpy as np
 import pyarrow as pa
 
+from maskwright.data.dates import CALENDAR, calendar
 from maskwright.edits.evaluation.domain import ORIGINAL_FILE
 from maskwright.edits.evaluation.unknown import numeric_variables
 from maskwright.edits.evaluation.verdict import Verdict
@@ -117,7 +118,7 @@ def evaluate_xpath(expression: Expression, columns: RecordChunk, domain: Origina
     for name in variable_names(expression):
         missing |= columns[name].missing if name in columns else True
         if name in numeric and name in columns:
-            missing |= np.isnan(columns[name].numbers)
+            missing |= np.isnan(columns[name].xpath_numbers)
     return Verdict(holds, holds & missing)
 
 
@@ -250,6 +251,8 @@ class _XPath:
                 for argument in arguments[1:]:
                     extreme = np.asarray(choose(extreme, self.number(argument)))
                 return extreme
+        if name in CALENDAR:
+            return calendar(name, [self.number(argument) for argument in arguments])
         operand = self.number(arguments[0])
         match name:
             case "number":
@@ -291,7 +294,7 @@ class _XPath:
                 return (self.columns[name] if name in self.columns else absent_cells(self.columns.n)).says(meaning)
             case IsNumber(VariableReference(name)):
                 cells = self.columns[name] if name in self.columns else absent_cells(self.columns.n)
-                return np.asarray(np.logical_not(cells.missing | np.isnan(cells.numbers)))
+                return np.asarray(np.logical_not(cells.missing | np.isnan(cells.xpath_numbers)))
             case IsInteger(operand):
                 number = self.number(operand)
                 return np.asarray(np.logical_and(np.isfinite(number), number == np.floor(number)))
@@ -305,6 +308,9 @@ class _XPath:
 
 class _Plain(_XPath):
     """The same arithmetic where a variable is its number, as in YAML, unless it is compared with a text."""
+
+    def variable(self, name: str) -> Value:
+        return Nodes(self.columns[name] if name in self.columns else absent_cells(self.columns.n), has_days=True)
 
     def compare(self, operator: ComparisonOperator, left: Value, right: Value) -> Booleans:
         if operator in ("==", "!=") and isinstance(left, Nodes) and isinstance(right, Nodes):

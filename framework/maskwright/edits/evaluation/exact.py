@@ -19,6 +19,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
+from maskwright.data.dates import CALENDAR
 from maskwright.edits.evaluation import exact_numbers as numbers
 from maskwright.edits.evaluation.domain import ORIGINAL_FILE
 from maskwright.edits.evaluation.exact_vectors import constant, from_cells
@@ -131,7 +132,7 @@ class _Evaluation:
                 return _certain(self.columns[name].says(meaning))
             case IsNumber(VariableReference(name)):
                 cells = self.columns[name]
-                return _certain(np.logical_not(cells.missing | np.isnan(cells.numbers)))
+                return _certain(np.logical_not(cells.missing | np.isnan(cells.xpath_numbers)))
             case IsInteger(operand):
                 return _known(*numbers.is_whole(self.number(operand)))
             case InOriginal(names):
@@ -188,6 +189,8 @@ class _Evaluation:
                 return functools.reduce(lambda a, b: numbers.extreme(a, b, sign), values)
             case "number":
                 return values[0]
+            case _ if name in CALENDAR:
+                return numbers.calendar_number(name, values)
             case _:
                 raise EditError(f"the function {name}() has no meaning in decimal arithmetic")
 

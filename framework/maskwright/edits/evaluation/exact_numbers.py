@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
+from maskwright.data.dates import LAST_DAY, calendar
 from maskwright.edits.evaluation.exact_vectors import (
     INT64_BOUND,
     Approximate,
@@ -272,6 +273,14 @@ def rounded(a: Numbers, how: Rounding) -> Numbers:
     whole = np.ceil(a.values) if how == "ceiling" else np.floor(a.values + shift)
     result = np.where(np.abs(a.values - near) <= RELATIVE_ALLOWANCE * a.sizes, near, whole)
     return Approximate(result, np.abs(result), a.unknown)
+
+
+def calendar_number(function: str, arguments: Sequence[Numbers]) -> Exact:
+    """Value of a function of dates, such as their year; unknown where an argument is no day of the calendar."""
+    days = [approximate(rounded(each, "floor")) for each in arguments]
+    found = calendar(function, [np.where(each.unknown, np.nan, each.values) for each in days])
+    unknown = np.isnan(found)
+    return Exact(np.where(unknown, 0.0, found).astype(np.int64), 1, unknown, LAST_DAY, 1)
 
 
 def is_whole(a: Numbers) -> tuple[Booleans, Booleans]:

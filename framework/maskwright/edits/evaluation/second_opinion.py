@@ -9,16 +9,17 @@ from __future__ import annotations
 
 import math
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import TYPE_CHECKING
 
 from maskwright.edits import expression as x
 from maskwright.edits.evaluation.plain_numbers import BLANK, COMPARE, CannotTell, Record, Truth, exact, truth
+from maskwright.edits.evaluation.second_dates import ISO, day_said, function_of_dates
 from maskwright.edits.evaluation.second_opinion_xpath import xpath_verdict
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterable, Mapping
 
     from maskwright.edits.edit import Edit
 
@@ -45,12 +46,23 @@ class Opinion:
         Such texts, and what each of them means.
     domain : mapping of names to set of combinations
         That occur in the original.
+    dates : mapping of name to str
+        How the dates of a variable are written.
     """
 
     binary: frozenset[str]
     missing: Mapping[str, frozenset[str]]
     meant: Mapping[str, tuple[tuple[str, str], ...]]
     domain: Mapping[tuple[str, ...], frozenset[Combination]]
+    dates: Mapping[str, str] = field(default_factory=dict)
+
+    def number(self, name: str, text: str | None) -> Fraction | None:
+        """Number that a cell says, of a date its days since 1970-01-01; None: it says none."""
+        said = exact(text)
+        if text is None or (said is not None and name not in self.dates):
+            return said
+        forms = dict.fromkeys((self.dates.get(name, ISO), ISO))
+        return next((Fraction(day) for form in forms if (day := day_said(text, form)) is not None), None)
 
     def verdict(self, edit: Edit, record: Record) -> bool | None:
         """Whether a record obeys an edit; None where that is unknown.
@@ -80,12 +92,14 @@ def _is_code(bare: str, code: str) -> bool:
     """Whether a cell's text is a missing code, or the same number with other zeros after its point."""
     if bare == code.strip(BLANK):
         return True
+    if "." not in bare and "," in bare and not bare.endswith(",000"):
+        bare = bare.replace(",", ".", 1)
     return "." in bare and not LEADING_ZERO.match(bare) and exact(bare) is not None and exact(bare) == exact(code)
 
 
-def combination(*texts: str) -> Combination:
+def combination(texts: Iterable[str], numbers: Iterable[Fraction | None]) -> Combination:
     """Cells in comparable form: numbers by value, as the original holds them, others by text."""
-    return tuple(text if number is None else float(number) for text, number in ((each, exact(each)) for each in texts))
+    return tuple(text if number is None else float(number) for text, number in zip(texts, numbers, strict=True))
 
 
 @dataclass(frozen=True)
@@ -119,7 +133,8 @@ class _Judge:
             case x.InOriginal(names):
                 texts = [self._text(x.VariableReference(name)) for name in names]
                 known = [text for text in texts if text is not None]
-                return None if None in texts else combination(*known) in self.opinion.domain[names]
+                said = [self.opinion.number(name, text) for name, text in zip(names, texts, strict=True)]
+                return None if None in texts else combination(known, said) in self.opinion.domain[names]
             case x.IsMissing(operand):
                 return self._text(operand) is None
             case x.MissingAs(operand, meaning):
@@ -149,7 +164,7 @@ class _Judge:
         as_text = any(isinstance(s, x.Text) or (isinstance(s, x.Function) and s.name == "string") for s in sides)
         if all(isinstance(side, x.VariableReference) for side in sides):
             # Two variables are compared as numbers where both say one.
-            as_text = any(exact(self._text(side)) is None for side in sides)
+            as_text = any(self._number(side) is None for side in sides)
         if as_text and sign in ("==", "!="):
             one, other = map(self._text, sides)
             return None if one is None or other is None else bool(COMPARE[sign](one, other))
@@ -190,7 +205,7 @@ class _Judge:
         if isinstance(node, x.Number):
             return node.value
         if isinstance(node, x.VariableReference):
-            return exact(self._text(node))
+            return self.opinion.number(node.name, self._text(node))
         found = [self._number(child) for child in x.children(node)]
         values = [value for value in found if value is not None]
         return _computed(node, values) if len(values) == len(found) else None
@@ -216,6 +231,9 @@ def _computed(node: x.Expression, values: list[Fraction]) -> Fraction | None:  #
         case x.Function("floor" | "ceiling" | "round" as name):
             shifted = values[0] + Fraction(name == "round", 2)
             return Fraction(math.ceil(shifted) if name == "ceiling" else math.floor(shifted))
+        case x.Function(name) if name in ("year", "quarter", "month", "day", "age_at"):
+            value = function_of_dates(name, [math.floor(each) for each in values])
+            return None if value is None else Fraction(value)
         case x.Function("abs" | "number"):
             return abs(values[0]) if node.name == "abs" else values[0]
         case x.Function("min" | "max"):

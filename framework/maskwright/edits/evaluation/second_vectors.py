@@ -15,6 +15,7 @@ import numpy as np
 
 from maskwright.edits import expression as x
 from maskwright.edits.evaluation.plain_numbers import COMPARE, CannotTell, Truth, truth
+from maskwright.edits.evaluation.second_dates import functions_of_dates
 from maskwright.edits.evaluation.second_opinion_xpath import xpath_number
 
 if TYPE_CHECKING:
@@ -115,7 +116,7 @@ class ExactVectors:
             known = known & self.cells(name).known
         return known & holds, known & np.logical_not(holds)
 
-    def _number(self, node: x.Expression) -> Ratio:
+    def _number(self, node: x.Expression) -> Ratio:  # noqa: PLR0911 - a case for each kind
         match node:
             case x.Number(value):
                 return Ratio(value.numerator, value.denominator, abs(value.numerator))
@@ -131,6 +132,12 @@ class ExactVectors:
                 return _product(self._number(left), self._number(right))
             case x.Arithmetic("/", left, x.Number(value)) if value:
                 return _product(self._number(left), self._number(x.Number(1 / value)))
+            case x.Function(name, arguments) if name in ("year", "quarter", "month", "day", "age_at"):
+                days = [self._number(argument) for argument in arguments]
+                if any(each.under != 1 for each in days):
+                    raise CannotTell
+                values = functions_of_dates(name, [np.atleast_1d(each.over) for each in days])
+                return Ratio(values, 1, 10_000)
             case _:
                 raise CannotTell
 

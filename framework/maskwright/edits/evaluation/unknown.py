@@ -36,7 +36,7 @@ Cause = Literal["missing", "text", "comma", "date", "no value"]
 Causes = Counter[tuple[str, Cause]]
 
 COMMA_NUMBER = r"^[ \t\r\n]*-?[0-9]+(,[0-9]+)+[ \t\r\n]*$"
-ISO_DATE = r"^[ \t\r\n]*[0-9]{4}-[0-9]{2}-[0-9]{2}"
+DATE = r"^[ \t\r\n]*(?:[0-9]{4}[-./][0-9]{1,2}[-./][0-9]{1,2}|[0-9]{1,2}[-./][0-9]{1,2}[-./][0-9]{4})"
 
 _SAID: dict[Cause, str] = {
     "missing": "missing",
@@ -49,7 +49,7 @@ _REMEDIES: dict[Cause, str] = {
     "missing": "where a cell may be missing, the rule has to say so (`if x is not missing then ...`)",
     "text": "declare the texts that mean 'no value' (`missing: [NA]`), or compare with texts",
     "comma": "declare the decimal sign of the file (`decimal: ','`), or remove signs between thousands",
-    "date": "rules compare numbers: store dates as numbers, such as 20200131",
+    "date": "declare how its dates are written (`type: date, format: '%d.%m.%Y'`); times of day are no dates",
     "no value": "say in the rule which records it is for",
 }
 
@@ -155,7 +155,7 @@ def _kinds(cells: Cells, chosen: NDArray[np.bool_]) -> Iterator[tuple[Cause, int
     flat = texts.combine_chunks() if isinstance(texts, pa.ChunkedArray) else texts
     taken = pc.filter(flat, pa.array(chosen))
     commas = pc.sum(pc.match_substring_regex(taken, COMMA_NUMBER)).as_py() or 0
-    dates = pc.sum(pc.match_substring_regex(taken, ISO_DATE)).as_py() or 0
+    dates = pc.sum(pc.match_substring_regex(taken, DATE)).as_py() or 0
     yield "comma", commas
     yield "date", dates
     yield "text", len(taken) - commas - dates

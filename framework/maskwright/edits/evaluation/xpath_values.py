@@ -19,9 +19,10 @@ Booleans = NDArray[np.bool_]
 
 @dataclass(frozen=True, eq=False)
 class Nodes:
-    """A node-set of at most one child element in each record."""
+    """A node-set of at most one child element in each record; XPath knows no dates, rules in YAML count their days."""
 
     cells: Cells
+    has_days: bool = False
 
     @property
     def present(self) -> Booleans:
@@ -65,7 +66,7 @@ def as_numbers(value: Value) -> Numbers:
     """Convert to numbers, as ``number()`` does (XPath 1.0, section 4.4)."""
     match value:
         case Nodes(cells):
-            return cells.numbers
+            return cells.numbers if value.has_days else cells.xpath_numbers
         case Strings(texts) if isinstance(texts, pa.Scalar):
             return read_numbers(pa.array([texts.as_py()], pa.string())).values[0:1].reshape(())
         case Strings(texts):

@@ -8,12 +8,14 @@ from typing import Literal, cast
 
 from lark import Token, Transformer, v_args
 
+from maskwright.data.dates import CALENDAR, iso_day
 from maskwright.edits.expression import (
     And,
     Arithmetic,
     ArithmeticOperator,
     Comparison,
     ComparisonOperator,
+    Date,
     Expression,
     Function,
     IfThen,
@@ -46,7 +48,7 @@ KEYWORDS = frozenset(
 # Smallest and largest number of arguments; None is any number.
 FUNCTIONS: dict[str, tuple[int, int | None]] = {
     "abs": (1, 1), "ceiling": (1, 1), "floor": (1, 1), "max": (2, None), "min": (2, None), "mod": (2, 2),
-    "round": (1, 1), "sum": (1, None),
+    "round": (1, 1), "sum": (1, None), **{name: (count, count) for name, count in CALENDAR.items()},
 }  # fmt: skip
 
 Kind = Literal["number", "text", "value", "truth", "range"]
@@ -120,6 +122,16 @@ class TreeBuilder(Transformer[Token, Typed]):
     def number(self, token: Token) -> Typed:
         """Exact decimal literal."""
         return Typed(Number(_exact(token)), "number", 1, _start(token))
+
+    def date(self, token: Token) -> Typed:
+        """Date literal."""
+        day = iso_day(str(token))
+        if day is None:
+            hint = (
+                "A year, a month and a day with '-' between them are a date; a difference has spaces: 2005 - 12 - 31."
+            )
+            raise Mistake(_start(token), "the calendar has no such date", hint)
+        return Typed(Date(Fraction(day)), "number", 1, _start(token))
 
     def negative_number(self, token: Token) -> Typed:
         """Member of a set."""
@@ -356,10 +368,16 @@ def _compared(token: Token, left: Typed, right: Typed) -> Typed:
         if operand.kind == "truth":
             raise Mistake(operand.start, "a condition cannot be compared", "Join conditions with 'and' and 'or'.")
     if "text" in kinds and operator not in ("==", "!="):
-        raise Mistake(_start(token), f"texts have no order: {operator!r} needs numbers", "Use '==' or '!=', or a set.")
+        dates = [side for side in (left, right) if isinstance(side.expression, Text) and _says_a_date(side.expression)]
+        hint = "Write dates without quotes." if dates else "Use '==' or '!=', or a set."
+        raise Mistake(_start(token), f"texts have no order: {operator!r} needs numbers", hint)
     if kinds == {"text", "number"}:
         raise Mistake(_start(token), "a number is never equal to a text", "Write the number without quotes.")
     return _made(Comparison(operator, left.expression, right.expression), "truth", [left, right])
+
+
+def _says_a_date(text: Text) -> bool:
+    return iso_day(text.value) is not None
 
 
 def _perhaps_not(negated: Token | None, operand: Typed) -> Typed:

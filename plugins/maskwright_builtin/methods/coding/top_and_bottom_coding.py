@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from datetime import date
 from typing import TYPE_CHECKING, Literal
 
 import numpy as np
@@ -18,7 +19,9 @@ if TYPE_CHECKING:
 FEWEST = 3
 """A mean of fewer values than this would give them away."""
 
-Bound = float | dict[str, float] | None
+Value = float | date
+Bound = Value | dict[str, Value] | None
+FIRST_DAY = date(1970, 1, 1)
 
 
 class TopAndBottomCodingParams(BaseModel, extra="forbid", frozen=True, allow_inf_nan=False):
@@ -26,11 +29,11 @@ class TopAndBottomCodingParams(BaseModel, extra="forbid", frozen=True, allow_inf
 
     top: Bound = Field(
         default=None,
-        description="Largest value that is published: a number, or {variable: number}. Variables left out have none.",
+        description="Largest value that is published: number, date, or {variable: number}. Those left out have none.",
     )
     bottom: Bound = Field(
         default=None,
-        description="Smallest value that is published: a number, or {variable: number}. Variables left out have none.",
+        description="Smallest value that is published: number, date, or {variable: number}. Those left out have none.",
     )
     top_share: float = Field(
         default=0.05,
@@ -131,7 +134,8 @@ def declared_limits(params: TopAndBottomCodingParams, variables: tuple[Variable,
 
 
 def _declared(bound: Bound, name: str) -> float | None:
-    return bound.get(name) if isinstance(bound, dict) else bound
+    found = bound.get(name) if isinstance(bound, dict) else bound
+    return float((found - FIRST_DAY).days) if isinstance(found, date) else found
 
 
 def _finite(value: float | None) -> float | None:
@@ -145,8 +149,10 @@ def keeps_equals(params: TopAndBottomCodingParams) -> bool:  # noqa: ARG001 - th
 
 def _limits(params: TopAndBottomCodingParams, name: str, values: NDArray[np.float64]) -> tuple[float, float]:
     """Upper and lower limit of a variable; infinite where it has none."""
-    top = params.top.get(name, np.inf) if isinstance(params.top, dict) else params.top
-    bottom = params.bottom.get(name, -np.inf) if isinstance(params.bottom, dict) else params.bottom
+    top = _declared(params.top, name)
+    bottom = _declared(params.bottom, name)
+    top = np.inf if top is None and isinstance(params.top, dict) else top
+    bottom = -np.inf if bottom is None and isinstance(params.bottom, dict) else bottom
     if top is None:
         # A limit that is stated on one side alone asks for nothing on the other.
         share = params.top_share if params.bottom is None or "top_share" in params.model_fields_set else 0.0
@@ -164,7 +170,7 @@ TOP_AND_BOTTOM_CODING = Method(
     scope="variable",
     # Shares are of the whole file.
     may_be_split=False,
-    variable_types=frozenset({"continuous", "integer", "ordinal"}),
+    variable_types=frozenset({"continuous", "integer", "date", "ordinal"}),
     handles_missing=True,
     preserves=frozenset({"range"}),
     deterministic=True,

@@ -11,7 +11,13 @@ from maskwright import Block, InputError, Masked, Method, PromisesK, UsesWeights
 from maskwright_builtin.methods.microaggregation.chosen_partition import PartitionName, chosen_partition
 from maskwright_builtin.methods.microaggregation.household_groups import with_enough_households
 
-OPERATOR_OF_TYPE = {"continuous": "mean", "integer": "mean", "ordinal": "lower_median", "nominal": "mode"}
+OPERATOR_OF_TYPE = {
+    "continuous": "mean",
+    "integer": "mean",
+    "date": "mean",
+    "ordinal": "lower_median",
+    "nominal": "mode",
+}
 
 
 class MicroaggregationParams(BaseModel, extra="forbid", frozen=True):
@@ -106,7 +112,7 @@ MICROAGGREGATION = Method(
     params=MicroaggregationParams,
     scope="group",
     may_be_split=True,
-    variable_types=frozenset({"continuous", "integer", "ordinal", "nominal"}),
+    variable_types=frozenset({"continuous", "integer", "date", "ordinal", "nominal"}),
     handles_missing=True,
     # Each under the operator that the plan chooses for it; means under "mean".
     preserves=frozenset({"linear", "product", "inequality", "range", "domain", "mean", "k"}),

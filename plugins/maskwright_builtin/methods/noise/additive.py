@@ -75,7 +75,7 @@ ADDITIVE_NOISE = Method(
     scope="variable",
     # Standard deviations and corrected moments are those of the whole file.
     may_be_split=False,
-    variable_types=frozenset({"continuous", "integer"}),
+    variable_types=frozenset({"continuous", "integer", "date"}),
     handles_missing=True,
     reference="Brand (2002), Inference Control in Statistical Databases, LNCS 2316, 97-116; Kim (1986), Proc. ASA "
     "Section on Survey Research Methods, 303-308",

@@ -158,7 +158,7 @@ def write_csv(path: Path, batches: Iterable[Any], variables: tuple[Variable, ...
     dialect = CsvDialect(**{name: details[name] for name in CsvDialect.__dataclass_fields__ if name in details})
     form: Form = details.get("form", Form())
     names = [variable.name for variable in variables]
-    numeric = frozenset(variable.name for variable in variables if variable.is_numeric)
+    numeric = frozenset(each.name for each in variables if each.is_numeric and not each.is_date)
     writer = _Writer(path, dialect, form, numeric, layout.as_written)
     line_end = writer.encoded(dialect.line_end.encode())
     with writing(path) as file:

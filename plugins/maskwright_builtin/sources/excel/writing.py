@@ -117,7 +117,7 @@ def write_excel(path: Path, batches: Iterable[Any], variables: tuple[Variable, .
 
 def _cells(path: Path, variable: Variable, column: Any, form: Mapping[str, str], styled: Styled) -> Iterator[object]:
     """Cells of a column: plain values where the writer cannot take them for anything else."""
-    kind = form.get("kind", "number" if variable.is_numeric else "text")
+    kind = form.get("kind", "number" if variable.is_numeric and not variable.is_date else "text")
     shown = form.get("format", "General")
     if pa.types.is_string(column.type):
         _check_texts(path, variable.name, column)

@@ -71,7 +71,8 @@ def _lines(path: Path, batch: Any, variables: Mapping[str, Variable], layout: La
 
 def _padded(path: Path, variable: Variable, cells: Any, width: int, details: Mapping[str, Any]) -> Any:
     cells, padding = pc.fill_null(cells, ""), details["paddings"][variable.name]
-    if variable.is_numeric and details["decimal"] != ".":
+    is_number = variable.is_numeric and not variable.is_date
+    if is_number and details["decimal"] != ".":
         cells = pc.replace_substring(cells, ".", details["decimal"])
     too_long = pc.sum(pc.greater(pc.utf8_length(cells), width)).as_py() or 0
     if too_long:
@@ -79,13 +80,13 @@ def _padded(path: Path, variable: Variable, cells: Any, width: int, details: Map
         hint = "Declare fewer `decimals` for it, or bounds (`max:`); or write CSV, which has no widths."
         raise DataError(Problem(message, Place(str(path)), hint))
     if padding == "zeros":
-        is_number = pc.match_substring_regex(cells, NUMBER)
+        are_numbers = pc.match_substring_regex(cells, NUMBER)
         minus = pc.starts_with(cells, "-")
         positive = pc.utf8_lpad(cells, width, "0")
         negative = pc.binary_join_element_wise("-", pc.utf8_lpad(pc.utf8_slice_codeunits(cells, 1), width - 1, "0"), "")
         zeros = pc.if_else(minus, negative, positive) if width > 1 else positive
-        return pc.if_else(is_number, zeros, pc.utf8_lpad(cells, width, " "))
-    if padding == "left" or (padding == "full" and not variable.is_numeric):
+        return pc.if_else(are_numbers, zeros, pc.utf8_lpad(cells, width, " "))
+    if padding == "left" or (padding == "full" and not is_number):
         return pc.utf8_rpad(cells, width, " ")
     return pc.utf8_lpad(cells, width, " ")
 

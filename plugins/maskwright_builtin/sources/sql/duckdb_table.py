@@ -171,6 +171,8 @@ def _type(connection: duckdb.DuckDBPyConnection, kind: Any, column: PublishedCol
 def _own_type(kind: Any) -> str:
     if pa.types.is_integer(kind):
         return "BIGINT"
+    if pa.types.is_date(kind):
+        return "DATE"
     return "DOUBLE" if pa.types.is_floating(kind) else "VARCHAR"
 
 

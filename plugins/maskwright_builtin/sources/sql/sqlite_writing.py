@@ -102,18 +102,26 @@ def _write(
 def _type(variable: Variable, field: Any, original: str | None) -> str:
     if original is not None:
         return original if WORDED.fullmatch(original) else ""
-    if not variable.is_numeric:
+    if not variable.is_numeric or variable.is_date:
         return "TEXT"
     return "INTEGER" if pa.types.is_integer(field.type) else "REAL"
 
 
 def _storing(variable: Variable, kind: str | None) -> Callable[[Any], list[Any]]:
     """How cells of a variable become those of SQLite: as they were in the original, where that can be."""
+    if variable.is_date:
+        return _texts
     if not variable.is_numeric:
         if kind == "integer" and all(WHOLE.fullmatch(each) for each in variable.categories):
             return _integers
         return _reals if kind in ("real", "number") and all(map(_is_short, variable.categories)) else _as_they_are
     return _whole_as_integers if kind == "number" else _as_they_are
+
+
+def _texts(array: Any) -> list[Any]:
+    """Dates as SQLite has them: texts."""
+    texts: list[Any] = array.cast(pa.string()).to_pylist()
+    return texts
 
 
 def _is_short(text: str) -> bool:

@@ -27,7 +27,7 @@ codes = st.lists(st.one_of(texts, st.integers(-99, 999).map(str)), unique=True, 
 @st.composite
 def declarations(draw: st.DrawFn) -> VariableDeclaration:
     """A declaration as a codebook can hold it: each code has one meaning, and labelled ones are categories."""
-    kind = draw(st.sampled_from(["continuous", "integer", "nominal", "ordinal"]))
+    kind = draw(st.sampled_from(["continuous", "integer", "date", "nominal", "ordinal"]))
     every = draw(codes)
     cut = draw(st.integers(0, len(every)))
     valid, missing = every[:cut], every[cut:]
@@ -40,6 +40,10 @@ def declarations(draw: st.DrawFn) -> VariableDeclaration:
         stated |= {"min": low, "max": None if low is None else low + draw(st.sampled_from([0, 0.5, 1e-7, 1e9]))}
         stated["labels"] = {code: draw(texts) for code in valid}
         stated["decimals"] = draw(st.none() | st.integers(1, 9)) if kind == "continuous" else None
+    elif kind == "date":
+        stated["format"] = draw(st.sampled_from([None, "%d.%m.%Y", "%Y%m%d"]))
+        low = draw(st.none() | st.dates())
+        stated |= {"min": None if low is None else low.isoformat(), "unit": None}
     elif kind == "ordinal":
         stated["type"] = "nominal"
     stated["missing"] = {code: draw(st.just("") | texts) for code in missing}

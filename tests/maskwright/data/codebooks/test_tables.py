@@ -127,6 +127,8 @@ def test_every_mistake_at_once(tmp_path: Path) -> None:
         ("variable,code,value\nsex,1,1\n", "the columns 'code' and 'value' both hold the code"),
         ("variable,label\n,Sex\n", "names no variable"),
         ("variable,type\nsex,nominal\nsex,ordinal\n", "variable 'sex': another type is given in line 2"),
+        ("variable,missing\nsex,no\n", "2:5 missing: expected codes that mean 'no value'"),
+        ("variable,missing\nage,0\n", "2:5 missing: expected codes that mean 'no value'"),
         ("variable,label\n", "describes no variable"),
         ("variable,min,max\nage,9,1\n", "variable 'age': min is above max"),
     ],

@@ -17,7 +17,7 @@ from maskwright.edits.rule_language.grammar import parse_expression
 if TYPE_CHECKING:
     from pathlib import Path
 
-DATES = pd.DataFrame({"birth": ["1950-01-02"] * 6, "death": ["2001-03-04"] * 6})
+DATES = pd.DataFrame({"birth": ["02.01.1950"] * 6, "death": ["04.03.2001"] * 6})
 
 
 def write(folder: Path, rows: str, rules: str) -> list[str]:
@@ -32,8 +32,8 @@ def test_a_rule_on_text_dates_is_not_ok() -> None:
     assert [edit.name for edit in outcome.undecided] == ["edit-1"]
     assert outcome.undecided[0].unknown_because == [
         (
-            "birth, death: text, not a number (it looks like a date), in 6 of 6 records; rules compare numbers: store "
-            "dates as numbers, such as 20200131"
+            "birth, death: text, not a number (it looks like a date), in 6 of 6 records; declare how its dates are "
+            "written (`type: date, format: '%d.%m.%Y'`); times of day are no dates"
         )
     ]
     assert outcome.to_json()["undecided"] == {"edit-1": outcome.undecided[0].unknown_because}

@@ -26,7 +26,7 @@ from maskwright.edits.languages.conversion.inexpressible import Inexpressible
 from maskwright.edits.languages.conversion.yaml_text import decimal_text
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Collection, Mapping
 
 HIGHEST_POWER = 8
 MOST_PLACES = 15
@@ -43,10 +43,13 @@ class Grids:
         Of the data; None is a variable without a grid.
     otherwise : int
         Most decimals of the other variables.
+    dates : collection of str
+        Variables that are dates.
     """
 
     known: Mapping[str, int | None] = field(default_factory=dict)
     otherwise: int = 4
+    dates: Collection[str] = ()
 
     def of(self, name: str) -> int:
         """Decimals of one variable.

@@ -10,7 +10,7 @@ from maskwright.edits.languages.conversion.yaml_file import yaml_file
 from maskwright.foundation.errors import EditError, unknown_name
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Collection, Mapping
 
     from maskwright.edits.edit_set import EditSet
     from maskwright.edits.languages.conversion.converted import Converted
@@ -25,6 +25,7 @@ def convert_edits(
     *,
     record: str = "Record",
     decimals: int | Mapping[str, int | None] = 4,
+    dates: Collection[str] = (),
 ) -> Converted:
     """Edits as a rule file in the YAML language or in Schematron, with the same verdict on every record.
 
@@ -37,6 +38,8 @@ def convert_edits(
     decimals : int or mapping of name to int or None, default 4
         Schematron: most decimals of the variables. XPath calculates in binary64; half a unit of the last place decides
         its comparisons.
+    dates : collection of str
+        Schematron: variables that are dates, which XPath 1.0 does not know.
 
     Returns
     -------
@@ -62,5 +65,5 @@ def convert_edits(
         raise EditError(unknown_name("rule language", target, TARGETS))
     if target == "yaml":
         return yaml_file(edits)
-    grids = Grids({}, decimals) if isinstance(decimals, int) else Grids(decimals)
+    grids = Grids({}, decimals, dates) if isinstance(decimals, int) else Grids(decimals, dates=dates)
     return schematron_file(edits, record, grids)

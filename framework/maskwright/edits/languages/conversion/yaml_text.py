@@ -5,10 +5,12 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
+from maskwright.data.dates import CALENDAR, iso_text
 from maskwright.edits.expression import (
     And,
     Arithmetic,
     Comparison,
+    Date,
     Expression,
     Function,
     IfThen,
@@ -76,7 +78,7 @@ def name_text(name: str) -> str:
     Inexpressible
         The name holds a back quote or a line break.
     """
-    if _PLAIN_NAME.fullmatch(name) and name not in KEYWORDS and name not in FUNCTIONS:
+    if _PLAIN_NAME.fullmatch(name) and name not in KEYWORDS and (name not in FUNCTIONS or name in CALENDAR):
         return name
     if not name or re.search(r"[`\r\n]", name):
         raise Inexpressible("the name of a variable holds a back quote or a line break")
@@ -90,6 +92,8 @@ def _text(node: Expression, level: int) -> str:
 
 def _with_level(node: Expression) -> tuple[str, int]:  # noqa: C901, PLR0911, PLR0912 - one case for each kind of node
     match node:
+        case Date(value):
+            return iso_text(int(value)), _ATOM
         case Number(value):
             return _number(value)
         case Text(value):

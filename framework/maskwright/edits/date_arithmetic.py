@@ -1,0 +1,170 @@
+"""Which terms of rules are dates and which are numbers: a date is compared with dates, and differences are days."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING, Literal
+
+from maskwright.data.dates import CALENDAR
+from maskwright.edits.edit import CheckedPart
+from maskwright.edits.edit_set import EditSet
+from maskwright.edits.expression import (
+    Arithmetic,
+    Comparison,
+    Date,
+    Expression,
+    Function,
+    InInterval,
+    InSet,
+    Negative,
+    Number,
+    Text,
+    VariableReference,
+    children,
+)
+from maskwright.foundation.errors import EditError, Problem
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+
+    from maskwright.data.variable import Variable
+    from maskwright.edits.edit import Edit
+
+Kind = Literal["date", "number", "text"] | None
+"""None: unknown, whatever stands beside it."""
+
+
+def with_dates(edits: EditSet, variables: Sequence[Variable]) -> EditSet:
+    """Edits as variables that are dates need them.
+
+    Tests in XPath see texts where rules in YAML see days: what algebra found in them is not about days, so that they
+    are only checked.
+
+    Parameters
+    ----------
+    edits : EditSet
+    variables : sequence of Variable
+
+    Raises
+    ------
+    EditError
+        Rules that compare a date with a number or a text, or calculate with dates as with numbers; all of them.
+    """
+    kinds: dict[str, Kind] = {
+        each.name: "date" if each.is_date else "number" if each.is_numeric else "text" for each in variables
+    }
+    problems = [
+        problem
+        for edit in edits
+        if edit.binding == "exact" and edit.engine is None
+        for problem in _mistakes(edit, kinds)
+    ]
+    if problems:
+        raise EditError(problems)
+    dates = {name for name, kind in kinds.items() if kind == "date"}
+    if not dates:
+        return edits
+    return EditSet(tuple(_only_checked(edit) if _sees_text(edit, dates) else edit for edit in edits), edits.notes)
+
+
+def _sees_text(edit: Edit, dates: set[str]) -> bool:
+    return edit.binding != "exact" and bool(edit.parts) and not dates.isdisjoint(edit.variables)
+
+
+def _only_checked(edit: Edit) -> Edit:
+    return replace(edit, parts=(CheckedPart(edit.expression),))
+
+
+def _mistakes(edit: Edit, kinds: Mapping[str, Kind]) -> Iterator[Problem]:
+    """One problem for each edit: the first mistake in it."""
+    try:
+        stack: list[Expression] = [edit.expression]
+        while stack:
+            node = stack.pop()
+            match node:
+                case Comparison(_, left, right):
+                    _same(kinds, left, right)
+                case InInterval(operand, low, high):
+                    _same(kinds, *(each for each in (operand, low, high) if each is not None))
+                case InSet(operand, members):
+                    _same(kinds, operand, *members)
+                case _:
+                    stack.extend(children(node))
+    except _Mixed as mistake:
+        yield Problem(f"edit {edit.name!r} {mistake.message}", edit.place, mistake.hint)
+
+
+class _Mixed(Exception):  # noqa: N818 - never leaves this module
+    def __init__(self, message: str, hint: str) -> None:
+        super().__init__(message)
+        self.message, self.hint = message, hint
+
+
+def _same(kinds: Mapping[str, Kind], *terms: Expression) -> None:
+    """Stop where terms that are compared are no dates beside one that is."""
+    found = [(term, _kind(term, kinds)) for term in terms]
+    if not any(kind == "date" for _, kind in found):
+        return
+    named = next(
+        (term.name for term, kind in found if kind == "date" and isinstance(term, VariableReference)), "a date"
+    )
+    for term, kind in found:
+        if kind == "text" and isinstance(term, VariableReference):
+            hint = f'Declare how its dates are written: `{term.name}: {{type: date, format: "%d.%m.%Y"}}`.'
+            raise _Mixed(f"compares {term.name}, which was read as text, with a date", hint)
+        if kind == "text":
+            raise _Mixed(f"compares {named} with a text", "Write dates without quotes: 2005-12-31.")
+        if kind == "number" and isinstance(term, VariableReference):
+            hint = (
+                f'If it is one: `{term.name}: {{type: date, format: "%Y%m%d"}}`. Else write year(...), or a difference.'
+            )
+            raise _Mixed(f"compares {term.name}, which is no date, with a date", hint)
+        if kind == "number":
+            hint = f"Write a date, 2005-12-31, or year({named}); a difference of dates is a number of days."
+            raise _Mixed(f"compares {named} with a number", hint)
+
+
+def _kind(term: Expression, kinds: Mapping[str, Kind]) -> Kind:  # noqa: C901, PLR0911, PLR0912 - a case for each kind
+    match term:
+        case Date():
+            return "date"
+        case Number():
+            return "number"
+        case Text():
+            return "text"
+        case VariableReference(name):
+            return kinds.get(name)
+        case Function(name, arguments) if name in CALENDAR:
+            for argument in arguments:
+                _date_argument(name, argument, kinds)
+            return "number"
+        case Function("min" | "max", arguments):
+            _same(kinds, *arguments)
+            return _kind(arguments[0], kinds)
+        case Arithmetic("+" | "-" as sign, left, right):
+            pair = _kind(left, kinds), _kind(right, kinds)
+            if pair == ("date", "date"):
+                if sign == "+":
+                    raise _Mixed("adds dates", "Dates have differences: leave - entry is a number of days.")
+                return "number"
+            if pair[0] == "date" or (pair[1] == "date" and sign == "+"):
+                return "date"
+            if pair[1] == "date" and pair[0] == "number":
+                raise _Mixed("subtracts a date from a number", "Dates have differences: leave - entry is in days.")
+            return None if None in pair or "text" in pair or "date" in pair else "number"
+        case Arithmetic() | Negative() | Function():
+            inner = [_kind(each, kinds) for each in children(term)]
+            if "date" in inner:
+                raise _Mixed("calculates with a date as with a number", "Use its year(...), or a difference in days.")
+            return None if None in inner or "text" in inner else "number"
+        case _:
+            return None
+
+
+def _date_argument(function: str, argument: Expression, kinds: Mapping[str, Kind]) -> None:
+    kind = _kind(argument, kinds)
+    if kind in ("number", "text"):
+        named = argument.name if isinstance(argument, VariableReference) else "a number"
+        declared = f'`{named}: {{type: date, format: "%d.%m.%Y"}}`'
+        hint = f"Declare how its dates are written: {declared}." if named != "a number" else "Write a date: 2005-12-31."
+        raise _Mixed(f"asks for {function}() of {named}, which is no date", hint)

@@ -1,0 +1,1 @@
+"""Files of statistical packages: SPSS, Stata and SAS."""

@@ -1,0 +1,169 @@
+"""SAS files: ``.sas7bdat`` read, transport files ``.xpt`` read and written.
+
+Kept in a transport file: variables, their labels, formats, and widths of texts. Not kept: the name, label and time of
+the table; informats; the length of numbers (they take 8 bytes); special missing values ``.A`` to ``.Z``, which are
+counted and read as missing (of ``.sas7bdat`` they are read as such). Value labels are in a catalogue of their own, and
+neither read nor written; SAS has no measures, and no other missing values. Trailing blanks of texts mean nothing in
+SAS. A file is written in the version of its original (a new one in 5, which every agency takes), as a whole: all
+records are in memory once more, as numpy arrays of numbers and Python texts.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from maskwright import Layout, Source, Variable
+from maskwright_builtin.sources.files import reading
+from maskwright_builtin.sources.statistical.form import Family, Moments, StatisticalParams
+from maskwright_builtin.sources.statistical.header import without_time
+from maskwright_builtin.sources.statistical.reading import StatisticalReading
+from maskwright_builtin.sources.statistical.special_missing import CARD, special_missing_values
+from maskwright_builtin.sources.statistical.writing import not_written, padded, too_long, write_with, written_columns
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
+    from pathlib import Path
+
+    from maskwright import Progress
+
+SECONDS = 86_400.0
+DATES = (
+    "DATE", "DDMMYY", "DDMMYYB", "DDMMYYC", "DDMMYYD", "DDMMYYN", "DDMMYYP", "DDMMYYS", "MMDDYY", "MMDDYYB", "MMDDYYC",
+    "MMDDYYD", "MMDDYYN", "MMDDYYP", "MMDDYYS", "YYMMDD", "YYMMDDB", "YYMMDDC", "YYMMDDD", "YYMMDDN", "YYMMDDP",
+    "YYMMDDS", "E8601DA", "B8601DA", "IS8601DA", "JULIAN", "MONYY", "YYMM", "YYMON", "YYQ", "WEEKDATE", "WEEKDATX",
+    "WORDDATE", "WORDDATX",
+)  # fmt: skip
+DATETIMES = ("DATETIME", "DATEAMPM", "DTDATE", "E8601DT", "B8601DT", "IS8601DT", "MDYAMPM")
+SAS_MOMENTS = Moments(3_653, dict.fromkeys(DATES, ("date", 1.0)) | dict.fromkeys(DATETIMES, ("datetime", SECONDS)))
+"""Since 1 January 1960, in days or in seconds; times of a day are left numbers."""
+SAS7BDAT = Family("sas", "a SAS data set", "read_sas7bdat", SAS_MOMENTS, rows=0)
+XPT = Family(
+    "sas_transport",
+    "a SAS transport file",
+    "read_xport",
+    SAS_MOMENTS,
+    rows=0,
+    tells_codes=False,
+    is_whole=lambda _, __, size: size % CARD == 0,
+)
+LARGEST = {5: {"name": 8, "label": 40, "text": 200}, 8: {"name": 32, "label": 256, "text": 32_767}}
+LARGEST_NUMBER = 7.2e75
+NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
+
+
+def open_sas(path: Path, params: Any, progress: Progress) -> StatisticalReading:
+    """Open a ``.sas7bdat`` file.
+
+    Parameters
+    ----------
+    path : Path
+    params : StatisticalParams
+    progress : callable
+
+    Raises
+    ------
+    DataError
+        The file is none, is damaged or encrypted, or its texts are in another encoding.
+    InputError
+        The package for it is not installed.
+    """
+    return StatisticalReading(path, SAS7BDAT, params, progress)
+
+
+class TransportReading(StatisticalReading):
+    """A transport file, of which the version is kept."""
+
+    def __init__(self, path: Path, params: StatisticalParams, progress: Progress) -> None:
+        super().__init__(path, XPT, params, progress)
+        with reading(path) as file:
+            self._version = 8 if file.read(CARD).startswith(b"HEADER RECORD*******LIBV8") else 5
+        self._special = special_missing_values(path)
+
+    @property
+    def layout(self) -> Layout:
+        """How each variable is written, by name, and the version of the file."""
+        layout = super().layout
+        said = f"{self._special} special missing values (.A to .Z) are read, and written, as missing without a letter"
+        notes = (said,) if self._special else ()
+        return replace(layout, details={**layout.details, "version": self._version, "notes": notes})
+
+
+def open_xpt(path: Path, params: Any, progress: Progress) -> TransportReading:
+    """Open a ``.xpt`` file; as `open_sas`."""
+    return TransportReading(path, params, progress)
+
+
+def write_xpt(path: Path, batches: Iterable[Any], variables: tuple[Variable, ...], layout: Layout) -> None:
+    """Write a transport file.
+
+    Parameters
+    ----------
+    path : Path
+    batches : iterable of pyarrow.RecordBatch
+    variables : tuple of Variable
+    layout : Layout
+
+    Raises
+    ------
+    DataError
+        Names of more than 8 bytes, labels of more than 40, texts of more than 200 (in version 5).
+    """
+    import pandas as pd
+
+    columns = written_columns(path, batches, variables, layout, XPT)
+    version = layout.details.get("version", 5) if layout.format == XPT.source else 5
+    too_long(path, columns, LARGEST[version])
+    for column in columns:
+        if not NAME.fullmatch(column.name):
+            hint = "Names in SAS have letters, digits and underscores: rename it, or write another format."
+            raise column.refused(path, "SAS does not take its name", hint)
+        if not column.form.is_text and np.nanmax(np.abs(column.values), initial=0.0) > LARGEST_NUMBER:
+            raise column.refused(path, f"a transport file holds no numbers beyond {LARGEST_NUMBER:g}")
+    frame = pd.DataFrame({each.name: padded(each) if each.form.is_text else each.values for each in columns})
+    write_with(path, lambda library, target: library.write_xport(
+        frame, str(target), file_format_version=version,
+        column_labels={each.name: each.form.label for each in columns if each.form.label},
+        variable_format={each.name: each.form.format for each in columns if each.form.format},
+    ))  # fmt: skip
+    without_time(path)
+
+
+def _read_plainly(path: Path, details: Mapping[str, Any], names: Sequence[str]) -> Iterator[list[list[str | None]]]:
+    """Rows of a written file, as pyreadstat gives them to pandas.
+
+    pandas has a reader of its own, of version 5 only, and loses records that end with blanks: it cannot judge.
+    """
+    del details
+    import pyreadstat
+
+    from maskwright_builtin.sources.statistical.plain import plain_rows
+
+    frame, metadata = pyreadstat.read_xport(str(path), disable_datetime_conversion=True)
+    return plain_rows(frame, names, metadata.original_variable_types, SAS_MOMENTS)
+
+
+SAS = Source(
+    name=SAS7BDAT.source,
+    suffixes=(".sas7bdat",),
+    open=open_sas,
+    write=not_written,
+    not_written="Write .xpt, which SAS imports, or .sav or .csv.",
+    params=StatisticalParams,
+    writes_text=False,
+    summary="Read only; special missing values are .A to .Z. Write .xpt.",
+)
+SAS_TRANSPORT = Source(
+    name=XPT.source,
+    suffixes=(".xpt",),
+    open=open_xpt,
+    write=write_xpt,
+    params=StatisticalParams,
+    params_of_written=lambda _: StatisticalParams(),
+    writes_text=False,
+    read_plainly=_read_plainly,
+    summary="Labels and formats are kept; names have 8 characters, labels 40, texts 200 bytes in version 5.",
+)

@@ -1,0 +1,182 @@
+"""SPSS files: ``.sav`` and ``.zsav`` read and written, ``.por`` read.
+
+Kept: variables, their labels, value labels, missing values and ranges, measures, formats and widths. Not kept: what
+describes the file and not a variable (its label, documents, notes, creation time, weighting variable, multiple-response
+sets), roles and attributes of variables, the alignment of columns, and trailing blanks of texts, which mean nothing in
+SPSS. Files are written in UTF-8, and as a whole: all records are in memory once more, as numpy arrays of numbers and
+Python texts.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+from maskwright import Layout, Source, Variable
+from maskwright_builtin.sources.statistical.form import Family, MissingRange, Moments, StatisticalParams, VariableForm
+from maskwright_builtin.sources.statistical.header import without_time
+from maskwright_builtin.sources.statistical.reading import StatisticalReading
+from maskwright_builtin.sources.statistical.writing import (
+    WrittenColumn,
+    fitting_format,
+    not_written,
+    padded,
+    refuse_reserved,
+    too_long,
+    write_with,
+    written_columns,
+)  # fmt: skip
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
+    from pathlib import Path
+
+    from maskwright import Progress
+
+DAY = 86_400.0
+# Since 14 October 1582, in seconds; the first of each kind is what dates of other formats are written as.
+SPSS_MOMENTS = Moments(
+    141_428,
+    {"DATE": ("date", DAY), "ADATE": ("date", DAY), "EDATE": ("date", DAY), "JDATE": ("date", DAY),
+     "SDATE": ("date", DAY), "QYR": ("date", DAY), "MOYR": ("date", DAY), "WKYR": ("date", DAY),
+     "DATETIME": ("datetime", DAY), "YMDHMS": ("datetime", DAY)},
+)  # fmt: skip
+SAV = Family("spss", "an SPSS file", "read_sav", SPSS_MOMENTS)
+POR = Family(
+    "spss_portable", "an SPSS portable file", "read_por", SPSS_MOMENTS, rows=0, tells_codes=False, takes_encoding=False
+)
+LARGEST = {"name": 64, "label": 256, "value label": 120, "text": 32_767}
+MOST_CODES = 3
+RESERVED = frozenset(["ALL", "AND", "BY", "EQ", "GE", "GT", "LE", "LT", "NE", "NOT", "OR", "TO", "WITH"])
+
+
+def open_sav(path: Path, params: Any, progress: Progress) -> StatisticalReading:
+    """Open a ``.sav`` or ``.zsav`` file.
+
+    Parameters
+    ----------
+    path : Path
+    params : StatisticalParams
+    progress : callable
+
+    Raises
+    ------
+    DataError
+        The file is none, is damaged or encrypted, or its texts are in another encoding.
+    InputError
+        The package for it is not installed.
+    """
+    return StatisticalReading(path, SAV, params, progress)
+
+
+def open_por(path: Path, params: Any, progress: Progress) -> StatisticalReading:
+    """Open a ``.por`` file; as `open_sav`."""
+    return StatisticalReading(path, POR, params, progress)
+
+
+def write_sav(path: Path, batches: Iterable[Any], variables: tuple[Variable, ...], layout: Layout) -> None:
+    """Write an SPSS file.
+
+    Parameters
+    ----------
+    path : Path
+        One that ends with ``.zsav`` is compressed.
+    batches : iterable of pyarrow.RecordBatch
+    variables : tuple of Variable
+    layout : Layout
+
+    Raises
+    ------
+    DataError
+        What the format cannot hold: more than three missing codes, long names or texts.
+    """
+    import pandas as pd
+
+    columns = [_with_suppressed(path, each, variable) for each, variable in
+               zip(written_columns(path, batches, variables, layout, SAV), variables, strict=True)]  # fmt: skip
+    too_long(path, columns, LARGEST)
+    refuse_reserved(path, columns, RESERVED, "SPSS")
+    for column in columns:
+        _check_missing(path, column)
+    frame = pd.DataFrame({each.name: padded(each) if each.form.is_text else each.values for each in columns})
+    numbers = [each for each in columns if not each.form.is_text and each.form.format]
+    write_with(path, lambda library, target: library.write_sav(
+        frame, str(target),
+        column_labels={each.name: each.form.label for each in columns if each.form.label},
+        variable_value_labels={each.name: dict(each.form.labels) for each in columns if each.form.labels},
+        missing_ranges={each.name: _ranges(each.form) for each in columns if each.form.missing},
+        variable_measure={each.name: each.form.measure for each in columns},
+        variable_display_width={each.name: each.form.display_width for each in columns if each.form.display_width},
+        variable_format={each.name: fitting_format(each) for each in numbers},
+        compress=path.suffix.lower() == ".zsav", row_compress=path.suffix.lower() != ".zsav",
+    ))  # fmt: skip
+    without_time(path)
+
+
+def _with_suppressed(path: Path, column: WrittenColumn, variable: Variable) -> WrittenColumn:
+    """Column in which the text of suppressed cells is a missing code, too."""
+    text = variable.suppressed_as
+    if not text:
+        return column
+    try:
+        code: float | str = text if column.form.is_text else float(text)
+    except ValueError:
+        hint = "Missing codes of numbers are numbers in SPSS: `suppressed_as: -5`, for instance."
+        raise column.refused(path, "its suppressed_as is no number", hint) from None
+    form = column.form
+    if any(each.holds(code) for each in form.missing):
+        return column
+    labels = {**form.labels, code: form.labels.get(code, "suppressed")}
+    return replace(column, form=replace(form, missing=(*form.missing, MissingRange(code, code)), labels=labels))
+
+
+def _ranges(form: VariableForm) -> list[Any]:
+    return [each.lowest if each.is_single else {"lo": each.lowest, "hi": each.highest} for each in form.missing]
+
+
+def _check_missing(path: Path, column: WrittenColumn) -> None:
+    singles = sum(each.is_single for each in column.form.missing)
+    ranges = len(column.form.missing) - singles
+    if singles > (1 if ranges else MOST_CODES) or ranges > 1:
+        hint = "SPSS holds three missing codes, or one and a range: declare fewer, or make codes of several one."
+        raise column.refused(path, "it has more missing codes than an SPSS file can hold", hint)
+    long = [each for each in column.form.missing if isinstance(each.lowest, str) and len(each.lowest.encode()) > 8]
+    if long:
+        raise column.refused(path, "a missing code is a text of more than 8 bytes", "SPSS holds no longer ones.")
+
+
+def _read_plainly(path: Path, details: Mapping[str, Any], names: Sequence[str]) -> Iterator[list[list[str | None]]]:
+    """Rows of a written file, as pyreadstat gives them to pandas: no other library in Python reads these files.
+
+    Nothing of `StatisticalReading` is shared: not its blocks, nor its dates.
+    """
+    del details
+    import pyreadstat
+
+    from maskwright_builtin.sources.statistical.plain import plain_rows
+
+    frame, metadata = pyreadstat.read_sav(str(path), user_missing=True, disable_datetime_conversion=True)
+    return plain_rows(frame, names, metadata.original_variable_types, SPSS_MOMENTS)
+
+
+SPSS = Source(
+    name=SAV.source,
+    suffixes=(".sav", ".zsav"),
+    open=open_sav,
+    write=write_sav,
+    params=StatisticalParams,
+    params_of_written=lambda _: StatisticalParams(),
+    writes_text=False,
+    read_plainly=_read_plainly,
+    summary="Labels, missing values and ranges, measures, formats and widths are kept.",
+)
+SPSS_PORTABLE = Source(
+    name=POR.source,
+    suffixes=(".por",),
+    open=open_por,
+    write=not_written,
+    not_written="Write .sav, which SPSS reads as well, or .csv.",
+    params=StatisticalParams,
+    writes_text=False,
+    summary="Read only; its user-missing values are read as missing. Write .sav.",
+)

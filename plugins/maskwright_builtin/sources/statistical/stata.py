@@ -1,0 +1,183 @@
+"""Stata files: ``.dta`` of all versions read, that of Stata 14 (with Unicode) written.
+
+Kept: variables, their labels, value labels, missing values ``.a`` to ``.z`` with their labels, display formats, and
+whether numbers are integers. Not kept: storage types ``byte``, ``int`` and ``float`` (they become ``long`` and
+``double``, which hold the same values), the declared length of texts, names of value labels, notes and
+characteristics, the file's label, its time, sort order, and survey settings. Stata has no measures, and labels of
+whole numbers only. Periods (``%tw``, ``%tm``, ``%tq``, ``%th``, ``%ty``) are numbers. A file is written as a whole: all
+records are in memory once more, as numpy arrays of numbers and Python texts.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from maskwright import Layout, Source, Variable
+from maskwright_builtin.sources.statistical.form import Family, Moments, StatisticalParams
+from maskwright_builtin.sources.statistical.header import without_time
+from maskwright_builtin.sources.statistical.reading import StatisticalReading
+from maskwright_builtin.sources.statistical.writing import (
+    WrittenColumn,
+    refuse_reserved,
+    too_long,
+    write_with,
+    written_columns,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
+    from pathlib import Path
+
+    from maskwright import Progress
+
+DAY = 86_400_000.0
+STATA_MOMENTS = Moments(3_653, {"%TD": ("date", 1.0), "%TC": ("datetime", DAY)})
+"""Since 1 January 1960, in days or in milliseconds; ``%tC``, with leap seconds, is left a number."""
+
+
+def _is_whole(start: bytes, end: bytes, size: int) -> bool:
+    del size
+    return not start.startswith(b"<stata_dta>") or end.endswith(b"</stata_dta>")
+
+
+DTA = Family("stata", "a Stata file", "read_dta", STATA_MOMENTS, is_whole=_is_whole)
+LARGEST = {"name": 32, "label": 320, "value label": 32_000}
+MOST_CHARACTERS = 80
+LARGEST_LONG = 2_147_483_620
+VERSION = 14
+RESERVED = frozenset(
+    ("_all", "_b", "byte", "_coef", "_cons", "double", "float", "if", "in", "int", "long", "_n", "_N", "_pi", "_pred",
+     "_rc", "_skip", "strL", "using", "with", *(f"str{width}" for width in range(2046)))
+)  # fmt: skip
+NAME = re.compile(r"[^\W\d]\w*")
+
+
+def open_dta(path: Path, params: Any, progress: Progress) -> StatisticalReading:
+    """Open a ``.dta`` file.
+
+    Parameters
+    ----------
+    path : Path
+    params : StatisticalParams
+    progress : callable
+
+    Raises
+    ------
+    DataError
+        The file is none, is damaged, or its texts are in another encoding.
+    InputError
+        The package for it is not installed.
+    """
+    return StatisticalReading(path, DTA, params, progress)
+
+
+def write_dta(path: Path, batches: Iterable[Any], variables: tuple[Variable, ...], layout: Layout) -> None:
+    """Write a Stata file.
+
+    Parameters
+    ----------
+    path : Path
+    batches : iterable of pyarrow.RecordBatch
+    variables : tuple of Variable
+    layout : Layout
+
+    Raises
+    ------
+    DataError
+        What the format cannot hold: names, labels of more than 80 characters, labels of texts.
+    """
+    import pandas as pd
+
+    columns = written_columns(path, batches, variables, layout, DTA)
+    too_long(path, columns, LARGEST)
+    refuse_reserved(path, columns, RESERVED, "Stata")
+    for column in columns:
+        _check(path, column)
+    frame = pd.DataFrame({each.name: _cells(each) for each in columns})
+    letters = {each.name: found for each in columns if (found := _letters(each))}
+    write_with(path, lambda library, target: library.write_dta(
+        frame, str(target), version=VERSION,
+        column_labels={each.name: each.form.label for each in columns if each.form.label},
+        variable_value_labels={each.name: _labels(each) for each in columns if _labels(each)},
+        missing_user_values=letters,
+        variable_format={each.name: each.form.format for each in columns if each.form.format},
+    ))  # fmt: skip
+    without_time(path)
+
+
+def _check(path: Path, column: WrittenColumn) -> None:
+    if not NAME.fullmatch(column.name):
+        hint = "Names in Stata have letters, digits and underscores: rename it, or write another format."
+        raise column.refused(path, "Stata does not take its name", hint)
+    if len(column.form.label or "") > MOST_CHARACTERS:
+        raise column.refused(path, f"its label has more than the {MOST_CHARACTERS} characters that Stata holds")
+
+
+def _holds_integers(column: WrittenColumn) -> bool:
+    present = column.values[~np.isnan(column.values)]
+    fits = len(present) == 0 or (np.abs(present).max() <= LARGEST_LONG and np.array_equal(np.rint(present), present))
+    return column.form.is_whole and bool(fits)
+
+
+def _cells(column: WrittenColumn) -> Any:
+    """Cells as pyreadstat takes them: integers as such, letters among the numbers."""
+    import pandas as pd
+
+    if column.form.is_text:
+        return column.values
+    is_whole = _holds_integers(column)
+    if column.letters is None:
+        return pd.array(column.values, dtype="Int32") if is_whole else column.values
+    kind = int if is_whole else float
+    numbers = [None if np.isnan(each) else kind(each) for each in column.values.tolist()]
+    pairs = zip(numbers, column.letters.tolist(), strict=True)
+    return pd.Series([number if letter is None else letter for number, letter in pairs], dtype=object)
+
+
+def _letters(column: WrittenColumn) -> list[str]:
+    """Letters that occur or have a label; pyreadstat wants to know them."""
+    if column.form.is_text:
+        return []
+    occurring = set() if column.letters is None else set(column.letters.tolist())
+    return sorted({each for each in (*occurring, *column.form.labels) if isinstance(each, str)})
+
+
+def _labels(column: WrittenColumn) -> dict[Any, str]:
+    """Labels of whole numbers and of letters: Stata has no others."""
+    if column.form.is_text:
+        return {}
+    return {
+        code if isinstance(code, str) else int(code): label
+        for code, label in column.form.labels.items()
+        if isinstance(code, str) or code == int(code)
+    }
+
+
+def _read_plainly(path: Path, details: Mapping[str, Any], names: Sequence[str]) -> Iterator[list[list[str | None]]]:
+    """Rows of a written file, as pandas reads them by its own code: missing values that are letters are ``.a``."""
+    del details
+    import pandas as pd
+    import pyreadstat
+
+    from maskwright_builtin.sources.statistical.plain import plain_rows
+
+    formats = pyreadstat.read_dta(str(path), metadataonly=True)[1].original_variable_types
+    frame = pd.read_stata(path, convert_dates=False, convert_categoricals=False, convert_missing=True)
+    return plain_rows(frame, names, formats, STATA_MOMENTS)
+
+
+STATA = Source(
+    name=DTA.source,
+    suffixes=(".dta",),
+    open=open_dta,
+    write=write_dta,
+    params=StatisticalParams,
+    params_of_written=lambda _: StatisticalParams(),
+    writes_text=False,
+    has_letter_codes=True,
+    read_plainly=_read_plainly,
+    summary="Labels, formats and missing values .a to .z are kept; written for Stata 14 and later.",
+)

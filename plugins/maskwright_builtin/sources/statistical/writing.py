@@ -1,0 +1,307 @@
+"""Published records as columns that pyreadstat writes, each in the form that the original file gave it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from maskwright import DataError, Layout, Place, Problem, Variable, read_numbers, write_numbers
+from maskwright_builtin.sources.files import disk_trouble
+from maskwright_builtin.sources.statistical.form import Code, Family, MissingRange, VariableForm, code_text
+from maskwright_builtin.sources.statistical.moments import from_moments
+from maskwright_builtin.sources.statistical.reading import longest_number, pyreadstat
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Sequence
+    from pathlib import Path
+
+    from numpy.typing import NDArray
+
+LETTER = r"^\.[a-z]$"
+
+
+@dataclass(frozen=True)
+class WrittenColumn:
+    """A variable as it is to be written.
+
+    Attributes
+    ----------
+    name : str
+    form : VariableForm
+    values : ndarray of shape (n,)
+        float64 with NaN where nothing is, or str objects.
+    letters : ndarray of shape (n,), object, or None
+        Letters of missing values, None where there is none.
+    """
+
+    name: str
+    form: VariableForm
+    values: NDArray[Any]
+    letters: NDArray[Any] | None = None
+
+    def refused(self, path: Path, message: str, hint: str | None = None) -> DataError:
+        """Error about this variable."""
+        return DataError(Problem(f"variable {self.name!r}: {message}", Place(str(path)), hint))
+
+
+def written_columns(
+    path: Path, batches: Iterable[Any], variables: Sequence[Variable], layout: Layout, family: Family
+) -> list[WrittenColumn]:
+    """All records, column by column: pyreadstat writes a file as a whole.
+
+    Parameters
+    ----------
+    path : Path
+        For messages.
+    batches : iterable of pyarrow.RecordBatch
+    variables : sequence of Variable
+    layout : Layout
+        Of the original; of another format, labels and missing codes are what is declared of the variables.
+    family : Family
+        Of the file to be written.
+
+    Raises
+    ------
+    DataError
+    """
+    table = pa.Table.from_batches(list(batches))
+    forms: dict[str, VariableForm] = layout.details["variables"] if layout.format == family.source else {}
+    columns = []
+    for variable in variables:
+        cells = _whole(table.column(variable.name))
+        form = forms.get(variable.name)
+        is_declared = form is None
+        if form is None:
+            form = VariableForm(is_text=False, label=variable.label, measure=_measure(variable))
+        column = _column(path, variable, cells, form, family, is_new=is_declared)
+        columns.append(_declared_of(variable, column) if is_declared else _renamed_codes(column, form))
+    return columns
+
+
+def _whole(cells: Any) -> Any:
+    cells = cells.combine_chunks()
+    return cells.chunk(0) if isinstance(cells, pa.ChunkedArray) and cells.num_chunks == 1 else cells
+
+
+def _measure(variable: Variable) -> Any:
+    return {"nominal": "nominal", "ordinal": "ordinal"}.get(variable.type, "scale")
+
+
+def _column(
+    path: Path, variable: Variable, cells: Any, form: VariableForm, family: Family, *, is_new: bool
+) -> WrittenColumn:
+    name = variable.name
+    if form.is_text:
+        return WrittenColumn(name, form, _texts(cells))
+    if pa.types.is_date32(cells.type) or pa.types.is_timestamp(cells.type):
+        return _moments(path, name, cells, form, family)
+    if not (pa.types.is_string(cells.type) or pa.types.is_large_string(cells.type)):
+        return _numbers(path, name, pc.cast(cells, pa.float64(), safe=False), form)
+    letters = pc.if_else(pc.match_substring_regex(cells, LETTER), cells, pa.scalar(None, pa.string()))
+    has_letters = letters.null_count < len(letters)
+    rest = pc.if_else(pc.or_(letters.is_valid(), pc.equal(cells, "")), pa.scalar(None, pa.string()), cells)
+    values = from_moments(rest, form.format, family.moments) if family.moments.of(form.format) else None
+    if values is None:
+        values = _as_numbers(rest)
+    if values is None and variable.is_numeric:
+        hint = "Stata has .a to .z, SPSS numbers, SAS transport files none: `suppressed_as: .s`, for instance."
+        raise WrittenColumn(name, form, np.array([])).refused(
+            path, "a code of its missing cells cannot be written", hint
+        )
+    if values is None or (is_new and not variable.is_numeric and rest.null_count == len(rest)):
+        return WrittenColumn(name, replace(form, is_text=True, format="", width=0), _texts(cells))
+    if has_letters:
+        marks = np.array([None if each is None else each[1:] for each in letters.to_pylist()], dtype=object)
+        return WrittenColumn(name, form, values, marks)
+    return _numbers(path, name, pa.array(values, from_pandas=True), form)
+
+
+def _texts(cells: Any) -> NDArray[Any]:
+    kept = cells if pa.types.is_string(cells.type) else _number_texts(cells)
+    return np.array(pc.fill_null(kept, "").to_pylist(), dtype=object)
+
+
+def _number_texts(cells: Any) -> Any:
+    if pa.types.is_floating(cells.type) or pa.types.is_integer(cells.type):
+        numbers = np.asarray(pc.fill_null(pc.cast(cells, pa.float64(), safe=False), 0.0))
+        return write_numbers(numbers, np.asarray(cells.is_null()), None)
+    return pc.cast(cells, pa.string())
+
+
+def _as_numbers(texts: Any) -> NDArray[np.float64] | None:
+    """Texts as numbers; None where one is no number, or is not as numbers are written (``007``)."""
+    encoded = texts.dictionary_encode()
+    said = read_numbers(pc.cast(encoded.dictionary, pa.string()))
+    if not np.all(said.is_number):
+        return None
+    again = write_numbers(said.values, np.zeros(len(said.values), dtype=np.bool_), None)
+    if not pc.all(pc.equal(_bare(encoded.dictionary), again)).as_py() and len(again):
+        return None
+    places = np.asarray(pc.fill_null(encoded.indices, len(again)))
+    return np.asarray(np.append(said.values, np.nan)[places], dtype=np.float64)
+
+
+def _bare(texts: Any) -> Any:
+    """Number texts without zeros at the end of decimals."""
+    cut = pc.utf8_rtrim(pc.utf8_rtrim(texts, characters="0"), characters=".")
+    return pc.if_else(pc.match_substring(texts, "."), cut, texts)
+
+
+def _moments(path: Path, name: str, cells: Any, form: VariableForm, family: Family) -> WrittenColumn:
+    values = from_moments(cells, form.format, family.moments)
+    if values is None:
+        kinds = {kind: each for each, (kind, _) in reversed(list(family.moments.units.items()))}
+        form = replace(form, format=kinds["date" if pa.types.is_date32(cells.type) else "datetime"], measure="unknown")
+        values = from_moments(cells, form.format, family.moments)
+    if values is None:
+        raise WrittenColumn(name, form, np.array([])).refused(path, "its dates cannot be written in this format")
+    return WrittenColumn(name, form, values)
+
+
+def _numbers(path: Path, name: str, cells: Any, form: VariableForm) -> WrittenColumn:
+    values = np.asarray(pc.fill_null(cells, np.nan), dtype=np.float64)
+    column = WrittenColumn(name, form, values)
+    if np.isinf(values).any():
+        raise column.refused(path, "it has infinite values")
+    return column
+
+
+def _renamed_codes(column: WrittenColumn, original: VariableForm) -> WrittenColumn:
+    """Column whose labels and missing codes are texts if its cells have become texts."""
+    if column.form.is_text == original.is_text:
+        return column
+    labels: dict[Code, str] = {
+        code_text(code): meaning for code, meaning in original.labels.items() if not isinstance(code, str)
+    }
+    ranges = tuple(
+        MissingRange(code_text(each.lowest), code_text(each.lowest))
+        for each in original.missing
+        if each.is_single and not isinstance(each.lowest, str)
+    )
+    measure = "nominal" if original.measure == "scale" else original.measure
+    return replace(column, form=replace(column.form, labels=labels, missing=ranges, measure=measure))
+
+
+def _declared_of(variable: Variable, column: WrittenColumn) -> WrittenColumn:
+    """Column with the labels and missing codes that are declared of its variable."""
+
+    def code(text: str) -> Code | None:
+        if column.form.is_text:
+            return text
+        said = read_numbers(pa.array([text], pa.string()))
+        return float(said.values[0]) if said.is_number[0] else None
+
+    meanings = {code(text): meaning for text, meaning in (*variable.labels, *variable.empty_meanings)}
+    labels = {each: meaning for each, meaning in meanings.items() if each is not None and meaning}
+    codes = [code(text) for text in variable.empty_texts]
+    ranges = tuple(MissingRange(each, each) for each in codes if each is not None and each != "")
+    return replace(column, form=replace(column.form, labels=labels, missing=ranges))
+
+
+def fitting_format(column: WrittenColumn) -> str:
+    """Format of numbers, widened if a number that was not in the original has more characters than it."""
+    name = column.form.format.partition(".")[0]
+    if name[:1] != "F" or not name[1:].isdigit():
+        return column.form.format
+    longest = longest_number(column.values, column.form.format)
+    if longest <= max(int(name[1:]), column.form.longest):
+        return column.form.format
+    return f"F{longest}{column.form.format[len(name) :]}"
+
+
+def too_long(path: Path, columns: Sequence[WrittenColumn], largest: dict[str, int]) -> None:
+    """Refuse names, labels and texts that a format would cut.
+
+    Parameters
+    ----------
+    path : Path
+    columns : sequence of WrittenColumn
+    largest : mapping of {"name", "label", "text", "value label"} to int
+        Most bytes (of UTF-8) of each.
+
+    Raises
+    ------
+    DataError
+    """
+    problems: list[Problem] = []
+    for column in columns:
+        lengths = {
+            "name": len(column.name.encode()),
+            "label": len((column.form.label or "").encode()),
+            "value label": max((len(label.encode()) for label in column.form.labels.values()), default=0),
+            "text": longest_text(column) if column.form.is_text else 0,
+        }
+        problems += [
+            Problem(f"variable {column.name!r}: a {what} has {lengths[what]} bytes, and {most} fit", Place(str(path)),
+                    "Shorten it, or write another format, such as .csv or .parquet.")
+            for what, most in largest.items()
+            if lengths[what] > most
+        ]  # fmt: skip
+    if problems:
+        raise DataError(problems)
+
+
+def refuse_reserved(path: Path, columns: Sequence[WrittenColumn], words: frozenset[str], package: str) -> None:
+    """Refuse names that are words of a package's language.
+
+    Raises
+    ------
+    DataError
+    """
+    for column in columns:
+        if column.name in words or (package == "SPSS" and column.name.upper() in words):
+            raise column.refused(path, f"its name is a word of {package}'s language", "Rename it in the data.")
+
+
+def longest_text(column: WrittenColumn) -> int:
+    """Bytes of the longest text of a column."""
+    return max(map(len, map(str.encode, column.values)), default=0)
+
+
+def padded(column: WrittenColumn) -> NDArray[Any]:
+    """Texts, the first filled up with blanks, which mean nothing there, to the width that the original column has."""
+    if not len(column.values) or column.form.width <= longest_text(column):
+        return column.values
+    values = column.values.copy()
+    values[0] += " " * (column.form.width - len(values[0].encode()))
+    return values
+
+
+def write_with(path: Path, write: Callable[[Any, Path], None]) -> None:
+    """Call a function of pyreadstat, and say its errors without any cell.
+
+    Parameters
+    ----------
+    path : Path
+    write : callable
+        ``(pyreadstat, path) -> None``.
+
+    Raises
+    ------
+    DataError
+    """
+    library = pyreadstat(path)
+    try:
+        with disk_trouble(path):
+            write(library, path)
+    except library.PyreadstatError as error:
+        # These are about names and missing codes.
+        raise DataError(Problem(f"the file cannot be written: {error}", Place(str(path)))) from None
+    except library.ReadstatError as error:
+        hint = "Write another format, such as .csv or .parquet."
+        raise DataError(Problem(f"the file cannot be written: {error}", Place(str(path)), hint)) from None
+
+
+def not_written(path: Path, batches: Iterable[Any], variables: tuple[Variable, ...], layout: Layout) -> None:
+    """Refuse to write a format that is only read.
+
+    Raises
+    ------
+    DataError
+    """
+    del batches, variables, layout
+    raise DataError(Problem(f"{path.suffix} files are read, and not written", Place(str(path))))
