@@ -153,7 +153,9 @@ def by_maskwright(kind):
     """Read and write with Maskwright."""
     import maskwright as mw
 
-    return mw.read, lambda held, path: write_by_maskwright(held, path, kind.removesuffix(".gz"))
+    return mw.read, lambda held, path: write_by_maskwright(
+        held, path, {"xlsx": "excel"}.get(kind, kind.removesuffix(".gz"))
+    )
 
 
 PROGRAMS = {
