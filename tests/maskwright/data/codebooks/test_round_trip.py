@@ -42,8 +42,8 @@ def declarations(draw: st.DrawFn) -> VariableDeclaration:
         stated["decimals"] = draw(st.none() | st.integers(1, 9)) if kind == "continuous" else None
     elif kind == "date":
         stated["format"] = draw(st.sampled_from([None, "%d.%m.%Y", "%Y%m%d"]))
-        low = draw(st.none() | st.dates())
-        stated |= {"min": None if low is None else low.isoformat(), "unit": None}
+        first = draw(st.none() | st.dates())
+        stated |= {"min": None if first is None else first.isoformat(), "unit": None}
     elif kind == "ordinal":
         stated["type"] = "nominal"
     stated["missing"] = {code: draw(st.just("") | texts) for code in missing}
