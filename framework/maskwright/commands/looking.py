@@ -15,12 +15,13 @@ from maskwright.data.looking.cells import CellKinds, cell_kinds, uses_decimal_co
 from maskwright.foundation.errors import DataError
 from maskwright.foundation.file_identity import note_read
 from maskwright.foundation.progress import Progress, part
-from maskwright.plugins.source import batches_of
+from maskwright.plugins.source import batches_of, number_notation
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
     from maskwright.data.dataset import Dataset, Layout
+    from maskwright.data.number_notation import NumberNotation
     from maskwright.pipeline.resolved import DataSource
 
 ALTERNATIVES: Mapping[str, tuple[object, ...]] = {
@@ -71,6 +72,7 @@ class _Cells:
     layout: Layout
     kinds: Mapping[str, CellKinds]
     declared: Mapping[str, VariableDeclaration]
+    notation: NumberNotation
 
 
 def look_into(file: DataSource, progress: Progress) -> LookedFile:
@@ -110,7 +112,9 @@ def look_into(file: DataSource, progress: Progress) -> LookedFile:
     declared = _declared(with_missing_codes(known, file.missing, names), codes, mixed)
     if file.cluster is not None:
         declared = with_household_role(declared, file.cluster)
-    data = read_dataset(_taken(cells.batches), cells.layout, declared, part(progress, 0.8, 1.0), file.name)
+    data = read_dataset(
+        _taken(cells.batches), cells.layout, declared, part(progress, 0.8, 1.0), file.name, notation=cells.notation
+    )
     return LookedFile(_with(file, options), data, codes, options, tuple(tried), tuple(unsure), mixed)
 
 
@@ -176,10 +180,11 @@ def _read(file: DataSource, progress: Progress, least: int = 1) -> _Cells:
     names = found[0].schema.names if found else []
     texts = [place for place in range(len(names)) if pa.types.is_string(found[0].schema.field(place).type)]
     kinds: dict[str, CellKinds] = {}
+    notation = number_notation(reading)
     for place in texts:
-        kinds[names[place]] = cell_kinds(pa.chunked_array([batch.column(place) for batch in found]))
+        kinds[names[place]] = cell_kinds(pa.chunked_array([notation.plain(batch.column(place))[0] for batch in found]))
         progress(0.6 + 0.4 * (place + 1) / len(names))
-    return _Cells(found, reading.layout, kinds, getattr(reading, "declared", {}))
+    return _Cells(found, reading.layout, kinds, getattr(reading, "declared", {}), notation)
 
 
 def _taken(batches: list[Any]) -> Iterator[Any]:

@@ -6,7 +6,6 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Protocol
 
-from maskwright.data.number_notation import PLAIN, NumberNotation
 from maskwright.data.written_batch import WrittenBatch
 from maskwright.foundation.errors import InputError
 from maskwright.foundation.progress import silent
@@ -19,6 +18,7 @@ if TYPE_CHECKING:
     from pydantic import BaseModel
 
     from maskwright.data.dataset import Layout
+    from maskwright.data.number_notation import NumberNotation
     from maskwright.data.variable import Variable
     from maskwright.foundation.progress import Progress
 
@@ -152,6 +152,9 @@ def written_batches_of(reading: Reading) -> Iterator[Iterator[WrittenBatch]]:
 
 def number_notation(reading: Reading) -> NumberNotation:
     """How a file writes numbers; plainly, where its source does not say."""
+    # Whoever lists plugins reads no numbers.
+    from maskwright.data.number_notation import PLAIN
+
     notation: NumberNotation = getattr(reading, "numbers", PLAIN)
     return notation
 

@@ -219,10 +219,10 @@ def test_a_file_that_nothing_helps_is_refused_with_what_was_wrong_at_first(tmp_p
         mw.describe(tmp_path / "d.csv")
 
 
-def test_a_decimal_comma_beside_codes_with_points_is_told(tmp_path: Path) -> None:
+def test_a_decimal_comma_beside_codes_with_points_is_found(tmp_path: Path) -> None:
     found = described(tmp_path, "wage;code\n" + "".join(f"{row},5;{row % 7}.1\n" for row in range(40)))
-    assert "decimal" not in found.options
-    assert any("decimal comma" in said for said in found.unsure)
+    assert found.options["decimal"] == ","
+    assert [each.type for each in found.variables] == ["continuous", "nominal"]
 
 
 def test_a_column_of_numbers_and_texts_is_read_and_told(tmp_path: Path) -> None:

@@ -68,4 +68,4 @@ def sparse_fit(
         ridge = uneven / np.maximum(np.abs(found), 1e-6) ** 1.5
         if floor <= SMALLEST and np.abs(found - before).max() <= 1e-9:
             break
-    return found
+    return np.asarray(found, dtype=np.float64)

@@ -86,7 +86,7 @@ def write_excel(path: Path, batches: Iterable[Any], variables: tuple[Variable, .
     workbook.properties.creator = None
     sheet = workbook.create_sheet(details.get("sheet", "Data"))
 
-    def styled(value: object, number_format: str) -> Any:
+    def styled(value: Any, number_format: str) -> Any:
         cell = WriteOnlyCell(sheet, value=value)
         if isinstance(value, str):
             # Otherwise a text that begins with = would be a formula, and #N/A an error.

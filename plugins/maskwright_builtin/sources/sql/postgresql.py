@@ -149,7 +149,7 @@ class PostgresqlReading:
             if self._table is not None:
                 rows = self._table.quoted
             # A statement that is prepared is a single one.
-            described = connection.execute(f"SELECT * FROM {rows} LIMIT 0", prepare=True).description or []
+            described = connection.execute(f"SELECT * FROM {rows} LIMIT 0".encode(), prepare=True).description or []
             names = [column.name for column in described]
             refuse_twice(names, self._place)
             kinds = _kinds(connection, [column.type_code for column in described])
@@ -169,7 +169,7 @@ class PostgresqlReading:
         with connected(self._database, self._params) as connection, self._explained():
             held: list[bytes] = []
             size = 0
-            with connection.cursor() as cursor, cursor.copy(self._copy) as copy:
+            with connection.cursor() as cursor, cursor.copy(self._copy.encode()) as copy:
                 for row in copy:
                     held.append(bytes(row))
                     size += len(held[-1])
@@ -279,7 +279,7 @@ def _arrow_types(
             day = f"{column} NOT BETWEEN '0001-01-01' AND '9999-12-31'"
             asked[name] = f"CASE WHEN bool_or(NOT isfinite({column}) OR {day}) THEN NULL ELSE ARRAY[1, 0] END"
     if asked:
-        found = connection.execute(f"SELECT {', '.join(asked.values())} FROM {rows}").fetchone() or ()
+        found = connection.execute(f"SELECT {', '.join(asked.values())} FROM {rows}".encode()).fetchone() or ()
         for name, each in zip(asked, found, strict=True):
             is_numeric = declared[name][0] == "numeric"
             if is_numeric and each is not None and each[0] is not None and each[0] <= DIGITS:

@@ -80,6 +80,7 @@ def _write(
     as_written: Collection[str],
 ) -> None:
     insert = ""
+    stored: list[Any] = []
     connection.execute("BEGIN")
     for batch in batches:
         if not insert:

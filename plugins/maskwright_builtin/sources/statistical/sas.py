@@ -31,14 +31,16 @@ if TYPE_CHECKING:
     from maskwright import Progress
 
 SECONDS = 86_400.0
-DATES = (
+DATES: tuple[str, ...] = (
     "DATE", "DDMMYY", "DDMMYYB", "DDMMYYC", "DDMMYYD", "DDMMYYN", "DDMMYYP", "DDMMYYS", "MMDDYY", "MMDDYYB", "MMDDYYC",
     "MMDDYYD", "MMDDYYN", "MMDDYYP", "MMDDYYS", "YYMMDD", "YYMMDDB", "YYMMDDC", "YYMMDDD", "YYMMDDN", "YYMMDDP",
     "YYMMDDS", "E8601DA", "B8601DA", "IS8601DA", "JULIAN", "MONYY", "YYMM", "YYMON", "YYQ", "WEEKDATE", "WEEKDATX",
     "WORDDATE", "WORDDATX",
 )  # fmt: skip
-DATETIMES = ("DATETIME", "DATEAMPM", "DTDATE", "E8601DT", "B8601DT", "IS8601DT", "MDYAMPM")
-SAS_MOMENTS = Moments(3_653, dict.fromkeys(DATES, ("date", 1.0)) | dict.fromkeys(DATETIMES, ("datetime", SECONDS)))
+DATETIMES: tuple[str, ...] = ("DATETIME", "DATEAMPM", "DTDATE", "E8601DT", "B8601DT", "IS8601DT", "MDYAMPM")
+_DAYS: dict[str, tuple[str, float]] = dict.fromkeys(DATES, ("date", 1.0))
+_SECONDS: dict[str, tuple[str, float]] = dict.fromkeys(DATETIMES, ("datetime", SECONDS))
+SAS_MOMENTS = Moments(3_653, _DAYS | _SECONDS)
 """Since 1 January 1960, in days or in seconds; times of a day are left numbers."""
 SAS7BDAT = Family("sas", "a SAS data set", "read_sas7bdat", SAS_MOMENTS, rows=0)
 XPT = Family(
@@ -142,7 +144,8 @@ def _read_plainly(path: Path, details: Mapping[str, Any], names: Sequence[str]) 
 
     from maskwright_builtin.sources.statistical.plain import plain_rows
 
-    frame, metadata = pyreadstat.read_xport(str(path), disable_datetime_conversion=True)
+    read: Any = pyreadstat.read_xport(str(path), disable_datetime_conversion=True)
+    frame, metadata = read
     return plain_rows(frame, names, metadata.original_variable_types, SAS_MOMENTS)
 
 

@@ -155,7 +155,8 @@ def _read_plainly(path: Path, details: Mapping[str, Any], names: Sequence[str]) 
 
     from maskwright_builtin.sources.statistical.plain import plain_rows
 
-    frame, metadata = pyreadstat.read_sav(str(path), user_missing=True, disable_datetime_conversion=True)
+    read: Any = pyreadstat.read_sav(str(path), user_missing=True, disable_datetime_conversion=True)
+    frame, metadata = read
     return plain_rows(frame, names, metadata.original_variable_types, SPSS_MOMENTS)
 
 
