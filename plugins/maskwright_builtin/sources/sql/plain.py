@@ -52,7 +52,13 @@ def read_plainly(path: Path, details: Mapping[str, Any], names: Sequence[str]) -
 
 def _cell(name: str, is_sqlite: bool) -> str:
     # SQLite's own texts of numbers have 15 digits only, and DuckDB's are exact.
-    return quoted(name) if is_sqlite else f"CAST({quoted(name)} AS VARCHAR)"
+    column = quoted(name)
+    if is_sqlite:
+        return column
+    text = f"CAST({column} AS VARCHAR)"
+    moments = "'TIMESTAMP', 'TIMESTAMP_NS', 'TIMESTAMP_MS', 'TIMESTAMP_S'"
+    # A moment at midnight is a day.
+    return f"CASE WHEN typeof({column}) IN ({moments}) THEN regexp_replace({text}, ' 00:00:00$', '') ELSE {text} END"
 
 
 def _text(cell: object) -> str | None:

@@ -120,20 +120,22 @@ def _secret(params: PostgresqlParams, field: str, place: Place) -> str | None:
     if name == PostgresqlParams.model_fields[field].default:
         return None
     if name not in os.environ:
-        raise DataError(Problem(f"`{field}` names {name}, and there is no such environment variable", place))
+        # Who writes the password itself there must not find it in a log.
+        message = f"`{field}` names an environment variable that is not set"
+        raise DataError(Problem(message, place, "Write the name of the variable there, never the password."))
     return os.environ[name]
 
 
 def _unreached(said: str, params: PostgresqlParams, place: Place) -> Problem:
     # What libpq says may quote what it was told.
-    server = params.host or os.environ.get("PGHOST") or "this machine"
+    server = "that `host:` names" if params.host else "of PGHOST" if os.environ.get("PGHOST") else "on this machine"
     if "password" in said or "authentication" in said:
         hint = f"Set {params.user_variable} and {params.password_variable}, or use ~/.pgpass."
-        return Problem(f"the server {server!r} does not accept this user and password", place, hint)
+        return Problem(f"the server {server} does not accept this user and password", place, hint)
     if "database" in said and "exist" in said:
-        return Problem(f"the server {server!r} has no such database", place)
+        return Problem(f"the server {server} has no such database", place)
     hint = "Check `host:` and `port:`, and whether the server is running and takes connections from here."
-    return Problem(f"the server {server!r} cannot be reached", place, hint)
+    return Problem(f"the server {server} cannot be reached", place, hint)
 
 
 class PostgresqlReading:

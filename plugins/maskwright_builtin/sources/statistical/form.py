@@ -97,8 +97,10 @@ class Moments:
 
     def of(self, variable_format: str) -> tuple[str, float] | None:
         """Kind and units of a format; None where it is no date."""
-        bare = variable_format.upper().rstrip("0123456789.")
-        return self.units.get(bare)
+        # Stata tells %tc from %tC, and lets what is shown of a date follow: %tdD_m_Y.
+        if variable_format.startswith("%t"):
+            return self.units.get(variable_format[:3])
+        return self.units.get(variable_format.upper().rstrip("0123456789."))
 
 
 def _not_looked_at(_start: bytes, _end: bytes, _size: int) -> bool:

@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from maskwright import Progress
 
 DAY = 86_400_000.0
-STATA_MOMENTS = Moments(3_653, {"%TD": ("date", 1.0), "%TC": ("datetime", DAY)})
+STATA_MOMENTS = Moments(3_653, {"%td": ("date", 1.0), "%tc": ("datetime", DAY)})
 """Since 1 January 1960, in days or in milliseconds; ``%tC``, with leap seconds, is left a number."""
 
 

@@ -156,7 +156,7 @@ def test_a_query_is_read_in_its_order(office: dict[str, Any]) -> None:
         ({"port": 1}, "cannot be reached"),
         ({"host": "no.such.host.invalid"}, "cannot be reached"),
         ({"source": "nosuchbase"}, "no such database"),
-        ({"password_variable": "NO_SUCH_VARIABLE"}, "NO_SUCH_VARIABLE"),
+        ({"password_variable": "NO_SUCH_VARIABLE"}, "names an environment variable that is not set"),
     ],
 )
 def test_what_cannot_be_read_is_refused(office: dict[str, Any], options: dict[str, Any], said: str) -> None:
