@@ -20,7 +20,7 @@ from maskwright.data.misread_columns import declared_missing, missing_words
 from maskwright.data.missing import is_code_text, missing_texts
 from maskwright.data.number_columns import EXACT, first_records, number_column, seen_beyond
 from maskwright.data.number_notation import PLAIN, NumberNotation
-from maskwright.data.number_text import MOST_DIGITS, read_many_numbers
+from maskwright.data.number_text import MOST_DIGITS, other_bytes, read_many_numbers
 from maskwright.foundation.errors import DataError, Problem
 
 if TYPE_CHECKING:
@@ -142,12 +142,21 @@ def _numbers(text: Any, declared: VariableDeclaration, notation: NumberNotation)
         found.missing[part] = spoken.is_blank
         found.other[part] = ~spoken.is_blank & ~spoken.is_number
         found.decimals = max(found.decimals, spoken.decimals)
-        found.fewest_digits = min(found.fewest_digits, spoken.digits[0])
-        found.most_digits = max(found.most_digits, spoken.digits[1])
+        fewest, most = _written_digits(chunk, cells, spoken.digits)
+        found.fewest_digits = min(found.fewest_digits, fewest)
+        found.most_digits = max(found.most_digits, most)
         found.only_digits &= spoken.only_digits and plain is chunk
         found.leading_zeros += spoken.leading_zeros
         start += len(chunk)
     return found
+
+
+def _written_digits(chunk: Any, cells: Any, digits: tuple[int, int]) -> tuple[int, int]:
+    """Fewest and most digits after the point, but for numbers with an exponent: 1e5 says nothing of the others."""
+    if b"e" not in other_bytes(chunk).lower():
+        return digits
+    has_power = pc.match_substring_regex(chunk, r"[0-9.][eE][-+0-9]")
+    return read_many_numbers(pc.if_else(has_power, pa.scalar(None, chunk.type), cells)).digits
 
 
 def _why_codes(numbers: _Numbers) -> str | None:

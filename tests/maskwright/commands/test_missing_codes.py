@@ -172,3 +172,9 @@ def test_codes_with_a_decimal_comma(tmp_path: Path) -> None:
     released = [line.split(";")[2] for line in (tmp_path / "out.csv").read_text(encoding="utf-8").splitlines()[1:]]
     assert released[:3] == wages[:3]
     assert all(cell[-3] == "," for cell in released[3:])
+
+
+def test_an_exponent_does_not_cost_the_others_their_zeros(tmp_path: Path) -> None:
+    wages = [f"{7 * number}.0" for number in range(1, 40)] + ["1e1"]
+    assert mw.run(saved(tmp_path, wages, "[]")).ok
+    assert all("." in cell for cell in cells(tmp_path, 2))
