@@ -108,7 +108,9 @@ def written_excel(table: Table, path: Path) -> None:
 
 
 def read_excel(path: Path) -> Table:
-    rows = list(openpyxl.load_workbook(path, read_only=True).worksheets[0].iter_rows(values_only=True))
+    book = openpyxl.load_workbook(path)
+    rows = list(book.worksheets[0].iter_rows(values_only=True))
+    book.close()
     assert rows[0] == NAMES
     return [[None if cell is None else str(cell) for cell in row] for row in rows[1:]]
 
