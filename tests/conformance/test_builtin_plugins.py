@@ -22,6 +22,8 @@ PARAMS = {
     "weighted_score": {"components": [{"measure": "pil", "weight": 0.6}, {"measure": "sse", "weight": 0.4}]},
     "k_anonymity": {"keys": ["x1", "x2"]},
     "uniqueness": {"keys": ["x1", "x2"]},
+    "suda": {"keys": ["x1", "x2"]},
+    "population_uniques": {"keys": ["x1", "x2"], "sampling_fraction": 0.1},
     "l_diversity": {"keys": ["x1"], "sensitive": ["x3", "x4"]},
     "t_closeness": {"keys": ["x1"], "sensitive": ["x3", "x4"]},
 }

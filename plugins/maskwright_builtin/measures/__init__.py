@@ -19,6 +19,7 @@ from maskwright_builtin.measures.information_loss.subdomains import SUBDOMAINS
 from maskwright_builtin.measures.information_loss.thesis_information_loss import THESIS_INFORMATION_LOSS
 from maskwright_builtin.measures.key_variables.k_anonymity import K_ANONYMITY
 from maskwright_builtin.measures.key_variables.l_diversity import L_DIVERSITY
+from maskwright_builtin.measures.key_variables.population_uniques import POPULATION_UNIQUES
 from maskwright_builtin.measures.key_variables.suda import SUDA
 from maskwright_builtin.measures.key_variables.t_closeness import T_CLOSENESS
 from maskwright_builtin.measures.key_variables.uniqueness import UNIQUENESS
@@ -33,6 +34,7 @@ MEASURES = (
     EDIT_KNOWLEDGE_DISCLOSURE,
     K_ANONYMITY,
     L_DIVERSITY,
+    POPULATION_UNIQUES,
     SUDA,
     T_CLOSENESS,
     UNIQUENESS,
