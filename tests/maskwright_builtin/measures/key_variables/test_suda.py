@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import json
 import math
 from pathlib import Path
 
@@ -14,6 +15,7 @@ from hypothesis import strategies as st
 
 import maskwright as mw
 from maskwright import Column, Comparison, Dataset, InputError, Variable, find_measure
+from maskwright.cli.main import main
 from maskwright_builtin.measures.key_variables import minimal_sample_uniques as search
 from maskwright_builtin.measures.key_variables.minimal_sample_uniques import (
     different_rows,
@@ -251,3 +253,50 @@ def test_a_plan_refuses_too_many_sets_before_any_record_is_masked():
 def test_a_larger_m_than_keys_is_all_keys():
     data = dataset(a=[1.0, 2.0, 2.0])
     assert math.isclose(computed(data, keys=["a"], largest=5).value, 100 / 3)
+
+
+def pipeline(folder, thresholds, rng):
+    n = 200
+    frame = pd.DataFrame(
+        {
+            "region": rng.choice(["north", "south"], n),
+            "job": rng.choice(list("abcd"), n, p=[0.6, 0.3, 0.09, 0.01]),
+            "age": rng.integers(20, 40, n),
+            "income": rng.integers(100, 9000, n),
+        }
+    )
+    frame.to_csv(folder / "survey.csv", index=False)
+    (folder / "pipeline.yaml").write_text(
+        "maskwright: 1\n"
+        "seed: 1\n"
+        "data:\n"
+        "  source: survey.csv\n"
+        "  variables:\n"
+        "    region: {role: quasi_identifier, release: as is}\n"
+        "    job: {role: quasi_identifier, release: as is}\n"
+        "    age: {role: quasi_identifier, release: as is}\n"
+        "protect:\n"
+        "  - {method: microaggregation, params: {k: 3}, variables: [income]}\n"
+        "measure:\n"
+        "  - suda: {sampling_fraction: 0.1, values: 3}\n"
+        "  - population_uniques: {sampling_fraction: 0.1}\n"
+        f"thresholds: {thresholds}\n"
+        "output: {data: masked.csv, record: run.json, public_record: public.json, report: report.html}\n",
+        encoding="utf-8",
+    )
+    return folder / "pipeline.yaml"
+
+
+def test_an_office_sets_a_threshold(tmp_path, capsys):
+    rng = np.random.default_rng(2)
+    assert main(["run", str(pipeline(tmp_path, "{suda: 100, population_uniques: 100}", rng)), "--quiet"]) == 0
+    record = json.loads((tmp_path / "run.json").read_text(encoding="utf-8"))["measures"]["suda"]
+    assert record["met"]
+    assert [name for name in record["parts"] if " = " in name]
+    public = (tmp_path / "public.json").read_text(encoding="utf-8")
+    assert "msus_1" not in public
+    assert "age = " not in public
+    (tmp_path / "masked.csv").unlink()
+    assert main(["run", str(pipeline(tmp_path, "{suda: 0.01}", rng)), "--quiet"]) == 1
+    assert "suda" in capsys.readouterr().err
+    assert not (tmp_path / "masked.csv").exists()
