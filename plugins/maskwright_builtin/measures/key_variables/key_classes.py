@@ -5,14 +5,15 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated
 
-import numpy as np
 from pydantic import BaseModel, Field
 
 from maskwright import Comparison, InputError, NamesVariables, Problem
+from maskwright_builtin.key_counts.classes import class_sizes, classes_of
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterator
 
+    import numpy as np
     from numpy.typing import NDArray
 
     from maskwright import Measurable
@@ -98,20 +99,3 @@ def key_classes(comparison: Comparison, params: KeysParams, measure: str) -> Key
     of_record = classes_of([comparison.keys(name)[1] for name in keys])
     households = comparison.masked_households()
     return KeyClasses(keys, of_record, class_sizes(of_record, households), households)
-
-
-def classes_of(codes: Sequence[NDArray[np.int64]]) -> NDArray[np.int64]:
-    """Number 0..c-1 of each record's combination of codes, -1 among them a code like others; shape (m,)."""
-    found = np.zeros(len(codes[0]), dtype=np.int64)
-    for code in codes:
-        # Numbers stay below the square of the number of records, far from overflow.
-        found = np.unique(found * (int(code.max()) + 2) + code + 1, return_inverse=True)[1].astype(np.int64)
-    return found
-
-
-def class_sizes(classes: NDArray[np.int64], households: NDArray[np.int64] | None) -> NDArray[np.int64]:
-    """Records of each class, or different households; shape (c,)."""
-    counted = classes
-    if households is not None:
-        counted = np.unique(np.stack([classes, households], axis=1), axis=0)[:, 0]
-    return np.bincount(counted)
