@@ -11,6 +11,7 @@ import pyarrow as pa
 from maskwright.data.dataset import Column, Dataset, Layout
 from maskwright.data.date_columns import date_doubt
 from maskwright.data.declaration import VariableDeclaration
+from maskwright.data.hierarchies.building import with_hierarchy
 from maskwright.data.misread_columns import apart_doubt, doubtful_names, misread_doubt
 from maskwright.data.missing_notes import missing_notes
 from maskwright.data.number_notation import PLAIN, NumberNotation
@@ -94,6 +95,7 @@ def read_dataset(
         cells, stated = pa.chunked_array(chunks, kind), declarations.get(name, UNDECLARED)
         try:
             column, said = make(name, cells, stated)
+            column = with_hierarchy(column, stated.hierarchy)
             if name in written:
                 column = replace(column, written=pa.chunked_array(written.pop(name)))
             elif typed and must_be_held(column, cells):
