@@ -19,6 +19,7 @@ from maskwright_builtin.measures.information_loss.subdomains import SUBDOMAINS
 from maskwright_builtin.measures.information_loss.thesis_information_loss import THESIS_INFORMATION_LOSS
 from maskwright_builtin.measures.key_variables.k_anonymity import K_ANONYMITY
 from maskwright_builtin.measures.key_variables.l_diversity import L_DIVERSITY
+from maskwright_builtin.measures.key_variables.suda import SUDA
 from maskwright_builtin.measures.key_variables.t_closeness import T_CLOSENESS
 from maskwright_builtin.measures.key_variables.uniqueness import UNIQUENESS
 from maskwright_builtin.measures.record_linkage.distance_record_linkage import DISTANCE_RECORD_LINKAGE
@@ -32,6 +33,7 @@ MEASURES = (
     EDIT_KNOWLEDGE_DISCLOSURE,
     K_ANONYMITY,
     L_DIVERSITY,
+    SUDA,
     T_CLOSENESS,
     UNIQUENESS,
     DISCREPANCY,

@@ -80,6 +80,29 @@ def key_classes(comparison: Comparison, params: KeysParams, measure: str) -> Key
     InputError
         No key variables, variables that a file does not have, no records.
     """
+    keys, codes = key_codes(comparison, params, measure)
+    of_record = classes_of(codes)
+    households = comparison.masked_households()
+    return KeyClasses(keys, of_record, class_sizes(of_record, households), households)
+
+
+def key_codes(
+    comparison: Comparison, params: KeysParams, measure: str
+) -> tuple[tuple[str, ...], list[NDArray[np.int64]]]:
+    """Names of the keys, and codes 0, 1, ... of the masked records on each, -1 where missing.
+
+    Parameters
+    ----------
+    comparison : Comparison
+    params : KeysParams
+    measure : str
+        Its name, for messages.
+
+    Raises
+    ------
+    InputError
+        No key variables, variables that a file does not have, no records.
+    """
     roles = {
         variable.name: variable.role for variable in (*comparison.masked.variables, *comparison.original.variables)
     }
@@ -96,6 +119,4 @@ def key_classes(comparison: Comparison, params: KeysParams, measure: str) -> Key
         raise InputError(f"{measure}: {TWICE}")
     if not len(comparison.masked):
         raise InputError(f"{measure}: there is nothing to measure: the masked file has no records")
-    of_record = classes_of([comparison.keys(name)[1] for name in keys])
-    households = comparison.masked_households()
-    return KeyClasses(keys, of_record, class_sizes(of_record, households), households)
+    return keys, [comparison.keys(name)[1] for name in keys]
