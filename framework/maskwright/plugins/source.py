@@ -62,7 +62,8 @@ class Source:
     write : callable
         ``(path, batches, variables, layout) -> None``: write batches of published text (string columns) or typed
         values to `path`, which is a temporary name; the caller moves it into place. Columns of
-        ``layout.as_written`` are in the form in which `Reading` gave them as written.
+        ``layout.as_written`` are in the form in which `Reading` gave them as written, and so are the cells of
+        ``layout.missing_as_written``.
     params : type of pydantic.BaseModel
         The options of the pipeline's ``data:`` section that concern this format.
     writes_text : bool
