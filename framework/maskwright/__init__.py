@@ -89,11 +89,13 @@ if TYPE_CHECKING:
     from maskwright.plugins.measure import Measurable as Measurable
     from maskwright.plugins.measure import Measure as Measure
     from maskwright.plugins.measure import Measurement as Measurement
+    from maskwright.plugins.measure import MeasurePart as MeasurePart
     from maskwright.plugins.method import Masked as Masked
     from maskwright.plugins.method import Method as Method
     from maskwright.plugins.parameter_markers import DependentVariables as DependentVariables
     from maskwright.plugins.parameter_markers import IndependentVariables as IndependentVariables
     from maskwright.plugins.parameter_markers import KeyVariables as KeyVariables
+    from maskwright.plugins.parameter_markers import NamesFile as NamesFile
     from maskwright.plugins.parameter_markers import NamesPartition as NamesPartition
     from maskwright.plugins.parameter_markers import NamesVariables as NamesVariables
     from maskwright.plugins.parameter_markers import PromisesK as PromisesK
@@ -162,8 +164,10 @@ _HOME = {
     "measure": "maskwright.commands.measure",
     "Measurable": "maskwright.plugins.measure",
     "Measurement": "maskwright.plugins.measure",
+    "MeasurePart": "maskwright.plugins.measure",
     "MeasureRecord": "maskwright.release.run_record",
     "Method": "maskwright.plugins.method",
+    "NamesFile": "maskwright.plugins.parameter_markers",
     "NamesPartition": "maskwright.plugins.parameter_markers",
     "NamesVariables": "maskwright.plugins.parameter_markers",
     "NoParams": "maskwright.plugins.partition",

@@ -22,6 +22,8 @@ PARAMS = {
     "weighted_score": {"components": [{"measure": "pil", "weight": 0.6}, {"measure": "sse", "weight": 0.4}]},
     "k_anonymity": {"keys": ["x1", "x2"]},
     "uniqueness": {"keys": ["x1", "x2"]},
+    "individual_risk": {"keys": ["x1", "x2"]},
+    "k_map": {"keys": ["x1", "x2"]},
     "l_diversity": {"keys": ["x1"], "sensitive": ["x3", "x4"]},
     "t_closeness": {"keys": ["x1"], "sensitive": ["x3", "x4"]},
 }
