@@ -99,6 +99,7 @@ if TYPE_CHECKING:
     from maskwright.plugins.parameter_markers import NamesPartition as NamesPartition
     from maskwright.plugins.parameter_markers import NamesVariables as NamesVariables
     from maskwright.plugins.parameter_markers import PromisesK as PromisesK
+    from maskwright.plugins.parameter_markers import SensitiveVariables as SensitiveVariables
     from maskwright.plugins.parameter_markers import UsesWeights as UsesWeights
     from maskwright.plugins.partition import NoParams as NoParams
     from maskwright.plugins.partition import Partition as Partition
@@ -194,6 +195,7 @@ _HOME = {
     "run": "maskwright.commands.run",
     "RunRecord": "maskwright.release.run_record",
     "RunResult": "maskwright.commands.run",
+    "SensitiveVariables": "maskwright.plugins.parameter_markers",
     "Source": "maskwright.plugins.source",
     "suggest": "maskwright.commands.suggest",
     "Suggestions": "maskwright.edits.suggestions.model",

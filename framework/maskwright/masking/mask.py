@@ -176,7 +176,7 @@ def _work(group: Group, step: Step, edits: EditSet) -> GroupWork:
     inside = EditSet(tuple(edits[name] for name in group.edits))
     return GroupWork(
         group.step, step.method, step.params, group.variables, group.operators, inside, group.strata.codes,
-        step.independents,
+        step.companions,
     )  # fmt: skip
 
 

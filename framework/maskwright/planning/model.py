@@ -125,6 +125,16 @@ class Step:
         """Variables that the method reads and leaves as they are."""
         return self.method.independent_variables(self.params)
 
+    @cached_property
+    def sensitives(self) -> tuple[str, ...]:
+        """Variables whose values the method protects and leaves as they are."""
+        return self.method.sensitive_variables(self.params)
+
+    @property
+    def companions(self) -> tuple[str, ...]:
+        """Variables that the method gets beside those it masks."""
+        return tuple(dict.fromkeys((*self.independents, *self.sensitives)))
+
     @property
     def named(self) -> tuple[str, ...]:
         """Every variable that the step names: to mask, to read, as a key, in a group or in the planner's parameters."""
@@ -132,7 +142,7 @@ class Step:
         return tuple(
             dict.fromkeys(
                 [
-                    *(self.variables or ()), *self.dependents, *self.independents, *self.keys,
+                    *(self.variables or ()), *self.dependents, *self.companions, *self.keys,
                     *(name for group in self.groups for name in group),
                     *planning.structural_zeros, *planning.adjustment_weights, *planning.release_edits.drop,
                 ]

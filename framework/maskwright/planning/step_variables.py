@@ -74,7 +74,14 @@ def _coarser(variable: Variable) -> Variable:
 
 
 def _default_variables(step: Step, known: Mapping[str, Variable]) -> set[str]:
-    """Numeric quasi-identifiers and confidential variables; where records or keys count, all quasi-identifiers too."""
+    """Numeric quasi-identifiers and confidential variables; where records or keys count, all quasi-identifiers too.
+
+    Only keys where a method publishes coarser keys.
+    """
+    if step.method.has_keys and "detail" in step.method.removes:
+        # Whatever else it were given would lose its detail too.
+        quasi = {name for name, each in known.items() if each.role == "quasi_identifier" and not each.as_is}
+        return set() if step.keys else quasi
     usual = {
         name
         for name, variable in known.items()
@@ -160,6 +167,13 @@ def _independent_problems(
             hint=f"leave 'variables' out: '{dependent}' says what is masked",
         )
     independent = step.method.parameter(IndependentVariables)
+    for name in step.sensitives:
+        if name not in known:
+            yield Problem(f"step {number}: {unknown_name('variable', name, known)}")
+        elif name in wanted:
+            yield Problem(f"step {number}: {name!r} is both masked and protected as a sensitive variable")
+        elif known[name].role == "identifier":
+            yield Problem(f"step {number}: {name!r} is an identifier, and no sensitive variable")
     for name in step.independents:
         variable = known.get(name)
         if variable is None:

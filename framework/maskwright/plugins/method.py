@@ -12,9 +12,11 @@ from maskwright.plugins.parameter_markers import (
     KeyVariables,
     NamesPartition,
     PromisesK,
+    SensitiveVariables,
     UsesWeights,
     marked_field,
     marked_value,
+    marked_values,
 )
 from maskwright.plugins.partition import NoParams
 
@@ -225,6 +227,11 @@ class Method:
     def independent_variables(self, params: BaseModel) -> tuple[str, ...]:
         """Variables that it reads with `params` and leaves as they are."""
         return _listed(marked_value(params, IndependentVariables))
+
+    def sensitive_variables(self, params: BaseModel) -> tuple[str, ...]:
+        """Variables whose values it protects with `params` and leaves as they are."""
+        listed = (_listed(each) for each in marked_values(params, SensitiveVariables))
+        return tuple(dict.fromkeys(name for names in listed for name in names))
 
     def uses_weights(self, params: BaseModel) -> bool:
         """Whether representatives are made with sampling weights."""

@@ -24,7 +24,7 @@ from maskwright.foundation.renamed_fields import former_names
 
 @dataclass(frozen=True)
 class ParameterMarker:
-    """What the markers of parameters have in common: each but `NamesVariables` stands on at most one field."""
+    """What the markers of parameters have in common: each but those of `SEVERAL` stands on at most one field."""
 
 
 class PromisesK(ParameterMarker):
@@ -80,6 +80,21 @@ class IndependentVariables(ParameterMarker):
     >>> from maskwright import IndependentVariables
     >>> class Params(BaseModel, extra="forbid", frozen=True):
     ...     independent: Annotated[tuple[str, ...], IndependentVariables()] = ()
+    """
+
+
+class SensitiveVariables(ParameterMarker):
+    """Names of variables, of any type, whose values the method protects and leaves as they are.
+
+    It finds them in `Block.companions`, and what they are in `Block.companion_variables`. Several fields may bear it.
+
+    Examples
+    --------
+    >>> from typing import Annotated
+    >>> from pydantic import BaseModel
+    >>> from maskwright import SensitiveVariables
+    >>> class Params(BaseModel, extra="forbid", frozen=True):
+    ...     l: Annotated[dict[str, int], SensitiveVariables()] = {}
     """
 
 
@@ -181,6 +196,12 @@ def marked_value(params: BaseModel, marker: type[ParameterMarker]) -> object:
     return None if name is None else getattr(params, name)
 
 
+def marked_values(params: BaseModel, marker: type[ParameterMarker]) -> tuple[object, ...]:
+    """Values of the fields that bear a marker which several may bear."""
+    names = dict.fromkeys(name for name, mark in _marks(type(params)) if isinstance(mark, marker))
+    return tuple(getattr(params, name) for name in names)
+
+
 @functools.cache
 def _marked_fields(model: type[BaseModel]) -> Mapping[type[ParameterMarker], str]:
     return MappingProxyType({type(mark): name for name, mark in _marks(model)})
@@ -210,7 +231,7 @@ def marking_error(model: type[BaseModel], *, of_method: bool) -> str | None:
             return f"parameter {name!r} is marked {kind.__name__}, which means something in methods only"
         if of_method and kind is NamesFile:
             return f"parameter {name!r} is marked NamesFile, which means something in measures only"
-        if kind in seen and kind not in (NamesVariables, NamesFile):
+        if kind in seen and kind not in SEVERAL:
             return f"{kind.__name__} marks both {seen[kind]!r} and {name!r}; there can be one"
         seen[kind] = name
         fits, wanted = _TYPES[kind]
@@ -268,6 +289,7 @@ _TYPES: Mapping[type[ParameterMarker], tuple[Callable[[object], bool], str]] = {
     KeyVariables: (_is_names, _NAMES),
     DependentVariables: (lambda kind: _is_names(kind) or _is_mapping(kind), f"{_NAMES}, or a dict by name"),
     IndependentVariables: (_is_names, _NAMES),
+    SensitiveVariables: (lambda kind: _is_names(kind) or _is_mapping(kind), f"{_NAMES}, or a dict by name"),
     UsesWeights: (lambda kind: kind is bool, "bool"),
     NamesPartition: (
         lambda kind: kind is str or _is_mapping(kind) or (isinstance(kind, type) and issubclass(kind, BaseModel)),
@@ -278,5 +300,8 @@ _TYPES: Mapping[type[ParameterMarker], tuple[Callable[[object], bool], str]] = {
 }
 """What the types in the union of a marked field may be, None aside, and how that is said."""
 
-NAMING = (KeyVariables, DependentVariables, IndependentVariables, NamesVariables)
+NAMING = (KeyVariables, DependentVariables, IndependentVariables, SensitiveVariables, NamesVariables)
 """Markers of fields whose values name variables."""
+
+SEVERAL = (SensitiveVariables, NamesVariables, NamesFile)
+"""Markers that several fields of a model may bear."""

@@ -84,9 +84,14 @@ class Hierarchy(ABC):
         (leaves - 1) / (leaves of the domain - 1), or the width over the range of continuous numbers (Iyengar 2002).
         """
 
+    @property
+    def raised(self) -> int:
+        """Level of the declared hierarchy that level 0 is: 0, unless the variable is published on a higher one."""
+        return 0
+
     @abstractmethod
-    def above(self, level: int) -> Hierarchy | None:
-        """Hierarchy of the variable once it is published on a level, 1 or higher; None where that is the highest."""
+    def above(self, level: int) -> Hierarchy:
+        """Hierarchy of the variable once it is published on a level, 1 or higher; of height 0 if it is the highest."""
 
     def common_level(
         self, variable: Variable, first: NDArray[np.float64], second: NDArray[np.float64]
@@ -112,7 +117,7 @@ class Hierarchy(ABC):
         self, variable: Variable, first: NDArray[np.float64], second: NDArray[np.float64]
     ) -> NDArray[np.float64]:
         """Level of the lowest common ancestor over the height, at most 1: 0 for equal values; shape (n,)."""
-        return np.minimum(self.common_level(variable, first, second) / self.height, 1.0)
+        return np.minimum(self.common_level(variable, first, second) / max(self.height, 1), 1.0)
 
     def checked(self, level: int) -> int:
         """Position of a level among those above the values.
@@ -158,6 +163,8 @@ class CategoryHierarchy(Hierarchy):
         The values of level 0: texts of categories, or numbers, rising.
     levels : tuple of CategoryLevel
         Level 1 and those above it.
+    below : int
+        How many levels of the declared hierarchy are below level 0.
 
     Examples
     --------
@@ -171,6 +178,7 @@ class CategoryHierarchy(Hierarchy):
 
     items: tuple[str | float, ...]
     levels: tuple[CategoryLevel, ...]
+    below: int = 0
     _places: dict[str | float, int] = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
@@ -180,6 +188,11 @@ class CategoryHierarchy(Hierarchy):
     def height(self) -> int:
         """Number of the highest level."""
         return len(self.levels)
+
+    @property
+    def raised(self) -> int:
+        """Level of the declared hierarchy that level 0 is."""
+        return self.below
 
     def labels(self, level: int) -> tuple[str, ...]:
         """What the nodes of a level are called."""
@@ -222,10 +235,11 @@ class CategoryHierarchy(Hierarchy):
         """Share of the domain that each node leaves open."""
         return (self.leaves(level) - 1) / max(len(self.items) - 1, 1)
 
-    def above(self, level: int) -> Hierarchy | None:
+    def above(self, level: int) -> Hierarchy:
         """Hierarchy of the nodes of a level."""
         own, higher = self.levels[self.checked(level)], self.levels[level:]
-        return _raised(own.labels, [(each.labels, dict(zip(own.of, each.of, strict=True))) for each in higher])
+        parents = [(each.labels, dict(zip(own.of, each.of, strict=True))) for each in higher]
+        return _of_nodes(own.labels, parents, self.below + level)
 
 
 @dataclass(frozen=True)
@@ -327,7 +341,7 @@ class IntervalHierarchy(Hierarchy):
         span = max(self.upper - self.lower, 0.0) or 1.0
         return np.asarray(np.maximum(self.leaves(level) - self.whole, 0.0) / span, dtype=np.float64)
 
-    def above(self, level: int) -> Hierarchy | None:
+    def above(self, level: int) -> Hierarchy:
         """Hierarchy of the bands of a level."""
         own = self.levels[self.checked(level)]
         starts = np.array(own.borders[:-1])
@@ -335,12 +349,12 @@ class IntervalHierarchy(Hierarchy):
             (each.labels, dict(enumerate(np.searchsorted(np.array(each.borders[1:-1]), starts, side="right").tolist())))
             for each in self.levels[level:]
         ]
-        return _raised(own.labels, higher)
+        return _of_nodes(own.labels, higher, level)
 
 
-def _raised(labels: tuple[str, ...], higher: list[tuple[tuple[str, ...], dict[int, int]]]) -> Hierarchy | None:
+def _of_nodes(
+    labels: tuple[str, ...], higher: list[tuple[tuple[str, ...], dict[int, int]]], below: int
+) -> CategoryHierarchy:
     """Hierarchy whose leaves are the nodes of one level: labels and parents of those above it."""
-    if not higher:
-        return None
     levels = (CategoryLevel(names, tuple(parent.get(i, 0) for i in range(len(labels)))) for names, parent in higher)
-    return CategoryHierarchy(labels, tuple(levels))
+    return CategoryHierarchy(labels, tuple(levels), below)

@@ -153,11 +153,11 @@ def test_what_is_above_a_level_is_a_hierarchy_of_its_categories(tmp_path: Path) 
     column = read(tmp_path, [0, 94, 23], {"widths": [5, 10, 20]}, type="integer")
     assert column.variable.hierarchy is not None
     above = column.variable.hierarchy.above(1)
-    assert above is not None
+    assert (above.height, above.raised) == (3, 1)
     published = mw.Variable("x", "ordinal", categories=column.variable.hierarchy.labels(1))
     found = above.codes(published, np.array(codes(column, 1)), 1)
     assert [above.labels(1)[code] for code in found] == labels(column, 2)
-    assert column.variable.hierarchy.above(4) is None
+    assert column.variable.hierarchy.above(4).height == 0
 
 
 @pytest.mark.parametrize(
