@@ -26,6 +26,16 @@ PARAMS = {
     "k_map": {"keys": ["x1", "x2"]},
     "l_diversity": {"keys": ["x1"], "sensitive": ["x3", "x4"]},
     "t_closeness": {"keys": ["x1"], "sensitive": ["x3", "x4"]},
+    **{
+        name: {"variables": ["x1", "x2", "x3", "x4"]}
+        for name in (
+            "contingency_tables",
+            "contingency_table_loss",
+            "cramers_v",
+            "distance_based_loss",
+            "entropy_based_loss",
+        )
+    },
 }
 """Parameters of plugins that do not run without."""
 CHECKS = [

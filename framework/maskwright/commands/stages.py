@@ -19,7 +19,12 @@ from maskwright.release.check_file import check_file
 from maskwright.release.data_file import write_dataset, written_file
 from maskwright.release.files import Release, writing
 from maskwright.release.formulas import escaped, formula_notices, unescaped
-from maskwright.release.measuring import compute_measures, released_variables, unmasked_variable_notices
+from maskwright.release.measuring import (
+    compute_measures,
+    released_categories,
+    released_variables,
+    unmasked_variable_notices,
+)
 from maskwright.release.missing_codes import in_codes_of, with_new_codes
 from maskwright.release.second_look import is_read_twice, second_look
 
@@ -149,7 +154,8 @@ class PipelineRun:
             if requests:
                 self.tell(about[:1])
             found = compute_measures(
-                requests, original, released, self.ready.edits, plan.to_json(), self.seed, self.reporter, names,
+                requests, original, released, self.ready.edits, plan.to_json(), self.seed, self.reporter,
+                (*names, *released_categories(original, released, plan.masked)),
                 about=about, changed=plan.masked,
             )  # fmt: skip
         self.tell(
