@@ -26,6 +26,7 @@ from maskwright_builtin.measures.key_variables.individual_risk import INDIVIDUAL
 from maskwright_builtin.measures.key_variables.k_anonymity import K_ANONYMITY
 from maskwright_builtin.measures.key_variables.k_map import K_MAP
 from maskwright_builtin.measures.key_variables.l_diversity import L_DIVERSITY
+from maskwright_builtin.measures.key_variables.population_uniques import POPULATION_UNIQUES
 from maskwright_builtin.measures.key_variables.suda import SUDA
 from maskwright_builtin.measures.key_variables.t_closeness import T_CLOSENESS
 from maskwright_builtin.measures.key_variables.uniqueness import UNIQUENESS
@@ -42,6 +43,7 @@ MEASURES = (
     K_ANONYMITY,
     K_MAP,
     L_DIVERSITY,
+    POPULATION_UNIQUES,
     SUDA,
     T_CLOSENESS,
     UNIQUENESS,

@@ -84,7 +84,7 @@ class MinimalSampleUniques:
     def by_size(self, largest: int) -> list[int]:
         """Minimal sets of 1, 2, ... `largest` keys, over all records."""
         sizes = np.array([len(keys) for keys in self.sets])
-        return np.bincount(sizes, weights=self.minimal, minlength=largest + 1).astype(int).tolist()[1:]
+        return [int(self.minimal[sizes == size].sum()) for size in range(1, largest + 1)]
 
 
 def count_sets(keys: int, largest: int) -> int:

@@ -35,9 +35,9 @@ def _number_tile(codes: Codes, keys: Numbers, levels: Numbers, begin: int, end: 
 @inlined
 def _slot(number: int, numbers: Numbers) -> int:
     """Where a number stands in a table of numbers, or the free place where it belongs."""
-    last = np.int64(numbers.shape[0] - 1)
+    last = numbers.shape[0] - 1
     mixed = number * SPREAD
-    slot = (mixed ^ (mixed >> np.int64(32))) & last
+    slot: int = (mixed ^ (mixed >> np.int64(32))) & last
     while numbers[slot] not in (FREE, number):
         slot = (slot + 1) & last
     return slot

@@ -18,7 +18,8 @@ class FractionParams(BaseModel, extra="forbid", frozen=True):
         None,
         gt=0.0,
         le=1.0,
-        description="Records of the file over people of the population. Default: records over the sum of the weights.",
+        description="Records of the file over people of the population, in place of weights. Default: records over "
+        "the sum of the weights.",
     )
 
 

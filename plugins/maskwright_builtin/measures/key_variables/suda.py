@@ -75,8 +75,8 @@ def suda(
     for i from k to M (for M = q: ``(q - k)!``): the smaller the set, the heavier. The score of a record is the sum over
     its MSUs, 0 if it has none.
 
-    DIS, the probability that a record found alone is the right one, is ``U f / (U f + 2 P (1 - f))``, U the records
-    that are alone on all keys, P the pairs of equal ones, and f the sampling fraction. DIS-SUDA spreads it over the N
+    DIS, the probability that a match on all keys is correct, is ``U f / (U f + 2 P (1 - f))``, with U the records that
+    are alone on all keys, P the pairs of equal ones, and f the sampling fraction. DIS-SUDA spreads it over the N
     records with a score: ``1 / (1 + N (1 / DIS - 1) / (score^e A))`` with ``e = 1 + (8 - q) / 20`` and ``A = sum of
     score^-e``; equal scores give each of them DIS.
 
