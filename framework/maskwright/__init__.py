@@ -92,6 +92,7 @@ if TYPE_CHECKING:
     from maskwright.plugins.measure import MeasurePart as MeasurePart
     from maskwright.plugins.method import Masked as Masked
     from maskwright.plugins.method import Method as Method
+    from maskwright.plugins.parameter_markers import CompanionVariables as CompanionVariables
     from maskwright.plugins.parameter_markers import DependentVariables as DependentVariables
     from maskwright.plugins.parameter_markers import IndependentVariables as IndependentVariables
     from maskwright.plugins.parameter_markers import KeyVariables as KeyVariables
@@ -99,7 +100,6 @@ if TYPE_CHECKING:
     from maskwright.plugins.parameter_markers import NamesPartition as NamesPartition
     from maskwright.plugins.parameter_markers import NamesVariables as NamesVariables
     from maskwright.plugins.parameter_markers import PromisesK as PromisesK
-    from maskwright.plugins.parameter_markers import SensitiveVariables as SensitiveVariables
     from maskwright.plugins.parameter_markers import UsesWeights as UsesWeights
     from maskwright.plugins.partition import NoParams as NoParams
     from maskwright.plugins.partition import Partition as Partition
@@ -128,6 +128,7 @@ _HOME = {
     "RecordChunk": "maskwright.data.record_chunk",
     "compare": "maskwright.experiments.compare",
     "Compared": "maskwright.experiments.results",
+    "CompanionVariables": "maskwright.plugins.parameter_markers",
     "Comparison": "maskwright.plugins.measure",
     "DataError": "maskwright.foundation.errors",
     "Dataset": "maskwright.data.dataset",
@@ -195,7 +196,6 @@ _HOME = {
     "run": "maskwright.commands.run",
     "RunRecord": "maskwright.release.run_record",
     "RunResult": "maskwright.commands.run",
-    "SensitiveVariables": "maskwright.plugins.parameter_markers",
     "Source": "maskwright.plugins.source",
     "suggest": "maskwright.commands.suggest",
     "Suggestions": "maskwright.edits.suggestions.model",

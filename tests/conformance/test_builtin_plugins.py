@@ -20,6 +20,7 @@ def built_in(registry: Registry, kind: str, offered: dict) -> list:
 REGISTRY = plugins()
 PARAMS = {
     "weighted_score": {"components": [{"measure": "pil", "weight": 0.6}, {"measure": "sse", "weight": 0.4}]},
+    "targeted_swapping": {"geography": ["x1", "x2"], "risk_variables": ["y"], "k": 2},
     "k_anonymity": {"keys": ["x1", "x2"]},
     "uniqueness": {"keys": ["x1", "x2"]},
     "individual_risk": {"keys": ["x1", "x2"]},
@@ -41,7 +42,7 @@ PARAMS = {
 }
 """Parameters of plugins that do not run without."""
 CHECKS = [
-    *method_checks(built_in(REGISTRY, "method", REGISTRY.methods)),
+    *method_checks(built_in(REGISTRY, "method", REGISTRY.methods), params=PARAMS),
     *partition_checks(built_in(REGISTRY, "partition", REGISTRY.partitions)),
     *measure_checks(built_in(REGISTRY, "measure", REGISTRY.measures), params=PARAMS),
 ]

@@ -60,6 +60,8 @@ class KeyVariables(ParameterMarker):
 class DependentVariables(ParameterMarker):
     """Names of the variables to mask, or a mapping by name; where it is empty, the step's variables are masked.
 
+    Several fields may bear it.
+
     Examples
     --------
     >>> from typing import Annotated
@@ -83,18 +85,19 @@ class IndependentVariables(ParameterMarker):
     """
 
 
-class SensitiveVariables(ParameterMarker):
-    """Names of variables, of any type, whose values the method protects and leaves as they are.
+class CompanionVariables(ParameterMarker):
+    """Names of variables of any type that the method reads and leaves as they are.
 
-    It finds them in `Block.companions`, and what they are in `Block.companion_variables`. Several fields may bear it.
+    They are in a list, in lists of lists, or the keys of a mapping. The method finds them in `Block.companions`,
+    categories as codes, and what they are in `Block.companion_variables`. Several fields may bear it.
 
     Examples
     --------
     >>> from typing import Annotated
     >>> from pydantic import BaseModel
-    >>> from maskwright import SensitiveVariables
+    >>> from maskwright import CompanionVariables
     >>> class Params(BaseModel, extra="forbid", frozen=True):
-    ...     l: Annotated[dict[str, int], SensitiveVariables()] = {}
+    ...     within: Annotated[tuple[str, ...], CompanionVariables()] = ()
     """
 
 
@@ -196,10 +199,18 @@ def marked_value(params: BaseModel, marker: type[ParameterMarker]) -> object:
     return None if name is None else getattr(params, name)
 
 
-def marked_values(params: BaseModel, marker: type[ParameterMarker]) -> tuple[object, ...]:
-    """Values of the fields that bear a marker which several may bear."""
-    names = dict.fromkeys(name for name, mark in _marks(type(params)) if isinstance(mark, marker))
-    return tuple(getattr(params, name) for name in names)
+def marked_names(params: BaseModel, marker: type[ParameterMarker]) -> tuple[str, ...]:
+    """Names in all fields that bear a marker, each once: of lists, of lists of lists, and the keys of mappings."""
+    fields = [name for name, mark in _marks(type(params)) if isinstance(mark, marker)]
+    return tuple(dict.fromkeys(name for field in fields for name in _flat(getattr(params, field))))
+
+
+def _flat(names: object) -> Iterator[str]:
+    if isinstance(names, str):
+        yield names
+    elif isinstance(names, (tuple, list, Mapping)):
+        for each in names:
+            yield from _flat(each)
 
 
 @functools.cache
@@ -237,7 +248,7 @@ def marking_error(model: type[BaseModel], *, of_method: bool) -> str | None:
         fits, wanted = _TYPES[kind]
         fitting = [fits(each) for each in _alternatives(model.model_fields[name].annotation)]
         # Beside names there may be a number of variables, or a word for some of them.
-        if not (any(fitting) if kind is NamesVariables else all(fitting)):
+        if not (any(fitting) if kind in (NamesVariables, CompanionVariables) else all(fitting)):
             return f"parameter {name!r} is marked {kind.__name__}, so its type must be {wanted}"
     return _unseen_marker(model)
 
@@ -289,7 +300,10 @@ _TYPES: Mapping[type[ParameterMarker], tuple[Callable[[object], bool], str]] = {
     KeyVariables: (_is_names, _NAMES),
     DependentVariables: (lambda kind: _is_names(kind) or _is_mapping(kind), f"{_NAMES}, or a dict by name"),
     IndependentVariables: (_is_names, _NAMES),
-    SensitiveVariables: (lambda kind: _is_names(kind) or _is_mapping(kind), f"{_NAMES}, or a dict by name"),
+    CompanionVariables: (
+        lambda kind: _is_names_of_variables(kind) or _is_mapping(kind),
+        f"{_NAMES}, a list of such lists, or a dict by name",
+    ),
     UsesWeights: (lambda kind: kind is bool, "bool"),
     NamesPartition: (
         lambda kind: kind is str or _is_mapping(kind) or (isinstance(kind, type) and issubclass(kind, BaseModel)),
@@ -300,8 +314,8 @@ _TYPES: Mapping[type[ParameterMarker], tuple[Callable[[object], bool], str]] = {
 }
 """What the types in the union of a marked field may be, None aside, and how that is said."""
 
-NAMING = (KeyVariables, DependentVariables, IndependentVariables, SensitiveVariables, NamesVariables)
+NAMING = (KeyVariables, DependentVariables, IndependentVariables, CompanionVariables, NamesVariables)
 """Markers of fields whose values name variables."""
 
-SEVERAL = (SensitiveVariables, NamesVariables, NamesFile)
-"""Markers that several fields of a model may bear."""
+SEVERAL = (DependentVariables, CompanionVariables, NamesVariables, NamesFile)
+"""Markers that several fields of one model may bear."""
