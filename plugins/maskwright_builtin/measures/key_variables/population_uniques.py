@@ -10,10 +10,11 @@ import numpy as np
 from pydantic import Field
 
 from maskwright import Comparison, InputError, Measure, Measurement, Problem
+from maskwright_builtin.key_counts.classes import classes_of
 from maskwright_builtin.measures.key_variables.class_size_models import pitman, zayatz
 from maskwright_builtin.measures.key_variables.key_classes import (
     KeysParams,
-    classes_of,
+    chosen_keys,
     key_codes,
     key_mistakes,
     key_names,
@@ -130,7 +131,8 @@ def population_uniques(
     Elamir and Skinner (2006), Record level measures of disclosure risk for survey microdata, Journal of Official
     Statistics 22(3), 525-539.
     """
-    keys, codes = key_codes(comparison, params, "population_uniques")
+    keys = chosen_keys(comparison, params, "population_uniques")
+    codes = key_codes(comparison, keys, "population_uniques")
     fraction, notes = sampling_fraction(comparison, params)
     weights = None if params.sampling_fraction is not None or fraction >= 1.0 else comparison.masked_weights()
     table, of_record = _table(codes, weights, fraction)

@@ -10,6 +10,7 @@ from pydantic import Field
 from maskwright import Comparison, InputError, Measurable, Measure, Measurement, Problem
 from maskwright_builtin.measures.key_variables.key_classes import (
     KeysParams,
+    chosen_keys,
     key_codes,
     key_mistakes,
     key_names,
@@ -112,7 +113,8 @@ def suda(
     Skinner and Elliot (2002), A measure of disclosure risk for microdata, Journal of the Royal Statistical Society B
     64(4), 855-867, for DIS.
     """
-    keys, codes = key_codes(comparison, params, "suda")
+    keys = chosen_keys(comparison, params, "suda")
+    codes = key_codes(comparison, keys, "suda")
     largest = min(params.largest or len(keys), len(keys))
     for said in _too_many(len(keys), params.largest):
         raise InputError(Problem(f"suda: {said}"))
