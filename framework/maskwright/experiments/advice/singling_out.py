@@ -260,7 +260,7 @@ def _count_sets(keys: int, largest: int) -> int:
 def _measured(data: Dataset, keys: Sequence[str], largest: int, reporter: Reporter, *, sets: bool) -> Measurement:
     asked = {"keys": list(keys), "largest": largest, "sampling_fraction": 1.0, "sets": sets}
     requests = measure_requests([{"suda": asked}])
-    (found,) = compute_measures(requests, data, data, EditSet(), {}, 0, reporter, ()).values()
+    (found,) = compute_measures(requests, data, data, EditSet(), {}, 0, reporter, (), before=False).values()
     return found
 
 

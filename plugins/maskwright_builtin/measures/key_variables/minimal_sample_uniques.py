@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from maskwright_builtin.measures.key_variables.key_classes import classes_of
+from maskwright_builtin.key_counts.classes import classes_of
 from maskwright_builtin.numerics.threads import in_order, processors
 
 if TYPE_CHECKING:

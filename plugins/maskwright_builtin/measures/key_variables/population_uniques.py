@@ -9,15 +9,17 @@ from typing import TYPE_CHECKING, Literal
 import numpy as np
 from pydantic import Field
 
-from maskwright import Comparison, InputError, Measure, Measurement, Problem
+from maskwright import Comparison, InputError, Measure, Measurement, MeasurePart, Problem
 from maskwright_builtin.key_counts.classes import classes_of
 from maskwright_builtin.measures.key_variables.class_size_models import pitman, zayatz
-from maskwright_builtin.measures.key_variables.key_classes import (
-    KeysParams,
-    chosen_keys,
-    key_codes,
-    key_mistakes,
-    key_names,
+from maskwright_builtin.measures.key_variables.key_classes import key_codes
+from maskwright_builtin.measures.key_variables.key_sets import (
+    KeySetsParams,
+    key_set_mistakes,
+    key_set_names,
+    listed,
+    set_parts,
+    worst_of_sets,
 )
 from maskwright_builtin.measures.key_variables.log_linear import (
     LARGEST_SEARCHED,
@@ -33,7 +35,7 @@ from maskwright_builtin.measures.key_variables.log_linear import (
 from maskwright_builtin.measures.key_variables.sampling_fraction import FractionParams, sampling_fraction
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
 
     from numpy.typing import NDArray
 
@@ -43,7 +45,7 @@ if TYPE_CHECKING:
 Model = Literal["auto", "main_effects", "all_pairs", "zayatz", "pitman"]
 
 
-class PopulationUniquesParams(KeysParams, FractionParams, extra="forbid", frozen=True):
+class PopulationUniquesParams(KeySetsParams, FractionParams, extra="forbid", frozen=True):
     """The key variables, the sampling fraction, and the model of the population."""
 
     model: Model = Field(
@@ -131,7 +133,10 @@ def population_uniques(
     Elamir and Skinner (2006), Record level measures of disclosure risk for survey microdata, Journal of Official
     Statistics 22(3), 525-539.
     """
-    keys = chosen_keys(comparison, params, "population_uniques")
+    return worst_of_sets(comparison, params, "population_uniques", lambda keys: _on_keys(comparison, params, keys))
+
+
+def _on_keys(comparison: Comparison, params: PopulationUniquesParams, keys: tuple[str, ...]) -> Measurement:
     codes = key_codes(comparison, keys, "population_uniques")
     fraction, notes = sampling_fraction(comparison, params)
     weights = None if params.sampling_fraction is not None or fraction >= 1.0 else comparison.masked_weights()
@@ -145,16 +150,21 @@ def population_uniques(
         estimate = _by_class_sizes(table, params.model)
     else:
         estimate = _log_linear(table, keys, params.model, comparison.progress)
+    tau1 = float(estimate.unique.sum())
     return Measurement(
-        100.0 * float(estimate.unique.sum()) / n,
+        100.0 * tau1 / n,
         parts={
             **parts,
-            "tau1": float(estimate.unique.sum()),
+            "tau1": tau1,
             "in_population": float((estimate.unique * table.weight).sum()),
             **estimate.parts,
         },
         per_record=100.0 * estimate.risk[of_record],
         notes=(f"key variables: {', '.join(keys)}; {table.cells:,} cells", *notes, *estimate.notes),
+        sentence=(
+            f"{int(alone.sum()):,} of the {n:,} records are the only ones with their {listed(keys)}; about {tau1:,.0f} "
+            f"of them ({100.0 * tau1 / n:.2g} % of all records) are the only ones in the whole population too."
+        ),
     )
 
 
@@ -236,6 +246,23 @@ def _by_class_sizes(table: KeyTable, model: Model) -> _Estimate:
     return _Estimate(unique, unique, parts, tuple(notes))
 
 
+def _parts(params: PopulationUniquesParams) -> Iterator[MeasurePart]:
+    percent = (0.0, 100.0)
+    yield MeasurePart("sample_uniques", "percent", range=percent)
+    yield MeasurePart("tau1", "count")
+    yield MeasurePart("in_population", "count")
+    if params.model in ("zayatz", "pitman"):
+        for name in ("theta", "alpha") if params.model == "pitman" else ():
+            yield MeasurePart(name, "number", range=(None, None))
+    else:
+        yield MeasurePart("tau2", "count")
+        yield MeasurePart("mean_risk", "percent", range=percent)
+        yield MeasurePart("interactions", "count")
+        yield MeasurePart("b", "number", range=(None, None))
+        yield MeasurePart("b_standard_errors", "number", range=(None, None))
+    yield from set_parts(params, "percent", "lower", percent)
+
+
 POPULATION_UNIQUES = Measure(
     name="population_uniques",
     compute=population_uniques,
@@ -244,9 +271,11 @@ POPULATION_UNIQUES = Measure(
     direction="lower",
     range=(0.0, 100.0),
     params=PopulationUniquesParams,
-    uses=key_names,
-    check=key_mistakes,
+    uses=key_set_names,
+    check=key_set_mistakes,
+    parts=_parts,
     compares_unpaired=True,
+    of_one_file=True,
     invariant_to=frozenset({"affine", "records", "columns"}),
     reference="Skinner and Shlomo (2008), Assessing identification risk in survey microdata using log-linear models, "
     "Journal of the American Statistical Association 103, 989-1001",

@@ -7,13 +7,15 @@ from typing import TYPE_CHECKING
 import numpy as np
 from pydantic import Field
 
-from maskwright import Comparison, InputError, Measurable, Measure, Measurement, Problem
-from maskwright_builtin.measures.key_variables.key_classes import (
-    KeysParams,
-    chosen_keys,
-    key_codes,
-    key_mistakes,
-    key_names,
+from maskwright import Comparison, InputError, Measurable, Measure, Measurement, MeasurePart, Problem
+from maskwright_builtin.measures.key_variables.key_classes import key_codes
+from maskwright_builtin.measures.key_variables.key_sets import (
+    KeySetsParams,
+    key_set_mistakes,
+    key_set_names,
+    listed,
+    set_parts,
+    worst_of_sets,
 )
 from maskwright_builtin.measures.key_variables.minimal_sample_uniques import (
     MOST_KEYS,
@@ -37,7 +39,7 @@ FEWEST_NAMED = 10
 SETS_NOTED = 5
 
 
-class SudaParams(KeysParams, FractionParams, extra="forbid", frozen=True):
+class SudaParams(KeySetsParams, FractionParams, extra="forbid", frozen=True):
     """The key variables, how far sets of them are searched, and the bound to count by."""
 
     largest: int | None = Field(
@@ -113,7 +115,10 @@ def suda(
     Skinner and Elliot (2002), A measure of disclosure risk for microdata, Journal of the Royal Statistical Society B
     64(4), 855-867, for DIS.
     """
-    keys = chosen_keys(comparison, params, "suda")
+    return worst_of_sets(comparison, params, "suda", lambda keys: _on_keys(comparison, params, keys))
+
+
+def _on_keys(comparison: Comparison, params: SudaParams, keys: tuple[str, ...]) -> Measurement:
     codes = key_codes(comparison, keys, "suda")
     largest = min(params.largest or len(keys), len(keys))
     for said in _too_many(len(keys), params.largest):
@@ -148,6 +153,17 @@ def suda(
         },
         per_record=100.0 * risk,
         notes=(f"key variables: {', '.join(keys)}; sets of up to {largest}", *notes, *_smallest(keys, found, n)),
+        sentence=_sentence(
+            keys, largest, int((found.score > 0).sum()), int((risk > params.above).sum()), n, params.above
+        ),
+    )
+
+
+def _sentence(keys: tuple[str, ...], largest: int, scored: int, above: int, n: int, bound: float) -> str:
+    some = f"at most {largest} of " if largest < len(keys) else ""
+    return (
+        f"{scored:,} of the {n:,} records ({100.0 * scored / n:.2g} %) are the only ones with their values of {some}"
+        f"{listed(keys)}; a match with {above:,} of them is correct with a probability above {100.0 * bound:g} %."
     )
 
 
@@ -184,9 +200,22 @@ def _too_many(keys: int, largest: int | None) -> Iterator[str]:
 
 def suda_mistakes(params: SudaParams, given: Measurable) -> Iterator[tuple[str, str]]:
     """What is wrong with the parameters, given the variables: the parameter, and what it is."""
-    yield from key_mistakes(params, given)
-    for said in _too_many(len(key_names(params, given)), params.largest):
+    yield from key_set_mistakes(params, given)
+    sets = [key_set_names(params, given)] if params.key_sets is None else list(params.key_sets.values())
+    for said in _too_many(max(map(len, sets)), params.largest):
         yield "largest", said
+
+
+def _parts(params: SudaParams) -> Iterator[MeasurePart]:
+    percent = (0.0, 100.0)
+    for name in ("scored", "mean_risk", "largest_risk", "dis"):
+        yield MeasurePart(name, "percent", range=percent)
+    yield MeasurePart("total_score", "number")
+    sets = [params.keys or ()] if params.key_sets is None else list(params.key_sets.values())
+    most = max(map(len, sets)) or MOST_KEYS
+    for size in range(1, min(params.largest or most, most) + 1):
+        yield MeasurePart(f"msus_{size}", "count")
+    yield from set_parts(params, "percent", "lower", percent)
 
 
 def _sets(keys: Sequence[str], found: MinimalSampleUniques, n: int) -> dict[str, float]:
@@ -242,9 +271,11 @@ SUDA = Measure(
     direction="lower",
     range=(0.0, 100.0),
     params=SudaParams,
-    uses=key_names,
+    uses=key_set_names,
     check=suda_mistakes,
+    parts=_parts,
     compares_unpaired=True,
+    of_one_file=True,
     invariant_to=frozenset({"affine", "records", "columns"}),
     reference="Elliot, Manning, Mayes, Gurd and Bane (2005), SUDA: a program for detecting special uniques, Joint "
     "UNECE/Eurostat work session on statistical data confidentiality, Geneva",

@@ -292,11 +292,21 @@ def test_an_office_sets_a_threshold(tmp_path, capsys):
     assert main(["run", str(pipeline(tmp_path, "{suda: 100, population_uniques: 100}", rng)), "--quiet"]) == 0
     record = json.loads((tmp_path / "run.json").read_text(encoding="utf-8"))["measures"]["suda"]
     assert record["met"]
+    # No step masks the keys: the original has the same risk.
+    assert record["before"]["value"] == record["value"]
+    assert "the only ones with their values of region, job and age" in record["sentence"]
     assert [name for name in record["parts"] if " = " in name]
     public = (tmp_path / "public.json").read_text(encoding="utf-8")
     assert "msus_1" not in public
     assert "age = " not in public
     (tmp_path / "masked.csv").unlink()
-    assert main(["run", str(pipeline(tmp_path, "{suda: 0.01}", rng)), "--quiet"]) == 1
-    assert "suda" in capsys.readouterr().err
+    assert main(["run", str(pipeline(tmp_path, "{suda.scored: 0.01}", rng)), "--quiet"]) == 1
+    assert "suda.scored" in capsys.readouterr().err
     assert not (tmp_path / "masked.csv").exists()
+
+
+def test_the_worst_of_several_sets_of_keys():
+    data = dataset(a=["x", "x", "y", "y"], b=["u", "v", "v", "v"])
+    found = computed(data, key_sets={"few": ["a"], "both": ["a", "b"]})
+    assert found.value == found.parts["keys_both"] == 50
+    assert found.parts["keys_few"] == 0
