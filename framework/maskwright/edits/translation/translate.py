@@ -127,8 +127,9 @@ def translate(edit: Edit, variables: Mapping[str, Recoded], whole: Whole) -> Tra
         edit, expression=expression, parts=parts, variables=variable_names(expression), text=text, binding="exact",
         assertion=None, when=when,
     )  # fmt: skip
+    reason = "" if exact or work.straddling else "some values within the categories may satisfy it, and some may not"
     return Translation(
-        found, "translated" if exact else "weakened", edit, straddling=tuple(dict.fromkeys(work.straddling))
+        found, "translated" if exact else "weakened", edit, reason, tuple(dict.fromkeys(work.straddling))
     )
 
 
