@@ -264,7 +264,7 @@ def _plan(
     """Plan with what becomes of the edits on recoded variables, as far as that is known before masking."""
     coarse = recoded_variables(edits, steps, variables, broken or {})
     known = published_before_data(steps, variables, coarse)
-    found = settled(edits, coarse, known, lambda _: None)
+    found = settled(edits, coarse, known, lambda _: None, coarse.steps.keys() - known.keys())
     gone = {edit.name for edit in found.dropped}
     kept = EditSet(tuple(edit for edit in edits if edit.name not in gone), edits.notes)
     return make_plan(steps, variables, kept, data, broken, coarse=coarse, translations=found.translations)

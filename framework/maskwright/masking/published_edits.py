@@ -138,13 +138,15 @@ def _is_whole(names: tuple[str, ...], original: Dataset, reference: Dataset) -> 
     """Whether each recoded combination that occurs stands for combinations that occur, and no others."""
     before = _distinct(original, names)
     after = _distinct(reference, names, also=original)
-    recoded = [name for name in names if reference[name].variable != original[name].variable]
-    possible = pd.Series(1, index=after.groupby([f"{name} after" for name in names]).size().index)
-    for name in recoded:
-        # How many values of the original are in each category.
-        sizes = after[[f"{name} after", name]].drop_duplicates().groupby(f"{name} after").size()
-        possible *= possible.index.get_level_values(f"{name} after").map(sizes).to_numpy()
-    return int(possible.sum()) == len(before)
+    possible = after[[f"{name} after" for name in names]].drop_duplicates()
+    counts = np.ones(len(possible), dtype=np.int64)
+    for name in names:
+        if reference[name].variable != original[name].variable:
+            # How many values of the original are in each category.
+            pairs = after[[f"{name} after", name]].drop_duplicates()
+            sizes = np.bincount(pairs[f"{name} after"].to_numpy(dtype=np.int64))
+            counts *= sizes[possible[f"{name} after"].to_numpy(dtype=np.int64)]
+    return int(counts.sum()) == len(before)
 
 
 def _distinct(data: Dataset, names: tuple[str, ...], also: Dataset | None = None) -> pd.DataFrame:

@@ -13,7 +13,7 @@ from maskwright.foundation.errors import InputError, Problem, unknown_name
 from maskwright.planning.step_variables import variables_of_steps
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Collection, Iterator, Mapping, Sequence
 
     from maskwright.data.variable import Variable
     from maskwright.edits.edit import Edit
@@ -133,7 +133,13 @@ def published_before_data(
     return {name: each for name in coarse.steps if (each := known[name]) is not None}
 
 
-def settled(edits: EditSet, coarse: RecodedVariables, published: Mapping[str, Variable], whole: Whole) -> Settled:
+def settled(
+    edits: EditSet,
+    coarse: RecodedVariables,
+    published: Mapping[str, Variable],
+    whole: Whole,
+    unknown: Collection[str] = (),
+) -> Settled:
     """Edits as they hold of published categories.
 
     An edit that can be translated is: its verdict stays the same. Else it is weakened where `release_edits` allows that
@@ -147,6 +153,8 @@ def settled(edits: EditSet, coarse: RecodedVariables, published: Mapping[str, Va
         Recoded variables whose categories are known.
     whole : callable
         Whether recoded combinations of variables stand for combinations of the original alone; None: not known.
+    unknown : collection of str
+        Recoded variables whose categories are not known yet.
 
     Raises
     ------
@@ -161,8 +169,8 @@ def settled(edits: EditSet, coarse: RecodedVariables, published: Mapping[str, Va
     dropped: list[Edit] = []
     problems: list[Problem] = []
     for edit in edits:
-        names = coarse.read_by(edit)
-        if edit.shadowed or not names or not set(names) <= set(published):
+        names = tuple(name for name in edit.variables if name in published)
+        if edit.shadowed or not names or not set(unknown).isdisjoint(edit.variables):
             kept.append(edit)
             continue
         try:

@@ -38,6 +38,9 @@ MOST_COMBINATIONS = 10_000
 """Combinations of categories, or of values that they stand for, that are looked at."""
 
 
+_OR_EQUAL: dict[ComparisonOperator, ComparisonOperator] = {"<": "<=", ">": ">="}
+
+
 class NotSayable(Exception):  # noqa: N818 - never leaves this package
     """A condition cannot be said of published categories; the text says why."""
 
@@ -92,6 +95,38 @@ def possible_comparison(comparison: Comparison, variables: Mapping[str, Recoded]
             cases[categories] = Truth(may)
             exact &= may == must
     return Possible(_by_category(names, cases, variables), exact)
+
+
+def by_labels(condition: Expression, variables: Mapping[str, Recoded]) -> Comparison | None:
+    """Comparison of the numbers that the categories of two variables say, as of years; None where that is no such one.
+
+    Parameters
+    ----------
+    condition : Expression
+        On original values.
+    variables : mapping of name to Recoded
+        Those of its variables that are recoded.
+    """
+    match condition:
+        case Comparison(operator, VariableReference(first) as left, VariableReference(second) as right) if {
+            first,
+            second,
+        } == set(variables) and all(each.original.is_numeric for each in variables.values()):
+            said = {name: [number_of_text(Text(each)) for each in variables[name].categories] for name in variables}
+            if None in said[first] or None in said[second]:
+                return None
+            weak = _OR_EQUAL.get(operator, operator)
+        case _:
+            return None
+    for one, values in zip(said[first], variables[first].values, strict=True):
+        for other, others in zip(said[second], variables[second].values, strict=True):
+            spans = {first: span_of(values), second: span_of(others)}
+            if any(each.is_empty for each in spans.values()) or one is None or other is None:
+                return None
+            labels = Interval(one.value - other.value, one.value - other.value)
+            if _decided(condition, spans)[0] != _signs(labels, Interval(Fraction(0), Fraction(0)))[weak]:
+                return None
+    return Comparison(weak, left, right)
 
 
 def _with_symbols(comparison: Comparison, variables: Mapping[str, Recoded]) -> tuple[Comparison, dict[str, Expression]]:

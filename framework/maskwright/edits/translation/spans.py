@@ -177,8 +177,11 @@ def _years(found: Interval | None) -> Interval | None:
     """Years of days."""
     if found is None:
         return None
-    low, high = (
-        None if end is None else Fraction((_START + timedelta(days=int(min(max(end, FIRST_DAY), LAST_DAY)))).year)
-        for end in (found.low, found.high)
-    )
-    return Interval(low, high)
+    return Interval(_year(found.low), _year(found.high))
+
+
+def _year(day: Fraction | None) -> Fraction | None:
+    if day is None:
+        return None
+    inside = min(max(int(day), FIRST_DAY), LAST_DAY)
+    return Fraction((_START + timedelta(days=inside)).year)

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Literal
 from maskwright.edits.algebra.classify import classify
 from maskwright.edits.algebra.comparisons import distances
 from maskwright.edits.algebra.negation import interval_comparisons, negate
+from maskwright.edits.edit import CheckedPart
 from maskwright.edits.expression import (
     And,
     Comparison,
@@ -38,12 +39,18 @@ from maskwright.edits.languages.conversion.inexpressible import Inexpressible
 from maskwright.edits.languages.conversion.xpath_as_exact import exact_rule
 from maskwright.edits.languages.conversion.yaml_text import rule_text
 from maskwright.edits.translation.conditions import conjunction, disjunction, implication, is_one_of, one_of
-from maskwright.edits.translation.several import NotSayable, Possible, possible_by_values, possible_comparison
+from maskwright.edits.translation.several import (
+    NotSayable,
+    Possible,
+    by_labels,
+    possible_by_values,
+    possible_comparison,
+)
 from maskwright.edits.translation.single import Straddling, sides
 from maskwright.foundation.errors import EditError
 
 if TYPE_CHECKING:
-    from maskwright.edits.edit import Edit
+    from maskwright.edits.edit import Edit, Part
     from maskwright.edits.translation.values import Recoded
 
 Form = Literal["translated", "weakened"]
@@ -109,6 +116,7 @@ def translate(edit: Edit, variables: Mapping[str, Recoded], whole: Whole) -> Tra
     try:
         stated = edit.expression if edit.binding == "exact" else exact_rule(edit.expression)
         expression, exact = work.truth(stated, weaker=True)
+        short = by_labels(stated, own)
         if expression == Truth(True):
             if not exact:
                 reason = "nothing is left of it on these categories"
@@ -116,8 +124,10 @@ def translate(edit: Edit, variables: Mapping[str, Recoded], whole: Whole) -> Tra
             expression = conjunction(
                 [is_one_of(name, _possible(each)) for name, each in own.items() if _possible(each)]
             )
+        expression = short or expression
         text = rule_text(expression)
-        parts = classify(expression, edit.place)
+        # Algebra takes categories for texts: it has no part in their numbers.
+        parts: tuple[Part, ...] = (CheckedPart(short),) if short else classify(expression, edit.place)
     except (NotSayable, Inexpressible) as refused:
         return Translation(None, None, edit, str(refused), tuple(dict.fromkeys(work.straddling)))
     except EditError:
