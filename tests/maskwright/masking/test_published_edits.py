@@ -80,7 +80,7 @@ def pipeline(folder: Path, steps: list[Any], edits: list[Any], **more: Any) -> P
 
 def ran(folder: Path, steps: list[Any], edits: list[Any], **more: Any) -> tuple[dict[str, Any], pd.DataFrame]:
     """Record of a run and the file that it wrote."""
-    record = mw.run(pipeline(folder, steps, edits, **more)).record
+    record = dict(mw.run(pipeline(folder, steps, edits, **more)).record)
     return record, pd.read_csv(folder / "masked.csv", dtype={"birth": str, "entry": str})
 
 
