@@ -65,7 +65,7 @@ def test_one_variable_at_a_time_is_adjusted_and_said(caplog):
     with caplog.at_level("INFO", logger="maskwright"):
         masked = protected(variables=ALL)
     assert mw.validate(masked, RULES, original=frame()).ok
-    said = "probabilities, distances and counts of step 1 (pram) are those before this"
+    said = "probabilities, distances and counts that step 1 (pram) had for"
     assert sum(said in message for message in caplog.messages) == 2
 
 
