@@ -74,7 +74,14 @@ def _coarser(variable: Variable) -> Variable:
 
 
 def _default_variables(step: Step, known: Mapping[str, Variable]) -> set[str]:
-    """Numeric quasi-identifiers and confidential variables; where records or keys count, all quasi-identifiers too."""
+    """Numeric quasi-identifiers and confidential variables; where records or keys count, all quasi-identifiers too.
+
+    Only keys where a method publishes coarser keys.
+    """
+    if step.method.has_keys and "detail" in step.method.removes:
+        # Whatever else it were given would lose its detail too.
+        quasi = {name for name, each in known.items() if each.role == "quasi_identifier" and not each.as_is}
+        return set() if step.keys else quasi
     usual = {
         name
         for name, variable in known.items()

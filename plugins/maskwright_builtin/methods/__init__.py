@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from maskwright_builtin.methods.coding import TOP_AND_BOTTOM_CODING
 from maskwright_builtin.methods.distribution import PROBABILITY_DISTRIBUTION, RESAMPLING
+from maskwright_builtin.methods.generalisation import GENERALISATION, MONDRIAN
 from maskwright_builtin.methods.lossy_compression import LOSSY_COMPRESSION
 from maskwright_builtin.methods.microaggregation.fuzzy_microaggregation import FUZZY_MICROAGGREGATION
 from maskwright_builtin.methods.microaggregation.individual_ranking import INDIVIDUAL_RANKING
@@ -24,12 +25,14 @@ METHODS = (
     DATA_SWAPPING,
     FUZZY_C_REGRESSION,
     FUZZY_MICROAGGREGATION,
+    GENERALISATION,
     INDIVIDUAL_RANKING,
     IPSO,
     LOCAL_SUPPRESSION,
     LOSSY_COMPRESSION,
     MICRO_HYBRID,
     MICROAGGREGATION,
+    MONDRIAN,
     MULTIPLICATIVE_NOISE,
     MURALIDHAR_SARATHY,
     ORDINAL_NOISE,
