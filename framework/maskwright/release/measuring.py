@@ -13,7 +13,7 @@ from maskwright.foundation.errors import InputError, PluginError, Problem, Unpai
 from maskwright.foundation.progress import Reporter, stage
 from maskwright.foundation.randomness import generator
 from maskwright.plugins.measure import Comparison, Measure, Measurement
-from maskwright.release.measured_variables import JUDGED, given_to_measures, left_out
+from maskwright.release.measured_variables import JUDGED, given_to_measures, left_out, names_used
 from maskwright.release.run_record import MeasureRecord
 
 if TYPE_CHECKING:
@@ -140,6 +140,7 @@ def compute_measures(
     *,
     asked: bool = True,
     about: tuple[str, ...] = (),
+    about_categories: tuple[str, ...] = (),
     changed: Collection[str] | None = None,
 ) -> dict[str, Measurement]:
     """Compute measures; each draws from a generator of its own label.
@@ -161,8 +162,8 @@ def compute_measures(
     asked : bool
         Whether somebody asked for these measures. Then one that needs pairs of records is refused where there are
         none; otherwise it has no value, and a note says why.
-    about : tuple of str
-        Further notes of every measure.
+    about, about_categories : tuple of str
+        Further notes of every measure, and in their stead those of a loss that looks at categories alone.
     changed : collection of str, optional
         Names of the variables that steps mask; by default those whose values differ.
 
@@ -195,21 +196,36 @@ def compute_measures(
                 original, masked, names, edits, masked.origin, weights, original.households, plan, progress,
                 categorical,
             )  # fmt: skip
-            try:
-                if not request.measure.compares_unpaired:
-                    comparison.require_pairs("each masked record is compared with its own original")
-                found = request.measure.compute(comparison, request.params, generator(seed, "measure", request.label))
-            except UnpairedRecords as error:
-                (problem,) = error.problems
-                unpaired.append(replace(problem, message=f"{request.label}: {problem.message}"))
-                found = Measurement(math.nan, notes=(f"not computed: needs pairs; {problem.message}",))
-        if not isinstance(found, Measurement):
-            raise PluginError(f"measure {request.measure.name!r} returned a {type(found).__name__}, not a Measurement")
-        notes = (*found.notes, *about, *about_weights, *_household_notices(request.measure, original))
+            found = _computed(request, comparison, seed, unpaired)
+        used = names_used(request.measure, request.params, given)
+        of_categories = request.measure.kind == "loss" and used.isdisjoint(names) and not used.isdisjoint(categorical)
+        said = about_categories if of_categories else about
+        notes = (*found.notes, *said, *about_weights, *_household_notices(request.measure, original))
         results[request.label] = replace(found, notes=notes, leaves_out=missed.names)
     if unpaired and asked:
         raise InputError(unpaired)
     return results
+
+
+def _computed(request: MeasureRequest, comparison: Comparison, seed: int, unpaired: list[Problem]) -> Measurement:
+    """What a measure finds; that it needs pairs is added to `unpaired`. One nobody asked for says why it cannot."""
+    measure = request.measure
+    try:
+        if not measure.compares_unpaired:
+            comparison.require_pairs("each masked record is compared with its own original")
+        found = measure.compute(comparison, request.params, generator(seed, "measure", request.label))
+    except UnpairedRecords as error:
+        (problem,) = error.problems
+        if request.asked:
+            unpaired.append(replace(problem, message=f"{request.label}: {problem.message}"))
+        return Measurement(math.nan, notes=(f"not computed: needs pairs; {problem.message}",))
+    except InputError as error:
+        if request.asked:
+            raise
+        return Measurement(math.nan, notes=(f"not computed: {error.problems[0].message}",))
+    if not isinstance(found, Measurement):
+        raise PluginError(f"measure {measure.name!r} returned a {type(found).__name__}, not a Measurement")
+    return found
 
 
 def _by_kind(variables: Sequence[str], masked: Dataset) -> tuple[tuple[str, ...], tuple[str, ...]]:
