@@ -47,6 +47,8 @@ def others() -> None:
     stable_order(np.arange(float(WORTH_COMPILING)))
     for name in ("distance_record_linkage", "interval_disclosure", "order_statistics_attack"):
         mw.measure(DATA, MASKED, [name])
+    for measure in ("contingency_tables", {"propensity": {"model": "tree", "permutations": 2}}):
+        mw.measure(DATA.astype(str), MASKED.astype(str), [measure])
 
 
 if __name__ == "__main__":

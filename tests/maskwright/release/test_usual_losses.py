@@ -123,7 +123,7 @@ def test_two_files_are_measured_by_what_they_hold(tmp_path: Path, capsys: pytest
         for name, columns in (("a.csv", before), ("b.csv", after)):
             pd.DataFrame(columns).to_csv(tmp_path / name, index=False)
         assert main(["measure", str(tmp_path / "a.csv"), str(tmp_path / "b.csv"), "--json"]) == 0
-        found: dict[str, Any] = json.loads(capsys.readouterr().out)
+        found: dict[str, Any] = json.loads(capsys.readouterr().out)["measures"]
         return found
 
     texts, others = ["p", "q", "p", "q"], ["p", "p", "p", "q"]

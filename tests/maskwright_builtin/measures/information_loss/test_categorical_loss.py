@@ -112,6 +112,17 @@ def test_entropies_of_the_survey(survey: tuple[pd.DataFrame, pd.DataFrame]) -> N
     assert found(survey, "entropy_based_loss", NOMINAL).parts["bits"] == pytest.approx(sum(expected.values()), abs=1e-3)
 
 
+def test_propensity_of_the_survey(survey: tuple[pd.DataFrame, pd.DataFrame]) -> None:
+    main = found(survey, "propensity", NOMINAL)
+    assert main.parts["parameters"] == 31
+    assert main.value == pytest.approx(0.00444809, abs=1e-8)
+    assert main.parts["ratio"] == pytest.approx(6.22021, abs=1e-5)
+    pairs = found(survey, "propensity", NOMINAL, interactions=True)
+    assert pairs.parts["parameters"] == 379
+    assert pairs.value == pytest.approx(0.01173712, rel=1e-2)
+    assert pairs.parts["ratio"] == pytest.approx(1.30263, rel=1e-2)
+
+
 # By hand
 
 
@@ -296,3 +307,48 @@ def test_numbers_alone_are_not_defined_and_a_note_says_what_to_do(name: str) -> 
     assert math.isnan(measured.value)
     assert "name variables as `variables`" in " ".join(measured.notes)
     assert found((data, data), name, variables=["x", "y"]).value == 0.0
+
+
+# Trees that tell the files apart
+
+
+def test_a_tree_sees_an_association_that_main_effects_do_not() -> None:
+    """The categories of b are exchanged where a is x: neither distribution changes."""
+    rng = np.random.default_rng(5)
+    before = pd.DataFrame({"a": rng.permutation(["x", "y"] * 500), "n": rng.normal(size=1000)})
+    before["b"] = np.where(before["a"] == "x", "p", "q")
+    after = before.assign(b=rng.permutation(before["b"]))
+    assert found((before, after), "propensity", order=1).value < 1e-6
+    tree = found((before, after), "propensity", model="tree", permutations=20)
+    assert tree.value > 0.1
+    assert tree.parts["leaves"] >= 4
+    assert tree.per_record is not None
+    pairs = found((before, after), "propensity", interactions=True)
+    assert pairs.value > 0.1
+
+
+def test_a_tree_tells_nothing_of_equal_files_and_little_of_draws() -> None:
+    rng = np.random.default_rng(6)
+    texts = {name: rng.choice(list(letters), 3000) for name, letters in (("a", "xyz"), ("b", "pq"))}
+    data = pd.DataFrame({**texts, "n": rng.normal(size=3000)})
+    same = found((data, data), "propensity", model="tree", permutations=5)
+    assert (same.value, same.parts["expected"]) == (0.0, 0.0)
+    assert "found nothing" in " ".join(same.notes)
+    half = data.iloc[:1500].reset_index(drop=True), data.iloc[1500:].reset_index(drop=True)
+    drawn = found(half, "propensity", model="tree", permutations=20)
+    assert abs(drawn.parts.get("standardised", 0.0)) < 4.0
+
+
+def test_a_tree_takes_a_sample_of_long_files_and_says_so() -> None:
+    rng = np.random.default_rng(7)
+    data = pd.DataFrame({"a": rng.choice(list("xyz"), 900)})
+    measured = found((data, data.assign(a="x")), "propensity", model="tree", permutations=3, records=300)
+    assert measured.per_record is None
+    assert any(note.startswith("measured on 300 records") for note in measured.notes)
+    assert measured.value > 0.05
+
+
+def test_a_model_of_too_many_categories_is_refused_with_what_to_do() -> None:
+    data = pd.DataFrame({"a": [str(number) for number in range(5000)]})
+    with pytest.raises(mw.InputError, match="take model: tree, or name fewer variables"):
+        found((data, data.iloc[::-1].reset_index(drop=True)), "propensity")
