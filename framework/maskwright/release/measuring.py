@@ -12,8 +12,8 @@ from maskwright.data.shared_codes import shared_codes
 from maskwright.foundation.errors import InputError, PluginError, Problem, UnpairedRecords
 from maskwright.foundation.progress import Reporter, stage
 from maskwright.foundation.randomness import generator
-from maskwright.plugins.measure import Comparison, Measure, Measurement
-from maskwright.release.measured_variables import JUDGED, given_to_measures, left_out, names_used
+from maskwright.plugins.measure import Comparison, Measurable, Measure, Measurement
+from maskwright.release.measured_variables import JUDGED, OF_CATEGORIES, given_to_measures, left_out, names_used
 from maskwright.release.run_record import MeasureRecord
 
 if TYPE_CHECKING:
@@ -46,7 +46,7 @@ def _nothing_to_measure(original: Dataset, masked: Dataset) -> InputError:
             f"confidential in the original. The original has {_described(original)}; the masked file has "
             f"{_described(masked)}",
             hint="Are these two files of the same data, and the names spelt alike? For XML, --record names the "
-            "element of one record. Categories have measures of their own: contingency_tables, entropy_based_loss.",
+            f"element of one record{OF_CATEGORIES}.",
         )
     )
 
@@ -181,7 +181,7 @@ def compute_measures(
         names, categorical = _by_kind(variables, masked)
     weights, about_weights = record_weights(original)
     given = given_to_measures(original, masked, names, categorical)
-    if variables is None and not names and all(each.measure.uses is None for each in requests):
+    if variables is None and not names and not any(_knows_its_variables(each, given) for each in requests):
         raise _nothing_to_measure(original, masked)
     results: dict[str, Measurement] = {}
     unpaired: list[Problem] = []
@@ -189,6 +189,7 @@ def compute_measures(
         missed = left_out(request.measure, request.params, given, hidden)
         if missed.blind:
             unseen = f"not defined: {', '.join(missed.blind)} looks at none of the masked variables"
+            unseen += OF_CATEGORIES if any(name in hidden for name in categorical) else ""
             results[request.label] = Measurement(math.nan, notes=(unseen,), leaves_out=missed.names)
             continue
         with stage(reporter, f"Measuring {request.label}") as progress:
@@ -205,6 +206,11 @@ def compute_measures(
     if unpaired and asked:
         raise InputError(unpaired)
     return results
+
+
+def _knows_its_variables(request: MeasureRequest, given: Measurable) -> bool:
+    """Whether a measure looks at something else than the numbers that are compared."""
+    return request.measure.uses is not None or bool(names_used(request.measure, request.params, given))
 
 
 def _computed(request: MeasureRequest, comparison: Comparison, seed: int, unpaired: list[Problem]) -> Measurement:

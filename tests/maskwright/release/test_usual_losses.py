@@ -13,6 +13,7 @@ import maskwright as mw
 from maskwright.cli.main import main
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
     from pathlib import Path
 
 OF_CATEGORIES = ["contingency_tables", "entropy_based_loss"]
@@ -22,7 +23,7 @@ BANDS = "{method: recoding, variables: [age]}"
 MEANS = "{method: microaggregation, variables: [income], params: {k: 5}}"
 
 
-def run(folder: Path, steps: list[str], measure: str = "") -> dict[str, Any]:
+def run(folder: Path, steps: list[str], measure: str = "") -> Mapping[str, Any]:
     rng = np.random.default_rng(1)
     pd.DataFrame(
         {

@@ -156,7 +156,7 @@ def _both_files(comparison: Comparison, params: PropensityParams) -> _BothFiles:
         pairs = pair_records(replace(comparison, variables=numeric), rule, required=False)
         values, origin = (pairs.original, pairs.masked), pairs.origin
         notes += pairs.notes
-    chosen = CategoricalParams(weighted=params.weighted)
+    chosen = CategoricalParams(variables=None, weighted=params.weighted)
     found = categorical_files(replace(comparison, categorical=categorical), chosen, "propensity")
     notes += found.notes
     codes = [

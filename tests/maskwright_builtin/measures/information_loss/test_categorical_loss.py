@@ -225,13 +225,15 @@ def test_a_recoded_number_is_compared_on_the_published_bands() -> None:
 
 def test_cells_suppressed_after_recoding_are_lost_from_their_own_band() -> None:
     before = pd.DataFrame({"age": [3, 17, 30, 64, 65, 90], "sex": list("fmfmfm")})
-    after = before.assign(age=["young", None, "middle", "middle", "old", "old"])
+    suppressed = pd.DataFrame({"age": ["young", None, "middle", "middle", "old", "old"]})
+    after = before.assign(age=suppressed["age"])
     measured = found((before, after), "contingency_table_loss", variables=["age"], ways=1)
     # The 17 lies between bands: nobody can tell which one is meant, and it is lost from one of its own.
     assert (measured.parts["sum"], measured.parts["cells"]) == (2.0, 5.0)
     after = before.assign(age=["young", "young", "middle", "middle", "old", "old"])
     more = pd.concat([before, before.assign(age=[4, 5, 31, 32, 66, 67])], ignore_index=True)
-    masked = pd.concat([after, after.assign(age=["young", None, "middle", None, "old", None])], ignore_index=True)
+    others = pd.DataFrame({"age": ["young", None, "middle", None, "old", None]})
+    masked = pd.concat([after, after.assign(age=others["age"])], ignore_index=True)
     measured = found((more, masked), "contingency_table_loss", variables=["age"], ways=1)
     assert (measured.parts["sum"], measured.parts["cells"]) == (6.0, 4.0)
 
@@ -313,18 +315,19 @@ def test_numbers_alone_are_not_defined_and_a_note_says_what_to_do(name: str) -> 
 
 
 def test_a_tree_sees_an_association_that_main_effects_do_not() -> None:
-    """The categories of b are exchanged where a is x: neither distribution changes."""
+    """B tells a in the original and is drawn anew: its distribution changes by chance alone."""
     rng = np.random.default_rng(5)
     before = pd.DataFrame({"a": rng.permutation(["x", "y"] * 500), "n": rng.normal(size=1000)})
     before["b"] = np.where(before["a"] == "x", "p", "q")
-    after = before.assign(b=rng.permutation(before["b"]))
-    assert found((before, after), "propensity", order=1).value < 1e-6
+    after = before.assign(b=rng.choice(["p", "q"], 1000))
+    assert found((before, after), "propensity", order=1).value < 1e-3
     tree = found((before, after), "propensity", model="tree", permutations=20)
-    assert tree.value > 0.1
-    assert tree.parts["leaves"] >= 4
+    assert tree.value > 0.02
+    assert tree.parts["leaves"] >= 3
+    assert tree.parts["standardised"] > 4.0
     assert tree.per_record is not None
     pairs = found((before, after), "propensity", interactions=True)
-    assert pairs.value > 0.1
+    assert pairs.value > 0.02
 
 
 def test_a_tree_tells_nothing_of_equal_files_and_little_of_draws() -> None:
