@@ -49,6 +49,8 @@ def others() -> None:
         mw.measure(DATA, MASKED, [name])
     for measure in ("contingency_tables", {"propensity": {"model": "tree", "permutations": 2}}):
         mw.measure(DATA.astype(str), MASKED.astype(str), [measure])
+    keys = {"keys": ["a", "b", "c"]}
+    mw.measure(DATA, MASKED, [{"suda": keys}, {"population_uniques": {**keys, "sampling_fraction": 0.1}}])
 
 
 if __name__ == "__main__":

@@ -128,7 +128,9 @@ def _measured(
     names: tuple[str, ...],
     changed: tuple[str, ...],
 ) -> dict[str, Any]:
-    found = compute_measures(measures, original, masked, edits, plan.to_json(), seed, Quiet(), names, changed=changed)
+    found = compute_measures(
+        measures, original, masked, edits, plan.to_json(), seed, Quiet(), names, changed=changed, before=False
+    )
     return {label: _plain(each) for label, each in found.items()}
 
 

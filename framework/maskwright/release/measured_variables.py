@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 from maskwright.foundation.doubts import Doubt
 from maskwright.foundation.errors import Problem
+from maskwright.pipeline.steps import judged_figures
 from maskwright.plugins.measure import Measurable, Measure
 
 if TYPE_CHECKING:
@@ -163,13 +164,14 @@ def measure_doubts(
     Parameters
     ----------
     requests : sequence of MeasureRequest
-    thresholds : mapping of label to float
+    thresholds : mapping of str to float
+        By label, or by label and part.
     given : Measurable
     masked : collection of str
         Names of the variables that steps mask.
     """
     for request in requests:
-        if request.label not in thresholds:
+        if not any(name in thresholds for name in judged_figures(request)):
             continue
         found = left_out(request.measure, request.params, given, masked)
         if found.quasi_identifiers:

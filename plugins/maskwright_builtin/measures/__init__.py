@@ -22,8 +22,12 @@ from maskwright_builtin.measures.information_loss.squared_error import SQUARED_E
 from maskwright_builtin.measures.information_loss.structural_zeros import STRUCTURAL_ZEROS
 from maskwright_builtin.measures.information_loss.subdomains import SUBDOMAINS
 from maskwright_builtin.measures.information_loss.thesis_information_loss import THESIS_INFORMATION_LOSS
+from maskwright_builtin.measures.key_variables.individual_risk import INDIVIDUAL_RISK
 from maskwright_builtin.measures.key_variables.k_anonymity import K_ANONYMITY
+from maskwright_builtin.measures.key_variables.k_map import K_MAP
 from maskwright_builtin.measures.key_variables.l_diversity import L_DIVERSITY
+from maskwright_builtin.measures.key_variables.population_uniques import POPULATION_UNIQUES
+from maskwright_builtin.measures.key_variables.suda import SUDA
 from maskwright_builtin.measures.key_variables.t_closeness import T_CLOSENESS
 from maskwright_builtin.measures.key_variables.uniqueness import UNIQUENESS
 from maskwright_builtin.measures.record_linkage.distance_record_linkage import DISTANCE_RECORD_LINKAGE
@@ -35,8 +39,12 @@ from maskwright_builtin.measures.scores.weighted_score import WEIGHTED_SCORE
 
 MEASURES = (
     EDIT_KNOWLEDGE_DISCLOSURE,
+    INDIVIDUAL_RISK,
     K_ANONYMITY,
+    K_MAP,
     L_DIVERSITY,
+    POPULATION_UNIQUES,
+    SUDA,
     T_CLOSENESS,
     UNIQUENESS,
     CONTINGENCY_TABLES,

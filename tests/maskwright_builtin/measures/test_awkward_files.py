@@ -18,6 +18,8 @@ KEYS = {"keys": ["a"]}
 PARAMS: dict[str, dict[str, Any]] = {
     "k_anonymity": KEYS,
     "uniqueness": KEYS,
+    "suda": KEYS,
+    "population_uniques": {**KEYS, "sampling_fraction": 0.1},
     "l_diversity": {**KEYS, "sensitive": ["c"]},
     "t_closeness": {**KEYS, "sensitive": ["c"]},
     "weighted_score": {
