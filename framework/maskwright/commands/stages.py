@@ -151,12 +151,13 @@ class PipelineRun:
         with self.clock("measure"), report_compilation(self.reporter):
             names = released_variables(original, released, plan.masked, plan.recoded)
             about = unmasked_variable_notices(names, plan.masked)
-            if requests:
+            categories = released_categories(original, released, plan.masked)
+            if any(each.asked for each in requests):
                 self.tell(about[:1])
             found = compute_measures(
                 requests, original, released, self.ready.edits, plan.to_json(), self.seed, self.reporter,
-                (*names, *released_categories(original, released, plan.masked)),
-                about=about, changed=plan.masked,
+                (*names, *categories), about=about,
+                about_categories=unmasked_variable_notices(categories, plan.masked), changed=plan.masked,
             )  # fmt: skip
         self.tell(
             f"{each.label} has no contributions of single records: none are written"
