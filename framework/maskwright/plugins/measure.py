@@ -44,6 +44,8 @@ class Comparison:
     plan : mapping
         A plain record of the plan; empty when two files are compared without one.
     progress : callable
+    categorical : tuple of str
+        The categorical variables to compare, in file order; all are in both files, and published as categories.
 
     Examples
     --------
@@ -65,6 +67,7 @@ class Comparison:
     households: NDArray[np.int64] | None = None
     plan: Mapping[str, Any] = field(default_factory=dict)
     progress: Progress = silent
+    categorical: tuple[str, ...] = ()
 
     @property
     def paired(self) -> bool:
@@ -161,6 +164,8 @@ class Measurable:
         Of both files, in file order, as they are published, with the roles of the original; no identifiers.
     compared : tuple of str
         The numeric ones to compare, as `Comparison.variables` will have them.
+    categorical : tuple of str
+        The categorical ones to compare, as `Comparison.categorical` will have them.
 
     Examples
     --------
@@ -172,6 +177,7 @@ class Measurable:
 
     variables: Mapping[str, Variable]
     compared: tuple[str, ...]
+    categorical: tuple[str, ...] = ()
 
     def with_role(self, role: str) -> tuple[str, ...]:
         """Names of the variables with a role, in file order."""

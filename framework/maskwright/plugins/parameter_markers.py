@@ -24,7 +24,7 @@ from maskwright.foundation.renamed_fields import former_names
 
 @dataclass(frozen=True)
 class ParameterMarker:
-    """What the markers of parameters have in common: each but `NamesVariables` stands on at most one field."""
+    """What the markers of parameters have in common: each but those of `SEVERAL` stands on at most one field."""
 
 
 class PromisesK(ParameterMarker):
@@ -60,6 +60,8 @@ class KeyVariables(ParameterMarker):
 class DependentVariables(ParameterMarker):
     """Names of the variables to mask, or a mapping by name; where it is empty, the step's variables are masked.
 
+    Several fields may bear it.
+
     Examples
     --------
     >>> from typing import Annotated
@@ -80,6 +82,22 @@ class IndependentVariables(ParameterMarker):
     >>> from maskwright import IndependentVariables
     >>> class Params(BaseModel, extra="forbid", frozen=True):
     ...     independent: Annotated[tuple[str, ...], IndependentVariables()] = ()
+    """
+
+
+class CompanionVariables(ParameterMarker):
+    """Names of variables of any type that the method reads and leaves as they are.
+
+    They are in a list, in lists of lists, or the keys of a mapping. The method finds them in `Block.companions`,
+    categories as codes, and what they are in `Block.companion_variables`. Several fields may bear it.
+
+    Examples
+    --------
+    >>> from typing import Annotated
+    >>> from pydantic import BaseModel
+    >>> from maskwright import CompanionVariables
+    >>> class Params(BaseModel, extra="forbid", frozen=True):
+    ...     within: Annotated[tuple[str, ...], CompanionVariables()] = ()
     """
 
 
@@ -181,6 +199,20 @@ def marked_value(params: BaseModel, marker: type[ParameterMarker]) -> object:
     return None if name is None else getattr(params, name)
 
 
+def marked_names(params: BaseModel, marker: type[ParameterMarker]) -> tuple[str, ...]:
+    """Names in all fields that bear a marker, each once: of lists, of lists of lists, and the keys of mappings."""
+    fields = [name for name, mark in _marks(type(params)) if isinstance(mark, marker)]
+    return tuple(dict.fromkeys(name for field in fields for name in _flat(getattr(params, field))))
+
+
+def _flat(names: object) -> Iterator[str]:
+    if isinstance(names, str):
+        yield names
+    elif isinstance(names, (tuple, list, Mapping)):
+        for each in names:
+            yield from _flat(each)
+
+
 @functools.cache
 def _marked_fields(model: type[BaseModel]) -> Mapping[type[ParameterMarker], str]:
     return MappingProxyType({type(mark): name for name, mark in _marks(model)})
@@ -210,13 +242,13 @@ def marking_error(model: type[BaseModel], *, of_method: bool) -> str | None:
             return f"parameter {name!r} is marked {kind.__name__}, which means something in methods only"
         if of_method and kind is NamesFile:
             return f"parameter {name!r} is marked NamesFile, which means something in measures only"
-        if kind in seen and kind not in (NamesVariables, NamesFile):
+        if kind in seen and kind not in SEVERAL:
             return f"{kind.__name__} marks both {seen[kind]!r} and {name!r}; there can be one"
         seen[kind] = name
         fits, wanted = _TYPES[kind]
         fitting = [fits(each) for each in _alternatives(model.model_fields[name].annotation)]
         # Beside names there may be a number of variables, or a word for some of them.
-        if not (any(fitting) if kind is NamesVariables else all(fitting)):
+        if not (any(fitting) if kind in (NamesVariables, CompanionVariables) else all(fitting)):
             return f"parameter {name!r} is marked {kind.__name__}, so its type must be {wanted}"
     return _unseen_marker(model)
 
@@ -268,6 +300,10 @@ _TYPES: Mapping[type[ParameterMarker], tuple[Callable[[object], bool], str]] = {
     KeyVariables: (_is_names, _NAMES),
     DependentVariables: (lambda kind: _is_names(kind) or _is_mapping(kind), f"{_NAMES}, or a dict by name"),
     IndependentVariables: (_is_names, _NAMES),
+    CompanionVariables: (
+        lambda kind: _is_names_of_variables(kind) or _is_mapping(kind),
+        f"{_NAMES}, a list of such lists, or a dict by name",
+    ),
     UsesWeights: (lambda kind: kind is bool, "bool"),
     NamesPartition: (
         lambda kind: kind is str or _is_mapping(kind) or (isinstance(kind, type) and issubclass(kind, BaseModel)),
@@ -278,5 +314,8 @@ _TYPES: Mapping[type[ParameterMarker], tuple[Callable[[object], bool], str]] = {
 }
 """What the types in the union of a marked field may be, None aside, and how that is said."""
 
-NAMING = (KeyVariables, DependentVariables, IndependentVariables, NamesVariables)
+NAMING = (KeyVariables, DependentVariables, IndependentVariables, CompanionVariables, NamesVariables)
 """Markers of fields whose values name variables."""
+
+SEVERAL = (DependentVariables, CompanionVariables, NamesVariables, NamesFile)
+"""Markers that several fields of one model may bear."""

@@ -111,17 +111,24 @@ def to_be_measured(plan: Plan) -> Measurable:
         for name, variable in variables.items()
         if variable.is_numeric and name not in plan.recoded and (name in plan.masked or variable.role in JUDGED)
     )
-    return Measurable(variables, compared)
+    categorical = tuple(
+        name
+        for name, variable in variables.items()
+        if not variable.is_numeric and (name in plan.masked or variable.role in JUDGED)
+    )
+    return Measurable(variables, compared, categorical)
 
 
-def given_to_measures(original: Dataset, masked: Dataset, compared: Sequence[str]) -> Measurable:
+def given_to_measures(
+    original: Dataset, masked: Dataset, compared: Sequence[str], categorical: Sequence[str] = ()
+) -> Measurable:
     """What measures of two datasets are given; roles are those of the original."""
     variables = {
         column.name: replace(masked[column.name].variable, role=column.variable.role)
         for column in original
         if column.name in masked
     }
-    return Measurable(variables, tuple(compared))
+    return Measurable(variables, tuple(compared), tuple(categorical))
 
 
 def measure_problems(requests: Sequence[MeasureRequest], given: Measurable) -> list[Problem]:

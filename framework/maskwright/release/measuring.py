@@ -35,26 +35,25 @@ MOST_DESCRIBED = 8
 """Variables that are listed when none can be measured."""
 
 
-def compared_variables(original: Dataset, masked: Dataset) -> tuple[str, ...]:
-    """Numeric quasi-identifiers and confidential variables of both files, in the original's order.
+def compared_variables(original: Dataset, masked: Dataset) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """Variables of both files that are measured without a plan, in the original's order: numeric and categorical ones.
 
-    Raises
-    ------
-    InputError
-        When there is none.
+    Of numbers those are the quasi-identifiers and confidential variables; of categories, few of which are declared to
+    be either, all but identifiers.
     """
-    names = released_variables(original, masked)
-    if not names:
-        raise InputError(
-            Problem(
-                "there is no variable to measure: none is numeric in both files, with the role quasi_identifier or "
-                f"confidential in the original. The original has {_described(original)}; the masked file has "
-                f"{_described(masked)}",
-                hint="Are these two files of the same data, and the names spelt alike? For XML, --record names the "
-                "element of one record.",
-            )
+    return released_variables(original, masked), released_categories(original, masked, original.names)
+
+
+def _nothing_to_measure(original: Dataset, masked: Dataset) -> InputError:
+    return InputError(
+        Problem(
+            "there is no variable to measure: none is numeric in both files, with the role quasi_identifier or "
+            f"confidential in the original. The original has {_described(original)}; the masked file has "
+            f"{_described(masked)}",
+            hint="Are these two files of the same data, and the names spelt alike? For XML, --record names the "
+            "element of one record. Categories have measures of their own: contingency_tables, entropy_based_loss.",
         )
-    return names
+    )
 
 
 def released_variables(
@@ -81,6 +80,27 @@ def released_variables(
         and (column.name in masked or column.variable.role in JUDGED)
         and column.name in released
         and released[column.name].variable.is_numeric
+    )
+
+
+def released_categories(original: Dataset, released: Dataset, masked: Collection[str] = ()) -> tuple[str, ...]:
+    """Variables of a released file that are measured as categories, recoded numbers among them.
+
+    Besides the masked ones they are the quasi-identifiers and confidential variables that are published as they are.
+
+    Parameters
+    ----------
+    original, released : Dataset
+    masked : collection of str
+        Names of the variables that some step masks.
+    """
+    return tuple(
+        column.name
+        for column in original
+        if column.name in released
+        and not released[column.name].variable.is_numeric
+        and column.variable.role != "identifier"
+        and (column.name in masked or column.variable.role in JUDGED)
     )
 
 
@@ -143,7 +163,7 @@ def compute_measures(
     seed : int
     reporter : Reporter
     variables : sequence of str, optional
-        To compare; by default those of `compared_variables`.
+        To compare, categories among them; by default those of `compared_variables`.
     asked : bool
         Whether somebody asked for these measures. Then one that needs pairs of records is refused where there are
         none; otherwise it has no value, and a note says why.
@@ -157,16 +177,19 @@ def compute_measures(
     Raises
     ------
     InputError
-        Measures asked for that need pairs, where there are none; every one is named.
+        Nothing to measure; measures asked for that need pairs, where there are none; every one is named.
     PluginError
         When a measure breaks its contract.
     """
-    names = released_variables(original, masked) if variables is None else tuple(variables)
-    given = given_to_measures(original, masked, names)
-    if variables is None and any(_looks_at_nothing(each.measure, each.params, given) for each in requests):
-        compared_variables(original, masked)
-    weights, about_weights = record_weights(original)
     hidden = changed_variables(original, masked) if changed is None else changed
+    if variables is None:
+        names, categorical = compared_variables(original, masked)
+    else:
+        names, categorical = _by_kind(variables, masked)
+    weights, about_weights = record_weights(original)
+    given = given_to_measures(original, masked, names, categorical)
+    if variables is None and all(_looks_at_nothing(each.measure, each.params, given) for each in requests):
+        raise _nothing_to_measure(original, masked)
     results: dict[str, Measurement] = {}
     unpaired: list[Problem] = []
     for request in requests:
@@ -177,8 +200,9 @@ def compute_measures(
             continue
         with stage(reporter, f"Measuring {request.label}") as progress:
             comparison = Comparison(
-                original, masked, names, edits, masked.origin, weights, original.households, plan, progress
-            )
+                original, masked, names, edits, masked.origin, weights, original.households, plan, progress,
+                categorical,
+            )  # fmt: skip
             earlier: Measurement | None = None
             try:
                 if not request.measure.compares_unpaired:
@@ -213,6 +237,12 @@ def _of_original(request: MeasureRequest, comparison: Comparison, rng: np.random
         return request.measure.compute(replace(comparison, masked=released, origin=None), request.params, rng)
     except InputError as error:
         return Measurement(math.nan, notes=(f"not computed of the original: {error}",))
+
+
+def _by_kind(variables: Sequence[str], masked: Dataset) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """Names of numeric variables, and of those that are published as categories; unknown ones are for the measures."""
+    categorical = [name for name in variables if name in masked and not masked[name].variable.is_numeric]
+    return tuple(name for name in variables if name not in categorical), tuple(categorical)
 
 
 def changed_variables(original: Dataset, masked: Dataset) -> tuple[str, ...]:

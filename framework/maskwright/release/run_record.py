@@ -343,8 +343,16 @@ class ZeroShares(RecordPart):
 class MethodNotes(RecordPart, extra="allow"):
     """What a method said of a group; its own words and numbers stand beside these."""
 
-    step: int
-    variables: tuple[str, ...]
+    step: Public[int]
+    variables: Public[tuple[str, ...]]
+    published: Public[dict[str, list[object]]] = Field(
+        default_factory=dict, description="What analysts need to know of what it did: matrices of probabilities."
+    )
+
+    @property
+    def may_be_published(self) -> bool:
+        """Whether the pipeline asked for it."""
+        return any(self.published.values())
 
 
 class RunRecord(RecordPart):
@@ -399,7 +407,7 @@ class RunRecord(RecordPart):
     loss_by_step: LossByStep
     moment_drift: MomentDrift | None
     structural_zeros: tuple[ZeroShares, ...]
-    methods: tuple[MethodNotes, ...]
+    methods: Public[tuple[MethodNotes, ...]]
     notices: tuple[str, ...]
     seconds: dict[str, float] = Field(description="Spent in each stage.")
     per_record: dict[str, tuple[float | None, ...]] = Field(
