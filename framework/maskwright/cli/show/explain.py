@@ -210,6 +210,11 @@ def _facts(plugin: Any) -> list[tuple[str, str]]:
         facts.append(("Range", f"{'-inf' if low is None else f'{low:g}'} to {'inf' if high is None else f'{high:g}'}"))
     if isinstance(plugin, Measure):
         facts.append(("Records", "paired or not" if plugin.compares_unpaired else "paired, in order or by a key"))
+        if plugin.of_one_file:
+            facts.append(("Looks at", "the masked file; computed on the original too, for a before and after"))
+        parts = _parts(plugin)
+        if parts:
+            facts.append(("Thresholds", f"for the value, or as label.part for {', '.join(parts)}"))
         if plugin.counts_households:
             facts.append(("Households", "counted instead of records where they are declared"))
     if hasattr(plugin, "deterministic"):
@@ -217,6 +222,13 @@ def _facts(plugin: Any) -> list[tuple[str, str]]:
     if hasattr(plugin, "suffixes"):
         facts.append(("File endings", ", ".join(plugin.suffixes)))
     return facts
+
+
+def _parts(measure: Measure) -> list[str]:
+    """Parts that thresholds can be for, as the defaults have them."""
+    if measure.parts is None or any(field.is_required() for field in measure.params.model_fields.values()):
+        return []
+    return [part.name for part in measure.parts(measure.params())]
 
 
 def _missing_cells(method: Method) -> str:
