@@ -116,7 +116,9 @@ def _release() -> str:
         "is published with new random values, unlike any old one, equal where the old ones are equal; so is the "
         "variable of `cluster` then, unless it says `release: as is`. The records come in random order, members of a "
         "household together where a published variable names it. Values and order depend on the seed and on all of the "
-        "original. `output: {key_map: keys.csv}` writes which is which, for its owner only: confidential."
+        "original. `output: {key_map: keys.csv}` writes which is which, for its owner only: confidential. It has the "
+        "columns `record` (in the masked file) and `original_record`, both counted from 1, and for each key `KEY` with "
+        "the old values and `new KEY` with the new ones; it may be asked for without new keys, too."
     )
     return "\n".join([*_wrap(lead), "", "Keys of the section `release`", *parameters(ReleaseSection)])
 

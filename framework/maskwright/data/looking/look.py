@@ -9,11 +9,13 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from maskwright.data.dates import read_dates
 from maskwright.data.looking.households import household_key
 from maskwright.data.looking.likely_roles import Guess, likely_role
 from maskwright.data.looking.name_meanings import meaning_of
 from maskwright.data.looking.variable_look import LooksLike, VariableLook
 from maskwright.data.misread_columns import DATE, FEWEST_CELLS, codes_apart
+from maskwright.data.undeclared_dates import fitting_formats
 from maskwright.foundation.progress import Progress, silent
 
 if TYPE_CHECKING:
@@ -177,6 +179,8 @@ def _looks_like(
         return "empty", ()
     if len(distinct) == 1:
         return "constant", ()
+    if column.variable.is_date:
+        return "date", ()
     if column.variable.is_numeric:
         return _number_looks_like(column, present, distinct), ()
     return _text_looks_like(column, present, distinct)
@@ -235,17 +239,30 @@ def _look(facts: Facts, guess: Guess, *, show_values: bool) -> VariableLook:
         missing=facts.missing,
         distinct=facts.distinct,
         missing_codes=facts.missing_codes,
-        decimals=column.variable.decimals,
+        decimals=None if column.variable.is_date else column.variable.decimals,
+        date_format=_date_format(facts),
         unsure=(*facts.unsure, *(guess.unsure if column.variable.inferred_role else ())),
     )
-    if not show_values or not facts.cells:
+    if not show_values or not facts.cells or column.variable.is_date:
         return look
     if column.variable.is_numeric and facts.looks_like != "code":
         return replace(look, lowest=float(facts.values.min()), highest=float(facts.values.max()))
     return replace(look, categories=_categories(facts))
 
 
+def _date_format(facts: Facts) -> str | None:
+    """Format to declare of a column of texts that are all dates of it; None where there are two, or others, too."""
+    variable = facts.column.variable
+    if facts.looks_like != "date" or variable.is_numeric:
+        return None
+    texts = pa.array(variable.categories, pa.string())
+    formats = fitting_formats(texts)
+    return formats[0] if len(formats) == 1 and read_dates(texts, formats[0]).is_date.all() else None
+
+
 def _type(facts: Facts, guess: Guess) -> VariableType:
+    if _date_format(facts) is not None:
+        return "date"
     return "nominal" if facts.looks_like == "code" and not guess.counts else facts.column.variable.type
 
 

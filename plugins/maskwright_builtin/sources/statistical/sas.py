@@ -90,7 +90,7 @@ class TransportReading(StatisticalReading):
         """How each variable is written, by name, and the version of the file."""
         layout = super().layout
         said = f"{self._special} special missing values (.A to .Z) are read, and written, as missing without a letter"
-        notes = (said,) if self._special else ()
+        notes = (*layout.details["notes"], *((said,) if self._special else ()))
         return replace(layout, details={**layout.details, "version": self._version, "notes": notes})
 
 
