@@ -19,6 +19,7 @@ from maskwright import (
     Method,
     Variable,
     completed_years,
+    first_of,
     write_dates,
 )
 
@@ -48,8 +49,12 @@ def _apart(joined: dict[str, tuple[str, ...]]) -> dict[str, tuple[str, ...]]:
 Number = Annotated[float, Field(allow_inf_nan=False)]
 Bounds = Annotated[tuple[Number | date, ...], Field(min_length=1), AfterValidator(_rising)]
 Ages = Annotated[tuple[Number, ...], Field(min_length=1), AfterValidator(_rising)]
-Grain = Literal["year", "quarter", "month"]
-FORMS: dict[Grain, str] = {"year": "%Y", "quarter": "%Y-Q%q", "month": "%Y-%m"}
+Grain = Literal["year", "quarter", "month", "day", "hour"]
+FORMS: dict[Grain, str] = {
+    "year": "%Y", "quarter": "%Y-Q%q", "month": "%Y-%m", "day": "%Y-%m-%d", "hour": "%Y-%m-%dT%H",
+}  # fmt: skip
+HOUR = 3600
+"""Seconds."""
 FIRST_DAY = date(1970, 1, 1)
 
 
@@ -60,6 +65,13 @@ class AgeBands(BaseModel, extra="forbid", frozen=True):
     bands: Ages = Field(description="Bounds between bands of age: [18, 30, 65].")
 
 
+class FirstDay(BaseModel, extra="forbid", frozen=True):
+    """A period as the date or the moment that it begins with."""
+
+    grain: Grain = Field(description="year, quarter, month, day or hour.")
+    as_: Literal["date"] = Field(alias="as", description="date: the variable keeps its type and its format.")
+
+
 Joined = Annotated[
     dict[str, Annotated[tuple[str, ...], Field(min_length=1)]], Field(min_length=1), AfterValidator(_apart)
 ]
@@ -68,11 +80,12 @@ Joined = Annotated[
 class RecodingParams(BaseModel, extra="forbid", frozen=True):
     """Parameters of global recoding."""
 
-    recode: Annotated[dict[str, Bounds | Grain | AgeBands | Joined], DependentVariables()] = Field(
+    recode: Annotated[dict[str, Bounds | Grain | AgeBands | FirstDay | Joined], DependentVariables()] = Field(
         default_factory=dict,
         description="Variables and how: of numbers the bounds between bands, {age: [18, 30, 65]}; of dates the "
-        "same, {birth: [1950-01-01, 1980-01-01]}, or their 'year', 'quarter' or 'month', {birth: quarter}, or bands of "
-        "the age on a day, {birth: {age_at: 2020-12-31, bands: [18, 65]}}; of categories the "
+        "same, {birth: [1950-01-01, 1980-01-01]}, or their 'year', 'quarter', 'month', 'day' or 'hour', "
+        "{birth: quarter}, or the day on which that begins, {birth: {grain: month, as: date}}, or bands of the age on "
+        "a day, {birth: {age_at: 2020-12-31, bands: [18, 65]}}; of categories the "
         "groups that are joined, {region: {north: [A, B], south: [C, D]}}, where those not listed stay. Left out: the "
         "variables of the step, with 'bands' or 'grain'.",
     )
@@ -84,7 +97,9 @@ class RecodingParams(BaseModel, extra="forbid", frozen=True):
         description="Of a number without bounds of its own: so many bands with about as many records each. Their "
         "bounds are rounded to two significant digits of the spread, so that none is the value of a record by itself.",
     )
-    grain: Grain = Field(default="year", description="Of a date without one of its own: 'year', 'quarter' or 'month'.")
+    grain: Grain = Field(
+        default="year", description="Of a date without one of its own: year, quarter, month, day or hour."
+    )
 
 
 def protect(block: Block, params: RecodingParams, rng: np.random.Generator) -> Masked:  # noqa: ARG001 - the contract
@@ -92,8 +107,8 @@ def protect(block: Block, params: RecodingParams, rng: np.random.Generator) -> M
 
     Bounds b1 < ... < bm make m + 1 bands: below b1, from b1 to under b2, ..., from bm on. The outer bands are open, so
     that neither the smallest nor the largest value is published. A date becomes its year (2020), quarter (2020-Q3) or
-    month (2020-07), or a band. Bands and periods are ordinal categories; joined categories keep the type of the
-    variable. The recoding is the same for every record.
+    month (2020-07), or a band; or it stays a date, the first day of the period. Bands and periods are ordinal
+    categories; joined categories keep the type of the variable. The recoding is the same for every record.
 
     Parameters
     ----------
@@ -124,7 +139,10 @@ def protect(block: Block, params: RecodingParams, rng: np.random.Generator) -> M
         how = params.recode.get(variable.name)
         present = ~block.missing[:, j]
         column = block.values[present, j]
-        if variable.is_numeric:
+        if isinstance(how, FirstDay):
+            values[present, j] = beginnings(variable, column, how.grain)
+            variables.append(variable)
+        elif variable.is_numeric:
             recoded = recoded_dates(variable, column, params) if variable.is_date else banded(variable, column, params)
             values[present, j], categories = recoded
             variables.append(replace(variable, type="ordinal", decimals=None, lower=None, upper=None, date_format=None,
@@ -155,16 +173,31 @@ def banded(
     return np.searchsorted(bounds, values, side="right"), band_names([f"{bound:.12g}" for bound in bounds])
 
 
+def beginnings(variable: Variable, values: NDArray[np.float64], grain: Grain) -> NDArray[np.float64]:
+    """First day, or first second, of the period that each date or moment is in.
+
+    Raises
+    ------
+    InputError
+        The variable is no date, or hours are asked of one that has no time of day.
+    """
+    if not variable.is_date or (grain == "hour" and variable.type == "date"):
+        raise InputError(f"{variable.name} is {variable.type}: it has no {grain}")
+    if grain == "hour":
+        return np.floor(values / HOUR) * HOUR
+    return first_of(np.floor(values / variable.day), grain) * variable.day
+
+
 def recoded_dates(
-    variable: Variable, days: NDArray[np.float64], params: RecodingParams
+    variable: Variable, values: NDArray[np.float64], params: RecodingParams
 ) -> tuple[NDArray[np.int64], tuple[str, ...]]:
     """Period or band of each date, and the names of those.
 
     Parameters
     ----------
     variable : Variable
-    days : ndarray of shape (n,), float64
-        Since 1970-01-01.
+    values : ndarray of shape (n,), float64
+        Days, or seconds of a datetime, since 1970-01-01.
     params : RecodingParams
 
     Raises
@@ -173,11 +206,13 @@ def recoded_dates(
         Something else is given than a period, dates between bands, or bands of age.
     """
     how = params.recode.get(variable.name, params.grain)
+    days = np.floor(values / variable.day)
     if isinstance(how, AgeBands):
         ages = completed_years(days.astype(np.int64), np.array([(how.age_at - FIRST_DAY).days]))
         return np.searchsorted(np.array(how.bands), ages, side="right"), band_names([f"{age:g}" for age in how.bands])
     if isinstance(how, str):
-        periods = write_dates(days, np.zeros(len(days), dtype=np.bool_), FORMS[how]).dictionary_encode()
+        begins = beginnings(variable, values, how) if how == "hour" else days
+        periods = write_dates(begins, np.zeros(len(days), dtype=np.bool_), FORMS[how]).dictionary_encode()
         # Texts of periods are in the order of time.
         names = np.array(periods.dictionary.to_pylist(), dtype=object)
         order = np.argsort(names)
@@ -186,8 +221,8 @@ def recoded_dates(
         starts = [bound for bound in how if isinstance(bound, date)]
         bounds = np.array([(bound - FIRST_DAY).days for bound in starts])
         return np.searchsorted(bounds, days, side="right"), band_names([bound.isoformat() for bound in starts])
-    hint = "year, quarter or month, the dates between bands, or {age_at: 2020-12-31, bands: [18, 65]}"
-    raise InputError(f"{variable.name} is a date: give {hint}")
+    hint = "year, quarter, month, day or hour, the dates between bands, or {age_at: 2020-12-31, bands: [18, 65]}"
+    raise InputError(f"{variable.name} is a {variable.type}: give {hint}")
 
 
 def rounded_quantiles(values: NDArray[np.float64], bands: int) -> NDArray[np.float64]:
@@ -256,7 +291,7 @@ RECODING = Method(
     params=RecodingParams,
     scope="variable",
     may_be_split=False,
-    variable_types=frozenset({"continuous", "integer", "date", "ordinal", "nominal"}),
+    variable_types=frozenset({"continuous", "integer", "date", "datetime", "ordinal", "nominal"}),
     handles_missing=True,
     removes=frozenset({"detail"}),
     deterministic=True,

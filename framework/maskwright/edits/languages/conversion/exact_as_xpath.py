@@ -13,7 +13,7 @@ from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from typing import TYPE_CHECKING
 
-from maskwright.data.dates import CALENDAR
+from maskwright.data.dates import FUNCTIONS_OF_DATES
 from maskwright.edits.algebra.negation import interval_comparisons
 from maskwright.edits.expression import (
     NEGATED,
@@ -78,7 +78,7 @@ def _refuse_dates(expression: Expression, grids: Grids) -> None:
         node = stack.pop()
         if isinstance(node, VariableReference) and node.name in grids.dates:
             raise Inexpressible(f"{node.name} is a date, and XPath 1.0 knows no dates")
-        if isinstance(node, Date) or (isinstance(node, Function) and node.name in CALENDAR):
+        if isinstance(node, Date) or (isinstance(node, Function) and node.name in FUNCTIONS_OF_DATES):
             raise Inexpressible("it is about dates, and XPath 1.0 knows none")
         if not isinstance(node, IsMissing):
             stack.extend(children(node))
