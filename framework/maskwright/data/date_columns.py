@@ -49,6 +49,8 @@ SENTINELS = {"1900-01-01": days_of(1900, 1, 1), "9999-12-31": LAST_DAY}
 MOST_DECIMALS = 6
 NEARLY_ALL = 0.9
 FEWEST_CELLS = 3
+FEWEST_COMPACT = 5
+"""Different numbers that must all be dates: of other numbers of six digits one in eight has such a month."""
 
 
 UTC = (None, "UTC", "Etc/UTC", "Z", "+00:00")
@@ -336,7 +338,43 @@ def date_doubt(column: Column, declared: VariableDeclaration, *, typed: bool) ->
         return None
     if column.variable.is_date:
         return _sentinel_doubt(column)
-    return None if column.variable.is_numeric or typed else _few_others_doubt(column)
+    if column.variable.is_numeric:
+        return _compact_doubt(column, declared)
+    return None if typed else _few_others_doubt(column)
+
+
+def compact_form(values: NDArray[np.float64]) -> str | None:
+    """Format of numbers that are all days (20200131) or months (202001) of 1900 to 2100; None: they are none.
+
+    Parameters
+    ----------
+    values : ndarray of shape (n,), float64
+        Without missing ones.
+    """
+    distinct = np.unique(values)
+    if len(distinct) < FEWEST_COMPACT or distinct[0] < 190_001 or distinct[-1] > 21_001_231:
+        return None
+    if not np.array_equal(np.rint(distinct), distinct):
+        return None
+    date_format = "%Y%m%d" if distinct[0] > 999_999 else "%Y%m"
+    parts = 10_000 if date_format == "%Y%m%d" else 100
+    if distinct[0] // parts < 1900 or distinct[-1] // parts > 2100:
+        return None
+    texts = pa.array(distinct.astype(np.int64)).cast(pa.string())
+    return date_format if read_dates(texts, date_format).is_date.all() else None
+
+
+def _compact_doubt(column: Column, declared: VariableDeclaration) -> Doubt | None:
+    name = column.name
+    stated = declared.role in ("other", "weight") or declared.decimals is not None
+    bounded = declared.lower is not None or declared.upper is not None
+    found = None if stated or bounded else compact_form(column.values[~column.missing])
+    if found is None:
+        return None
+    said = found.replace("%Y", "yyyy").replace("%m", "mm").replace("%d", "dd")
+    count = len(column) - int(np.count_nonzero(column.missing))
+    hint = f'Declare `{name}: {{type: date, format: "{found}"}}`; or `{name}: {{type: integer}}`, if these are numbers.'
+    return Doubt("may-be-dates", name, f"all {count} numbers look like dates written {said}", count, count, hint=hint)
 
 
 def _sentinel_doubt(column: Column) -> Doubt | None:

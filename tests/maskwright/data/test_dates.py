@@ -84,6 +84,26 @@ def test_a_format_that_tells_no_date_is_refused(form: str, said: str) -> None:
         mw.VariableDeclaration(type="date", format=form)
 
 
+@pytest.mark.parametrize("form", ["%Y%m%d", "%Y%m"])
+def test_numbers_that_are_all_dates_are_asked_about(form: str, tmp_path: Path) -> None:
+    days = [date(1995, 1, 15) + timedelta(37 * row % 4000) for row in range(60)]
+    lines = [f"{day.strftime(form)},{1000 + 7 * row}" for row, day in enumerate(days)]
+    (tmp_path / "in.csv").write_text("\n".join(["hired,pay", *lines, ",5"]) + "\n", encoding="utf-8")
+    found = mw.read(tmp_path / "in.csv").doubts
+    assert [(each.kind, each.subject, each.count) for each in found] == [("may-be-dates", "hired", 60)]
+    assert f'format: "{form}"' in found[0].remedy
+    for stated in ({"type": "integer"}, {"type": "date", "format": form}, {"role": "other"}):
+        assert not mw.read(tmp_path / "in.csv", variables={"hired": stated}).doubts
+
+
+def test_numbers_among_which_one_is_no_date_are_numbers(tmp_path: Path) -> None:
+    for odd in (20200230, 20201301, 18991231, 2020):
+        numbers = [20200101 + row for row in range(28)] + [odd]
+        text = "\n".join(["hired,n", *(f"{each},a" for each in numbers)]) + "\n"
+        (tmp_path / "in.csv").write_text(text, encoding="utf-8")
+        assert "may-be-dates" not in {each.kind for each in mw.read(tmp_path / "in.csv").doubts}
+
+
 def test_bounds_of_a_date_are_dates() -> None:
     stated = mw.VariableDeclaration.model_validate({"type": "date", "min": "1900-01-01"})
     assert stated.lower == _days(date(1900, 1, 1))[0]
