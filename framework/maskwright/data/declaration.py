@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 from pydantic import BaseModel, BeforeValidator, Field, NaiveDatetime, model_validator
 
 from maskwright.data.date_texts import ISO, format_mistake, has_time
+from maskwright.data.hierarchies.declaration import DeclaredHierarchy
 from maskwright.data.variable import Role, VariableType
 
 if TYPE_CHECKING:
@@ -137,6 +138,11 @@ class VariableDeclaration(BaseModel, extra="forbid", frozen=True):
     )
     label: str | None = Field(default=None, description="What the variable is, in words.")
     labels: Labels = Field(default=(), description="What codes mean, in words: {1: employed, 2: retired}.")
+    hierarchy: DeclaredHierarchy | None = Field(
+        default=None,
+        description="Coarser and coarser categories of its values, level by level: the name of a file, or a rule that "
+        "makes them (maskwright explain hierarchies).",
+    )
 
     reliability: float = Field(
         default=1.0,
@@ -188,14 +194,19 @@ class VariableDeclaration(BaseModel, extra="forbid", frozen=True):
         return _number(self.max, in_seconds=self.is_datetime)
 
     @model_validator(mode="after")
+    def _has_a_format(self) -> VariableDeclaration:
+        if self.format is None:
+            return self
+        kind = "datetime" if has_time(self.format) else "date"
+        if self.type != kind:
+            raise ValueError(f"format is one of {kind}s: add `type: {kind}`")
+        mistake = format_mistake(self.format)
+        if mistake is not None:
+            raise ValueError(f"format: {mistake}")
+        return self
+
+    @model_validator(mode="after")
     def _is_a_date(self) -> VariableDeclaration:
-        if self.format is not None:
-            kind = "datetime" if has_time(self.format) else "date"
-            if self.type != kind:
-                raise ValueError(f"format is one of {kind}s: add `type: {kind}`")
-            mistake = format_mistake(self.format)
-            if mistake is not None:
-                raise ValueError(f"format: {mistake}")
         if not self.is_date:
             return self
         if self.type not in (None, "date", "datetime"):
@@ -208,6 +219,8 @@ class VariableDeclaration(BaseModel, extra="forbid", frozen=True):
             raise ValueError("min and max of a date are dates: 2005-12-31")
         if self.decimals is not None or self.categories:
             raise ValueError("decimals and categories are not for dates")
+        if self.hierarchy is not None and self.hierarchy.form != "dates":
+            raise ValueError("the hierarchy of a date is one of periods: {dates: [month, year]}")
         return self
 
     @model_validator(mode="after")
