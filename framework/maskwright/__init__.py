@@ -26,9 +26,10 @@ if TYPE_CHECKING:
     from maskwright.data.dataset import Column as Column
     from maskwright.data.dataset import Dataset as Dataset
     from maskwright.data.dataset import Layout as Layout
+    from maskwright.data.date_texts import read_dates as read_dates
+    from maskwright.data.date_texts import write_dates as write_dates
     from maskwright.data.dates import completed_years as completed_years
-    from maskwright.data.dates import read_dates as read_dates
-    from maskwright.data.dates import write_dates as write_dates
+    from maskwright.data.dates import first_of as first_of
     from maskwright.data.dates import year_month_day as year_month_day
     from maskwright.data.declaration import VariableDeclaration as VariableDeclaration
     from maskwright.data.hierarchies.declaration import HierarchyDeclaration as HierarchyDeclaration
@@ -212,10 +213,11 @@ _HOME = {
     "VariableDeclaration": "maskwright.data.declaration",
     "WrittenBatch": "maskwright.data.written_batch",
     "write_numbers": "maskwright.data.number_text",
-    "read_dates": "maskwright.data.dates",
-    "write_dates": "maskwright.data.dates",
+    "read_dates": "maskwright.data.date_texts",
+    "write_dates": "maskwright.data.date_texts",
     "year_month_day": "maskwright.data.dates",
     "completed_years": "maskwright.data.dates",
+    "first_of": "maskwright.data.dates",
 }
 
 __all__ = ["__version__", *sorted(_HOME)]  # noqa: PLE0604 - a test compares it with the imports above

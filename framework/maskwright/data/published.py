@@ -10,7 +10,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from maskwright.data.dates import ISO, write_dates
+from maskwright.data.date_texts import write_dates
 from maskwright.data.number_text import read_numbers, write_numbers
 
 if TYPE_CHECKING:
@@ -39,8 +39,8 @@ def published_batches(
     data : Dataset
     writes_text : bool
         Whether the format holds text (`Source.writes_text`): every column is then a string column of canonical number
-        text, dates and categories. Otherwise integers are int64, other numbers float64, dates date32, categories
-        strings.
+        text, dates and categories. Otherwise integers are int64, other numbers float64, dates date32,
+        datetimes timestamps in microseconds, categories strings.
     rows : int
         Records in a batch (default 65536).
     untouched : mapping of name to pyarrow.ChunkedArray of shape (n,), optional
@@ -82,7 +82,7 @@ def _text(column: Column, records: slice, *, canonical: bool) -> Any:
     if not variable.is_numeric:
         return _filled(column, records, _categories(column, records))
     if variable.is_date:
-        dates = write_dates(column.values[records], missing, variable.date_format or ISO)
+        dates = write_dates(column.values[records], missing, variable.date_text)
         return _filled(column, records, dates)
     digits = None if canonical else column.digits
     return _filled(column, records, write_numbers(column.values[records], missing, variable.decimals, digits))
@@ -96,7 +96,9 @@ def _filled(column: Column, records: slice, texts: Any) -> Any:
     return pc.coalesce(texts, column.nothing(records))
 
 
-def _typed(column: Column, records: slice, *, keeps_empty: bool, letter_codes: bool) -> Any:
+def _typed(  # noqa: PLR0911 - one return for each type
+    column: Column, records: slice, *, keeps_empty: bool, letter_codes: bool
+) -> Any:
     told = keeps_empty or letter_codes
     if told and column.variable.is_numeric and not _has_number_codes(column, letter_codes=letter_codes):
         if not keeps_empty:
@@ -110,9 +112,11 @@ def _typed(column: Column, records: slice, *, keeps_empty: bool, letter_codes: b
     if column.variable.date_format is not None and keeps_empty:
         return _text(column, records, canonical=False)
     if column.variable.is_date:
-        missing = column.missing[records]
-        days = np.rint(np.where(missing, 0.0, column.values[records])).astype(np.int32)
-        return pa.array(days, pa.int32(), mask=np.asarray(missing)).cast(pa.date32())
+        missing = np.asarray(column.missing[records])
+        values = np.where(missing, 0.0, column.values[records])
+        if column.variable.type == "datetime":
+            return pa.array(np.rint(values * 1e6).astype(np.int64), mask=missing).cast(pa.timestamp("us"))
+        return pa.array(np.rint(values).astype(np.int32), pa.int32(), mask=missing).cast(pa.date32())
     values, missing = numbers_with_codes(column, records)
     if column.variable.decimals == 0 and np.all(np.abs(column.values[~column.missing]) <= 2.0**53):
         return pa.array(np.rint(np.where(missing, 0.0, values)).astype(np.int64), mask=np.asarray(missing))

@@ -8,7 +8,7 @@ import numpy as np
 import pyarrow as pa
 
 from maskwright.data.category_columns import category_column
-from maskwright.data.date_columns import are_iso_dates, is_date_type, stored_date_column, stored_days
+from maskwright.data.date_columns import are_iso_dates, holds_dates, stored_date_column
 from maskwright.data.missing import is_code_number, missing_numbers
 from maskwright.data.number_columns import EXACT, number_column, seen_beyond, stored_decimals
 from maskwright.data.stored_cells import is_number_type, stored_numbers, stored_text
@@ -54,11 +54,12 @@ def typed_column(  # noqa: PLR0911 - one return for each type
             return text_column(name, stored_text(name, array), declared)
         return _number_column(name, array, declared)
     stated = is_category or (declared.type is not None and not declared.is_date)
-    if is_date_type(kind) and not stated and (declared.is_date or stored_days(array) is not None):
+    if not stated and holds_dates(array, declared):
         return stored_date_column(name, array, declared)
     text = stored_text(name, array)
     # In a format that has numbers, text is meant as text, but for dates.
-    is_date = not stated and (declared.is_date or are_iso_dates(text, declared))
+    may_be_date = not stated and not pa.types.is_timestamp(kind)
+    is_date = may_be_date and (declared.is_date or are_iso_dates(text, declared))
     if is_date or declared.type in ("continuous", "integer"):
         return text_column(name, text, declared)
     column, notes = category_column(name, text, declared)

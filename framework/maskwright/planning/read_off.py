@@ -88,7 +88,7 @@ def _numbers(data: Dataset, names: Sequence[str]) -> Iterator[tuple[str, NDArray
         if values is not None and np.nanmin(values, initial=np.inf) < np.nanmax(values, initial=-np.inf):
             yield name, values
         if data[name].variable.is_date:
-            yield f"the year of {name}", calendar("year", [data[name].values])
+            yield f"the year of {name}", calendar("year", [data[name].values / data[name].variable.day])
         elif values is None:
             years = _coded(data[name], lambda text: float(found[1]) if (found := YEAR.search(text)) else np.nan)
             if years is not None:

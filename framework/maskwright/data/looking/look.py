@@ -9,6 +9,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from maskwright.data.date_columns import compact_form
 from maskwright.data.dates import read_dates
 from maskwright.data.looking.households import household_key
 from maskwright.data.looking.likely_roles import Guess, likely_role
@@ -192,18 +193,11 @@ def _number_looks_like(column: Column, present: NDArray[np.float64], distinct: N
     low, high = distinct[0], distinct[-1]
     if len(distinct) == len(present) >= FEWEST_CELLS_OF_A_KEY and high - low + 1 <= 2 * len(present):
         return "identifier"
-    if len(distinct) > FEW and _is_a_day(distinct):
+    if compact_form(distinct) is not None:
         return "date"
     if len(distinct) <= FEW and 5 * len(distinct) <= len(present) and low > -100 and high <= LARGEST_CODE:
         return "code"
     return "number"
-
-
-def _is_a_day(distinct: NDArray[np.float64]) -> bool:
-    """Whether numbers are days, as in 19800131."""
-    month, day = distinct // 100 % 100, distinct % 100
-    years = distinct // 10_000
-    return bool(np.all((years >= 1800) & (years <= 2200) & (month >= 1) & (month <= 12) & (day >= 1) & (day <= 31)))
 
 
 def _text_looks_like(

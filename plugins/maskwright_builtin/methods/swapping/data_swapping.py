@@ -112,7 +112,7 @@ DATA_SWAPPING = Method(
     # Partners in a block of similar records are near each other.
     protects_in_blocks=False,
     changes_few=True,
-    variable_types=frozenset({"continuous", "integer", "date", "ordinal", "nominal"}),
+    variable_types=frozenset({"continuous", "integer", "date", "datetime", "ordinal", "nominal"}),
     handles_missing=True,
     preserves=frozenset({"linear", "product", "inequality", "range", "domain", "mean", "covariance", "combinations"}),
     reference="Dalenius and Reiss (1982), Journal of Statistical Planning and Inference 6(1), 73-85",
