@@ -126,7 +126,8 @@ class PipelineRun:
         original = self.ready.original
         domain = Domain.from_dataset(original, domain_tuples(self.ready.edits))
         known = {variable.name: variable for variable in original.variables}
-        known |= {each.name: _with_codes_of(known[each.name], each) for each in result.masked.variables}
+        published = (each for each in result.masked.variables if each.name in known)  # new keys are no variables
+        known |= {each.name: _with_codes_of(known[each.name], each) for each in published}
         with contextlib.ExitStack() as stack:
             progress = stack.enter_context(stage(self.reporter, "Validating"))
             stack.enter_context(self.clock("validate"))
