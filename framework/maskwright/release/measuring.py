@@ -197,7 +197,7 @@ def compute_measures(
         missed = left_out(request.measure, request.params, given, hidden)
         if missed.blind:
             unseen = f"not defined: {', '.join(missed.blind)} looks at none of the masked variables"
-            unseen += OF_CATEGORIES if any(name in hidden for name in categorical) else ""
+            unseen += OF_CATEGORIES if request.measure.kind == "score" else ""
             results[request.label] = Measurement(math.nan, notes=(unseen,), leaves_out=missed.names)
             continue
         with stage(reporter, f"Measuring {request.label}") as progress:
