@@ -10,9 +10,10 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from maskwright.data.dataset import Column
-from maskwright.data.dates import ISO, ISO_TEXT, LAST_DAY, days_of, read_dates
+from maskwright.data.dates import ISO, ISO_TEXT, LAST_DAY, DateText, days_of, read_dates
 from maskwright.data.missing import HAD_VALUE, NO_CELL, MissingCells, is_code_text, missing_texts
 from maskwright.data.number_columns import first_records
+from maskwright.data.number_text import has_white_space
 from maskwright.data.variable import Variable
 from maskwright.foundation.doubts import Doubt
 from maskwright.foundation.errors import DataError, Problem
@@ -32,6 +33,9 @@ OTHER_FORMATS = {
     "%Y.%m.%d": r"^[0-9]{4}\.[0-9]{1,2}\.[0-9]{1,2}$",
 }
 """How texts look that may be dates; which of two formats it is, only a person can tell."""
+
+SHORTEST_DATE, LONGEST_DATE = 8, 10
+"""Digits and signs of a text that has one of these forms."""
 
 SENTINELS = {"1900-01-01": days_of(1900, 1, 1), "9999-12-31": LAST_DAY}
 """Dates that say 'no value' in many files."""
@@ -84,7 +88,9 @@ def date_text_column(name: str, text: Any, declared: VariableDeclaration) -> tup
     if np.any(wrong):
         raise _no_dates(name, wrong, text, declared)
     column = _column(name, days, missing, declared, missing_texts(text, missing), declared.date_format)
-    is_spaced = bool(pc.any(pc.match_substring_regex(text, SPACED)).as_py())
+    is_spaced = any(
+        has_white_space(chunk) and pc.any(pc.match_substring_regex(chunk, SPACED)).as_py() for chunk in text.chunks
+    )
     return (replace(column, written=text) if is_spaced else column), []
 
 
@@ -125,23 +131,30 @@ def are_iso_dates(text: Any, declared: VariableDeclaration) -> bool:
     declared : VariableDeclaration
         Its missing codes.
     """
-    shown = pc.fill_null(pc.match_substring_regex(text, r"^[ \t\r\n]*[0-9]{4}-[0-9]{2}-[0-9]{2}"), False)
-    if not pc.any(shown).as_py():
-        return False
-    days, missing = _days(text, declared)
-    return not np.any(np.isnan(days) & ~missing)
+    any_date = False
+    for chunk in text.chunks:
+        said, missing = _said(chunk, declared)
+        if not np.all(said.is_date | missing):
+            return False
+        any_date = any_date or bool(np.any(said.is_date))
+    return any_date
 
 
 def _days(text: Any, declared: VariableDeclaration) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
     days, missing = np.empty(len(text)), np.empty(len(text), dtype=np.bool_)
     start = 0
     for chunk in text.chunks:
-        said = read_dates(chunk, declared.date_format)
         part = slice(start, start + len(chunk))
-        missing[part] = said.is_blank | is_code_text(chunk, declared.missing_codes)
+        said, missing[part] = _said(chunk, declared)
         days[part] = np.where(missing[part], np.nan, said.days)
         start += len(chunk)
     return days, missing
+
+
+def _said(chunk: Any, declared: VariableDeclaration) -> tuple[DateText, NDArray[np.bool_]]:
+    """Dates of some cells, and which of them have no value."""
+    said = read_dates(chunk, declared.date_format)
+    return said, said.is_blank | is_code_text(chunk, declared.missing_codes)
 
 
 def _column(
@@ -194,8 +207,13 @@ def _no_dates(name: str, wrong: NDArray[np.bool_], text: Any, declared: Variable
 
 def _other_format(texts: Any) -> str | None:
     """Form of most texts that may be dates; None: none is seen."""
+    enough = NEARLY_ALL * max(len(texts), 1)
+    lengths = pc.binary_length(texts)
+    short = pc.and_(pc.greater_equal(lengths, SHORTEST_DATE), pc.less_equal(lengths, LONGEST_DATE))
+    if (pc.sum(short).as_py() or 0) < enough:
+        return None
     for date_format, pattern in OTHER_FORMATS.items():
-        if (pc.sum(pc.match_substring_regex(texts, pattern)).as_py() or 0) >= NEARLY_ALL * max(len(texts), 1):
+        if (pc.sum(pc.match_substring_regex(texts, pattern)).as_py() or 0) >= enough:
             return date_format
     return None
 
@@ -208,7 +226,7 @@ def date_notes(column: Column) -> list[str]:
     column : Column
         Of categories.
     """
-    texts = pa.array(column.variable.categories, pa.string())
+    texts = column.variable.category_texts
     found = _other_format(texts) if len(texts) else None
     if found is None:
         return []
@@ -249,12 +267,10 @@ def _sentinel_doubt(column: Column) -> Doubt | None:
 
 def _few_others_doubt(column: Column) -> Doubt | None:
     name, present = column.name, len(column) - int(np.count_nonzero(column.missing))
-    texts = pa.array(column.variable.categories, pa.string())
-    if not pc.any(pc.match_substring_regex(texts, ISO_TEXT)).as_py():
-        return None
+    texts = column.variable.category_texts
     is_date = np.append(read_dates(texts, ISO).is_date, False)
-    dates = int(np.count_nonzero(is_date[column.values]))
-    if dates < NEARLY_ALL * present:
+    dates = int(np.count_nonzero(is_date[column.values])) if is_date.any() else 0
+    if dates < NEARLY_ALL * present or not pc.any(pc.match_substring_regex(texts, ISO_TEXT)).as_py():
         return None
     message = f"{dates} of {present} cells are dates, and the others are not; it was read as text"
     hint = (

@@ -6,7 +6,6 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
-import pyarrow as pa
 import pyarrow.compute as pc
 
 from maskwright.data.looking.households import household_key
@@ -205,7 +204,7 @@ def _is_a_day(distinct: NDArray[np.float64]) -> bool:
 def _text_looks_like(
     column: Column, present: NDArray[np.float64], distinct: NDArray[np.float64]
 ) -> tuple[LooksLike, tuple[str, ...]]:
-    texts = pa.array(column.variable.categories, pa.string())
+    texts = column.variable.category_texts
     if _share(pc.match_substring_regex(texts, DATE)) >= NEARLY_ALL:
         return "date", ()
     lengths = np.array(pc.utf8_length(texts))
