@@ -95,7 +95,7 @@ def text_column(
         if must_be_numeric or present - others >= NEARLY_ALL * present:
             raise _not_numbers(name, numbers, text, declared, notation)
         return _column_of_texts(name, text, declared, may_be_dates=others == present)
-    notes = []
+    notes: list[str] = []
     if not must_be_numeric:
         reason = _why_codes(numbers)
         if reason is not None:
