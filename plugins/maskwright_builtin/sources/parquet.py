@@ -126,6 +126,7 @@ def write_parquet(path: Path, batches: Iterable[Any], variables: tuple[Variable,
     wanted: pa.Schema | None = None
     writer: pq.ParquetWriter | None = None
     gathered: list[Any] = []
+    rows = size = 0
     try:
         with disk_trouble(path):
             for batch in batches:
@@ -138,18 +139,16 @@ def write_parquet(path: Path, batches: Iterable[Any], variables: tuple[Variable,
                     wanted = with_frame(pa.schema(fields), frame, types)
                     writer = pq.ParquetWriter(path, wanted)
                 gathered.append(_cast(path, batch, wanted))
-                if sum(each.num_rows for each in gathered) >= ROWS_OF_GROUP or _size(gathered) >= BYTES_OF_GROUP:
+                rows, size = rows + batch.num_rows, size + batch.nbytes
+                if rows >= ROWS_OF_GROUP or size >= BYTES_OF_GROUP:
                     _write_group(writer, gathered)
+                    rows = size = 0
             if gathered:
                 _write_group(writer, gathered)
     finally:
         if writer is not None:
             with disk_trouble(path):
                 writer.close()
-
-
-def _size(batches: list[Any]) -> int:
-    return sum(each.nbytes for each in batches)
 
 
 def _write_group(writer: Any, gathered: list[Any]) -> None:
