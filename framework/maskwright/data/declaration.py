@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 from pydantic import BaseModel, BeforeValidator, Field, model_validator
 
 from maskwright.data.dates import ISO, days_of, format_mistake
+from maskwright.data.hierarchies.declaration import DeclaredHierarchy
 from maskwright.data.variable import Role, VariableType
 
 if TYPE_CHECKING:
@@ -131,6 +132,11 @@ class VariableDeclaration(BaseModel, extra="forbid", frozen=True):
     )
     label: str | None = Field(default=None, description="What the variable is, in words.")
     labels: Labels = Field(default=(), description="What codes mean, in words: {1: employed, 2: retired}.")
+    hierarchy: DeclaredHierarchy | None = Field(
+        default=None,
+        description="Coarser and coarser categories of its values, level by level: the name of a file, or a rule that "
+        "makes them (maskwright explain hierarchies).",
+    )
 
     reliability: float = Field(
         default=1.0,
@@ -190,6 +196,8 @@ class VariableDeclaration(BaseModel, extra="forbid", frozen=True):
             raise ValueError("min and max of a date are dates: 2005-12-31")
         if self.decimals is not None or self.categories:
             raise ValueError("decimals and categories are not for dates")
+        if self.hierarchy is not None and self.hierarchy.form != "dates":
+            raise ValueError("the hierarchy of a date is one of periods: {dates: [month, year]}")
         return self
 
     @model_validator(mode="after")

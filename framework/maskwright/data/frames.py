@@ -11,6 +11,7 @@ import pyarrow as pa
 from maskwright.data.category_columns import category_column
 from maskwright.data.dataset import Column, Dataset, Layout
 from maskwright.data.date_columns import are_iso_dates, date_doubt, date_text_column, stored_date_column, stored_days
+from maskwright.data.hierarchies.building import with_hierarchy
 from maskwright.data.inference import UNDECLARED
 from maskwright.data.misread_columns import apart_doubt, doubtful_names, misread_doubt
 from maskwright.data.missing import is_code_number, missing_numbers
@@ -69,7 +70,7 @@ def dataset_from_frame(frame: pd.DataFrame, declared: Mapping[str, VariableDecla
         stated = declarations.get(name, UNDECLARED)
         try:
             column, said = _column(name, frame[name], stated)
-            columns.append(column)
+            columns.append(with_hierarchy(column, stated.hierarchy))
             notes += said
             doubts += _doubts(column, frame[name], stated)
         except DataError as error:

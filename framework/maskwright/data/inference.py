@@ -11,11 +11,12 @@ import pyarrow as pa
 from maskwright.data.dataset import Column, Dataset, Layout
 from maskwright.data.date_columns import date_doubt
 from maskwright.data.declaration import VariableDeclaration
+from maskwright.data.hierarchies.building import with_hierarchy
 from maskwright.data.misread_columns import apart_doubt, doubtful_names, misread_doubt
 from maskwright.data.missing_notes import missing_notes
 from maskwright.data.number_notation import PLAIN, NumberNotation
 from maskwright.data.text_columns import text_column
-from maskwright.data.thousands_marks import thousands_doubt
+from maskwright.data.thousands_marks import Marks, thousands_doubt
 from maskwright.data.typed_columns import typed_column
 from maskwright.data.written_batch import WrittenBatch
 from maskwright.data.written_cells import must_be_held
@@ -53,7 +54,8 @@ def read_dataset(
         As `Reading.batches` or `Reading.written_batches` yields them: all of one schema. When every column is a string
         column the format is text, and numbers are looked for in the text; in a typed format, strings are categories.
     layout : Layout or callable returning one
-        Asked for once the batches are exhausted.
+        Asked for once the batches are exhausted. Its detail ``marks_may_differ`` says that the decimal mark is taken
+        for one, and nobody has declared it, in a file as those have that write decimals with a comma.
     declared : mapping of name to VariableDeclaration, optional
         What the pipeline says of the variables; the rest is inferred.
     progress : callable
@@ -93,6 +95,8 @@ def read_dataset(
     notes: list[str] = list(layout.details.get("notes", ()))
     doubts: list[Doubt] = list(doubtful_names(names)) if typed else []
     problems: list[Problem] = []
+    marks = Marks()
+    looked_at = marks if layout.details.get("marks_may_differ") else None
 
     def typed_one(position: int) -> _Typed | DataError:
         # The chunks of a column are let go as soon as it is typed: text and numbers of the whole file never coexist.
@@ -100,7 +104,7 @@ def read_dataset(
         name, cells = names[position], pa.chunked_array(chunks, kinds[position])
         stated = declarations.get(name, UNDECLARED)
         try:
-            return _typed_one(name, cells, written.pop(name, None), stated, None if typed else notation)
+            return _typed_one(name, cells, written.pop(name, None), stated, None if typed else notation, looked_at)
         except DataError as error:
             return error
 
@@ -114,6 +118,8 @@ def read_dataset(
         progress((position + 1) / len(names))
     if problems:
         raise DataError(problems)
+    # Threads may have looked at the columns in another order.
+    doubts += sorted(marks.doubts(notation), key=lambda doubt: names.index(doubt.subject))
     return Dataset(tuple(columns), layout, notes=(*notes, *missing_notes(columns)), doubts=tuple(doubts))
 
 
@@ -127,17 +133,25 @@ class _Typed:
 
 
 def _typed_one(
-    name: str, cells: Any, written: list[Any] | None, stated: VariableDeclaration, notation: NumberNotation | None
+    name: str,
+    cells: Any,
+    written: list[Any] | None,
+    stated: VariableDeclaration,
+    notation: NumberNotation | None,
+    marks: Marks | None,
 ) -> _Typed:
     """One column of a file; the notation of its numbers, where the format is of texts."""
     if notation is None:
         column, notes = typed_column(name, cells, stated)
     else:
         column, notes = text_column(name, cells, stated, notation)
+    column = with_hierarchy(column, stated.hierarchy)
     if written is not None:
         column = replace(column, written=pa.chunked_array(written))
     elif notation is None and must_be_held(column, cells):
         column = replace(column, written=cells)
+    if marks is not None and notation is not None and column.variable.is_numeric:
+        marks.look_at(column, cells, stated, notation)
     unclear = date_doubt(column, stated, typed=notation is None)
     doubts = [*_doubts(column, cells, stated, notation), *filter(None, [unclear])]
     return _Typed(column, notes, doubts)

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 import pyarrow as pa
+
+if TYPE_CHECKING:
+    from maskwright.data.band import Band
+    from maskwright.data.hierarchies.hierarchy import Hierarchy
 
 VariableType = Literal["continuous", "integer", "date", "ordinal", "nominal"]
 Role = Literal["identifier", "quasi_identifier", "confidential", "weight", "other"]
@@ -55,6 +59,11 @@ class Variable:
         Whether it is published as a key, with new random values in place of its own.
     unchanged : float or None
         Percent of its cells that may be published as they are although it is masked; None: not declared.
+    hierarchy : Hierarchy or None
+        Coarser and coarser categories of its values, where they are declared.
+    bands : tuple of Band
+        Of a variable that was recoded: which original values each of its categories stands for, in their order. Empty:
+        it was not, or that is not known.
 
     Examples
     --------
@@ -81,6 +90,8 @@ class Variable:
     inferred_role: bool = False
     unchanged: float | None = None
     renewed: bool = False
+    hierarchy: Hierarchy | None = field(default=None, repr=False)
+    bands: tuple[Band, ...] = field(default=(), repr=False)
 
     @property
     def empty_texts(self) -> tuple[str, ...]:

@@ -6,12 +6,14 @@ import math
 from dataclasses import replace
 from datetime import date
 from itertools import pairwise
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import TYPE_CHECKING, Annotated, Literal, NamedTuple
 
 import numpy as np
+import pyarrow as pa
 from pydantic import AfterValidator, BaseModel, Field
 
 from maskwright import (
+    Band,
     Block,
     DependentVariables,
     InputError,
@@ -19,8 +21,11 @@ from maskwright import (
     Method,
     Variable,
     completed_years,
+    read_dates,
     write_dates,
+    year_month_day,
 )
+from maskwright_builtin.methods.published_levels import on_level
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -60,6 +65,12 @@ class AgeBands(BaseModel, extra="forbid", frozen=True):
     bands: Ages = Field(description="Bounds between bands of age: [18, 30, 65].")
 
 
+class Level(BaseModel, extra="forbid", frozen=True):
+    """A level of the hierarchy that is declared of a variable."""
+
+    level: int = Field(ge=1, strict=True, description="The level: 1 is the one above the values.")
+
+
 Joined = Annotated[
     dict[str, Annotated[tuple[str, ...], Field(min_length=1)]], Field(min_length=1), AfterValidator(_apart)
 ]
@@ -68,13 +79,14 @@ Joined = Annotated[
 class RecodingParams(BaseModel, extra="forbid", frozen=True):
     """Parameters of global recoding."""
 
-    recode: Annotated[dict[str, Bounds | Grain | AgeBands | Joined], DependentVariables()] = Field(
+    recode: Annotated[dict[str, Bounds | Grain | AgeBands | Level | Joined], DependentVariables()] = Field(
         default_factory=dict,
         description="Variables and how: of numbers the bounds between bands, {age: [18, 30, 65]}; of dates the "
         "same, {birth: [1950-01-01, 1980-01-01]}, or their 'year', 'quarter' or 'month', {birth: quarter}, or bands of "
         "the age on a day, {birth: {age_at: 2020-12-31, bands: [18, 65]}}; of categories the "
-        "groups that are joined, {region: {north: [A, B], south: [C, D]}}, where those not listed stay. Left out: the "
-        "variables of the step, with 'bands' or 'grain'.",
+        "groups that are joined, {region: {north: [A, B], south: [C, D]}}, where those not listed stay; of any "
+        "variable with a hierarchy its level, {town: {level: 1}}. Left out: the variables of the step, with 'bands' or "
+        "'grain'.",
     )
     bands: int = Field(
         default=5,
@@ -124,24 +136,35 @@ def protect(block: Block, params: RecodingParams, rng: np.random.Generator) -> M
         how = params.recode.get(variable.name)
         present = ~block.missing[:, j]
         column = block.values[present, j]
-        if variable.is_numeric:
-            recoded = recoded_dates(variable, column, params) if variable.is_date else banded(variable, column, params)
-            values[present, j], categories = recoded
-            variables.append(replace(variable, type="ordinal", decimals=None, lower=None, upper=None, date_format=None,
-                                     categories=categories))  # fmt: skip
+        if isinstance(how, Level):
+            values[present, j], recoded = on_level(variable, column, how.level)
+        elif variable.is_numeric:
+            made = recoded_dates(variable, column, params) if variable.is_date else banded(variable, column, params)
+            values[present, j] = made.codes
+            recoded = replace(variable, type="ordinal", decimals=None, lower=None, upper=None, date_format=None,
+                              categories=made.categories, bands=made.bands, hierarchy=None)  # fmt: skip
         else:
             if how is not None and not isinstance(how, dict):
                 raise InputError(f"{variable.name} is {variable.type}: give groups of categories, not bounds")
             codes, categories = joined(variable, how or {})
             values[present, j] = codes[column.astype(np.int64)]
-            variables.append(replace(variable, categories=categories))
+            bands = bands_of_groups(variable, codes)
+            kept = variable.hierarchy if categories == variable.categories else None
+            recoded = replace(variable, categories=categories, bands=bands, hierarchy=kept)
+        variables.append(recoded)
     return Masked(values=values, missing=block.missing.copy(), variables=tuple(variables))
 
 
-def banded(
-    variable: Variable, values: NDArray[np.float64], params: RecodingParams
-) -> tuple[NDArray[np.int64], tuple[str, ...]]:
-    """Band of each number, and the names of the bands.
+class Recoded(NamedTuple):
+    """Code of each value among the new categories, and what each of those stands for."""
+
+    codes: NDArray[np.int64]
+    categories: tuple[str, ...]
+    bands: tuple[Band, ...]
+
+
+def banded(variable: Variable, values: NDArray[np.float64], params: RecodingParams) -> Recoded:
+    """Band of each number.
 
     Raises
     ------
@@ -152,13 +175,12 @@ def banded(
     if how is not None and not (isinstance(how, tuple) and isinstance(how[0], float)):
         raise InputError(f"{variable.name} is {variable.type}: give bounds between bands, [18, 30, 65]")
     bounds = rounded_quantiles(values, params.bands) if how is None else np.array(how)
-    return np.searchsorted(bounds, values, side="right"), band_names([f"{bound:.12g}" for bound in bounds])
+    names = band_names([f"{bound:.12g}" for bound in bounds])
+    return Recoded(np.searchsorted(bounds, values, side="right"), names, between(bounds.tolist()))
 
 
-def recoded_dates(
-    variable: Variable, days: NDArray[np.float64], params: RecodingParams
-) -> tuple[NDArray[np.int64], tuple[str, ...]]:
-    """Period or band of each date, and the names of those.
+def recoded_dates(variable: Variable, days: NDArray[np.float64], params: RecodingParams) -> Recoded:
+    """Period or band of each date.
 
     Parameters
     ----------
@@ -175,19 +197,61 @@ def recoded_dates(
     how = params.recode.get(variable.name, params.grain)
     if isinstance(how, AgeBands):
         ages = completed_years(days.astype(np.int64), np.array([(how.age_at - FIRST_DAY).days]))
-        return np.searchsorted(np.array(how.bands), ages, side="right"), band_names([f"{age:g}" for age in how.bands])
+        names = band_names([f"{age:g}" for age in how.bands])
+        return Recoded(np.searchsorted(np.array(how.bands), ages, side="right"), names, bands_of_ages(how))
     if isinstance(how, str):
         periods = write_dates(days, np.zeros(len(days), dtype=np.bool_), FORMS[how]).dictionary_encode()
         # Texts of periods are in the order of time.
-        names = np.array(periods.dictionary.to_pylist(), dtype=object)
-        order = np.argsort(names)
-        return np.argsort(order)[np.array(periods.indices, dtype=np.int64)], tuple(names[order].tolist())
+        shown = np.array(periods.dictionary.to_pylist(), dtype=object)
+        order = np.argsort(shown)
+        codes = np.argsort(order)[np.array(periods.indices, dtype=np.int64)]
+        return Recoded(codes, tuple(shown[order].tolist()), bands_of_periods(shown[order].tolist(), how))
     if isinstance(how, tuple) and isinstance(how[0], date):
         starts = [bound for bound in how if isinstance(bound, date)]
         bounds = np.array([(bound - FIRST_DAY).days for bound in starts])
-        return np.searchsorted(bounds, days, side="right"), band_names([bound.isoformat() for bound in starts])
+        names = band_names([bound.isoformat() for bound in starts])
+        return Recoded(np.searchsorted(bounds, days, side="right"), names, between(bounds.tolist()))
     hint = "year, quarter or month, the dates between bands, or {age_at: 2020-12-31, bands: [18, 65]}"
     raise InputError(f"{variable.name} is a date: give {hint}")
+
+
+def between(borders: Sequence[float]) -> tuple[Band, ...]:
+    """Bands below the first border, between each two, and from the last one on; one of all numbers without borders."""
+    return tuple(Band(lower=low, upper=high) for low, high in pairwise((-math.inf, *borders, math.inf)))
+
+
+def bands_of_ages(how: AgeBands) -> tuple[Band, ...]:
+    """Days of birth of each band of ages."""
+    reference = np.array([(how.age_at - FIRST_DAY).days])
+    latest: list[float] = []
+    for age in how.bands:
+        near = float(reference[0]) - np.ceil(age) * 365.2425
+        born = np.arange(np.floor(near) - 3, np.ceil(near) + 4).astype(np.int64)
+        latest.append(float(born[completed_years(born, reference) >= age].max()))
+    ends = (math.inf, *(day + 1 for day in latest), -math.inf)
+    return tuple(Band(lower=low, upper=high) for high, low in pairwise(ends))
+
+
+def bands_of_periods(names: Sequence[str], grain: Grain) -> tuple[Band, ...]:
+    """Days of each period."""
+    first = read_dates(pa.array(names, pa.string()), FORMS[grain]).days
+    months = {"year": 12, "quarter": 3, "month": 1}[grain]
+    start = year_month_day(first.astype(np.int64))
+    ends = [f"{year + (month + months - 1) // 12:04}-{(month + months - 1) % 12 + 1:02}"
+            for year, month in zip(start.year.tolist(), start.month.tolist(), strict=True)]  # fmt: skip
+    after = np.nan_to_num(read_dates(pa.array(ends, pa.string()), FORMS["month"]).days, nan=np.inf)
+    return tuple(Band(lower=low, upper=high) for low, high in zip(first.tolist(), after.tolist(), strict=True))
+
+
+def bands_of_groups(variable: Variable, codes: NDArray[np.int64]) -> tuple[Band, ...]:
+    """What each group of categories stands for, by the group of each category; empty where that is not known."""
+    own = variable.bands or tuple(Band(members=(category,)) for category in variable.categories)
+    groups: dict[int, list[Band]] = {}
+    for code, band in zip(codes.tolist(), own, strict=True):
+        groups.setdefault(code, []).append(band)
+    found = [Band.joined(groups[code]) for code in sorted(groups)]
+    known = [band for band in found if band is not None]
+    return tuple(known) if len(known) == len(found) else ()
 
 
 def rounded_quantiles(values: NDArray[np.float64], bands: int) -> NDArray[np.float64]:

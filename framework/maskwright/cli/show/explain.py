@@ -43,8 +43,9 @@ def explain(name: str) -> str:
     ``edits`` is the language of rules, ``dates`` all about dates, ``steps`` what every step knows besides the
     parameters of its method, ``doubts`` what stops a release unless it is waived; a doubt has a name
     (``column-not-understood``) and an id. ``release`` is the order of the published records, and the keys that take the
-    place of identifiers. ``roles``, ``types`` and ``missing`` say what can be declared of variables, ``codebooks``
-    which files declare them, ``formats`` which files can be read. ``suggest`` is how rules are found in data.
+    place of identifiers. ``roles``, ``types``, ``missing`` and ``hierarchies`` say what can be declared of variables,
+    ``codebooks`` which files declare them, ``formats`` which files can be read. ``suggest`` is how rules are found in
+    data.
 
     Raises
     ------
