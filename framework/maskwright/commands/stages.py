@@ -20,7 +20,7 @@ from maskwright.release.data_file import write_dataset, written_file
 from maskwright.release.files import Release, writing
 from maskwright.release.formulas import escaped, formula_notices, unescaped
 from maskwright.release.measuring import compute_measures, released_variables, unmasked_variable_notices
-from maskwright.release.missing_codes import in_codes_of, with_new_codes
+from maskwright.release.other_format import in_codes_of, with_new_codes
 from maskwright.release.second_look import is_read_twice, second_look
 
 if TYPE_CHECKING:
