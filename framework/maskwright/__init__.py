@@ -22,14 +22,22 @@ if TYPE_CHECKING:
     from maskwright.commands.run import run as run
     from maskwright.commands.suggest import suggest as suggest
     from maskwright.commands.validate import validate as validate
+    from maskwright.data.band import Band as Band
     from maskwright.data.dataset import Column as Column
     from maskwright.data.dataset import Dataset as Dataset
     from maskwright.data.dataset import Layout as Layout
+    from maskwright.data.date_texts import read_dates as read_dates
+    from maskwright.data.date_texts import write_dates as write_dates
     from maskwright.data.dates import completed_years as completed_years
-    from maskwright.data.dates import read_dates as read_dates
-    from maskwright.data.dates import write_dates as write_dates
+    from maskwright.data.dates import first_of as first_of
     from maskwright.data.dates import year_month_day as year_month_day
     from maskwright.data.declaration import VariableDeclaration as VariableDeclaration
+    from maskwright.data.hierarchies.declaration import HierarchyDeclaration as HierarchyDeclaration
+    from maskwright.data.hierarchies.hierarchy import CategoryHierarchy as CategoryHierarchy
+    from maskwright.data.hierarchies.hierarchy import CategoryLevel as CategoryLevel
+    from maskwright.data.hierarchies.hierarchy import Hierarchy as Hierarchy
+    from maskwright.data.hierarchies.hierarchy import IntervalHierarchy as IntervalHierarchy
+    from maskwright.data.hierarchies.hierarchy import IntervalLevel as IntervalLevel
     from maskwright.data.missing import MissingCells as MissingCells
     from maskwright.data.number_notation import NumberNotation as NumberNotation
     from maskwright.data.number_text import read_numbers as read_numbers
@@ -83,11 +91,14 @@ if TYPE_CHECKING:
     from maskwright.plugins.measure import Measurable as Measurable
     from maskwright.plugins.measure import Measure as Measure
     from maskwright.plugins.measure import Measurement as Measurement
+    from maskwright.plugins.measure import MeasurePart as MeasurePart
     from maskwright.plugins.method import Masked as Masked
     from maskwright.plugins.method import Method as Method
+    from maskwright.plugins.parameter_markers import CompanionVariables as CompanionVariables
     from maskwright.plugins.parameter_markers import DependentVariables as DependentVariables
     from maskwright.plugins.parameter_markers import IndependentVariables as IndependentVariables
     from maskwright.plugins.parameter_markers import KeyVariables as KeyVariables
+    from maskwright.plugins.parameter_markers import NamesFile as NamesFile
     from maskwright.plugins.parameter_markers import NamesPartition as NamesPartition
     from maskwright.plugins.parameter_markers import NamesVariables as NamesVariables
     from maskwright.plugins.parameter_markers import PromisesK as PromisesK
@@ -107,11 +118,19 @@ __version__ = "0.1.0"
 # Imported on first use: ``maskwright --help`` must not wait for pandas or numba.
 _HOME = {
     "aggregate": "maskwright.masking.aggregation",
+    "Band": "maskwright.data.band",
+    "CategoryHierarchy": "maskwright.data.hierarchies.hierarchy",
+    "CategoryLevel": "maskwright.data.hierarchies.hierarchy",
+    "Hierarchy": "maskwright.data.hierarchies.hierarchy",
+    "HierarchyDeclaration": "maskwright.data.hierarchies.declaration",
+    "IntervalHierarchy": "maskwright.data.hierarchies.hierarchy",
+    "IntervalLevel": "maskwright.data.hierarchies.hierarchy",
     "Block": "maskwright.plugins.block",
     "Column": "maskwright.data.dataset",
     "RecordChunk": "maskwright.data.record_chunk",
     "compare": "maskwright.experiments.compare",
     "Compared": "maskwright.experiments.results",
+    "CompanionVariables": "maskwright.plugins.parameter_markers",
     "Comparison": "maskwright.plugins.measure",
     "DataError": "maskwright.foundation.errors",
     "Dataset": "maskwright.data.dataset",
@@ -150,8 +169,10 @@ _HOME = {
     "measure": "maskwright.commands.measure",
     "Measurable": "maskwright.plugins.measure",
     "Measurement": "maskwright.plugins.measure",
+    "MeasurePart": "maskwright.plugins.measure",
     "MeasureRecord": "maskwright.release.run_record",
     "Method": "maskwright.plugins.method",
+    "NamesFile": "maskwright.plugins.parameter_markers",
     "NamesPartition": "maskwright.plugins.parameter_markers",
     "NamesVariables": "maskwright.plugins.parameter_markers",
     "NoParams": "maskwright.plugins.partition",
@@ -194,10 +215,11 @@ _HOME = {
     "VariableDeclaration": "maskwright.data.declaration",
     "WrittenBatch": "maskwright.data.written_batch",
     "write_numbers": "maskwright.data.number_text",
-    "read_dates": "maskwright.data.dates",
-    "write_dates": "maskwright.data.dates",
+    "read_dates": "maskwright.data.date_texts",
+    "write_dates": "maskwright.data.date_texts",
     "year_month_day": "maskwright.data.dates",
     "completed_years": "maskwright.data.dates",
+    "first_of": "maskwright.data.dates",
 }
 
 __all__ = ["__version__", *sorted(_HOME)]  # noqa: PLE0604 - a test compares it with the imports above

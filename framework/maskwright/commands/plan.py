@@ -285,7 +285,8 @@ def _dropped(edits: EditSet, plan: Plan) -> tuple[Edit, ...]:
 def _declared_variable(name: str, declared: VariableDeclaration | None) -> Variable:
     if declared is None:
         return Variable(name)
-    kind: VariableType = declared.type or ("date" if declared.is_date else "continuous")
+    dated: VariableType = "datetime" if declared.is_datetime else "date"
+    kind: VariableType = declared.type or (dated if declared.is_date else "continuous")
     role = declared.role or ("confidential" if kind in ("continuous", "integer") else "other")
     return Variable(
         name, kind, role, decimals=0 if declared.is_date else declared.decimals,

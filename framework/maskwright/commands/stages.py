@@ -19,7 +19,12 @@ from maskwright.release.check_file import check_file
 from maskwright.release.data_file import write_dataset, written_file
 from maskwright.release.files import Release, writing
 from maskwright.release.formulas import escaped, formula_notices, unescaped
-from maskwright.release.measuring import compute_measures, released_variables, unmasked_variable_notices
+from maskwright.release.measuring import (
+    compute_measures,
+    released_categories,
+    released_variables,
+    unmasked_variable_notices,
+)
 from maskwright.release.other_format import in_codes_of, with_new_codes
 from maskwright.release.second_look import is_read_twice, second_look
 
@@ -146,11 +151,13 @@ class PipelineRun:
         with self.clock("measure"), report_compilation(self.reporter):
             names = released_variables(original, released, plan.masked, plan.recoded)
             about = unmasked_variable_notices(names, plan.masked)
-            if requests:
+            categories = released_categories(original, released, plan.masked)
+            if any(each.asked for each in requests):
                 self.tell(about[:1])
             found = compute_measures(
-                requests, original, released, self.ready.edits, plan.to_json(), self.seed, self.reporter, names,
-                about=about, changed=plan.masked,
+                requests, original, released, self.ready.edits, plan.to_json(), self.seed, self.reporter,
+                (*names, *categories), about=about,
+                about_categories=unmasked_variable_notices(categories, plan.masked), changed=plan.masked,
             )  # fmt: skip
         self.tell(
             f"{each.label} has no contributions of single records: none are written"

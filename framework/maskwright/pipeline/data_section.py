@@ -14,6 +14,7 @@ from maskwright.foundation.yaml_models import read_model
 from maskwright.foundation.yaml_subtrees import only, texts, without
 from maskwright.pipeline.file_model import DataSection, Declarations
 from maskwright.pipeline.file_paths import existing_file
+from maskwright.pipeline.hierarchy_files import categories_kept, with_hierarchy_files
 from maskwright.pipeline.resolved import DataSource
 from maskwright.pipeline.secrets import secrets_in
 from maskwright.plugins.registry import find_source, plugins
@@ -61,6 +62,8 @@ def resolve_data(section: Node, folder: Path, problems: list[Problem], *, must_e
         return FoundData(None, None)
     declared = read_model(DataSection, texts_kept(only(section, tuple(DataSection.model_fields))), problems)
     named = section.get("source")
+    if declared is not None:
+        declared = with_hierarchy_files(declared, section.get("variables"), folder, problems)
     source = _source(section, folder, problems)
     if source is None or named is None:
         return FoundData(None, None)
@@ -88,8 +91,14 @@ def resolve_data(section: Node, folder: Path, problems: list[Problem], *, must_e
 
 
 def resolve_declarations(section: Node, problems: list[Problem]) -> Declarations | None:
-    """Resolve what is declared of data that need no reading: ``variables`` and ``cluster``."""
-    return read_model(Declarations, texts_kept(section), problems)
+    """Resolve what is declared of data that need no reading: ``variables`` and ``cluster``.
+
+    Files of hierarchies are relative to the working directory.
+    """
+    declared = read_model(Declarations, texts_kept(section), problems)
+    if declared is None:
+        return None
+    return with_hierarchy_files(declared, section.get("variables"), Path(), problems)
 
 
 def texts_kept(section: Node) -> Node:
@@ -97,7 +106,9 @@ def texts_kept(section: Node) -> Node:
     missing, variables = section.get("missing"), section.get("variables")
     if missing is not None:
         section = section.with_entry("missing", texts(missing))
-    return section if variables is None else section.with_entry("variables", texts(variables, _VARIABLE_TEXTS))
+    if variables is None:
+        return section
+    return section.with_entry("variables", categories_kept(texts(variables, _VARIABLE_TEXTS)))
 
 
 def _codebook(node: Node | None, folder: Path, params: BaseModel, problems: list[Problem]) -> Codebook | None:

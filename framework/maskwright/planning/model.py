@@ -122,8 +122,13 @@ class Step:
 
     @cached_property
     def independents(self) -> tuple[str, ...]:
-        """Variables that the method reads and leaves as they are."""
+        """Numeric variables that the method reads and leaves as they are."""
         return self.method.independent_variables(self.params)
+
+    @cached_property
+    def companions(self) -> tuple[str, ...]:
+        """All variables that the method reads and leaves as they are."""
+        return tuple(dict.fromkeys([*self.independents, *self.method.companion_variables(self.params)]))
 
     @property
     def named(self) -> tuple[str, ...]:
@@ -132,7 +137,7 @@ class Step:
         return tuple(
             dict.fromkeys(
                 [
-                    *(self.variables or ()), *self.dependents, *self.independents, *self.keys,
+                    *(self.variables or ()), *self.dependents, *self.companions, *self.keys,
                     *(name for group in self.groups for name in group),
                     *planning.structural_zeros, *planning.adjustment_weights, *planning.release_edits.drop,
                 ]

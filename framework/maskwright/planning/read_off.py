@@ -69,10 +69,11 @@ def read_off_doubts(
         column = some[name]
         if column.variable.as_is:
             continue
-        suppressed = all(step.only_removes for step in own)
+        coarser = any("detail" in step.method.removes for step in own)
+        suppressed = not coarser and all(step.only_removes for step in own)
         tied = [set(edit.variables) for edit in edits] if suppressed else []
         found = _relation(column, numbers, tied)
-        if found is None and not column.variable.is_numeric and not suppressed:
+        if found is None and (coarser or not column.variable.is_numeric) and not suppressed:
             dependencies = Dependencies(some, [name, *published]).of(name)
             found = next((str(each) for each in dependencies if len(each.given) == 1), None)
         if found is not None:
@@ -87,7 +88,7 @@ def _numbers(data: Dataset, names: Sequence[str]) -> Iterator[tuple[str, NDArray
         if values is not None and np.nanmin(values, initial=np.inf) < np.nanmax(values, initial=-np.inf):
             yield name, values
         if data[name].variable.is_date:
-            yield f"the year of {name}", calendar("year", [data[name].values])
+            yield f"the year of {name}", calendar("year", [data[name].values / data[name].variable.day])
         elif values is None:
             years = _coded(data[name], lambda text: float(found[1]) if (found := YEAR.search(text)) else np.nan)
             if years is not None:

@@ -74,14 +74,21 @@ def _coarser(variable: Variable) -> Variable:
 
 
 def _default_variables(step: Step, known: Mapping[str, Variable]) -> set[str]:
-    """Numeric quasi-identifiers and confidential variables; where records or keys count, all quasi-identifiers too."""
+    """Numeric quasi-identifiers and confidential variables; where records or keys count, all quasi-identifiers too.
+
+    Only keys where a method publishes coarser keys.
+    """
+    if step.method.has_keys and "detail" in step.method.removes:
+        # Whatever else it were given would lose its detail too.
+        quasi = {name for name, each in known.items() if each.role == "quasi_identifier" and not each.as_is}
+        return set() if step.keys else quasi
     usual = {
         name
         for name, variable in known.items()
         if variable.is_numeric
         and variable.role in ("quasi_identifier", "confidential")
         and not variable.as_is
-        and name not in step.independents
+        and name not in step.companions
     }
     if step.method.has_keys or "records" in step.method.removes:
         usual |= {
@@ -160,12 +167,16 @@ def _independent_problems(
             hint=f"leave 'variables' out: '{dependent}' says what is masked",
         )
     independent = step.method.parameter(IndependentVariables)
-    for name in step.independents:
+    for name in step.companions:
         variable = known.get(name)
         if variable is None:
             yield Problem(f"step {number}: {unknown_name('variable', name, known)}")
         elif name in wanted:
-            yield Problem(f"step {number}: {name!r} is both masked and in '{independent}'")
+            where = f"in '{independent}'" if name in step.independents else "read by it as it is"
+            yield Problem(f"step {number}: {name!r} is both masked and {where}")
+        elif name not in step.independents:
+            if variable.role == "identifier":
+                yield Problem(f"step {number}: {name!r} is an identifier: method {step.method.name!r} cannot read it")
         elif not variable.is_numeric or variable.role == "identifier":
             what = "an identifier" if variable.role == "identifier" else variable.type
             yield Problem(

@@ -49,6 +49,8 @@ class Block:
         Number of records of the whole file, of which the block may be a part; 0 when it is not known.
     companions : mapping of name to ndarray of shape (n,)
         Read-only columns outside the group that the method asked for.
+    companion_variables : mapping of name to Variable
+        What these are.
     progress : callable
         To be told the share of the work done.
 
@@ -77,6 +79,7 @@ class Block:
     scale: NDArray[np.float64] = field(default_factory=lambda: np.ones(0))
     file_n: int = 0
     companions: Mapping[str, NDArray[np.float64]] = field(default_factory=dict)
+    companion_variables: Mapping[str, Variable] = field(default_factory=dict)
     progress: Progress = silent
 
     @property

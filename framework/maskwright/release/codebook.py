@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from maskwright.data.codebooks.codebook import PublishedCodebook
-from maskwright.data.dates import ISO
+from maskwright.data.date_texts import ISO
 from maskwright.data.declaration import VariableDeclaration
 
 if TYPE_CHECKING:
@@ -83,7 +83,7 @@ def _published(
     stated: dict[str, Any] = {"type": variable.type, "missing": _missing(variable)}
     meanings = dict(variable.labels)
     if variable.is_date:
-        stated["format"] = None if variable.date_format == ISO else variable.date_format
+        stated["format"] = None if variable.date_text == ISO else variable.date_format
         if with_bounds:
             stated |= {"min": declared.min, "max": declared.max}
         codes = tuple(code for code, _ in declared.labels)

@@ -31,6 +31,9 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 ROWS = 65_536
+ROWS_OF_GROUP, BYTES_OF_GROUP = 1 << 20, 1 << 28
+"""A row group has its own dictionaries and statistics: of small ones, files grow by a quarter."""
+
 DIGITS_OF_INT64 = 19
 
 
@@ -123,6 +126,8 @@ def write_parquet(path: Path, batches: Iterable[Any], variables: tuple[Variable,
     frame = layout.details.get("frame", PandasFrame()) if layout.format == "parquet" else PandasFrame()
     wanted: pa.Schema | None = None
     writer: pq.ParquetWriter | None = None
+    gathered: list[Any] = []
+    rows = size = 0
     try:
         with disk_trouble(path):
             for batch in batches:
@@ -134,12 +139,22 @@ def write_parquet(path: Path, batches: Iterable[Any], variables: tuple[Variable,
                     ]
                     wanted = with_frame(pa.schema(fields), frame, types)
                     writer = pq.ParquetWriter(path, wanted)
-                if writer is not None:
-                    writer.write_batch(_cast(path, batch, wanted))
+                gathered.append(_cast(path, batch, wanted))
+                rows, size = rows + batch.num_rows, size + batch.nbytes
+                if rows >= ROWS_OF_GROUP or size >= BYTES_OF_GROUP:
+                    _write_group(writer, gathered)
+                    rows = size = 0
+            if gathered:
+                _write_group(writer, gathered)
     finally:
         if writer is not None:
             with disk_trouble(path):
                 writer.close()
+
+
+def _write_group(writer: Any, gathered: list[Any]) -> None:
+    writer.write_table(pa.Table.from_batches(gathered))
+    gathered.clear()
 
 
 def _type(field: Any, variable: Variable, types: dict[str, Any]) -> Any:

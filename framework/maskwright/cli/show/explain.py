@@ -43,8 +43,9 @@ def explain(name: str) -> str:
     ``edits`` is the language of rules, ``dates`` all about dates, ``steps`` what every step knows besides the
     parameters of its method, ``doubts`` what stops a release unless it is waived; a doubt has a name
     (``column-not-understood``) and an id. ``release`` is the order of the published records, and the keys that take the
-    place of identifiers. ``roles``, ``types`` and ``missing`` say what can be declared of variables, ``codebooks``
-    which files declare them, ``formats`` which files can be read. ``suggest`` is how rules are found in data.
+    place of identifiers. ``roles``, ``types``, ``missing`` and ``hierarchies`` say what can be declared of variables,
+    ``codebooks`` which files declare them, ``formats`` which files can be read. ``suggest`` is how rules are found in
+    data.
 
     Raises
     ------
@@ -211,6 +212,11 @@ def _facts(plugin: Any) -> list[tuple[str, str]]:
         facts.append(("Range", f"{'-inf' if low is None else f'{low:g}'} to {'inf' if high is None else f'{high:g}'}"))
     if isinstance(plugin, Measure):
         facts.append(("Records", "paired or not" if plugin.compares_unpaired else "paired, in order or by a key"))
+        if plugin.of_one_file:
+            facts.append(("Looks at", "the masked file; computed on the original too, for a before and after"))
+        parts = _parts(plugin)
+        if parts:
+            facts.append(("Thresholds", f"for the value, or as label.part for {', '.join(parts)}"))
         if plugin.counts_households:
             facts.append(("Households", "counted instead of records where they are declared"))
     if hasattr(plugin, "deterministic"):
@@ -218,6 +224,13 @@ def _facts(plugin: Any) -> list[tuple[str, str]]:
     if hasattr(plugin, "suffixes"):
         facts.append(("File endings", ", ".join(plugin.suffixes)))
     return facts
+
+
+def _parts(measure: Measure) -> list[str]:
+    """Parts that thresholds can be for, as the defaults have them."""
+    if measure.parts is None or any(field.is_required() for field in measure.params.model_fields.values()):
+        return []
+    return [part.name for part in measure.parts(measure.params())]
 
 
 def _missing_cells(method: Method) -> str:

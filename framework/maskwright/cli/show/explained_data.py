@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from maskwright.cli.show.explained_parameters import WIDTH, parameters
 from maskwright.data.declaration import VariableDeclaration
+from maskwright.data.hierarchies.declaration import HierarchyDeclaration
 
 if TYPE_CHECKING:
     from maskwright.plugins.registry import Registry
@@ -17,10 +18,12 @@ KEYS = {
     "roles": ("role", "release", "unchanged"),
     "types": ("type", "format", "decimals", "min", "max", "categories", "unit"),
     "missing": ("missing", "suppressed_as"),
+    "hierarchies": ("hierarchy",),
 }
 """Pages on data, and what a variable's declaration may say of each."""
 
 CODEBOOKS = "codebooks"
+HIERARCHIES = "hierarchies"
 
 
 HOLDS = (
@@ -31,7 +34,7 @@ HOLDS = (
 
 
 def data_page(name: str) -> str:
-    """Page on roles, types or missing cells, with the keys of a declaration that are about them.
+    """Page on roles, types, missing cells or hierarchies, with the keys of a declaration that are about them.
 
     Parameters
     ----------
@@ -39,7 +42,10 @@ def data_page(name: str) -> str:
         In `KEYS`.
     """
     page = files("maskwright.data").joinpath("pages", f"{name}.txt").read_text(encoding="utf-8").rstrip()
-    return "\n".join([page, "", "Keys of a variable", *parameters(VariableDeclaration, KEYS[name])])
+    lines = [page, "", "Keys of a variable", *parameters(VariableDeclaration, KEYS[name])]
+    if name == HIERARCHIES:
+        lines += ["", "Keys of a hierarchy, of which there is one", *parameters(HierarchyDeclaration)]
+    return "\n".join(lines)
 
 
 def codebooks_page() -> str:

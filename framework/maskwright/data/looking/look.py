@@ -6,10 +6,10 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
-import pyarrow as pa
 import pyarrow.compute as pc
 
-from maskwright.data.dates import read_dates
+from maskwright.data.date_columns import compact_form
+from maskwright.data.date_texts import read_dates
 from maskwright.data.looking.households import household_key
 from maskwright.data.looking.likely_roles import Guess, likely_role
 from maskwright.data.looking.name_meanings import meaning_of
@@ -192,24 +192,17 @@ def _number_looks_like(column: Column, present: NDArray[np.float64], distinct: N
     low, high = distinct[0], distinct[-1]
     if len(distinct) == len(present) >= FEWEST_CELLS_OF_A_KEY and high - low + 1 <= 2 * len(present):
         return "identifier"
-    if len(distinct) > FEW and _is_a_day(distinct):
+    if compact_form(distinct) is not None:
         return "date"
     if len(distinct) <= FEW and 5 * len(distinct) <= len(present) and low > -100 and high <= LARGEST_CODE:
         return "code"
     return "number"
 
 
-def _is_a_day(distinct: NDArray[np.float64]) -> bool:
-    """Whether numbers are days, as in 19800131."""
-    month, day = distinct // 100 % 100, distinct % 100
-    years = distinct // 10_000
-    return bool(np.all((years >= 1800) & (years <= 2200) & (month >= 1) & (month <= 12) & (day >= 1) & (day <= 31)))
-
-
 def _text_looks_like(
     column: Column, present: NDArray[np.float64], distinct: NDArray[np.float64]
 ) -> tuple[LooksLike, tuple[str, ...]]:
-    texts = pa.array(column.variable.categories, pa.string())
+    texts = column.variable.category_texts
     if _share(pc.match_substring_regex(texts, DATE)) >= NEARLY_ALL:
         return "date", ()
     lengths = np.array(pc.utf8_length(texts))
@@ -255,7 +248,7 @@ def _date_format(facts: Facts) -> str | None:
     variable = facts.column.variable
     if facts.looks_like != "date" or variable.is_numeric:
         return None
-    texts = pa.array(variable.categories, pa.string())
+    texts = variable.category_texts
     formats = fitting_formats(texts)
     return formats[0] if len(formats) == 1 and read_dates(texts, formats[0]).is_date.all() else None
 

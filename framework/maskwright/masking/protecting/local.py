@@ -124,6 +124,7 @@ def _block(call: MethodCall, work: GroupWork, source: GroupSource, progress: Pro
         center=_frozen(source.center[columns]), scale=_frozen(source.scale[columns]), file_n=len(source.values),
         progress=progress,
         companions={name: _frozen(column[records]) for name, column in source.companions.items()},
+        companion_variables=source.companion_variables,
     )  # fmt: skip
 
 

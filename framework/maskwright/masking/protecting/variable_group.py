@@ -68,7 +68,9 @@ class GroupSource:
     weights : ndarray of shape (n,), float64, or None
         Sampling weights, where one numeric variable without missing cells has them.
     companions : mapping of name to ndarray of shape (n,), float64
-        Variables that the method reads and leaves as they are.
+        Variables that the method reads and leaves as they are; NaN where missing.
+    companion_variables : mapping of name to Variable
+        What they are.
     """
 
     variables: tuple[Variable, ...]
@@ -79,6 +81,7 @@ class GroupSource:
     households: NDArray[np.int64] | None = None
     weights: NDArray[np.float64] | None = None
     companions: Mapping[str, NDArray[np.float64]] = field(default_factory=dict)
+    companion_variables: Mapping[str, Variable] = field(default_factory=dict)
 
     @classmethod
     def of(cls, data: Dataset, work: GroupWork, standardisation: Standardisation) -> GroupSource:
@@ -100,6 +103,7 @@ class GroupSource:
             households=data.households,
             weights=_weights(data),
             companions={name: data.matrix([name])[:, 0] for name in work.companions},
+            companion_variables={name: data[name].variable for name in work.companions},
         )
 
 

@@ -12,6 +12,7 @@ from maskwright.foundation.progress import Progress, part, stage
 from maskwright.masking.protecting.assembling import GroupResult, with_group
 from maskwright.masking.protecting.local import protect_group
 from maskwright.masking.protecting.variable_group import GroupWork
+from maskwright.masking.suppressing.coarser import in_published_detail
 from maskwright.masking.suppressing.complementary import Complement, complement, without_cells
 from maskwright.masking.suppressing.following_doubts import following_doubts
 from maskwright.masking.suppressing.presence import not_applicable, when_present
@@ -95,6 +96,7 @@ def remove(data: Dataset, standardisation: Standardisation, context: MaskingCont
             work = GroupWork(
                 number, step.method, step.params, group.variables, group.operators, edits.on(group.variables),
                 group.strata.codes if group.strata is not None else np.zeros(len(state.data), dtype=np.int64),
+                step.companions,
             )  # fmt: skip
             with step.placed(f"step {number} ({step.method.name}): "):
                 result = protect_group(state.data, work, standardisation, context, part(progress, 0.0, 0.5))
@@ -143,13 +145,13 @@ class _State:
 
     def with_cells(self, result: GroupResult) -> _State:
         """After a method has suppressed cells."""
-        data = with_group(self.data, result)
+        data, shown = with_group(self.data, result), in_published_detail(self.shown, result)
         hidden = dict(self.hidden)
         for variable in result.variables:
-            gone = data[variable.name].missing & ~self.shown[variable.name].missing
+            gone = data[variable.name].missing & ~shown[variable.name].missing
             if gone.any():
                 hidden[variable.name] = gone
-        return replace(self, data=data, hidden=hidden)
+        return replace(self, data=data, shown=shown, hidden=hidden)
 
     def with_complement(self, found: Complement) -> _State:
         """After cells were suppressed that edits would give others away by."""
@@ -201,9 +203,13 @@ def _suppress(
 ) -> _State:
     """Complementary suppression after a step that suppresses cells; where it takes keys, the step is run again."""
     certain = [edit for edit in context.edits if edit.severity == "error" and not edit.shadowed]
-    reader, weights = _reader(state, keys, context.plan), _weights(context.plan)
+    weights = _weights(context.plan)
+    reader: Reader | None = None
     for _ in range(_MOST_ROUNDS):
+        shown = state.shown
         state = state.with_cells(result)
+        if reader is None or state.shown is not shown:
+            reader = _reader(state, keys, context.plan)
         before = state.hidden
         while True:
             read_off = reader.complement(state.hidden)

@@ -1,0 +1,56 @@
+"""Values as they would be published without suppression, where a method publishes coarser ones and empties some."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from maskwright.foundation.errors import PluginError
+
+if TYPE_CHECKING:
+    from maskwright.data.dataset import Column, Dataset
+    from maskwright.masking.protecting.assembling import GroupResult
+
+
+def in_published_detail(shown: Dataset, result: GroupResult) -> Dataset:
+    """Dataset whose columns have the categories that a method publishes, also in the cells that it empties.
+
+    What gives an emptied cell away gives away the category that would stand there, and not the original value.
+
+    Parameters
+    ----------
+    shown : Dataset
+        Without suppression.
+    result : GroupResult
+        Of the method.
+
+    Raises
+    ------
+    PluginError
+        A value lies in none, or in several, of the bands of the variable as it is published.
+    """
+    changed = {
+        variable.name: _coarser(shown[variable.name], result, position)
+        for position, variable in enumerate(result.variables)
+        if variable != shown[variable.name].variable
+    }
+    return shown.with_columns(changed) if changed else shown
+
+
+def _coarser(column: Column, result: GroupResult, position: int) -> Column:
+    variable = result.variables[position]
+    codes = np.full(len(column), -1, dtype=np.int32)
+    kept = ~result.missing[:, position]
+    codes[kept] = result.values[kept, position].astype(np.int32)
+    emptied = ~kept & ~column.missing
+    distinct, places = np.unique(column.values[emptied], return_inverse=True)
+    found = []
+    for value in distinct.tolist():
+        said = value if column.variable.is_numeric else column.variable.categories[int(value)]
+        holding = [code for code, band in enumerate(variable.bands) if band.holds(said)]
+        if len(holding) != 1:
+            raise PluginError(f"the bands of {variable.name} do not say which category its emptied cells would have")
+        found.append(holding[0])
+    codes[emptied] = np.array(found, dtype=np.int32)[places]
+    return column.changed(codes, column.missing.copy(), variable)

@@ -1,0 +1,193 @@
+"""What every class of published records has to fulfil: size, size in the population, diversity, closeness."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from maskwright import InputError
+from maskwright_builtin.methods.generalisation.diversity_kernel import (
+    DISTINCT,
+    ENTROPY,
+    EQUAL,
+    ORDERED,
+    RECURSIVE,
+    criterion_by_class,
+)
+from maskwright_builtin.methods.generalisation.rows_kernel import owners_of_classes
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from numpy.typing import NDArray
+
+    from maskwright_builtin.methods.generalisation.leaf_rows import Rows
+
+SLACK = 1e-12
+"""By how much a share may be beyond its bound through rounding."""
+
+
+@dataclass(frozen=True, eq=False)
+class Sensitive:
+    """A bound on the values of a sensitive variable in each class.
+
+    Attributes
+    ----------
+    name : str
+    kind : int
+        Of `criterion_by_class`.
+    bound : float
+        Least diversity, or largest distance.
+    c : float
+        Of recursive diversity.
+    rows, values : ndarray of shape (m,), int32
+        Leaf row and value of each pair that occurs.
+    counts : ndarray of shape (m,), int64
+    shares : ndarray of shape (v,), float64
+        Of the values in the file.
+    """
+
+    name: str
+    kind: int
+    bound: float
+    c: float
+    rows: NDArray[np.int32]
+    values: NDArray[np.int32]
+    counts: NDArray[np.int64]
+    shares: NDArray[np.float64]
+
+    @property
+    def is_monotone(self) -> bool:
+        """Whether a class that fulfils it does so when any other is joined to it, also one that does not."""
+        return self.kind == DISTINCT
+
+    def by_class(self, of_leaf: NDArray[np.int32], classes: int) -> NDArray[np.float64]:
+        """Diversity or distance of each class; NaN for one without values."""
+        return criterion_by_class(of_leaf[self.rows], self.values, self.counts, classes, self.shares, self.kind, self.c)
+
+    def failing(self, of_leaf: NDArray[np.int32], classes: int) -> NDArray[np.bool_]:
+        """Which classes do not fulfil it; one without values does."""
+        found = self.by_class(of_leaf, classes)
+        if self.kind in (EQUAL, ORDERED):
+            return np.asarray(found > self.bound + SLACK, dtype=np.bool_)
+        return np.asarray(found < self.bound - SLACK * (self.kind == ENTROPY), dtype=np.bool_)
+
+    def refuse_impossible(self) -> None:
+        """Stop where not even all records together are as diverse as is asked for.
+
+        Raises
+        ------
+        InputError
+        """
+        if self.kind in (EQUAL, ORDERED) or not len(self.rows):
+            return
+        whole = float(self.by_class(np.zeros(int(self.rows.max()) + 1, dtype=np.int32), 1)[0])
+        if whole < self.bound - SLACK * (self.kind == ENTROPY):
+            said = {DISTINCT: "distinct", ENTROPY: "entropy", RECURSIVE: "recursive"}[self.kind]
+            raise InputError(
+                f"l of {self.name}: {said} diversity of {self.bound:g} cannot be reached: all records together have "
+                f"{whole:.4g}"
+            )
+
+
+def sensitive(
+    name: str, kind: int, bound: float, c: float, values: NDArray[np.float64], of_record: NDArray[np.int32]
+) -> Sensitive:
+    """Bound on a sensitive variable; records without a value are left out.
+
+    Parameters
+    ----------
+    name : str
+    kind : int
+    bound, c : float
+    values : ndarray of shape (n,)
+        NaN where missing.
+    of_record : ndarray of shape (n,), int32
+        Leaf row of each record.
+    """
+    present = ~np.isnan(values)
+    distinct, codes = np.unique(values[present], return_inverse=True)
+    width = max(len(distinct), 1)
+    pairs, counts = np.unique(of_record[present].astype(np.int64) * width + codes, return_counts=True)
+    shares = np.bincount(codes, minlength=width) / max(len(codes), 1)
+    return Sensitive(
+        name, kind, bound, c, (pairs // width).astype(np.int32), (pairs % width).astype(np.int32),
+        counts.astype(np.int64), shares,
+    )  # fmt: skip
+
+
+class Criteria:
+    """Bounds on every class.
+
+    Parameters
+    ----------
+    k : int
+        Records, or households where they are given.
+    k_map : float or None
+        Least sum of sampling weights.
+    bounds : sequence of Sensitive
+    households : ndarray of shape (n,), int64, or None
+    of_record : ndarray of shape (n,), int32
+        Leaf row of each record.
+    """
+
+    def __init__(
+        self,
+        k: int,
+        k_map: float | None,
+        bounds: Sequence[Sensitive],
+        households: NDArray[np.int64] | None,
+        of_record: NDArray[np.int32],
+    ) -> None:
+        self._k, self._k_map, self._bounds = k, k_map, tuple(bounds)
+        self._homes: tuple[NDArray[np.int32], NDArray[np.int64]] | None = None
+        if households is not None:
+            pairs = np.unique(np.stack([households, of_record.astype(np.int64)], axis=1), axis=0)
+            self._homes = pairs[:, 1].astype(np.int32), np.ascontiguousarray(pairs[:, 0])
+
+    @property
+    def of_leaves(self) -> bool:
+        """Whether they ask for the class of each leaf row, and not only for counts."""
+        return bool(self._bounds) or self._homes is not None
+
+    @property
+    def are_monotone(self) -> bool:
+        """Whether records that fulfil them do so on every higher node, when others are emptied."""
+        return all(each.is_monotone for each in self._bounds)
+
+    def too_small(self, rows: Rows) -> NDArray[np.bool_]:
+        """Classes that are too small."""
+        sizes = rows.counts if self._homes is None else self._homes_of(rows)
+        small = sizes < self._k
+        return small if self._k_map is None else small | (rows.weights < self._k_map * (1 - SLACK))
+
+    def uniform(self, rows: Rows, *, monotone: bool) -> NDArray[np.bool_]:
+        """Classes that are not diverse enough, or too far from the file; by monotone bounds, or by the others."""
+        failing = np.zeros(len(rows.counts), dtype=np.bool_)
+        for each in self._bounds:
+            if each.is_monotone == monotone:
+                failing |= each.failing(rows.of_leaf, len(rows.counts))
+        return failing
+
+    def fulfilled_together(self, rows: Rows, emptied: NDArray[np.bool_]) -> bool:
+        """Whether the records of the emptied classes fulfil all bounds as one class; True where there are none."""
+        if not emptied.any():
+            return True
+        of_class = np.where(emptied, 0, 1).astype(np.int32)
+        of_leaf = of_class[rows.of_leaf] if self.of_leaves else rows.of_leaf
+        together = type(rows)(
+            np.zeros((2, 0), dtype=np.int32),
+            np.array([rows.counts[emptied].sum(), 0]),
+            np.array([rows.weights[emptied].sum(), 0.0]),
+            of_leaf,
+        )
+        if self.too_small(together)[0]:
+            return False
+        return not any(self.uniform(together, monotone=kind)[0] for kind in (True, False))
+
+    def _homes_of(self, rows: Rows) -> NDArray[np.int64]:
+        assert self._homes is not None
+        leaf, home = self._homes
+        return owners_of_classes(rows.of_leaf[leaf], home, len(rows.counts))

@@ -1,0 +1,299 @@
+"""Full-domain generalisation: the best level of each key's hierarchy, the same for all records."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Annotated, Literal
+
+import numpy as np
+from pydantic import BaseModel, Field, model_validator
+
+from maskwright import (
+    Block,
+    CompanionVariables,
+    InputError,
+    KeyVariables,
+    Masked,
+    Method,
+    NamesVariables,
+    PromisesK,
+)
+from maskwright_builtin.methods.generalisation.criteria import Criteria, Sensitive, sensitive
+from maskwright_builtin.methods.generalisation.diversity_kernel import DISTINCT, ENTROPY, EQUAL, ORDERED, RECURSIVE
+from maskwright_builtin.methods.generalisation.given_away import given_away
+from maskwright_builtin.methods.generalisation.lattice import MOST_NODES, Lattice
+from maskwright_builtin.methods.generalisation.leaf_rows import Key, Rows, keys_and_rows
+from maskwright_builtin.methods.generalisation.losses import LossName, loss_of
+from maskwright_builtin.methods.generalisation.search import Evaluator, Found, best_node
+from maskwright_builtin.methods.published_levels import on_level
+from maskwright_builtin.methods.suppression.keys import key_positions
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from numpy.typing import NDArray
+
+
+class Diversity(BaseModel, extra="forbid", frozen=True):
+    """Least diversity of a sensitive variable in every class, counted in one of three ways."""
+
+    distinct: Annotated[int, Field(ge=2)] | None = Field(default=None, description="Different values.")
+    entropy: Annotated[float, Field(gt=1)] | None = Field(
+        default=None, description="exp of their entropy: as many values, were they equally frequent."
+    )
+    recursive: Annotated[int, Field(ge=2)] | None = Field(
+        default=None,
+        description="Recursive (c, l): the most frequent value is less frequent than c times all from the l-th on.",
+    )
+    c: Annotated[float, Field(gt=0)] = Field(default=2.0, description="Of recursive diversity.")
+
+    @model_validator(mode="after")
+    def _is_one(self) -> Diversity:
+        if sum(each is not None for each in (self.distinct, self.entropy, self.recursive)) != 1:
+            raise ValueError("give one of distinct, entropy and recursive")
+        return self
+
+
+class Closeness(BaseModel, extra="forbid", frozen=True):
+    """Largest distance between the values of a sensitive variable in a class and in the file."""
+
+    most: Annotated[float, Field(ge=0, le=1)] = Field(description="The largest distance.")
+    distance: Literal["equal", "ordered"] | None = Field(
+        default=None,
+        description="'equal': half the sum of the differences of shares. 'ordered': of the cumulative shares, over the "
+        "number of values less one. Left out: ordered for numbers, dates and ordinal categories.",
+    )
+
+
+LevelRange = Annotated[tuple[Annotated[int, Field(ge=0)], Annotated[int, Field(ge=0)]], Field()]
+
+
+class GeneralisationParams(BaseModel, extra="forbid", frozen=True):
+    """Parameters of full-domain generalisation."""
+
+    k: Annotated[int, PromisesK()] = Field(
+        default=5,
+        ge=2,
+        strict=True,
+        description="Smallest number of published records (households, where they are declared) that are equal on the "
+        "keys. Usual: 3 to 10.",
+    )
+    l: Annotated[  # noqa: E741 - the name of the field
+        dict[str, Annotated[int, Field(ge=2)] | Diversity], CompanionVariables()
+    ] = Field(
+        default_factory=dict,
+        description="Least diversity of sensitive variables in every class: {occupation: 2} of different values, "
+        "{disease: {entropy: 2.5}}, {disease: {recursive: 3, c: 2}}. Records without a value do not count.",
+    )
+    t: Annotated[dict[str, Annotated[float, Field(ge=0, le=1)] | Closeness], CompanionVariables()] = Field(
+        default_factory=dict,
+        description="Largest distance between the values of sensitive variables in a class and in the file, from 0 to "
+        "1: {income: 0.3}, {income: {most: 0.3, distance: equal}}.",
+    )
+    k_map: Annotated[float, Field(gt=0)] | None = Field(
+        default=None,
+        description="Least number of records of the population that are equal on the keys, estimated by the sum of the "
+        "sampling weights of a class.",
+    )
+    keys: Annotated[tuple[str, ...], KeyVariables()] = Field(
+        default=(),
+        description="Key variables, by which somebody could be recognised. Left out: the step's variables with role "
+        "quasi_identifier or, if it has none, all its variables.",
+    )
+    levels: Annotated[dict[str, Annotated[int, Field(ge=0)] | LevelRange], NamesVariables()] = Field(
+        default_factory=dict,
+        description="Levels that may be published of some keys: the lowest and the highest, {age: [1, 3]}, or one, "
+        "{region: 1}. 0 are the values.",
+    )
+    suppression_limit: float = Field(
+        default=0.05,
+        ge=0,
+        le=1,
+        description="Share of the records whose keys may all be emptied, because they are in classes that "
+        "fail. 0: none.",
+    )
+    loss: LossName = Field(
+        default="entropy",
+        description="What the best levels have least of: 'entropy' (bits that are lost of each cell), 'lm' (share "
+        "of the domain that a cell leaves open), 'discernibility' (squares of class sizes), 'height' (mean level).",
+    )
+    importance: dict[str, Annotated[float, Field(gt=0, allow_inf_nan=False)]] = Field(
+        default_factory=dict,
+        description="How much the loss of a key counts, {key: worth}, 1 where nothing is said. Discernibility does not "
+        "know it.",
+    )
+
+    @model_validator(mode="after")
+    def _rises(self) -> GeneralisationParams:
+        for name, asked in self.levels.items():
+            if isinstance(asked, tuple) and asked[1] < asked[0]:
+                raise ValueError(f"levels of {name}: the highest is below the lowest")
+        return self
+
+
+def protect(block: Block, params: GeneralisationParams, rng: np.random.Generator) -> Masked:  # noqa: ARG001 - the contract
+    """Publish each key on one level of its hierarchy, so that every class of equal keys fulfils what is asked for.
+
+    A node is one level for each key. Its classes are the records that are equal on the keys then, a missing key being
+    a value of its own. Records in classes that fail a criterion are outliers: all their keys are emptied. A node may be
+    published if outliers are at most `suppression_limit` of the records, and if they, as a class of their own, fulfil
+    the criteria too, or there are none. Of those nodes the one with the least loss is taken, of equal ones the lowest
+    in the order of the keys. Sensitive values stay, so that their shares in the file are those of the original.
+
+    With n records and q keys, n_b of n in band b and n_v with value v: `entropy` is the sum over cells of
+    ``log2(n_b / n_v)``, of an emptied one ``log2(n / n_v)``; `lm` the mean of (values of the band - 1) / (values of the
+    domain - 1), by width for continuous numbers, 1 for an emptied cell; `discernibility` the sum of the squares of the
+    classes that are left, and n for each outlier; `height` the mean of level / highest level. A cell that was missing
+    has lost nothing.
+
+    Lattices of up to 100,000 nodes are searched until no better node can be left; larger ones by a beam from the top
+    down, and the note says "best found".
+
+    Parameters
+    ----------
+    block : Block
+        Keys without a hierarchy stay on level 0, as they are.
+    params : GeneralisationParams
+    rng : numpy.random.Generator
+        Left alone.
+
+    Returns
+    -------
+    Masked
+        With `variables`; a key on level 0 is as it was.
+
+    Raises
+    ------
+    InputError
+        Fewer than k records, a diversity that all records together do not have, levels that a hierarchy has not, or
+        no node that fulfils the criteria.
+
+    References
+    ----------
+    Samarati, P. (2001): Protecting respondents' identities in microdata release. IEEE Transactions on Knowledge and
+    Data Engineering 13(6), 1010-1027. Kohlmayer, F. et al. (2012): Flash: efficient, stable and optimal k-anonymity.
+    IEEE International Conference on Social Computing, 708-717. Iyengar, V. S. (2002), KDD, 279-288 (LM). Gionis, A. and
+    Tassa, T. (2009), IEEE TKDE 21(2), 206-219 (entropy). Bayardo, R. J. and Agrawal, R. (2005), ICDE, 217-228.
+    Machanavajjhala, A. et al. (2007), ACM TKDD 1(1), article 3. Li, N. et al. (2007), ICDE, 106-115.
+    """
+    positions = key_positions(block, params.keys)
+    names = [block.names[j] for j in positions]
+    _refuse(block, params, names)
+    asked = {name: each if isinstance(each, tuple) else (each, each) for name, each in params.levels.items()}
+    keys, rows = keys_and_rows(block, positions, asked)
+    bounds = tuple(_bounds(block, params, rows.of_leaf))
+    for each in bounds:
+        each.refuse_impossible()
+    criteria = Criteria(params.k, params.k_map, bounds, block.households, rows.of_leaf)
+    loss = loss_of(params.loss, keys, block.n, [params.importance.get(name, 1.0) for name in names])
+    most = int(np.floor(params.suppression_limit * block.n + 1e-9))
+    evaluator = Evaluator(keys, rows, criteria, loss, most)
+    lattice = Lattice([len(key.levels) for key in keys])
+    found = best_node(evaluator, lattice, block.progress)
+    if found is None:
+        raise InputError(_no_node(lattice, keys, params))
+    return _published(block, positions, keys, rows, evaluator, found, params)
+
+
+def _refuse(block: Block, params: GeneralisationParams, names: Sequence[str]) -> None:
+    """Stop for names that are no keys, and for files that are too small."""
+    for parameter in ("levels", "importance"):
+        strangers = [name for name in getattr(params, parameter) if name not in names]
+        if strangers:
+            raise InputError(
+                f"{parameter}: {', '.join(strangers)}: no key of this step; the keys are {', '.join(names)}"
+            )
+    count = block.n if block.households is None else len(np.unique(block.households))
+    if count < params.k:
+        what = "records" if block.households is None else "households"
+        raise InputError(f"k = {params.k} is larger than the number of {what}, {count}: no class of {params.k} exists")
+    if params.k_map is not None and block.weights is None:
+        raise InputError("k_map is estimated by sampling weights, and no variable has the role weight")
+
+
+def _bounds(block: Block, params: GeneralisationParams, of_record: NDArray[np.int32]) -> Iterator[Sensitive]:
+    """Bounds on sensitive variables."""
+    for name, least in params.l.items():
+        asked = Diversity(distinct=least) if isinstance(least, int) else least
+        if asked.distinct is not None:
+            kind, bound = DISTINCT, float(asked.distinct)
+        elif asked.entropy is not None:
+            kind, bound = ENTROPY, asked.entropy
+        else:
+            kind, bound = RECURSIVE, float(asked.recursive or 0)
+        yield sensitive(name, kind, bound, asked.c, block.companions[name], of_record)
+    for name, most in params.t.items():
+        wanted = Closeness(most=most) if isinstance(most, float | int) else most
+        nominal = block.companion_variables[name].type == "nominal"
+        distance = wanted.distance or ("equal" if nominal else "ordered")
+        kind = EQUAL if distance == "equal" else ORDERED
+        yield sensitive(name, kind, wanted.most, 0.0, block.companions[name], of_record)
+
+
+def _no_node(lattice: Lattice, keys: Sequence[Key], params: GeneralisationParams) -> str:
+    ends = [key.variable.name for key in keys if len(key.counts[-1]) > 2]
+    hint = f" (the highest levels of {', '.join(ends)} are of several categories)" if ends else ""
+    what = "no levels were found that fulfil" if lattice.count > MOST_NODES else "no levels of the keys fulfil"
+    return (
+        f"{what} the criteria with at most {100 * params.suppression_limit:g} % of the records emptied{hint}: give "
+        "higher levels, raise suppression_limit, or ask for less"
+    )
+
+
+def _published(
+    block: Block,
+    positions: Sequence[int],
+    keys: Sequence[Key],
+    rows: Rows,
+    evaluator: Evaluator,
+    found: Found,
+    params: GeneralisationParams,
+) -> Masked:
+    """The block on the levels of a node, outliers emptied."""
+    node = found.best.node
+    classes = rows.on([key.between(0, level) for key, level in zip(keys, node, strict=True)])
+    emptied = evaluator.emptied(node, classes)[classes.of_leaf][rows.of_leaf]
+    values, missing, variables = block.values.copy(), block.missing.copy(), list(block.variables)
+    levels = [key.levels[level] for key, level in zip(keys, node, strict=True)]
+    for j, key, level in zip(positions, keys, levels, strict=True):
+        if level > key.raised:
+            present = ~block.missing[:, j]
+            values[present, j], variables[j] = on_level(key.variable, block.values[present, j], level - key.raised)
+    missing[np.ix_(emptied, positions)] = True
+    values[missing] = np.nan
+    chosen = ", ".join(f"{key.variable.name} {level} of {key.height}" for key, level in zip(keys, levels, strict=True))
+    return Masked(
+        values=values,
+        missing=missing,
+        variables=tuple(variables),
+        notes={
+            "levels": chosen,
+            "loss": params.loss,
+            "loss_of_levels": float(found.best.loss),
+            "search": "best of all" if found.is_certain else "best found",
+            "nodes": int(np.prod([len(key.levels) for key in keys], dtype=object)),
+            "nodes_evaluated": found.evaluated,
+            "records_suppressed": int((emptied & ~block.missing[:, positions].all(axis=1)).sum()),
+        },
+        doubts=tuple(given_away(keys, rows, node)),
+    )
+
+
+GENERALISATION = Method(
+    name="generalisation",
+    protect=protect,
+    params=GeneralisationParams,
+    scope="all",
+    may_be_split=False,
+    variable_types=frozenset({"continuous", "integer", "date", "ordinal", "nominal"}),
+    handles_missing=True,
+    preserves=frozenset({"k"}),
+    removes=frozenset({"detail", "cells"}),
+    deterministic=True,
+    counts_households=True,
+    changes_few=True,
+    reference="Samarati (2001), IEEE TKDE 13(6), 1010-1027; Kohlmayer et al. (2012), Flash, IEEE SocialCom, 708-717; "
+    "Machanavajjhala et al. (2007), ACM TKDD 1(1), article 3",
+    summary="Publishes each key on the level of its hierarchy that costs least, so that every combination of keys has "
+    "at least k records, and l, t or k-map where asked for (full-domain generalisation).",
+    example="method: generalisation\nparams: {k: 3, suppression_limit: 1}\n",
+)

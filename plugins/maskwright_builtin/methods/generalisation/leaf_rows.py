@@ -1,0 +1,167 @@
+"""Keys of a block as codes, their levels, and the distinct rows of them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from maskwright import InputError
+from maskwright_builtin.methods.generalisation.rows_kernel import rolled_up
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from numpy.typing import NDArray
+
+    from maskwright import Block, Variable
+
+
+@dataclass(frozen=True, eq=False)
+class Key:
+    """One key variable with its levels. Codes of a level are 0, 1, ..., the last of them for a missing cell.
+
+    Attributes
+    ----------
+    variable : Variable
+    levels : tuple of int
+        Levels of the hierarchy that may be published, rising.
+    height : int
+        The highest level of the hierarchy.
+    maps : tuple of ndarray of shape (leaves + 1,), int32
+        For each of these levels, the code of each leaf.
+    spans : tuple of ndarray
+        For each level, the share of the domain that each code leaves open; 0 for a missing cell.
+    counts : tuple of ndarray, int64
+        For each level, the records of each code.
+    leaves : ndarray of shape (leaves + 1,), int64
+        The records of each leaf.
+    """
+
+    variable: Variable
+    levels: tuple[int, ...]
+    height: int
+    maps: tuple[NDArray[np.int32], ...]
+    spans: tuple[NDArray[np.float64], ...]
+    counts: tuple[NDArray[np.int64], ...]
+    leaves: NDArray[np.int64]
+
+    @property
+    def raised(self) -> int:
+        """Level of the declared hierarchy on which the variable is published already."""
+        return 0 if self.variable.hierarchy is None else self.variable.hierarchy.raised
+
+    def between(self, low: int, high: int) -> NDArray[np.int32]:
+        """Code on one of the levels, given by position, of each code on a lower one."""
+        found = np.empty(len(self.counts[low]), dtype=np.int32)
+        found[self.maps[low]] = self.maps[high]
+        return found
+
+
+@dataclass(frozen=True, eq=False)
+class Rows:
+    """Distinct rows of codes.
+
+    Attributes
+    ----------
+    codes : ndarray of shape (r, q), int32
+    counts : ndarray of shape (r,), int64
+        Records.
+    weights : ndarray of shape (r,), float64
+        Sums of their sampling weights.
+    of_leaf : ndarray, int32
+        Place of each leaf row, or for the leaf rows of each record.
+    """
+
+    codes: NDArray[np.int32]
+    counts: NDArray[np.int64]
+    weights: NDArray[np.float64]
+    of_leaf: NDArray[np.int32]
+
+    def on(self, maps: Sequence[NDArray[np.int32]]) -> Rows:
+        """Rows with coarser codes, `of_leaf` for these rows."""
+        starts = np.cumsum([0, *(len(each) for each in maps[:-1])])
+        return Rows(*rolled_up(self.codes, self.counts, self.weights, np.concatenate(maps), starts))
+
+
+def key_of(
+    variable: Variable, values: NDArray[np.float64], missing: NDArray[np.bool_], asked: tuple[int, int] | None
+) -> tuple[Key, NDArray[np.int32]]:
+    """Levels of a key, and the leaf code of each record.
+
+    Parameters
+    ----------
+    variable : Variable
+    values : ndarray of shape (n,)
+    missing : ndarray of shape (n,), bool
+    asked : pair of int, or None
+        Lowest and highest level that may be published.
+
+    Raises
+    ------
+    InputError
+        The hierarchy does not have these levels.
+    """
+    hierarchy = variable.hierarchy
+    raised = 0 if hierarchy is None else hierarchy.raised
+    height = raised + (0 if hierarchy is None else hierarchy.height)
+    low, high = (raised, height) if asked is None else asked
+    if high > height:
+        raise InputError(
+            f"levels: {variable.name} has "
+            + ("no hierarchy" if not height else f"levels 0 to {height}")
+            + f", and level {high} is asked for (maskwright explain hierarchies)"
+        )
+    levels = tuple(range(max(low, raised), high + 1)) or (raised,)
+    distinct, places = _distinct(values[~missing])
+    leaf = np.full(len(values), len(distinct), dtype=np.int32)
+    leaf[~missing] = places
+    of_leaf = np.bincount(leaf, minlength=len(distinct) + 1)
+    maps, spans, counts = [], [], []
+    for level in levels:
+        if level == raised or hierarchy is None:
+            nodes, span = np.arange(len(distinct)), np.zeros(len(distinct))
+        else:
+            found, nodes = np.unique(hierarchy.codes(variable, distinct, level - raised), return_inverse=True)
+            span = hierarchy.spans(level - raised)[found]
+        own = np.append(nodes, len(span)).astype(np.int32)
+        maps.append(own)
+        spans.append(np.append(span, 0.0))
+        counts.append(np.bincount(own, weights=of_leaf, minlength=len(span) + 1).astype(np.int64))
+    return Key(variable, levels, height, tuple(maps), tuple(spans), tuple(counts), of_leaf), leaf
+
+
+def _distinct(values: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
+    """Different values, rising, and the place of each among them: by a table where they are whole and close."""
+    low, high = (float(values.min()), float(values.max())) if len(values) else (0.0, 0.0)
+    if high - low > len(values) or not np.array_equal(values, np.floor(values)):
+        distinct, places = np.unique(values, return_inverse=True)
+        return distinct, places
+    steps = (values - low).astype(np.int64)
+    occurs = np.bincount(steps, minlength=1) > 0
+    return low + np.flatnonzero(occurs).astype(np.float64), (np.cumsum(occurs) - 1)[steps]
+
+
+def keys_and_rows(
+    block: Block, positions: Sequence[int], asked: Mapping[str, tuple[int, int]]
+) -> tuple[tuple[Key, ...], Rows]:
+    """Keys of a block, and its distinct rows on the lowest level of each; `of_leaf` is for records.
+
+    Parameters
+    ----------
+    block : Block
+    positions : sequence of int
+        Of the keys.
+    asked : mapping of name to pair of int
+        Lowest and highest level of some keys.
+    """
+    found = [
+        key_of(block.variables[j], block.values[:, j], block.missing[:, j], asked.get(block.variables[j].name))
+        for j in positions
+    ]
+    keys = tuple(key for key, _ in found)
+    codes = np.ascontiguousarray(np.stack([leaf for _, leaf in found], axis=1))
+    ones = np.ones(block.n, dtype=np.int64)
+    weights = np.ones(block.n) if block.weights is None else np.asarray(block.weights, dtype=np.float64)
+    return keys, Rows(codes, ones, weights, np.zeros(0, dtype=np.int32)).on([key.maps[0] for key in keys])

@@ -1,0 +1,106 @@
+"""Distinct rows of category codes with their counts, joined as codes become coarser; compiled."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from maskwright_builtin.numerics.compilation import compiled
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+
+@compiled
+def rolled_up(
+    codes: NDArray[np.int32],
+    counts: NDArray[np.int64],
+    weights: NDArray[np.float64],
+    maps: NDArray[np.int32],
+    starts: NDArray[np.int64],
+) -> tuple[NDArray[np.int32], NDArray[np.int64], NDArray[np.float64], NDArray[np.int32]]:
+    """Join rows that are equal once each code is replaced by a coarser one.
+
+    Parameters
+    ----------
+    codes : ndarray of shape (r, q), int32
+    counts : ndarray of shape (r,), int64
+    weights : ndarray of shape (r,), float64
+    maps : ndarray, int32
+        Coarser code of each code, one key after the other.
+    starts : ndarray of shape (q,), int64
+        Where in `maps` that of each key begins.
+
+    Returns
+    -------
+    codes : ndarray of shape (c, q), int32
+        Distinct rows, in the order in which they are met.
+    counts : ndarray of shape (c,), int64
+    weights : ndarray of shape (c,), float64
+    of_row : ndarray of shape (r,), int32
+        Place of each row among them.
+    """
+    r, q = codes.shape
+    size = 16
+    while size < 2 * r:
+        size *= 2
+    mask = size - 1
+    table = np.full(size, -1, dtype=np.int32)
+    joined = np.empty((r, q), dtype=np.int32)
+    sums = np.zeros(r, dtype=np.int64)
+    shares = np.zeros(r, dtype=np.float64)
+    of_row = np.empty(r, dtype=np.int32)
+    found = 0
+    for i in range(r):
+        mixed = np.uint64(1469598103934665603)
+        for j in range(q):
+            code = maps[starts[j] + codes[i, j]]
+            joined[found, j] = code
+            mixed = (mixed ^ np.uint64(code)) * np.uint64(11400714819323198485)
+            mixed ^= mixed >> np.uint64(29)
+        slot = np.int64(mixed >> np.uint64(20)) & mask
+        while True:
+            place = table[slot]
+            if place < 0:
+                table[slot] = found
+                place = found
+                found += 1
+                break
+            same = True
+            for j in range(q):
+                if joined[place, j] != joined[found, j]:
+                    same = False
+                    break
+            if same:
+                break
+            slot = (slot + 1) & mask
+        sums[place] += counts[i]
+        shares[place] += weights[i]
+        of_row[i] = place
+    return joined[:found].copy(), sums[:found].copy(), shares[:found].copy(), of_row
+
+
+@compiled
+def owners_of_classes(of_class: NDArray[np.int32], owner: NDArray[np.int64], classes: int) -> NDArray[np.int64]:
+    """Count the different owners (households) of the entries of each class.
+
+    Parameters
+    ----------
+    of_class : ndarray of shape (m,), int32
+        Class of each entry.
+    owner : ndarray of shape (m,), int64
+        Owner of each entry, not falling.
+    classes : int
+
+    Returns
+    -------
+    ndarray of shape (classes,), int64
+    """
+    counts = np.zeros(classes, dtype=np.int64)
+    last = np.full(classes, -1, dtype=np.int64)
+    for i in range(of_class.shape[0]):
+        if last[of_class[i]] != owner[i]:
+            last[of_class[i]] = owner[i]
+            counts[of_class[i]] += 1
+    return counts

@@ -1,0 +1,296 @@
+"""The best node of a lattice: no other that fulfils the criteria costs less.
+
+Records of classes that do not fulfil the criteria are *outliers*: all their keys are emptied. With k, k-map and
+distinct diversity their number never rises upward in the lattice, so that a node with too many of them rules out all
+below it. The other criteria are like that only where no outlier is allowed, since a class that fulfils them may not
+after one is joined to it that does not.
+
+No loss is monotone once outliers are emptied. What is: the loss with nobody emptied, never above the true one. Nodes
+are taken by it, from the lowest on, and the search ends when it reaches the loss of the best node found. From each node
+taken a path leads upward, and the border between nodes with too many outliers and the others is found by bisection, as
+in Flash (Kohlmayer et al. 2012).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from maskwright_builtin.methods.generalisation.lattice import MOST_NODES, Lattice
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from numpy.typing import NDArray
+
+    from maskwright import Progress
+    from maskwright_builtin.methods.generalisation.criteria import Criteria
+    from maskwright_builtin.methods.generalisation.leaf_rows import Key, Rows
+    from maskwright_builtin.methods.generalisation.losses import CellLoss, Discernibility
+
+Node = tuple[int, ...]
+
+SAME = 1e-12
+"""Relative difference up to which two losses are equal: their terms are summed in another order."""
+
+MOST_KEPT_ROWS = 4
+"""Times the leaf rows: how many rows of other nodes are kept, to make those above them of."""
+
+WIDTH = 8
+"""Nodes that the search of a large lattice goes on from, level by level."""
+
+
+@dataclass(frozen=True)
+class Evaluated:
+    """What a node is found to be.
+
+    Attributes
+    ----------
+    node : tuple of int
+    passes : bool
+        Whether there are not too many outliers, by the criteria that are monotone.
+    fulfils : bool
+        Whether it may be published: by all criteria, and the emptied records as a class of their own.
+    loss : float
+    bound : float
+        Which no node above has a lower loss than.
+    """
+
+    node: Node
+    passes: bool
+    fulfils: bool
+    loss: float
+    bound: float
+
+
+@dataclass(frozen=True)
+class Found:
+    """The best node, how many were evaluated, and whether every other one was looked at or ruled out."""
+
+    best: Evaluated
+    evaluated: int
+    is_certain: bool
+
+
+class Evaluator:
+    """Evaluates nodes, each from the smallest known set of rows below it.
+
+    Parameters
+    ----------
+    keys : sequence of Key
+    rows : Rows
+        Leaf rows.
+    criteria : Criteria
+    loss : CellLoss or Discernibility
+    most_emptied : int
+        Outliers that may be.
+    """
+
+    def __init__(
+        self,
+        keys: Sequence[Key],
+        rows: Rows,
+        criteria: Criteria,
+        loss: CellLoss | Discernibility,
+        most_emptied: int,
+    ) -> None:
+        self.keys, self.criteria, self.loss, self.most_emptied = keys, criteria, loss, most_emptied
+        self.count = 0
+        leaf = type(rows)(rows.codes, rows.counts, rows.weights, np.arange(len(rows.counts), dtype=np.int32))
+        self._bottom: Node = (0,) * len(keys)
+        self._leaf = leaf
+        self._known: dict[Node, Rows] = {}
+
+    def rows_on(self, node: Node) -> Rows:
+        """Classes of a node; `of_leaf` is kept where a criterion asks for it."""
+        if node == self._bottom:
+            return self._leaf
+        source, low = self._leaf, self._bottom
+        for other, rows in self._known.items():
+            if len(rows.counts) < len(source.counts) and all(a <= b for a, b in zip(other, node, strict=True)):
+                source, low = rows, other
+        if low == node:
+            return source
+        found = source.on([key.between(a, b) for key, a, b in zip(self.keys, low, node, strict=True)])
+        if self.criteria.of_leaves:
+            found = type(found)(found.codes, found.counts, found.weights, found.of_leaf[source.of_leaf])
+        else:
+            found = type(found)(found.codes, found.counts, found.weights, np.zeros(0, dtype=np.int32))
+        if 2 * len(found.counts) <= len(source.counts):
+            self._keep(node, found)
+        return found
+
+    def _keep(self, node: Node, rows: Rows) -> None:
+        self._known[node] = rows
+        most = MOST_KEPT_ROWS * len(self._leaf.counts)
+        while len(self._known) > 1 and sum(len(each.counts) for each in self._known.values()) > most:
+            del self._known[next(iter(self._known))]
+
+    def emptied(self, node: Node, rows: Rows) -> NDArray[np.bool_]:
+        """Classes of a node whose keys are emptied; those without any key are among them where there are others."""
+        failing = self.criteria.too_small(rows)
+        failing |= self.criteria.uniform(rows, monotone=True)
+        failing |= self.criteria.uniform(rows, monotone=False)
+        return self._with_blank(node, rows, failing)
+
+    def _with_blank(self, node: Node, rows: Rows, failing: NDArray[np.bool_]) -> NDArray[np.bool_]:
+        if not failing.any():
+            return failing
+        missing = np.array([len(key.counts[level]) - 1 for key, level in zip(self.keys, node, strict=True)])
+        return np.asarray(failing | (rows.codes == missing).all(axis=1), dtype=np.bool_)
+
+    def evaluate(self, node: Node) -> Evaluated:
+        """Count the outliers of a node, and what it costs."""
+        self.count += 1
+        rows = self.rows_on(node)
+        bound = self.loss.loss(node, rows, np.zeros(len(rows.counts), dtype=np.bool_))
+        failing = self.criteria.too_small(rows)
+        if not self._too_many(rows, failing):
+            failing |= self.criteria.uniform(rows, monotone=True)
+        if self._too_many(rows, failing):
+            return Evaluated(node, passes=False, fulfils=False, loss=np.inf, bound=bound)
+        failing |= self.criteria.uniform(rows, monotone=False)
+        if self._too_many(rows, failing):
+            return Evaluated(node, passes=self.most_emptied > 0, fulfils=False, loss=np.inf, bound=bound)
+        emptied = self._with_blank(node, rows, failing)
+        fulfils = self.criteria.fulfilled_together(rows, emptied)
+        return Evaluated(node, passes=True, fulfils=fulfils, loss=self.loss.loss(node, rows, emptied), bound=bound)
+
+    def _too_many(self, rows: Rows, failing: NDArray[np.bool_]) -> bool:
+        return int(rows.counts[failing].sum()) > self.most_emptied
+
+
+def best_node(evaluator: Evaluator, lattice: Lattice, progress: Progress) -> Found | None:
+    """Find the node of the lowest loss that fulfils the criteria; of equal ones the first in lexicographic order.
+
+    Parameters
+    ----------
+    evaluator : Evaluator
+    lattice : Lattice
+    progress : callable
+
+    Returns
+    -------
+    Found or None
+        None: no node fulfils them, or none was found in a lattice of over `MOST_NODES` nodes.
+    """
+    if lattice.count > MOST_NODES:
+        return _best_of_beam(evaluator, lattice, progress)
+    return _Search(evaluator, lattice).run(progress)
+
+
+class _Search:
+    """Every node is evaluated, or ruled out by another."""
+
+    def __init__(self, evaluator: Evaluator, lattice: Lattice) -> None:
+        self._evaluator, self._lattice = evaluator, lattice
+        self._levels = lattice.levels()
+        self._bounds = evaluator.loss.bounds(self._levels)
+        self._open = np.ones(lattice.count, dtype=np.bool_)
+        self._passes = np.zeros(lattice.count, dtype=np.bool_)
+        self._best: Evaluated | None = None
+
+    def run(self, progress: Progress) -> Found | None:
+        """Take nodes by their bounds until none can be better."""
+        while True:
+            number = self._next()
+            if number is None:
+                break
+            progress(min(1.0 - float(self._open.mean()), 0.99))
+            if self._passes[number]:
+                self._look_at(number)
+            else:
+                self._bisect(self._path(number))
+        return None if self._best is None else Found(self._best, self._evaluator.count, is_certain=True)
+
+    def _next(self) -> int | None:
+        """The open node of the lowest bound that may be better than the best; the first of equal ones."""
+        candidates = self._open
+        if self._best is not None:
+            candidates = candidates & self._may_be_better()
+        found = np.flatnonzero(candidates)
+        return int(found[np.argmin(self._bounds[found])]) if len(found) else None
+
+    def _may_be_better(self) -> NDArray[np.bool_]:
+        assert self._best is not None
+        slack = SAME * max(abs(self._best.loss), SAME)
+        number = self._lattice.number(self._best.node)
+        equal = (self._bounds <= self._best.loss + slack) & (np.arange(self._lattice.count) < number)
+        return np.asarray((self._bounds < self._best.loss - slack) | equal, dtype=np.bool_)
+
+    def _path(self, number: int) -> list[int]:
+        """Nodes from this one upward, each the one of the lowest bound that is open, up to one known to pass."""
+        path = [number]
+        while not self._passes[path[-1]]:
+            node = self._levels[path[-1]].tolist()
+            above = [each for each in map(self._lattice.number, self._lattice.above(node)) if self._open[each]]
+            if not above:
+                break
+            path.append(min(above, key=lambda each: (self._bounds[each], each)))
+        return path
+
+    def _bisect(self, path: Sequence[int]) -> None:
+        """Find the lowest node of a path that passes, and rule out what that tells."""
+        low, high = 0, len(path) - 1
+        while low <= high:
+            middle = (low + high) // 2
+            if self._look_at(path[middle]):
+                high = middle - 1
+            else:
+                low = middle + 1
+
+    def _look_at(self, number: int) -> bool:
+        """Evaluate a node unless that was done; whether it passes."""
+        if not self._open[number]:
+            return bool(self._passes[number])
+        found = self._evaluator.evaluate(tuple(self._levels[number].tolist()))
+        self._open[number] = False
+        levels = self._levels[number]
+        if found.passes:
+            higher = (self._levels >= levels).all(axis=1)
+            self._passes |= higher
+            self._bounds[higher] = np.maximum(self._bounds[higher], found.bound)
+        else:
+            self._open &= ~(self._levels <= levels).all(axis=1)
+        if found.fulfils and (self._best is None or is_better(found, self._best)):
+            self._best = found
+        return found.passes
+
+
+def is_better(one: Evaluated, other: Evaluated) -> bool:
+    """Whether a node costs less than another, or as much and is the first in lexicographic order."""
+    slack = SAME * max(abs(other.loss), SAME)
+    if abs(one.loss - other.loss) <= slack:
+        return one.node < other.node
+    return one.loss < other.loss
+
+
+def _best_of_beam(evaluator: Evaluator, lattice: Lattice, progress: Progress) -> Found | None:
+    """Go down from the top, level by level, from the few passing nodes of the lowest bounds."""
+    top = evaluator.evaluate(lattice.top)
+    if not top.passes:
+        return None
+    best = top if top.fulfils else None
+    beam, seen = [top], {top.node}
+    height = sum(lattice.top)
+    for depth in range(height):
+        progress(depth / height)
+        below = {node for each in beam for node in lattice.below(each.node)} - seen
+        seen |= below
+        found = [evaluator.evaluate(node) for node in _cheapest(evaluator, below)]
+        beam = sorted((each for each in found if each.passes), key=lambda each: (each.bound, each.node))[:WIDTH]
+        for each in beam:
+            if each.fulfils and (best is None or is_better(each, best)):
+                best = each
+        if not beam:
+            break
+    return None if best is None else Found(best, evaluator.count, is_certain=False)
+
+
+def _cheapest(evaluator: Evaluator, nodes: Iterable[Node]) -> list[Node]:
+    """Nodes by their bounds; at most as many as the beam can have neighbours worth a look."""
+    listed = sorted(nodes)
+    bounds = evaluator.loss.bounds(np.array(listed, dtype=np.int64).reshape(len(listed), -1))
+    return [listed[place] for place in np.argsort(bounds, kind="stable")[: 4 * WIDTH].tolist()]
