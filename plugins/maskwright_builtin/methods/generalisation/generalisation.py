@@ -274,7 +274,7 @@ def _published(
             "nodes_evaluated": found.evaluated,
             "records_suppressed": int((emptied & ~block.missing[:, positions].all(axis=1)).sum()),
         },
-        doubts=tuple(given_away(keys, rows, node)),
+        doubts=tuple(given_away(block, dict(zip(positions, levels, strict=True)))),
     )
 
 

@@ -79,10 +79,11 @@ class Rows:
     weights: NDArray[np.float64]
     of_leaf: NDArray[np.int32]
 
-    def on(self, maps: Sequence[NDArray[np.int32]]) -> Rows:
-        """Rows with coarser codes, `of_leaf` for these rows."""
+    def on(self, maps: Sequence[NDArray[np.int32]], most: int | None = None) -> Rows:
+        """Rows with coarser codes, `of_leaf` for these rows; more than `most` of them, if there are, and not all."""
         starts = np.cumsum([0, *(len(each) for each in maps[:-1])])
-        return Rows(*rolled_up(self.codes, self.counts, self.weights, np.concatenate(maps), starts))
+        most = len(self.counts) if most is None else most
+        return Rows(*rolled_up(self.codes, self.counts, self.weights, np.concatenate(maps), starts, most))
 
 
 def key_of(

@@ -66,9 +66,7 @@ def protect(block: Block, params: MondrianParams, rng: np.random.Generator) -> M
     """
     positions = key_positions(block, params.keys)
     if block.n < params.k:
-        raise InputError(
-            f"k = {params.k} is larger than the number of records, {block.n}: no class of {params.k} exists"
-        )
+        raise InputError(f"k = {params.k} is more than the {block.n} records: no class of {params.k} exists")
     for j in positions:
         name = block.names[j]
         if block.missing[:, j].any():

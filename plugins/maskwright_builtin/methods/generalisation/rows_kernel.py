@@ -19,6 +19,7 @@ def rolled_up(
     weights: NDArray[np.float64],
     maps: NDArray[np.int32],
     starts: NDArray[np.int64],
+    most: int,
 ) -> tuple[NDArray[np.int32], NDArray[np.int64], NDArray[np.float64], NDArray[np.int32]]:
     """Join rows that are equal once each code is replaced by a coarser one.
 
@@ -31,6 +32,8 @@ def rolled_up(
         Coarser code of each code, one key after the other.
     starts : ndarray of shape (q,), int64
         Where in `maps` that of each key begins.
+    most : int
+        Stop when there are more distinct rows: one more is returned then, and `of_row` is not complete.
 
     Returns
     -------
@@ -66,6 +69,8 @@ def rolled_up(
                 table[slot] = found
                 place = found
                 found += 1
+                if found > most:
+                    return joined[:found], sums[:found], shares[:found], of_row
                 break
             same = True
             for j in range(q):
