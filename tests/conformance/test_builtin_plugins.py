@@ -26,8 +26,10 @@ PARAMS = {
     "t_closeness": {"keys": ["x1"], "sensitive": ["x3", "x4"]},
 }
 """Parameters of plugins that do not run without."""
+METHOD_PARAMS = {"generalisation": {"k": 5, "suppression_limit": 1}}
+"""The blocks of the checks have no hierarchies: what is rare can only be emptied."""
 CHECKS = [
-    *method_checks(built_in(REGISTRY, "method", REGISTRY.methods)),
+    *method_checks(built_in(REGISTRY, "method", REGISTRY.methods), params=METHOD_PARAMS),
     *partition_checks(built_in(REGISTRY, "partition", REGISTRY.partitions)),
     *measure_checks(built_in(REGISTRY, "measure", REGISTRY.measures), params=PARAMS),
 ]

@@ -175,7 +175,7 @@ class Criteria:
         together = type(rows)(
             np.zeros((2, 0), dtype=np.int32),
             np.array([rows.counts[emptied].sum(), 0]),
-            np.array([rows.weights[emptied].sum(), 0.0]),
+            np.array([rows.weights[emptied].sum(), 0.0]) if len(rows.weights) else rows.weights,
             of_leaf,
         )
         if self.too_small(together)[0]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import numpy as np
+import pandas as pd
 import pytest
 
 import maskwright as mw
@@ -47,5 +48,7 @@ def test_what_it_cannot_cut_is_refused() -> None:
     with pytest.raises(mw.InputError, match="k = 11 is more than the 10 records"):
         MONDRIAN.protect(block_of(values), MondrianParams(k=11), np.random.default_rng(1))
     values[3, 1] = np.nan
-    with pytest.raises(mw.InputError, match="1 cells of the key x1 are missing"):
-        MONDRIAN.protect(block_of(values), MondrianParams(k=2), np.random.default_rng(1))
+    frame = pd.DataFrame(values, columns=["x0", "x1"])
+    declared = {name: {"role": "quasi_identifier"} for name in frame}
+    with pytest.raises(mw.InputError, match="missing"):
+        mw.protect(frame, "mondrian", declared=declared, params={"k": 2})
