@@ -47,6 +47,8 @@ def others() -> None:
     stable_order(np.arange(float(WORTH_COMPILING)))
     for name in ("distance_record_linkage", "interval_disclosure", "order_statistics_attack"):
         mw.measure(DATA, MASKED, [name])
+    keys = {"keys": ["a", "b", "c"]}
+    mw.measure(DATA, MASKED, [{"suda": keys}, {"population_uniques": {**keys, "sampling_fraction": 0.1}}])
 
 
 if __name__ == "__main__":

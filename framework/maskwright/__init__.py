@@ -89,15 +89,17 @@ if TYPE_CHECKING:
     from maskwright.plugins.measure import Measurable as Measurable
     from maskwright.plugins.measure import Measure as Measure
     from maskwright.plugins.measure import Measurement as Measurement
+    from maskwright.plugins.measure import MeasurePart as MeasurePart
     from maskwright.plugins.method import Masked as Masked
     from maskwright.plugins.method import Method as Method
+    from maskwright.plugins.parameter_markers import CompanionVariables as CompanionVariables
     from maskwright.plugins.parameter_markers import DependentVariables as DependentVariables
     from maskwright.plugins.parameter_markers import IndependentVariables as IndependentVariables
     from maskwright.plugins.parameter_markers import KeyVariables as KeyVariables
+    from maskwright.plugins.parameter_markers import NamesFile as NamesFile
     from maskwright.plugins.parameter_markers import NamesPartition as NamesPartition
     from maskwright.plugins.parameter_markers import NamesVariables as NamesVariables
     from maskwright.plugins.parameter_markers import PromisesK as PromisesK
-    from maskwright.plugins.parameter_markers import SensitiveVariables as SensitiveVariables
     from maskwright.plugins.parameter_markers import UsesWeights as UsesWeights
     from maskwright.plugins.partition import NoParams as NoParams
     from maskwright.plugins.partition import Partition as Partition
@@ -126,6 +128,7 @@ _HOME = {
     "RecordChunk": "maskwright.data.record_chunk",
     "compare": "maskwright.experiments.compare",
     "Compared": "maskwright.experiments.results",
+    "CompanionVariables": "maskwright.plugins.parameter_markers",
     "Comparison": "maskwright.plugins.measure",
     "DataError": "maskwright.foundation.errors",
     "Dataset": "maskwright.data.dataset",
@@ -163,8 +166,10 @@ _HOME = {
     "measure": "maskwright.commands.measure",
     "Measurable": "maskwright.plugins.measure",
     "Measurement": "maskwright.plugins.measure",
+    "MeasurePart": "maskwright.plugins.measure",
     "MeasureRecord": "maskwright.release.run_record",
     "Method": "maskwright.plugins.method",
+    "NamesFile": "maskwright.plugins.parameter_markers",
     "NamesPartition": "maskwright.plugins.parameter_markers",
     "NamesVariables": "maskwright.plugins.parameter_markers",
     "NoParams": "maskwright.plugins.partition",
@@ -191,7 +196,6 @@ _HOME = {
     "run": "maskwright.commands.run",
     "RunRecord": "maskwright.release.run_record",
     "RunResult": "maskwright.commands.run",
-    "SensitiveVariables": "maskwright.plugins.parameter_markers",
     "Source": "maskwright.plugins.source",
     "suggest": "maskwright.commands.suggest",
     "Suggestions": "maskwright.edits.suggestions.model",

@@ -20,16 +20,30 @@ def built_in(registry: Registry, kind: str, offered: dict) -> list:
 REGISTRY = plugins()
 PARAMS = {
     "weighted_score": {"components": [{"measure": "pil", "weight": 0.6}, {"measure": "sse", "weight": 0.4}]},
+    "targeted_swapping": {"geography": ["x1", "x2"], "risk_variables": ["y"], "k": 2},
+    "generalisation": {"k": 5, "suppression_limit": 1},
     "k_anonymity": {"keys": ["x1", "x2"]},
     "uniqueness": {"keys": ["x1", "x2"]},
+    "individual_risk": {"keys": ["x1", "x2"]},
+    "k_map": {"keys": ["x1", "x2"]},
+    "suda": {"keys": ["x1", "x2"]},
+    "population_uniques": {"keys": ["x1", "x2"], "sampling_fraction": 0.1},
     "l_diversity": {"keys": ["x1"], "sensitive": ["x3", "x4"]},
     "t_closeness": {"keys": ["x1"], "sensitive": ["x3", "x4"]},
+    **{
+        name: {"variables": ["x1", "x2", "x3", "x4"]}
+        for name in (
+            "contingency_tables",
+            "contingency_table_loss",
+            "cramers_v",
+            "distance_based_loss",
+            "entropy_based_loss",
+        )
+    },
 }
-"""Parameters of plugins that do not run without."""
-METHOD_PARAMS = {"generalisation": {"k": 5, "suppression_limit": 1}}
-"""The blocks of the checks have no hierarchies: what is rare can only be emptied."""
+"""Parameters of plugins that do not run without; without hierarchies, generalisation can only empty what is rare."""
 CHECKS = [
-    *method_checks(built_in(REGISTRY, "method", REGISTRY.methods), params=METHOD_PARAMS),
+    *method_checks(built_in(REGISTRY, "method", REGISTRY.methods), params=PARAMS),
     *partition_checks(built_in(REGISTRY, "partition", REGISTRY.partitions)),
     *measure_checks(built_in(REGISTRY, "measure", REGISTRY.measures), params=PARAMS),
 ]

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from maskwright.data.dataset import Dataset
     from maskwright.edits.edit_set import EditSet
     from maskwright.experiments.advice.advise import Advice
+    from maskwright.experiments.advice.singling_out import KeyAdvice
     from maskwright.foundation.progress import Reporter
 
     Command = Callable[[argparse.Namespace], int]
@@ -29,27 +30,44 @@ def add_advising(
     with_json: Callable[[argparse.ArgumentParser], None],
 ) -> None:
     """Add the command to the command line."""
-    advise = add("advise", _advise, "Advise on which variables to mask together: masked, measured and ranked.")
-    advise.add_argument("what", choices=("variables",))
-    advise.add_argument("data", type=Path, metavar="DATA",
-                        help="data file, or a pipeline file: its data, roles, edits, variables of steps")  # fmt: skip
-    advise.add_argument("--exclude", action="append", default=[], metavar="NAME",
-                        help="leave a variable out: a weight, an identifier, what is not masked")  # fmt: skip
-    advise.add_argument("--edits", type=Path, action="append", default=[], metavar="FILE",
-                        help="variables that these bind stay together")  # fmt: skip
-    advise.add_argument("--k", type=int, default=5, metavar="K", help="smallest cluster (5)")
-    advise.add_argument("--measure", action="append", default=[], dest="measures", metavar="NAME",
-                        help="the first ranks, others are told; mg if none is named")  # fmt: skip
-    advise.add_argument("--shape", action="append", default=[], dest="shapes", metavar="SIZES",
-                        help="sizes of blocks, such as 3+10; every cut into two blocks if none is given")  # fmt: skip
-    advise.add_argument("--candidates", type=int, default=5, metavar="N",
-                        help="partitions of each shape to mask and measure (5)")  # fmt: skip
-    advise.add_argument("--seed", type=int, default=0, metavar="N", help="for partitions drawn at random (0)")
-    add_reading_options(advise)
-    with_json(advise)
+    advise = add("advise", _advise_variables, "Advise on which variables to mask together, or which single people out.")
+    whats = advise.add_subparsers(title="what", metavar="WHAT", required=True)
+
+    def about(name: str, work: Command, says: str) -> argparse.ArgumentParser:
+        sub = whats.add_parser(name, help=says, description=says)
+        sub.set_defaults(command=work)
+        sub.add_argument("--traceback", action="store_true", help="show a traceback when something goes wrong")
+        sub.add_argument("data", type=Path, metavar="DATA",
+                         help="data file, or a pipeline file: its data, roles, edits")  # fmt: skip
+        sub.add_argument("--exclude", action="append", default=[], metavar="NAME",
+                         help="leave a variable out: a weight, an identifier, what is not masked")  # fmt: skip
+        return sub
+
+    variables = about("variables", _advise_variables,
+                      "Which variables to mask together: masked, measured and ranked.")  # fmt: skip
+    variables.add_argument("--edits", type=Path, action="append", default=[], metavar="FILE",
+                           help="variables that these bind stay together")  # fmt: skip
+    variables.add_argument("--k", type=int, default=5, metavar="K", help="smallest cluster (5)")
+    variables.add_argument("--measure", action="append", default=[], dest="measures", metavar="NAME",
+                           help="the first ranks, others are told; mg if none is named")  # fmt: skip
+    variables.add_argument("--shape", action="append", default=[], dest="shapes", metavar="SIZES",
+                           help="sizes of blocks, such as 3+10; every cut into two if none is given")  # fmt: skip
+    variables.add_argument("--candidates", type=int, default=5, metavar="N",
+                           help="partitions of each shape to mask and measure (5)")  # fmt: skip
+    variables.add_argument("--seed", type=int, default=0, metavar="N", help="for partitions drawn at random (0)")
+    add_reading_options(variables)
+    with_json(variables)
+    keys = about("keys", _advise_keys, "Which sets of variables single people out, and which to treat first.")
+    keys.add_argument("--keys", action="append", default=[], metavar="NAMES",
+                      help="what an intruder may know, as in region,sex; by default variables with role "
+                      "quasi_identifier, or all categories and whole numbers of few values")  # fmt: skip
+    keys.set_defaults(edits=[])
+    keys.add_argument("--largest", type=int, metavar="N", help="sets of at most N variables (3)")
+    add_reading_options(keys)
+    with_json(keys)
 
 
-def _advise(chosen: argparse.Namespace) -> int:
+def _advise_variables(chosen: argparse.Namespace) -> int:
     from maskwright.cli.show.progress_bar import Terminal
     from maskwright.experiments.advice.advise import advise_variables
 
@@ -57,9 +75,7 @@ def _advise(chosen: argparse.Namespace) -> int:
         if getattr(chosen, name) < (0 if name == "seed" else 1):
             raise InputError(f"--{name} must be positive, not {getattr(chosen, name)}")
     reporter = Terminal(quiet=chosen.json)
-    data, edits, only = (
-        _of_pipeline(chosen, reporter) if chosen.data.suffix.lower() in PIPELINE else _of_data(chosen, reporter)
-    )
+    data, edits, only = _arrived(chosen, reporter)
     advice = advise_variables(
         data, edits, exclude=chosen.exclude, only=only, k=chosen.k, measures=chosen.measures or ("mg",),
         shapes=[_shape(text) for text in chosen.shapes], candidates=chosen.candidates, seed=chosen.seed,
@@ -70,6 +86,27 @@ def _advise(chosen: argparse.Namespace) -> int:
     else:
         _print(advice)
     return EXIT_FINE
+
+
+def _advise_keys(chosen: argparse.Namespace) -> int:
+    from maskwright.cli.show.progress_bar import Terminal
+    from maskwright.experiments.advice.singling_out import advise_keys
+
+    if chosen.largest is not None and chosen.largest < 1:
+        raise InputError(f"--largest must be positive, not {chosen.largest}")
+    reporter = Terminal(quiet=chosen.json)
+    data, _, _ = _arrived(chosen, reporter)
+    named = [name.strip() for names in chosen.keys for name in names.split(",")]
+    advice = advise_keys(data, keys=named, exclude=chosen.exclude, largest=chosen.largest, reporter=reporter)
+    if chosen.json:
+        print(json.dumps(advice.to_json(), indent=2, ensure_ascii=False, allow_nan=False))
+    else:
+        _print_keys(advice)
+    return EXIT_FINE
+
+
+def _arrived(chosen: argparse.Namespace, reporter: Reporter) -> tuple[Dataset, EditSet, tuple[str, ...] | None]:
+    return (_of_pipeline if chosen.data.suffix.lower() in PIPELINE else _of_data)(chosen, reporter)
 
 
 def _of_data(chosen: argparse.Namespace, reporter: Reporter) -> tuple[Dataset, EditSet, None]:
@@ -124,3 +161,32 @@ def _print(advice: Advice) -> None:
     print(f"In a pipeline: groups: {groups}")
     for note in advice.notes:
         print(f"Note: {note}")
+
+
+def _print_keys(advice: KeyAdvice) -> None:
+    def share(records: int) -> str:
+        return f"{records:,} records ({100.0 * records / advice.records:.3g} %)"
+
+    print(f"{share(advice.singled_out)} of {advice.records:,} are singled out by some set of up to {advice.largest}:")
+    for size, count in enumerate(advice.by_size, 1):
+        print(f"  {count:>9,} smallest sets of {size} variable{'s' if size > 1 else ''}")
+    if advice.sets:
+        _print_sets(advice)
+    for number, step in enumerate(advice.treat):
+        first = "To treat first" if number == 0 else "then"
+        print(f"{first}: {step.name}; without it {share(step.left)} are left")
+    if advice.left_out:
+        print(f"Left out: {', '.join(f'{name} ({why})' for name, why in advice.left_out.items())}")
+    for note in advice.notes:
+        print(f"Note: {note}")
+
+
+def _print_sets(advice: KeyAdvice) -> None:
+    print("Sets that single most records out (alone on the set, and on no part of it; alone on the set):")
+    for number, each in enumerate(advice.sets[:MOST_SHOWN], 1):
+        print(f"{number:>3}. {each.singled_out:>9,} {each.unique:>9,}  {' + '.join(each.keys)}")
+    if len(advice.sets) > MOST_SHOWN:
+        print(f"     and {len(advice.sets) - MOST_SHOWN} more: --json lists them")
+    print("What each variable contributes (percent of the SUDA score; a set counts for each of its variables):")
+    for key in advice.keys:
+        print(f"     {key.contribution:6.2f}  {key.name} ({key.values:,} values)")

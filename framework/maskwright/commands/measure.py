@@ -16,22 +16,32 @@ from maskwright.foundation.yaml_document import Node
 from maskwright.pipeline.overrides import value_of
 from maskwright.pipeline.steps import resolve_measures
 from maskwright.plugins.registry import plugins
-from maskwright.release.measuring import compute_measures, measure_record
+from maskwright.release.measuring import compared_variables, compute_measures, measure_record
+from maskwright.release.usual_losses import USUAL_OF_CATEGORIES, USUAL_OF_NUMBERS
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
     from pathlib import Path
 
+    from maskwright.data.dataset import Dataset
     from maskwright.data.frame_libraries import Data
     from maskwright.pipeline.resolved import MeasureRequest
     from maskwright.plugins.measure import Measurement
 
 
-USUAL = ("pil", "sse")
-"""Measures of data that a program has, where none is named."""
+def usual_measures(original: Dataset, masked: Dataset, *, files: bool) -> tuple[str, ...]:
+    """Measures where none is named: losses of numbers, of categories, or of both, as the data have them.
 
-USUAL_OF_FILES = (*USUAL, "distance_record_linkage")
-"""Measures of two files, where none is named."""
+    Parameters
+    ----------
+    original, masked : Dataset
+    files : bool
+        Whether two files are measured, whose numbers an intruder is let link, and not the data of a program.
+    """
+    numbers, categories = compared_variables(original, masked)
+    linkage = ("distance_record_linkage",) if files else ()
+    of_categories = USUAL_OF_CATEGORIES if categories else ()
+    return (*USUAL_OF_NUMBERS, *linkage, *of_categories) if numbers or not categories else of_categories
 
 
 def measure(
@@ -55,8 +65,8 @@ def measure(
         Records are paired in order, or by `key`. Files of different length without a key are not paired: measures that
         compare files as files take them.
     measures : sequence of names or of {name: params}, optional
-        By default ``pil`` and ``sse``; of these, what needs pairs of records is not computed where there are none, and
-        a note says so.
+        By default ``pil`` and ``sse`` of numbers, ``contingency_tables`` and ``entropy_based_loss`` of categories; of
+        these, what needs pairs of records is not computed where there are none, and a note says so.
     edits : EditSet or sequence of rules, optional
         For measures that use them.
     key : str, optional
@@ -95,7 +105,7 @@ def measure(
         before = with_households(before, cluster).without([cluster])
     if key is not None:
         before, after = paired(before, after, key)
-    requests = measure_requests(USUAL if measures is None else measures)
+    requests = measure_requests(usual_measures(before, after, files=False) if measures is None else measures)
     return compute_measures(
         requests, before, after, edits_of(edits), {}, seed, reporter or Logged(), variables, asked=measures is not None
     )
@@ -133,7 +143,7 @@ def measure_files(
     ------
     InputError
     """
-    requests = _requests(measures or USUAL_OF_FILES, overrides)
+    requests = _requests(measures, overrides) if measures else ()
     one, other = data_files((original, masked), options)
     with stage(reporter, "Reading"):
         before = load(one, identifiers=True)
@@ -149,6 +159,8 @@ def measure_files(
     ]
     for name in missing:
         reporter.notice(f"{name} is not in the masked file and is not measured")
+    if not measures:
+        requests = _requests(usual_measures(before, after, files=True), overrides)
     found = compute_measures(requests, before, after, read_rule_files(edits), {}, 0, reporter, asked=bool(measures))
     return {request.label: measure_record(request, found[request.label]).to_json() for request in requests}
 

@@ -155,9 +155,18 @@ def _missed_thresholds(pipeline: Pipeline, record: RunRecord) -> Iterator[Proble
     for request in pipeline.measures:
         found = record.measures[request.label]
         if found.threshold is not None and not found.met:
-            side = "at most" if request.measure.direction == "lower" else "at least"
-            shown = "not defined" if found.value is None else f"{found.value:.6g}"
-            yield Problem(f"{request.label} is {shown}; the threshold is {side} {found.threshold:g}")
+            yield _missed_threshold(request.label, found.value, found.threshold, found.direction)
+        for name, each in found.part_thresholds.items():
+            if not each.met:
+                yield _missed_threshold(
+                    f"{request.label}.{name}", found.parts.get(name), each.threshold, each.direction
+                )
+
+
+def _missed_threshold(name: str, value: float | None, threshold: float, direction: str) -> Problem:
+    side = "at most" if direction == "lower" else "at least"
+    shown = "not defined" if value is None else f"{value:.6g}"
+    return Problem(f"{name} is {shown}; the threshold is {side} {threshold:g}")
 
 
 def _written_about(

@@ -7,6 +7,7 @@ from importlib.metadata import version
 from typing import TYPE_CHECKING, Any
 
 from maskwright.pipeline.resolved import RuleFile
+from maskwright.plugins.parameter_markers import files_named
 from maskwright.plugins.registry import plugins
 from maskwright.release.doubt_record import doubt_records
 from maskwright.release.facts import data_facts, file_facts
@@ -108,8 +109,7 @@ def run_record(run: MeasuredRun) -> RunRecord:
         ),
         k=ClassesRecord.model_validate(result.k),
         measures={
-            each.label: measure_record(each, run.found[each.label], described.thresholds.get(each.label))
-            for each in described.measures
+            each.label: measure_record(each, run.found[each.label], described.thresholds) for each in described.measures
         },
         not_measured=not_measured(described.measures, to_be_measured(prepared.plan), prepared.plan.masked),
         adjustment=tuple(AdjustedUnit.model_validate(unit) for unit in result.adjustment),
@@ -138,6 +138,8 @@ def _inputs(described: Pipeline, layout: Layout) -> Iterator[InputFile]:
     for each in described.edits:
         if isinstance(each, RuleFile):
             yield InputFile(role="edits", file=each.path.name, **file_facts(each.path))
+    for path in dict.fromkeys(path for each in described.measures for path in files_named(each.params).values()):
+        yield InputFile(role="measure", file=path.name, **file_facts(path))
 
 
 def _plugins(described: Pipeline) -> dict[str, PluginRecord]:

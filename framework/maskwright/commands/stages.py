@@ -19,7 +19,13 @@ from maskwright.release.check_file import check_file
 from maskwright.release.data_file import write_dataset, written_file
 from maskwright.release.files import Release, writing
 from maskwright.release.formulas import escaped, formula_notices, unescaped
-from maskwright.release.measuring import compute_measures, released_variables, unmasked_variable_notices
+from maskwright.release.measuring import (
+    compute_measures,
+    released_categories,
+    released_variables,
+    unmasked_variable_notices,
+)
+from maskwright.release.missing_codes import in_codes_of, with_new_codes
 from maskwright.release.second_look import is_read_twice, second_look
 
 if TYPE_CHECKING:
@@ -28,6 +34,7 @@ if TYPE_CHECKING:
     from maskwright.commands.arrive import Clock
     from maskwright.commands.plan import ReadyRun
     from maskwright.data.dataset import Dataset
+    from maskwright.data.variable import Variable
     from maskwright.edits.evaluation.check import Outcome
     from maskwright.masking.masking_result import MaskingResult
     from maskwright.pipeline.resolved import Pipeline
@@ -88,7 +95,9 @@ class PipelineRun:
                 said += formula_notices(data, result.edits, escapes=output.escapes_formulas)
                 data = escaped(data, result.edits) if output.escapes_formulas else data
         self.tell(said)
-        return replace(result, masked=data, notices=(*result.notices, *said))
+        data, renamed = in_codes_of(data, output.source)
+        result = result.published_as(data, with_new_codes(result.edits, renamed))
+        return replace(result, notices=(*result.notices, *said))
 
     def write(self, result: MaskingResult) -> MaskingResult:
         """Write masked data and rules to temporary files; the data are let go, since measuring needs the memory."""
@@ -117,6 +126,7 @@ class PipelineRun:
         original = self.ready.original
         domain = Domain.from_dataset(original, domain_tuples(self.ready.edits))
         known = {variable.name: variable for variable in original.variables}
+        known |= {each.name: _with_codes_of(known[each.name], each) for each in result.masked.variables}
         with contextlib.ExitStack() as stack:
             progress = stack.enter_context(stage(self.reporter, "Validating"))
             stack.enter_context(self.clock("validate"))
@@ -144,7 +154,8 @@ class PipelineRun:
             if requests:
                 self.tell(about[:1])
             found = compute_measures(
-                requests, original, released, self.ready.edits, plan.to_json(), self.seed, self.reporter, names,
+                requests, original, released, self.ready.edits, plan.to_json(), self.seed, self.reporter,
+                (*names, *released_categories(original, released, plan.masked)),
                 about=about, changed=plan.masked,
             )  # fmt: skip
         self.tell(
@@ -163,6 +174,16 @@ class PipelineRun:
         self.tell(notices)
         with writing(self.release.temporary("edits")):
             self.release.temporary("edits").write_text(text, encoding="utf-8")
+
+
+def _with_codes_of(original: Variable, masked: Variable) -> Variable:
+    """Variable of the original with the missing codes that it has in the masked file."""
+    return replace(
+        original,
+        missing_codes=masked.missing_codes,
+        missing_meanings=masked.missing_meanings,
+        suppressed_as=masked.suppressed_as,
+    )
 
 
 def _observer() -> Observer | None:

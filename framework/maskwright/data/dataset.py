@@ -127,6 +127,9 @@ class Layout:
         record values.
     as_written : frozenset of str
         For a writer: the variables whose cells are given exactly as the source read them, and are to be written so.
+    missing_as_written : mapping of name to pyarrow.ChunkedArray of shape (n,)
+        For a writer of text: of other variables, the cells that had no value and have none still, exactly as the source
+        read them; null for all others.
 
     Examples
     --------
@@ -138,6 +141,7 @@ class Layout:
     format: str = "dataframe"
     details: Mapping[str, Any] = field(default_factory=dict)
     as_written: frozenset[str] = frozenset()
+    missing_as_written: Mapping[str, Any] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, eq=False)

@@ -13,6 +13,7 @@ from maskwright.data.dataset import Column
 from maskwright.data.dates import ISO, ISO_TEXT, LAST_DAY, days_of, read_dates
 from maskwright.data.missing import HAD_VALUE, NO_CELL, MissingCells, is_code_text, missing_texts
 from maskwright.data.number_columns import first_records
+from maskwright.data.undeclared_dates import date_remedy, fitting_formats
 from maskwright.data.variable import Variable
 from maskwright.foundation.doubts import Doubt
 from maskwright.foundation.errors import DataError, Problem
@@ -24,15 +25,6 @@ if TYPE_CHECKING:
 
 SPACED = r"^[ \t\r\n]|[ \t\r\n]$"
 TIME_OF_DAY = r"^[ \t\r\n]*[0-9]{4}-[0-9]{2}-[0-9]{2}[ T][0-9]{2}:[0-9]{2}"
-OTHER_FORMATS = {
-    "%d.%m.%Y": r"^[0-9]{1,2}\.[0-9]{1,2}\.[0-9]{4}$",
-    "%d/%m/%Y or %m/%d/%Y": r"^[0-9]{1,2}/[0-9]{1,2}/[0-9]{4}$",
-    "%d-%m-%Y or %m-%d-%Y": r"^[0-9]{1,2}-[0-9]{1,2}-[0-9]{4}$",
-    "%Y/%m/%d": r"^[0-9]{4}/[0-9]{1,2}/[0-9]{1,2}$",
-    "%Y.%m.%d": r"^[0-9]{4}\.[0-9]{1,2}\.[0-9]{1,2}$",
-}
-"""How texts look that may be dates; which of two formats it is, only a person can tell."""
-
 SENTINELS = {"1900-01-01": days_of(1900, 1, 1), "9999-12-31": LAST_DAY}
 """Dates that say 'no value' in many files."""
 
@@ -179,40 +171,14 @@ def _no_dates(name: str, wrong: NDArray[np.bool_], text: Any, declared: Variable
     with_time = pc.sum(pc.match_substring_regex(others, TIME_OF_DAY)).as_py() or 0
     seen = "" if declared.format is None else f" of the form {declared.format}"
     hint = f"Correct them, or declare `{name}: {{missing: [...]}}` with the texts that mean 'no value'."
-    found = _other_format(others) if declared.format is None else None
-    if found is not None:
-        hint = f'Declare their form: `{name}: {{type: date, format: "{found}"}}`.'
+    remedy = date_remedy(name, others) if declared.format is None or fitting_formats(others) else None
+    hint = hint if remedy is None else remedy
     if with_time:
-        hint = (
-            f"{with_time} have a time of day: only dates are masked. Cut the times off, or declare "
-            f"`{name}: {{type: nominal}}`."
-        )
+        own = "Store the dates in a column of their own." if remedy is None else remedy
+        hint = f"{with_time} have a time of day. {own} Or declare `{name}: {{type: nominal}}`."
     which = "is no date" if count == 1 else "are no dates"
     message = f"variable {name!r}: {count} of {len(wrong)} cells {which}{seen} ({first_records(wrong)})"
     return DataError(Problem(message, hint=hint))
-
-
-def _other_format(texts: Any) -> str | None:
-    """Form of most texts that may be dates; None: none is seen."""
-    for date_format, pattern in OTHER_FORMATS.items():
-        if (pc.sum(pc.match_substring_regex(texts, pattern)).as_py() or 0) >= NEARLY_ALL * max(len(texts), 1):
-            return date_format
-    return None
-
-
-def date_notes(column: Column) -> list[str]:
-    """What a person should know of a column of texts that may be dates in another form than ISO's.
-
-    Parameters
-    ----------
-    column : Column
-        Of categories.
-    """
-    texts = pa.array(column.variable.categories, pa.string())
-    found = _other_format(texts) if len(texts) else None
-    if found is None:
-        return []
-    return [f'{column.name}: read as text; if it holds dates, declare `type: date, format: "{found}"`']
 
 
 def date_doubt(column: Column, declared: VariableDeclaration, *, typed: bool) -> Doubt | None:

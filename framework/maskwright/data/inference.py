@@ -16,7 +16,7 @@ from maskwright.data.misread_columns import apart_doubt, doubtful_names, misread
 from maskwright.data.missing_notes import missing_notes
 from maskwright.data.number_notation import PLAIN, NumberNotation
 from maskwright.data.text_columns import text_column
-from maskwright.data.thousands_marks import thousands_doubt
+from maskwright.data.thousands_marks import Marks, thousands_doubt
 from maskwright.data.typed_columns import typed_column
 from maskwright.data.written_batch import WrittenBatch
 from maskwright.data.written_cells import must_be_held
@@ -49,7 +49,8 @@ def read_dataset(
         As `Reading.batches` or `Reading.written_batches` yields them: all of one schema. When every column is a string
         column the format is text, and numbers are looked for in the text; in a typed format, strings are categories.
     layout : Layout or callable returning one
-        Asked for once the batches are exhausted.
+        Asked for once the batches are exhausted. Its detail ``marks_may_differ`` says that the decimal mark is taken
+        for one, and nobody has declared it, in a file as those have that write decimals with a comma.
     declared : mapping of name to VariableDeclaration, optional
         What the pipeline says of the variables; the rest is inferred.
     progress : callable
@@ -89,6 +90,7 @@ def read_dataset(
     notes: list[str] = list(layout.details.get("notes", ()))
     doubts: list[Doubt] = list(doubtful_names(names)) if typed else []
     problems: list[Problem] = []
+    marks = Marks()
     for position, (name, kind) in enumerate(zip(names, kinds, strict=True)):
         # The chunks of a column are let go as soon as it is typed: text and numbers of the whole file never coexist.
         chunks, gathered[position] = gathered[position], []
@@ -103,12 +105,15 @@ def read_dataset(
             columns.append(column)
             notes += said
             doubts += _doubts(column, cells, stated, None if typed else notation)
+            if column.variable.is_numeric and layout.details.get("marks_may_differ"):
+                marks.look_at(column, cells, stated, notation)
             doubts += filter(None, [date_doubt(column, stated, typed=typed)])
         except DataError as error:
             problems += [replace(problem, place=problem.place or place) for problem in error.problems]
         progress((position + 1) / len(names))
     if problems:
         raise DataError(problems)
+    doubts += marks.doubts(notation)
     return Dataset(tuple(columns), layout, notes=(*notes, *missing_notes(columns)), doubts=tuple(doubts))
 
 

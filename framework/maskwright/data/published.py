@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -96,7 +97,11 @@ def _filled(column: Column, records: slice, texts: Any) -> Any:
 
 
 def _typed(column: Column, records: slice, *, keeps_empty: bool, letter_codes: bool) -> Any:
-    if keeps_empty and column.variable.is_numeric and not _has_number_codes(column, letter_codes=letter_codes):
+    told = keeps_empty or letter_codes
+    if told and column.variable.is_numeric and not _has_number_codes(column, letter_codes=letter_codes):
+        if not keeps_empty:
+            # Dates of text are written as the format that is left behind had them.
+            column = replace(column, variable=replace(column.variable, date_format=None))
         return _text(column, records, canonical=False)
     if not column.variable.is_numeric:
         texts = _filled(column, records, _categories(column, records))

@@ -15,12 +15,13 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from maskwright.data.category_columns import category_column
-from maskwright.data.date_columns import are_iso_dates, date_notes, date_text_column
+from maskwright.data.date_columns import are_iso_dates, date_text_column
 from maskwright.data.misread_columns import declared_missing, missing_words
 from maskwright.data.missing import is_code_text, missing_texts
 from maskwright.data.number_columns import EXACT, first_records, number_column, seen_beyond
 from maskwright.data.number_notation import PLAIN, NumberNotation
 from maskwright.data.number_text import MOST_DIGITS, other_bytes, read_many_numbers
+from maskwright.data.undeclared_dates import date_notes
 from maskwright.foundation.errors import DataError, Problem
 
 if TYPE_CHECKING:

@@ -13,6 +13,7 @@ from maskwright.data.missing import is_code_number, missing_numbers
 from maskwright.data.number_columns import EXACT, number_column, seen_beyond, stored_decimals
 from maskwright.data.stored_cells import is_number_type, stored_numbers, stored_text
 from maskwright.data.text_columns import declares_number, text_column
+from maskwright.data.undeclared_dates import date_notes
 
 if TYPE_CHECKING:
     from maskwright.data.dataset import Column
@@ -60,7 +61,10 @@ def typed_column(  # noqa: PLR0911 - one return for each type
     is_date = not stated and (declared.is_date or are_iso_dates(text, declared))
     if is_date or declared.type in ("continuous", "integer"):
         return text_column(name, text, declared)
-    return category_column(name, text, declared)
+    column, notes = category_column(name, text, declared)
+    if stated or declared.role == "identifier":
+        return column, notes
+    return column, [*notes, *date_notes(column)]
 
 
 def _number_column(name: str, array: Any, declared: VariableDeclaration) -> tuple[Column, list[str]]:

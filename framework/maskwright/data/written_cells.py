@@ -8,6 +8,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from maskwright.data.missing import HAD_VALUE
 from maskwright.data.number_columns import EXACT
 
 if TYPE_CHECKING:
@@ -32,7 +33,7 @@ def must_be_held(column: Column, cells: Any) -> bool:
         return bool(pc.any(pc.is_nan(cells)).as_py())
     if pa.types.is_integer(kind):
         return not column.variable.is_numeric or bool(np.any(np.abs(column.values[~column.missing]) >= EXACT))
-    return not (pa.types.is_string(kind) or pa.types.is_large_string(kind))
+    return not _is_text(kind)
 
 
 def untouched_cells(original: Dataset, masked: Dataset) -> dict[str, Any]:
@@ -70,6 +71,42 @@ def _with_used_values(cells: Any) -> Any:
     used = pc.unique(whole.indices.drop_null()).sort()
     places = pc.cast(pc.index_in(whole.indices, value_set=used), whole.type.index_type)
     return pa.DictionaryArray.from_arrays(places, whole.dictionary.take(used), ordered=whole.type.ordered)
+
+
+def missing_as_written(original: Dataset, masked: Dataset, beside: Collection[str]) -> dict[str, Any]:
+    """Cells, as the file holds them, that had no value and have none still: quoted where they were, and bare elsewhere.
+
+    Parameters
+    ----------
+    original, masked : Dataset
+        As `untouched_cells` takes them.
+    beside : collection of str
+        Columns that need not be looked at.
+
+    Returns
+    -------
+    dict of name to pyarrow.ChunkedArray of strings, shape (n,)
+        In the order of the masked records, null for cells of every other kind; only columns that have such cells, and
+        that are held in another form than the canonical one.
+    """
+    held = {column.name: column for column in original if column.written is not None and column.missing.any()}
+    rows = None if masked.origin is None else rows_of(original, masked)
+    found = {}
+    for column in masked:
+        before = held.get(column.name)
+        if before is None or column.blank is None or column.name in beside or not _is_text(before.written.type):
+            continue
+        missing, written = before.missing, before.written
+        if rows is not None:
+            missing, written = missing[rows], written.take(rows)
+        still = missing & column.missing & (column.blank.codes != HAD_VALUE)
+        if still.any():
+            found[column.name] = pc.if_else(pa.array(still), written, pa.scalar(None, written.type))
+    return found
+
+
+def _is_text(kind: Any) -> bool:
+    return bool(pa.types.is_string(kind) or pa.types.is_large_string(kind))
 
 
 def untouched_columns(original: Dataset, masked: Dataset, among: Collection[str] | None = None) -> tuple[str, ...]:

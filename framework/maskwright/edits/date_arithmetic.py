@@ -6,6 +6,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Literal
 
 from maskwright.data.dates import CALENDAR
+from maskwright.data.undeclared_dates import date_remedy
 from maskwright.edits.edit import CheckedPart
 from maskwright.edits.edit_set import EditSet
 from maskwright.edits.expression import (
@@ -53,11 +54,12 @@ def with_dates(edits: EditSet, variables: Sequence[Variable]) -> EditSet:
     kinds: dict[str, Kind] = {
         each.name: "date" if each.is_date else "number" if each.is_numeric else "text" for each in variables
     }
+    texts = {each.name: each.categories for each in variables if not each.is_numeric}
     problems = [
         problem
         for edit in edits
         if edit.binding == "exact" and edit.engine is None
-        for problem in _mistakes(edit, kinds)
+        for problem in _mistakes(edit, kinds, texts)
     ]
     if problems:
         raise EditError(problems)
@@ -75,7 +77,7 @@ def _only_checked(edit: Edit) -> Edit:
     return replace(edit, parts=(CheckedPart(edit.expression),))
 
 
-def _mistakes(edit: Edit, kinds: Mapping[str, Kind]) -> Iterator[Problem]:
+def _mistakes(edit: Edit, kinds: Mapping[str, Kind], texts: Mapping[str, Sequence[str]]) -> Iterator[Problem]:
     """One problem for each edit: the first mistake in it."""
     try:
         stack: list[Expression] = [edit.expression]
@@ -91,13 +93,15 @@ def _mistakes(edit: Edit, kinds: Mapping[str, Kind]) -> Iterator[Problem]:
                 case _:
                     stack.extend(children(node))
     except _Mixed as mistake:
-        yield Problem(f"edit {edit.name!r} {mistake.message}", edit.place, mistake.hint)
+        remedy = None if mistake.text is None else date_remedy(mistake.text, texts.get(mistake.text, ()))
+        yield Problem(f"edit {edit.name!r} {mistake.message}", edit.place, remedy or mistake.hint)
 
 
 class _Mixed(Exception):  # noqa: N818 - never leaves this module
-    def __init__(self, message: str, hint: str) -> None:
+    def __init__(self, message: str, hint: str, text: str | None = None) -> None:
+        """Give the message, what to do, and the variable that was read as text and may be a date."""
         super().__init__(message)
-        self.message, self.hint = message, hint
+        self.message, self.hint, self.text = message, hint, text
 
 
 def _same(kinds: Mapping[str, Kind], *terms: Expression) -> None:
@@ -111,7 +115,7 @@ def _same(kinds: Mapping[str, Kind], *terms: Expression) -> None:
     for term, kind in found:
         if kind == "text" and isinstance(term, VariableReference):
             hint = f'Declare how its dates are written: `{term.name}: {{type: date, format: "%d.%m.%Y"}}`.'
-            raise _Mixed(f"compares {term.name}, which was read as text, with a date", hint)
+            raise _Mixed(f"compares {term.name}, which was read as text, with a date", hint, term.name)
         if kind == "text":
             raise _Mixed(f"compares {named} with a text", "Write dates without quotes: 2005-12-31.")
         if kind == "number" and isinstance(term, VariableReference):
@@ -167,4 +171,4 @@ def _date_argument(function: str, argument: Expression, kinds: Mapping[str, Kind
         named = argument.name if isinstance(argument, VariableReference) else "a number"
         declared = f'`{named}: {{type: date, format: "%d.%m.%Y"}}`'
         hint = f"Declare how its dates are written: {declared}." if named != "a number" else "Write a date: 2005-12-31."
-        raise _Mixed(f"asks for {function}() of {named}, which is no date", hint)
+        raise _Mixed(f"asks for {function}() of {named}, which is no date", hint, named if kind == "text" else None)

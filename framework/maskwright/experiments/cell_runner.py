@@ -17,7 +17,7 @@ from maskwright.foundation.progress import Quiet
 from maskwright.masking.context import Execution
 from maskwright.masking.equivalence_classes import class_sizes
 from maskwright.masking.mask import mask
-from maskwright.release.measuring import compute_measures, released_variables
+from maskwright.release.measuring import compute_measures, released_categories, released_variables
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -91,7 +91,10 @@ class CellRunner:
             masked, adjusted = original.without(plan.dropped), 0
             smallest, _ = class_sizes(masked, masked.names, 2)
         outcome = check_dataset(masked, released, Domain.from_dataset(original, domain_tuples(edits)))
-        names = released_variables(original, masked, plan.masked, plan.recoded)
+        names = (
+            *released_variables(original, masked, plan.masked, plan.recoded),
+            *released_categories(original, masked, plan.masked),
+        )
         return {
             "status": "ok",
             "problem": None,
@@ -125,7 +128,9 @@ def _measured(
     names: tuple[str, ...],
     changed: tuple[str, ...],
 ) -> dict[str, Any]:
-    found = compute_measures(measures, original, masked, edits, plan.to_json(), seed, Quiet(), names, changed=changed)
+    found = compute_measures(
+        measures, original, masked, edits, plan.to_json(), seed, Quiet(), names, changed=changed, before=False
+    )
     return {label: _plain(each) for label, each in found.items()}
 
 

@@ -260,7 +260,7 @@ def experiment_of(path: Path, text: str, shown: str | None = None) -> Experiment
     if count > MOST_CELLS:
         problems.append(Problem(f"the grid has {count} cells; at most {MOST_CELLS} can be run", root.place))
     has_cells, before = not problems, len(problems)
-    measures = resolve_measures(root.get("measure") or root, plugins(), problems)
+    measures = resolve_measures(root.get("measure") or root, plugins(), problems, path.parent)
     if len(problems) == before:
         # Which labels are right is known only where every measure is.
         _check_labels(root, stated, measures, problems)

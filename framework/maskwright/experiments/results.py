@@ -9,6 +9,7 @@ import numpy as np
 
 from maskwright.experiments.export import write_pipeline
 from maskwright.foundation.errors import InputError, Problem, unknown_name
+from maskwright.pipeline.steps import judged_figures
 from maskwright.release.wording import plural
 
 if TYPE_CHECKING:
@@ -179,5 +180,6 @@ def request_of(described: Experiment, column: str) -> MeasureRequest:
 
 
 def sign_of(described: Experiment, column: str) -> float:
-    """1 when smaller is better, -1 when larger is. Parts go the way of their measure."""
-    return 1.0 if request_of(described, column).measure.direction == "lower" else -1.0
+    """1 when smaller is better, -1 when larger is. A part that says nothing goes the way of its measure."""
+    request = request_of(described, column)
+    return 1.0 if judged_figures(request).get(column, request.measure).direction == "lower" else -1.0

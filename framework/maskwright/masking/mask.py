@@ -28,6 +28,7 @@ from maskwright.masking.masking_notices import (
     household_doubts,
     method_doubts,
     method_warnings,
+    published_note_doubts,
     structural_zeros,
     zero_notices,
 )
@@ -174,9 +175,13 @@ def _protect_step(
 def _work(group: Group, step: Step, edits: EditSet) -> GroupWork:
     assert group.strata is not None
     inside = EditSet(tuple(edits[name] for name in group.edits))
+    companions = step.companions
+    if step.method.companions_of_edits:
+        tied = (name for name in inside.variables if name not in group.variables)
+        companions = tuple(dict.fromkeys([*companions, *tied]))
     return GroupWork(
         group.step, step.method, step.params, group.variables, group.operators, inside, group.strata.codes,
-        step.companions,
+        companions,
     )  # fmt: skip
 
 
@@ -237,13 +242,14 @@ def _result(
             *range_notices(context.original, masked, numeric, edits),
             *conflict_notices(units),
             *coded_value_notices(protected.coded, removal.data),
-            *category_notices(categories),
+            *category_notices(categories, plan),
             *drift_notices(drift),
             *removal.notices,
         ),
         doubts=(
             *protected.doubts,
             *method_doubts(plan, results),
+            *published_note_doubts(plan, results, categories),
             *promise_doubts(plan, promised, left, masked, k),
             *household_doubts(context.original, masked, plan),
             *removal.doubts,

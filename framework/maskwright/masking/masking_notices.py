@@ -90,20 +90,64 @@ def conflict_notices(units: Sequence[AdjustedUnit]) -> Iterator[str]:
             yield f"in some records no masked values satisfy {several}: their unmasked values exclude it"
 
 
-def category_notices(adjusted: Sequence[AdjustedCategories]) -> Iterator[str]:
-    """What adjusting did to categories, and how often the original came back by it."""
+def category_notices(adjusted: Sequence[AdjustedCategories], plan: Plan) -> Iterator[str]:
+    """What adjusting did to categories, how often the original came back by it, and what no longer holds then."""
     for each in adjusted:
         names = ", ".join(each.unit.variables)
         if each.changed:
             yield (
                 f"{each.changed} categories of {names} were changed in {int(each.moved.sum())} record(s) to keep "
-                f"edits; {each.restored} of them came out as in the original"
+                f"edits; {each.restored} of them came out as in the original{_before_adjusting(each, plan)}"
             )
         if each.infeasible.any():
             yield (
                 f"in {int(each.infeasible.sum())} record(s) no categories of {names} satisfy every edit: what is "
                 "published unmasked, or missing, excludes it"
             )
+
+
+def _before_adjusting(adjusted: AdjustedCategories, plan: Plan) -> str:
+    """What methods that draw categories say of probabilities and counts is true before adjusting only."""
+    steps = {group.step for group in plan.groups if set(group.variables) & adjusted.columns.keys()}
+    drawing = [
+        f"step {number} ({plan.steps[number - 1].method.name})"
+        for number in sorted(steps)
+        if not (plan.steps[number - 1].method.deterministic or plan.steps[number - 1].method.removes)
+    ]
+    if not drawing:
+        return ""
+    return f"; probabilities, distances and counts of {', '.join(drawing)} are those before this"
+
+
+def published_note_doubts(
+    plan: Plan, results: Sequence[GroupResult], adjusted: Sequence[AdjustedCategories]
+) -> Iterator[Doubt]:
+    """Doubts about what methods publish of the changes that they made, where these are not the only ones.
+
+    Parameters
+    ----------
+    plan : Plan
+    results : sequence of GroupResult
+        Of the groups of the plan.
+    adjusted : sequence of AdjustedCategories
+    """
+    for group, result in zip(plan.groups, results, strict=True):
+        if not any(result.notes.get("published", {}).values()):
+            continue
+        own = set(group.variables)
+        moved = [name for each in adjusted for name in each.columns if name in own]
+        others = [each for each in plan.groups if each.step != group.step and own & set(each.variables)]
+        changed = [each for each in others if not plan.steps[each.step - 1].only_removes]
+        if not moved and not changed:
+            continue
+        names = ", ".join(moved or sorted(own & set(changed[0].variables)))
+        why = "to keep edits" if moved else f"by step {changed[0].step} too"
+        yield Doubt(
+            "promise-not-kept", str(group.step),
+            f"what is published of the changes of {names} is not all: the categories were changed {why}",
+            place=plan.steps[group.step - 1].place,
+            hint="mask variables that edits tie together jointly and in one step, or do not publish it",
+        )  # fmt: skip
 
 
 def drift_notices(drift: Drift | None) -> Iterator[str]:

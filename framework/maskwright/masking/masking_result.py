@@ -75,6 +75,11 @@ class MaskingResult:
         assert self.removal is not None
         return self.removal.edits
 
+    def published_as(self, masked: Dataset, edits: EditSet) -> MaskingResult:
+        """Copy with the masked data in the form of the release, and the edits that hold in it."""
+        removal = None if self.removal is None else replace(self.removal, edits=edits)
+        return replace(self, masked=masked, removal=removal)
+
     def without_data(self) -> MaskingResult:
         """Copy whose `masked` has no records, once they are written: measuring needs the memory."""
         empty = tuple(Column(each.variable, each.values[:0].copy(), each.missing[:0].copy()) for each in self.masked)

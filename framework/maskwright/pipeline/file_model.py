@@ -196,7 +196,8 @@ class PipelineFile(SingleSettings, extra="forbid", frozen=True):
     )
     thresholds: dict[Name, float] = Field(
         default_factory=dict,
-        description="Bounds by measure label; nothing is released on the wrong side (a measure's direction tells).",
+        description="Bounds by measure label, or of a part by label.part; nothing is released on the wrong side (a "
+        "measure's direction tells).",
     )
     waive: tuple[Waiver, ...] = Field(
         default=(),

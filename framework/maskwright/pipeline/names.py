@@ -12,7 +12,7 @@ from maskwright.foundation.errors import Place, Problem, unknown_name
 from maskwright.foundation.yaml_document import Node
 from maskwright.pipeline.edits_read import read_edits_of
 from maskwright.pipeline.resolved import DataInMemory, DataSource, RuleFile, RuleText, VariableUse
-from maskwright.plugins.parameter_markers import naming_fields
+from maskwright.plugins.parameter_markers import named_in_values, naming_fields
 from maskwright.plugins.source import column_names
 
 if TYPE_CHECKING:
@@ -54,7 +54,11 @@ def _in_measures(section: Node | None, registry: Registry) -> Iterator[VariableU
         if measure is None or not params.is_mapping:
             continue
         for key in naming_fields(measure.params):
-            for node in _names(params.get(key)):
+            named = params.get(key)
+            lists = (
+                (value for _, value in named.entries) if named and named_in_values(measure.params, key) else (named,)
+            )
+            for node in (each for one in lists for each in _names(one)):
                 yield VariableUse(node.raw, node.place, f"{name.raw}: {key}: ", published=True)
 
 

@@ -20,6 +20,7 @@ from maskwright.pipeline.release_section import resolve_release
 from maskwright.pipeline.resolved import DataSource, Output, Pipeline, RuleFile, RuleText, VariableUse
 from maskwright.pipeline.steps import resolve_measures, resolve_steps, resolve_thresholds
 from maskwright.pipeline.waivers import resolve_waivers
+from maskwright.plugins.parameter_markers import files_named
 from maskwright.plugins.registry import Registry, plugins
 
 if TYPE_CHECKING:
@@ -163,7 +164,7 @@ class _Reading:
         edits = resolve_edits(self.section("edits"), self.folder, self.problems)
         uses = variable_uses(self.root, self.registry)
         steps = resolve_steps(self.section("protect"), self.registry, self.problems) if "protect" in self.root else ()
-        measures = resolve_measures(self.section("measure"), self.registry, self.problems)
+        measures = resolve_measures(self.section("measure"), self.registry, self.problems, self.folder)
         thresholds = resolve_thresholds(self.section("thresholds"), measures, self.problems)
         all_read = len(measures) == len(self.section("measure").elements)
         labels = [each.label for each in measures] if all_read else None
@@ -179,6 +180,7 @@ class _Reading:
             if data.codebook is not None:
                 inputs["the codebook"] = data.codebook.path
         inputs |= {f"the rules {edit.path.name}": edit.path for edit in edits if isinstance(edit, RuleFile)}
+        inputs |= {f"the file {path.name}": path for each in measures for path in files_named(each.params).values()}
         output = self.output(inputs, new_rules=any(step.method.removes & {"cells", "detail"} for step in steps))
         if output is not None and output.record is None:
             self.problems.extend(

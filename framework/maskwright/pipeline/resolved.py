@@ -262,7 +262,8 @@ class Pipeline(MaskingRequest):
     edits : tuple of RuleText or RuleFile
         In file order.
     measures : tuple of MeasureRequest
-    thresholds : mapping of measure label to float
+    thresholds : mapping of str to float
+        By measure label, or by label and part, ``label.part``.
     output : Output
     """
 

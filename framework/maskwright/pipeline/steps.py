@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from pydantic import BaseModel
@@ -13,17 +14,20 @@ from maskwright.foundation.yaml_document import Node, from_python
 from maskwright.foundation.yaml_models import read_model
 from maskwright.foundation.yaml_subtrees import only, texts, without
 from maskwright.pipeline.file_model import StepEntry
+from maskwright.pipeline.file_paths import existing_file
 from maskwright.pipeline.resolved import MeasureRequest
 from maskwright.planning.model import PartitionChoice, Step
 from maskwright.planning.params import PlanningParams
-from maskwright.plugins.parameter_markers import NamesPartition
+from maskwright.plugins.parameter_markers import NamesPartition, file_fields
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
+    from maskwright.plugins.measure import Measure, MeasurePart
     from maskwright.plugins.method import Method
     from maskwright.plugins.registry import Registry
 
+HERE = Path()
 LABEL = "as"
 PER_RECORD = "per_record"
 
@@ -65,7 +69,7 @@ def _step(node: Node, registry: Registry, problems: list[Problem]) -> Step | Non
     partition = _partition(params, method, own, registry, problems)
     if len(problems) > before or entry is None or own is None or planning is None:
         return None
-    return Step(method, own, planning, entry.variables, entry.groups or (), partition, node.place)
+    return Step(method.with_params(own), own, planning, entry.variables, entry.groups or (), partition, node.place)
 
 
 def _without_empty_params(node: Node) -> Node:
@@ -140,7 +144,9 @@ def _plain(value: object) -> object:
     return value.model_dump() if isinstance(value, BaseModel) else value
 
 
-def resolve_measures(section: Node, registry: Registry, problems: list[Problem]) -> tuple[MeasureRequest, ...]:
+def resolve_measures(
+    section: Node, registry: Registry, problems: list[Problem], folder: Path = HERE
+) -> tuple[MeasureRequest, ...]:
     """Measures of the ``measure:`` section; mistakes are added to `problems`.
 
     Parameters
@@ -150,6 +156,8 @@ def resolve_measures(section: Node, registry: Registry, problems: list[Problem])
         Plugins that names are looked up in.
     problems : list of Problem
         Added to.
+    folder : Path, optional
+        That names of files are relative to; by default the working directory.
     """
     if section.is_scalar and section.value is None:
         return ()
@@ -161,7 +169,7 @@ def resolve_measures(section: Node, registry: Registry, problems: list[Problem])
         return ()
     requests: dict[str, MeasureRequest] = {}
     for node in section:
-        request = _measure(node, registry, problems)
+        request = _measure(node, registry, problems, folder)
         if request is None:
             continue
         if request.label in requests:
@@ -172,7 +180,7 @@ def resolve_measures(section: Node, registry: Registry, problems: list[Problem])
     return tuple(requests.values())
 
 
-def _measure(node: Node, registry: Registry, problems: list[Problem]) -> MeasureRequest | None:
+def _measure(node: Node, registry: Registry, problems: list[Problem], folder: Path) -> MeasureRequest | None:
     if node.is_scalar and isinstance(node.value, str):
         key, params = node, Node("mapping", node.place)
     elif node.is_mapping and len(node.entries) == 1:
@@ -198,6 +206,7 @@ def _measure(node: Node, registry: Registry, problems: list[Problem]) -> Measure
         return None
     if params.is_mapping:
         params = without(params, (LABEL, PER_RECORD))
+        params = _with_paths(params, file_fields(measure.params), folder, problems)
     values = read_model(measure.params, params, problems, "parameter")
     if values is None:
         return None
@@ -207,10 +216,20 @@ def _measure(node: Node, registry: Registry, problems: list[Problem]) -> Measure
     return MeasureRequest(label_given, measure, values, key.place, per_record, places)
 
 
+def _with_paths(params: Node, fields: Sequence[str], folder: Path, problems: list[Problem]) -> Node:
+    """Parameters in which names of files are absolute."""
+    for name in fields:
+        given = params.get(name)
+        if given is not None and not (given.is_scalar and given.value is None):
+            path = existing_file(given, folder, name, problems)
+            params = params.with_entry(name, from_python(path, given.place))
+    return params
+
+
 def resolve_thresholds(
     section: Node, measures: Sequence[MeasureRequest], problems: list[Problem]
 ) -> Mapping[str, float]:
-    """Bounds by measure label; mistakes are added to `problems`.
+    """Bounds by measure label, or by label and part, ``label.part``; mistakes are added to `problems`.
 
     Parameters
     ----------
@@ -225,18 +244,17 @@ def resolve_thresholds(
     if not section.is_mapping:
         problems.append(Problem(f"thresholds: expected {{measure: bound}}, not {section.description}", section.place))
         return {}
-    by_label = {request.label: request for request in measures}
+    bounded = {name: judged for request in measures for name, judged in judged_figures(request).items()}
     found: dict[str, float] = {}
     for key, node in section.entries:
-        request = by_label.get(key.raw)
-        if request is None:
-            hint = "A threshold is for a measure that the `measure:` list holds, by its label."
-            problems.append(Problem(unknown_name("measure in this pipeline", key.raw, by_label), key.place, hint))
+        judged = bounded.get(key.raw)
+        if judged is None:
+            problems.append(_unknown_threshold(key, measures, bounded))
             continue
         if isinstance(node.value, bool) or not isinstance(node.value, (int, float)) or not math.isfinite(node.value):
             problems.append(Problem(f"{key.raw}: expected a number, not {node.description}", node.place))
             continue
-        low, high = request.measure.range
+        low, high = judged.range
         if (low is not None and node.value < low) or (high is not None and node.value > high):
             span = f"{'-infinity' if low is None else f'{low:g}'} to {'infinity' if high is None else f'{high:g}'}"
             message = f"{key.raw}: the bound {node.raw} is outside the measure's range, {span}"
@@ -244,3 +262,22 @@ def resolve_thresholds(
             continue
         found[key.raw] = float(node.value)
     return found
+
+
+def judged_figures(request: MeasureRequest) -> dict[str, Measure | MeasurePart]:
+    """What thresholds of a measure can be for, by their names: the measure, and its parts as ``label.part``."""
+    measure = request.measure
+    parts = () if measure.parts is None else measure.parts(request.params)
+    return {request.label: measure, **{f"{request.label}.{part.name}": part for part in parts}}
+
+
+def _unknown_threshold(key: Node, measures: Sequence[MeasureRequest], bounded: Mapping[str, object]) -> Problem:
+    of = next((each.label for each in measures if key.raw.startswith(f"{each.label}.")), None)
+    if of is None:
+        hint = "A threshold is for a measure that the `measure:` list holds, by its label, or for a part of it."
+        labels = [each.label for each in measures]
+        return Problem(unknown_name("measure in this pipeline", key.raw, labels), key.place, hint)
+    parts = [name for name in bounded if name.startswith(f"{of}.")]
+    if not parts:
+        return Problem(f"{key.raw}: thresholds of {of} are for its value; write {of}: ...", key.place)
+    return Problem(unknown_name(f"part of {of}", key.raw, parts), key.place)

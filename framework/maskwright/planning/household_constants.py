@@ -82,4 +82,6 @@ def agreeing_households(homes: NDArray[np.int64], values: NDArray[np.int64]) -> 
 def _member_by_member(step: Step) -> bool:
     """Whether its masked values differ where the original ones are equal: it makes clusters, or draws numbers."""
     method = step.method
+    if "households" in method.preserves:
+        return False
     return not method.removes and (step.makes_groups or not (method.deterministic or method.scope == "group"))

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from maskwright.edits.edit import Edit, GoverningPart, LinearPart, ProductPart, RangePart
+from maskwright.edits.edit import DomainPart, Edit, GoverningPart, LinearPart, ProductPart, RangePart
 from maskwright.planning.model import AdjustmentUnit, Group, Keeper, Step
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping, Sequence
+
+    from maskwright.edits.edit_set import EditSet
 
 
 def keeper_of(
@@ -47,6 +49,55 @@ def keeper_of(
 def category_keeper(edit: Edit) -> Keeper:
     """Keeper of an edit whose masked variables are categories."""
     return Keeper(edit.name, "adjustment", "records that break it get the nearest categories that satisfy it")
+
+
+def moving_edits(
+    edits: EditSet,
+    groups: Sequence[Group],
+    units: Sequence[AdjustmentUnit],
+    steps: Sequence[Step],
+    masked: frozenset[str],
+    arrival: Mapping[str, int],
+) -> frozenset[str]:
+    """Names of edits of which a record gets all values from one record of the original, which had them together.
+
+    Parameters
+    ----------
+    edits : EditSet
+    groups, units, steps
+        Of the plan.
+    masked : frozenset of str
+        All masked variables.
+    arrival : mapping of edit name to int
+        Records of the original that violate each edit.
+    """
+    found = frozenset(
+        edit.name for edit in edits
+        if not arrival.get(edit.name) and edit.engine is None and not edit.shadowed
+        and _moves_as_a_whole(set(edit.variables), groups, steps, masked)
+    )  # fmt: skip
+    # Where a unit has other edits too, adjusting for these moves what all of them read.
+    return found - {name for unit in units if not found >= set(unit.edits) for name in unit.edits}
+
+
+def _moves_as_a_whole(read: set[str], groups: Sequence[Group], steps: Sequence[Step], masked: frozenset[str]) -> bool:
+    touching = [group for group in groups if read & set(group.variables)]
+    shaping = [group for group in touching if not steps[group.step - 1].only_removes]
+    return bool(shaping) and all(_moves_together(group, steps[group.step - 1], read, masked) for group in shaping)
+
+
+def _moves_together(group: Group, step: Step, read: set[str], masked: frozenset[str]) -> bool:
+    """Whether a step changes the values that are read all at once, among records with the same others."""
+    if "combinations" not in step.method.preserves or not read & masked <= set(group.variables):
+        return False
+    cut = {name for each in group.cut_by if isinstance(each.part, DomainPart) for name in each.variables}
+    others = read - set(group.variables)
+    return step.method.companions_of_edits or others <= cut | set(step.companions)
+
+
+def moving_keeper(edit: Edit) -> Keeper:
+    """Keeper of an edit whose values move together."""
+    return Keeper(edit.name, "construction", "records get values that one record of the original had together")
 
 
 def limit_keeper(edit: Edit) -> Keeper:

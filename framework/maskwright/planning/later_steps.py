@@ -1,4 +1,4 @@
-"""Steps that can undo the smallest cluster that an earlier one promises."""
+"""Steps that can undo what an earlier one promises or keeps, and promises that count what was drawn at random."""
 
 from __future__ import annotations
 
@@ -42,6 +42,35 @@ def undone_promises(groups: Sequence[Group], steps: Sequence[Step]) -> Iterator[
                     hint=f"put step {later.step} before it, or set 'k_guarantee: report' in the params of step "
                     f"{number}: the smallest class is then reported",
                 )  # fmt: skip
+
+
+def random_change_notices(groups: Sequence[Group], steps: Sequence[Step]) -> Iterator[str]:
+    """Sentences about key variables that were drawn at random before, and about moved values that change again.
+
+    Parameters
+    ----------
+    groups : sequence of Group
+    steps : sequence of Step
+    """
+    for later in groups:
+        after = steps[later.step - 1]
+        for number, before in enumerate(steps[: later.step - 1], 1):
+            own = {name for group in groups if group.step == number for name in group.variables}
+            shared = ", ".join(name for name in later.variables if name in own)
+            if not shared or before.method.removes:
+                continue
+            drawn = not before.method.deterministic and not before.makes_groups
+            if after.method.has_keys and after.promised is not None and drawn:
+                yield (
+                    f"step {later.step} ({after.method.name}) counts values of {shared} that step {number} "
+                    f"({before.method.name}) has changed at random: k equal records among these are no protection "
+                    "against who knows the true values"
+                )
+            elif "combinations" in before.method.preserves and not after.method.removes:
+                yield (
+                    f"step {later.step} ({after.method.name}) changes {shared} after step {number} "
+                    f"({before.method.name}): the combinations and counts that step {number} keeps are those before it"
+                )
 
 
 def _keeps(later: Step, changed: set[str], promised: set[str], k: int) -> bool:

@@ -122,18 +122,13 @@ class Step:
 
     @cached_property
     def independents(self) -> tuple[str, ...]:
-        """Variables that the method reads and leaves as they are."""
+        """Numeric variables that the method reads and leaves as they are."""
         return self.method.independent_variables(self.params)
 
     @cached_property
-    def sensitives(self) -> tuple[str, ...]:
-        """Variables whose values the method protects and leaves as they are."""
-        return self.method.sensitive_variables(self.params)
-
-    @property
     def companions(self) -> tuple[str, ...]:
-        """Variables that the method gets beside those it masks."""
-        return tuple(dict.fromkeys((*self.independents, *self.sensitives)))
+        """All variables that the method reads and leaves as they are."""
+        return tuple(dict.fromkeys([*self.independents, *self.method.companion_variables(self.params)]))
 
     @property
     def named(self) -> tuple[str, ...]:

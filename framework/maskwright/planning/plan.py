@@ -18,8 +18,8 @@ from maskwright.planning.category_units import category_units
 from maskwright.planning.criteria import Criterion, criteria
 from maskwright.planning.grouping import Components, choose_operators, group_variables
 from maskwright.planning.household_constants import household_doubts
-from maskwright.planning.keepers import category_keeper, keeper_of, limit_keeper
-from maskwright.planning.later_steps import undone_promises
+from maskwright.planning.keepers import category_keeper, keeper_of, limit_keeper, moving_edits, moving_keeper
+from maskwright.planning.later_steps import random_change_notices, undone_promises
 from maskwright.planning.limits import StepLimit, declared_limits, limit_edits
 from maskwright.planning.missing_cells import (
     missing_pattern_notices,
@@ -255,13 +255,19 @@ def make_plan(
     shaping = [None if steps[group.step - 1].only_removes else group for group in groups]
     units = adjustment_units(shaping, known, edits + limits, masked - recoded)
     require_k(units, steps, [group for group in shaping if group is not None], edits)
-    keepers = (
-        *(
+    moving = moving_edits(edits, groups, (*categories, *units), steps, masked, arrival or {})
+
+    def keeper(edit: Edit) -> Keeper:
+        if edit.name in moving:
+            return moving_keeper(edit)
+        return (
             category_keeper(edit)
             if edit.name in adjusted
             else keeper_of(edit, groups, units, steps, masked, arrival or {})
-            for edit in edits
-        ),
+        )
+
+    keepers = (
+        *map(keeper, edits),
         *(limit_keeper(edit) for edit in limits),
     )
     identifiers = [name for name, variable in known.items() if variable.role == "identifier"]
@@ -274,6 +280,7 @@ def make_plan(
         *missing_pattern_notices(groups, steps, data),
         *sign_notices(groups, steps, edits, data),
         *rare_missing_notices(groups, steps, data),
+        *random_change_notices(groups, steps),
     )
     doubts = (
         *unmasked_doubts(known[name] for name in untouched),
@@ -351,12 +358,14 @@ def _criteria(
 ) -> tuple[Criterion, ...]:
     """What cuts the records of a group; nothing but missing cells for a method that needs all of them."""
     whole = not step.method.may_be_split
+    # Where whole records move, missing cells move with the others.
+    moving = whole and "combinations" in step.method.preserves
     geometric = [name for name, how in zip(group, operators, strict=True) if how == "geometric_mean"]
     touching = EditSet(tuple(edit for edit in edits if set(edit.variables) & set(group)))
     return criteria(
         group, () if whole else geometric, EditSet() if whole else touching, masked,
         by_missing=step.planning.missing == "own_pattern" and not step.only_removes
-        and step.method.handles_missing,
+        and step.method.handles_missing and not moving,
         structural_zeros=step.planning.structural_zeros,
     )  # fmt: skip
 

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pandas as pd
 
+from maskwright.data.undeclared_dates import date_remedy
 from maskwright.edits.edit import GoverningPart, LinearPart, Part, ProductPart, RangePart
 from maskwright.foundation.errors import EditError, Problem
 
@@ -46,7 +47,8 @@ def refuse_arithmetic_on_text(edits: EditSet, data: Dataset) -> None:
         Problem(
             f"edit {edit.name!r} computes with {name}, which was read as text",
             edit.place,
-            "are there thousands separators or decimal commas in the file? Declare its type, or mend the file",
+            date_remedy(name, data[name].variable.categories)
+            or "are there thousands separators or decimal commas in the file? Declare its type, or mend the file",
         )
         for edit in edits
         for name in sorted(set(_computed_with(edit.parts, compared=edit.binding == "exact")))

@@ -88,7 +88,7 @@ def _default_variables(step: Step, known: Mapping[str, Variable]) -> set[str]:
         if variable.is_numeric
         and variable.role in ("quasi_identifier", "confidential")
         and not variable.as_is
-        and name not in step.independents
+        and name not in step.companions
     }
     if step.method.has_keys or "records" in step.method.removes:
         usual |= {
@@ -167,19 +167,16 @@ def _independent_problems(
             hint=f"leave 'variables' out: '{dependent}' says what is masked",
         )
     independent = step.method.parameter(IndependentVariables)
-    for name in step.sensitives:
-        if name not in known:
-            yield Problem(f"step {number}: {unknown_name('variable', name, known)}")
-        elif name in wanted:
-            yield Problem(f"step {number}: {name!r} is both masked and protected as a sensitive variable")
-        elif known[name].role == "identifier":
-            yield Problem(f"step {number}: {name!r} is an identifier, and no sensitive variable")
-    for name in step.independents:
+    for name in step.companions:
         variable = known.get(name)
         if variable is None:
             yield Problem(f"step {number}: {unknown_name('variable', name, known)}")
         elif name in wanted:
-            yield Problem(f"step {number}: {name!r} is both masked and in '{independent}'")
+            where = f"in '{independent}'" if name in step.independents else "read by it as it is"
+            yield Problem(f"step {number}: {name!r} is both masked and {where}")
+        elif name not in step.independents:
+            if variable.role == "identifier":
+                yield Problem(f"step {number}: {name!r} is an identifier: method {step.method.name!r} cannot read it")
         elif not variable.is_numeric or variable.role == "identifier":
             what = "an identifier" if variable.role == "identifier" else variable.type
             yield Problem(

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from maskwright.foundation.doubts import Doubt
+from maskwright.data.undeclared_dates import date_remedy
+from maskwright.foundation.doubts import DOUBT_KINDS, Doubt
 from maskwright.planning.model import key_names
 
 if TYPE_CHECKING:
@@ -32,7 +33,11 @@ def unmasked_doubts(untouched: Iterable[Variable]) -> Iterator[Doubt]:
             why = "a number is confidential unless it is declared otherwise" if variable.inferred_role else "declared"
             yield Doubt("not-masked", variable.name, f"its role is {variable.role} ({why}), and no step masks it")
         elif variable.inferred_role:
-            yield Doubt("published-undeclared", variable.name, "no step masks it, and it has no declared role")
+            remedy = date_remedy(variable.name, variable.categories)
+            hint = None if remedy is None else f"{remedy} {DOUBT_KINDS['published-undeclared'].remedy}"
+            yield Doubt(
+                "published-undeclared", variable.name, "no step masks it, and it has no declared role", hint=hint
+            )
 
 
 def unused_key_doubts(groups: Sequence[Group], steps: Sequence[Step], known: Mapping[str, Variable]) -> Iterator[Doubt]:

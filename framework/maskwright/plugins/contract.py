@@ -42,7 +42,7 @@ _SIGNATURES: Mapping[str, Mapping[str, tuple[str, ...]]] = {
 }
 _METHODS_MAY_HAVE = {
     "fewest_records": ("params", "p"), "mean_cluster_size": ("params", "n"), "limits": ("params", "variables"),
-    "keeps_equals": ("params",),
+    "keeps_equals": ("params",), "variant": ("params",),
 }  # fmt: skip
 _MEASURES_MAY_HAVE = {"uses": ("params", "measurable"), "components": ("params",), "check": ("params", "measurable")}
 _NAME = re.compile(r"[A-Za-z][A-Za-z0-9_-]*")

@@ -44,6 +44,8 @@ class Comparison:
     plan : mapping
         A plain record of the plan; empty when two files are compared without one.
     progress : callable
+    categorical : tuple of str
+        The categorical variables to compare, in file order; all are in both files, and published as categories.
 
     Examples
     --------
@@ -65,6 +67,7 @@ class Comparison:
     households: NDArray[np.int64] | None = None
     plan: Mapping[str, Any] = field(default_factory=dict)
     progress: Progress = silent
+    categorical: tuple[str, ...] = ()
 
     @property
     def paired(self) -> bool:
@@ -161,6 +164,8 @@ class Measurable:
         Of both files, in file order, as they are published, with the roles of the original; no identifiers.
     compared : tuple of str
         The numeric ones to compare, as `Comparison.variables` will have them.
+    categorical : tuple of str
+        The categorical ones to compare, as `Comparison.categorical` will have them.
 
     Examples
     --------
@@ -172,6 +177,7 @@ class Measurable:
 
     variables: Mapping[str, Variable]
     compared: tuple[str, ...]
+    categorical: tuple[str, ...] = ()
 
     def with_role(self, role: str) -> tuple[str, ...]:
         """Names of the variables with a role, in file order."""
@@ -195,9 +201,14 @@ class Measurement:
         95 percent interval of `value`; the measure's docstring says what else it could have been. None for a figure of
         these two files and nothing beyond.
     notes : tuple of str
+    sentence : str
+        What the value says, in one sentence for somebody who has to decide on the release and has read no paper.
     leaves_out : tuple of str
         Quasi-identifiers that a risk, and masked variables that a loss does not look at. Filled in by the framework,
         from what the measure says it uses.
+    before : Measurement or None
+        The same of the original, of a measure that looks at one file (`Measure.of_one_file`). Filled in by the
+        framework.
 
     Examples
     --------
@@ -212,20 +223,52 @@ class Measurement:
     per_record: NDArray[np.float64] | None = field(default=None, repr=False)
     interval: tuple[float, float] | None = None
     notes: tuple[str, ...] = ()
+    sentence: str = ""
     leaves_out: tuple[str, ...] = ()
+    before: Measurement | None = field(default=None, repr=False)
 
     def _repr_html_(self) -> str:
         """Table for notebooks; contributions of records are not shown."""
         figures = [("value", self.value), *self.parts.items(), *self.per_variable.items()]
         rows = [(name, "undefined" if math.isnan(value) else f"{value:,.6g}") for name, value in figures]
+        earlier = "" if self.before is None else f"{self.before.value:,.6g}"
         interval = "" if self.interval is None else f"{self.interval[0]:,.6g} to {self.interval[1]:,.6g}"
         return block(
             "Measurement",
             table(("figure", "value"), rows, (1,)),
+            sentence(self.sentence),
+            sentence(earlier, "before masking:"),
             sentence(interval, "95 percent interval:"),
             sentence(", ".join(self.leaves_out), "leaves out:"),
             *map(sentence, self.notes),
         )
+
+
+@dataclass(frozen=True)
+class MeasurePart:
+    """A part of a measurement that can have a threshold: ``thresholds: {label.part: bound}``.
+
+    Attributes
+    ----------
+    name : str
+        As in `Measurement.parts`.
+    unit : str
+    direction : {"lower", "higher"}
+        Which is better.
+    range : tuple of two floats or None
+        Smallest and largest possible value; None is unbounded.
+
+    Examples
+    --------
+    >>> from maskwright import MeasurePart
+    >>> MeasurePart("below_k", range=(0.0, 100.0)).direction
+    'lower'
+    """
+
+    name: str
+    unit: str = "percent"
+    direction: Literal["lower", "higher"] = "lower"
+    range: tuple[float | None, float | None] = (0.0, None)
 
 
 @dataclass(frozen=True)
@@ -252,12 +295,17 @@ class Measure:
     compares_unpaired : bool
         Whether it can compare files whose records are not paired, with parameters that allow it; such a measure calls
         `Comparison.require_pairs` where it cannot. Others are never given such files.
+    of_one_file : bool
+        Whether it looks at the masked file only. The framework then computes it on the original too, and reports both.
     counts_households : bool
         Whether it counts households (``comparison.households``) instead of records where they are declared; a
         risk measure that does not is reported with a note.
     uses : callable or None
         ``(params, measurable) -> names`` of the variables that it looks at with these parameters; of a risk, those
         whose values it takes the intruder to know or to seek. None: all of `Measurable.compared`.
+    parts : callable or None
+        ``(params) -> [MeasurePart, ...]``: the parts that a measurement with these parameters has and thresholds can be
+        set for. None: for none.
     components : callable or None
         ``(params) -> [(measure, params), ...]`` of the measures that a score is made of; it leaves out what any of
         them does.
@@ -286,8 +334,10 @@ class Measure:
     invariant_to: frozenset[str] = frozenset()
     deterministic: bool = True
     compares_unpaired: bool = False
+    of_one_file: bool = False
     counts_households: bool = False
     uses: Callable[[Any, Measurable], Iterable[str]] | None = None
+    parts: Callable[[Any], Iterable[MeasurePart]] | None = None
     components: Callable[[Any], Sequence[tuple[Measure, BaseModel]]] | None = None
     check: Callable[[Any, Measurable], Iterable[tuple[str, str]]] | None = None
     reference: str = ""

@@ -7,16 +7,16 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal
 
 from maskwright.plugins.parameter_markers import (
+    CompanionVariables,
     DependentVariables,
     IndependentVariables,
     KeyVariables,
     NamesPartition,
     PromisesK,
-    SensitiveVariables,
     UsesWeights,
     marked_field,
+    marked_names,
     marked_value,
-    marked_values,
 )
 from maskwright.plugins.partition import NoParams
 
@@ -33,7 +33,9 @@ if TYPE_CHECKING:
     from maskwright.plugins.parameter_markers import ParameterMarker
 
 Scope = Literal["variable", "group", "all"]
-Preserves = Literal["linear", "product", "inequality", "range", "domain", "mean", "covariance", "k"]
+Preserves = Literal[
+    "linear", "product", "inequality", "range", "domain", "mean", "covariance", "k", "combinations", "households"
+]
 Removes = Literal["records", "cells", "detail"]
 
 
@@ -60,9 +62,10 @@ class Masked:
         Sampling weights of the rows kept, when the method dropped records and the block has weights; None leaves them.
     notes : mapping of str to str, int or float
         What the run record should hold (iterations, convergence, smallest cluster); `warnings`, a list of sentences
-        without counts or values, is shown to the person who runs the method. Notes of several blocks and strata
-        become one: of numbers the smallest where the name holds ``smallest``, the largest where it holds ``largest``,
-        else their sum (so a note is a count, and no mean); of anything else the last.
+        without counts or values, is shown to the person who runs the method; `published`, a mapping of lists, goes
+        into the public record, and is a doubt where the values change after the method. Notes of several blocks and
+        strata become one: of numbers the smallest where the name holds ``smallest``, the largest where it holds
+        ``largest``, else their sum (so a note is a count, and no mean); of anything else the last.
     limits : tuple of Limit
         Limits that were found in the data (a top code from a share). They bind the rest of the run; where several
         calls find different ones, the widest does.
@@ -106,8 +109,8 @@ class Method:
     params : type of pydantic.BaseModel
         The one source of truth of the parameters: validates the YAML, feeds ``explain``, the docs and the JSON Schema.
         Markers on its fields say which of them promises k (`PromisesK`), names variables (`KeyVariables`,
-        `DependentVariables`, `IndependentVariables`) or a partition (`NamesPartition`), or asks for weights
-        (`UsesWeights`).
+        `DependentVariables`, `IndependentVariables`, `CompanionVariables`) or a partition (`NamesPartition`), or asks
+        for weights (`UsesWeights`).
     scope : {"variable", "group", "all"}
         What a block holds: one variable at a time, one variable group of the plan, or all variables of the step.
     may_be_split : bool
@@ -123,7 +126,9 @@ class Method:
         other.
     preserves : frozenset of str
         Claims, tested by the kit and by every run: kinds of edit that hold in its output when they hold in each
-        record of its input and all their variables are in one block.
+        record of its input and all their variables are in one block. ``combinations``: each record comes out with the
+        values that one record of the block had together, missing cells included, with equal companions, so that every
+        edit holds; ``households``: what is the same within a household stays so.
     removes : frozenset of str
         Information that it takes away instead of changing values: ``records`` (it drops some), ``cells`` (it leaves
         some empty), ``detail`` (it publishes coarser categories instead of values: `Masked.variables` says which, and
@@ -148,6 +153,12 @@ class Method:
         ``(params) -> bool``: whether records that are equal in all variables of a block stay so, because the new
         values of a record depend on its old ones alone. A method of which this is not known undoes k where it follows
         a step that promises k. Defined at the top of a module.
+    companions_of_edits : bool
+        Whether it also finds the variables that edits tie to those it masks, and that no step masks, in
+        `Block.companions`.
+    variant : callable or None
+        ``(params) -> Method``: what the method is with these parameters, where `scope` or what it preserves depends on
+        them. Defined at the top of a module.
     changes_few : bool
         Whether it is expected to leave most values as they are: only a variable that it leaves as it is altogether is
         then a doubt. Else so is one in which it changes less than one value in a thousand.
@@ -183,6 +194,8 @@ class Method:
     fewest_records: Callable[[Any, int], int] | None = None
     limits: Callable[[Any, tuple[Variable, ...]], tuple[Limit, ...]] | None = None
     keeps_equals: Callable[[Any], bool] | None = None
+    companions_of_edits: bool = False
+    variant: Callable[[Any], Method] | None = None
     changes_few: bool = False
     reference: str = ""
     summary: str = ""
@@ -222,16 +235,19 @@ class Method:
 
     def dependent_variables(self, params: BaseModel) -> tuple[str, ...]:
         """Variables to mask that `params` list; empty when they list none."""
-        return _listed(marked_value(params, DependentVariables))
+        return marked_names(params, DependentVariables)
 
     def independent_variables(self, params: BaseModel) -> tuple[str, ...]:
-        """Variables that it reads with `params` and leaves as they are."""
+        """Numeric variables that it reads with `params` and leaves as they are."""
         return _listed(marked_value(params, IndependentVariables))
 
-    def sensitive_variables(self, params: BaseModel) -> tuple[str, ...]:
-        """Variables whose values it protects with `params` and leaves as they are."""
-        listed = (_listed(each) for each in marked_values(params, SensitiveVariables))
-        return tuple(dict.fromkeys(name for names in listed for name in names))
+    def companion_variables(self, params: BaseModel) -> tuple[str, ...]:
+        """Variables of any type that it reads with `params` and leaves as they are."""
+        return marked_names(params, CompanionVariables)
+
+    def with_params(self, params: BaseModel) -> Method:
+        """Return what the method is with `params`."""
+        return self if self.variant is None else self.variant(params)
 
     def uses_weights(self, params: BaseModel) -> bool:
         """Whether representatives are made with sampling weights."""

@@ -13,6 +13,7 @@ from __future__ import annotations
 import functools
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from types import MappingProxyType, UnionType
 from typing import Annotated, Union, get_args, get_origin
 
@@ -59,6 +60,8 @@ class KeyVariables(ParameterMarker):
 class DependentVariables(ParameterMarker):
     """Names of the variables to mask, or a mapping by name; where it is empty, the step's variables are masked.
 
+    Several fields may bear it.
+
     Examples
     --------
     >>> from typing import Annotated
@@ -82,18 +85,19 @@ class IndependentVariables(ParameterMarker):
     """
 
 
-class SensitiveVariables(ParameterMarker):
-    """Names of variables, of any type, whose values the method protects and leaves as they are.
+class CompanionVariables(ParameterMarker):
+    """Names of variables of any type that the method reads and leaves as they are.
 
-    It finds them in `Block.companions`, and what they are in `Block.companion_variables`. Several fields may bear it.
+    They are in a list, in lists of lists, or the keys of a mapping. The method finds them in `Block.companions`,
+    categories as codes, and what they are in `Block.companion_variables`. Several fields may bear it.
 
     Examples
     --------
     >>> from typing import Annotated
     >>> from pydantic import BaseModel
-    >>> from maskwright import SensitiveVariables
+    >>> from maskwright import CompanionVariables
     >>> class Params(BaseModel, extra="forbid", frozen=True):
-    ...     l: Annotated[dict[str, int], SensitiveVariables()] = {}
+    ...     within: Annotated[tuple[str, ...], CompanionVariables()] = ()
     """
 
 
@@ -125,11 +129,17 @@ class NamesPartition(ParameterMarker):
     """
 
 
+@dataclass(frozen=True)
 class NamesVariables(ParameterMarker):
     """Names of variables of the data: in a list, in lists of lists, or as the keys of a mapping.
 
     The pipeline checks them against the file, with their place and the nearest name. Several fields may bear it, of
     measures and of methods; in a measure, a variable named so has to be in the masked file.
+
+    Attributes
+    ----------
+    in_values : bool
+        Whether they are in the lists that are the values of a mapping, and not its keys.
 
     Examples
     --------
@@ -140,10 +150,42 @@ class NamesVariables(ParameterMarker):
     ...     keys: Annotated[list[str] | None, NamesVariables()] = None
     """
 
+    in_values: bool = False
+
+
+class NamesFile(ParameterMarker):
+    """A file to read, relative to the pipeline file; of measures. They get its absolute path.
+
+    Examples
+    --------
+    >>> from pathlib import Path
+    >>> from typing import Annotated
+    >>> from pydantic import BaseModel
+    >>> from maskwright import NamesFile
+    >>> class Params(BaseModel, extra="forbid", frozen=True):
+    ...     population: Annotated[Path | None, NamesFile()] = None
+    """
+
 
 def naming_fields(model: type[BaseModel]) -> tuple[str, ...]:
     """Names of the fields whose values name variables."""
     return tuple(dict.fromkeys(name for name, mark in _marks(model) if isinstance(mark, NAMING)))
+
+
+def named_in_values(model: type[BaseModel], field: str) -> bool:
+    """Whether a field's mapping has the names of variables in its values, not as its keys."""
+    return any(name == field and isinstance(mark, NamesVariables) and mark.in_values for name, mark in _marks(model))
+
+
+def files_named(params: BaseModel) -> dict[str, Path]:
+    """The files that parameters name, by field."""
+    named = {name: getattr(params, name) for name, mark in _marks(type(params)) if isinstance(mark, NamesFile)}
+    return {name: path for name, path in named.items() if path is not None}
+
+
+def file_fields(model: type[BaseModel]) -> tuple[str, ...]:
+    """Names of the fields whose values name files."""
+    return tuple(name for name, mark in _marks(model) if isinstance(mark, NamesFile))
 
 
 def marked_field(model: type[BaseModel], marker: type[ParameterMarker]) -> str | None:
@@ -157,10 +199,18 @@ def marked_value(params: BaseModel, marker: type[ParameterMarker]) -> object:
     return None if name is None else getattr(params, name)
 
 
-def marked_values(params: BaseModel, marker: type[ParameterMarker]) -> tuple[object, ...]:
-    """Values of the fields that bear a marker which several may bear."""
-    names = dict.fromkeys(name for name, mark in _marks(type(params)) if isinstance(mark, marker))
-    return tuple(getattr(params, name) for name in names)
+def marked_names(params: BaseModel, marker: type[ParameterMarker]) -> tuple[str, ...]:
+    """Names in all fields that bear a marker, each once: of lists, of lists of lists, and the keys of mappings."""
+    fields = [name for name, mark in _marks(type(params)) if isinstance(mark, marker)]
+    return tuple(dict.fromkeys(name for field in fields for name in _flat(getattr(params, field))))
+
+
+def _flat(names: object) -> Iterator[str]:
+    if isinstance(names, str):
+        yield names
+    elif isinstance(names, (tuple, list, Mapping)):
+        for each in names:
+            yield from _flat(each)
 
 
 @functools.cache
@@ -180,7 +230,7 @@ def marking_error(model: type[BaseModel], *, of_method: bool) -> str | None:
     ----------
     model : type of pydantic.BaseModel
     of_method : bool
-        Whether it is a method's: others have nothing to mark but `Formerly` and `NamesVariables`.
+        Whether it is a method's: others have nothing to mark but `Formerly`, `NamesVariables` and `NamesFile`.
     """
     for old, new in former_names(model).items():
         if old in model.model_fields:
@@ -188,15 +238,17 @@ def marking_error(model: type[BaseModel], *, of_method: bool) -> str | None:
     seen: dict[type[ParameterMarker], str] = {}
     for name, mark in _marks(model):
         kind = type(mark)
-        if not of_method and kind is not NamesVariables:
+        if not of_method and kind not in (NamesVariables, NamesFile):
             return f"parameter {name!r} is marked {kind.__name__}, which means something in methods only"
+        if of_method and kind is NamesFile:
+            return f"parameter {name!r} is marked NamesFile, which means something in measures only"
         if kind in seen and kind not in SEVERAL:
             return f"{kind.__name__} marks both {seen[kind]!r} and {name!r}; there can be one"
         seen[kind] = name
         fits, wanted = _TYPES[kind]
         fitting = [fits(each) for each in _alternatives(model.model_fields[name].annotation)]
         # Beside names there may be a number of variables, or a word for some of them.
-        if not (any(fitting) if kind is NamesVariables else all(fitting)):
+        if not (any(fitting) if kind in (NamesVariables, CompanionVariables) else all(fitting)):
             return f"parameter {name!r} is marked {kind.__name__}, so its type must be {wanted}"
     return _unseen_marker(model)
 
@@ -248,18 +300,22 @@ _TYPES: Mapping[type[ParameterMarker], tuple[Callable[[object], bool], str]] = {
     KeyVariables: (_is_names, _NAMES),
     DependentVariables: (lambda kind: _is_names(kind) or _is_mapping(kind), f"{_NAMES}, or a dict by name"),
     IndependentVariables: (_is_names, _NAMES),
-    SensitiveVariables: (lambda kind: _is_names(kind) or _is_mapping(kind), f"{_NAMES}, or a dict by name"),
+    CompanionVariables: (
+        lambda kind: _is_names_of_variables(kind) or _is_mapping(kind),
+        f"{_NAMES}, a list of such lists, or a dict by name",
+    ),
     UsesWeights: (lambda kind: kind is bool, "bool"),
     NamesPartition: (
         lambda kind: kind is str or _is_mapping(kind) or (isinstance(kind, type) and issubclass(kind, BaseModel)),
         "str, or str | dict[str, dict[str, Any]]",
     ),
+    NamesFile: (lambda kind: kind is Path, "Path or Path | None"),
     NamesVariables: (_is_names_of_variables, f"{_NAMES}, a list of such lists, or a dict by name"),
 }
 """What the types in the union of a marked field may be, None aside, and how that is said."""
 
-NAMING = (KeyVariables, DependentVariables, IndependentVariables, SensitiveVariables, NamesVariables)
+NAMING = (KeyVariables, DependentVariables, IndependentVariables, CompanionVariables, NamesVariables)
 """Markers of fields whose values name variables."""
 
-SEVERAL = (SensitiveVariables, NamesVariables)
-"""Markers that several fields of a model may bear."""
+SEVERAL = (DependentVariables, CompanionVariables, NamesVariables, NamesFile)
+"""Markers that several fields of one model may bear."""

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any, Literal, Protocol, TypeVar
 import pluggy
 
 from maskwright.edits.languages.schematron.options import SchematronOptions
-from maskwright.foundation.errors import PluginError, unknown_name
+from maskwright.foundation.errors import PluginError, Problem, unknown_name
 from maskwright.plugins.contract import KINDS, Plugin, contract_error
 from maskwright.plugins.edit_reader import EditReader
 from maskwright.plugins.hooks import PROJECT, Hooks
@@ -251,6 +251,12 @@ def _by_suffix(kind: str, path: Path, offered: Iterable[WithSuffixes]) -> WithSu
     ]
     if candidates:
         return min(candidates, key=lambda candidate: candidate[:2])[2]
+    if path.is_fifo():
+        # `--edits <(...)`: rules one writes in a shell are YAML; data are read more than once, which a pipe cannot be.
+        if kind == "edit_reader":
+            return next(plugin for plugin in offered if ".yaml" in plugin.suffixes)
+        hint = "Write the data to a file whose ending tells the format, and name that."
+        raise PluginError(Problem(f"{path} is a pipe, and data are read from files, more than once", hint=hint))
     claimed = sorted({suffix for plugin in offered for suffix in plugin.suffixes})
     what = {"source": "no file format", "edit_reader": "no rule language"}[kind]
     raise PluginError(f"{what} is known for {path.name!r}; endings that are: {', '.join(claimed) or 'none'}")

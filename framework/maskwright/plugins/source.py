@@ -62,7 +62,8 @@ class Source:
     write : callable
         ``(path, batches, variables, layout) -> None``: write batches of published text (string columns) or typed
         values to `path`, which is a temporary name; the caller moves it into place. Columns of
-        ``layout.as_written`` are in the form in which `Reading` gave them as written.
+        ``layout.as_written`` are in the form in which `Reading` gave them as written, and so are the cells of
+        ``layout.missing_as_written``.
     params : type of pydantic.BaseModel
         The options of the pipeline's ``data:`` section that concern this format.
     writes_text : bool
@@ -89,6 +90,10 @@ class Source:
     content : callable or None
         ``(path, params) -> Iterator of bytes``, of a source that is no file, such as a table of a server: all that its
         records are, so that it can be told whether they are still the same. `path` is then what ``source:`` names.
+    missing_codes : callable or None
+        ``variable -> {code: code}``, of a format whose files say themselves which cells mean "no value": each declared
+        code of such a variable that can be held as missing, and what it is called there (``.a`` for ``-9`` in Stata).
+        None: a cell with such a code is a value like any other to those who read the file.
     lost_when_replaced : callable or None
         ``path -> str or None``: what else than one table is in a file that a release would replace, in a few words.
 
@@ -118,6 +123,7 @@ class Source:
     has_letter_codes: bool = False
     not_written: str | None = None
     content: Callable[[Path, Any], Iterator[bytes]] | None = None
+    missing_codes: Callable[[Variable], Mapping[str, str]] | None = None
     lost_when_replaced: Callable[[Path], str | None] | None = None
 
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from maskwright.data.declaration import VariableDeclaration
 from maskwright.data.published import published_batches
-from maskwright.data.written_cells import untouched_cells
+from maskwright.data.written_cells import missing_as_written, untouched_cells
 from maskwright.pipeline.resolved import DataSource
 
 if TYPE_CHECKING:
@@ -43,7 +43,9 @@ def write_dataset(
     batches = published_batches(
         data, source.writes_text, untouched=untouched, canonical=canonical, letter_codes=source.has_letter_codes
     )
-    source.write(path, batches, data.variables, replace(data.layout, as_written=frozenset(untouched or ())))
+    gone = {} if original is None or untouched is None else missing_as_written(original, data, untouched)
+    layout = replace(data.layout, as_written=frozenset(untouched or ()), missing_as_written=gone)
+    source.write(path, batches, data.variables, layout)
 
 
 def written_file(path: Path, pipeline: Pipeline, variables: Sequence[Variable]) -> DataSource:
@@ -62,7 +64,7 @@ def written_file(path: Path, pipeline: Pipeline, variables: Sequence[Variable]) 
             type=variable.type,
             role=variable.role,
             decimals=variable.decimals if variable.is_numeric and not variable.is_date else None,
-            format=variable.date_format,
+            format=variable.date_format if same or pipeline.output.source.writes_text else None,
             categories=variable.categories if variable.type == "ordinal" else (),
             missing=tuple((text, "") for text in dict.fromkeys(variable.empty_texts)),
         )

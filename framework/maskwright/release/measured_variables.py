@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 from maskwright.foundation.doubts import Doubt
 from maskwright.foundation.errors import Problem
+from maskwright.pipeline.steps import judged_figures
 from maskwright.plugins.measure import Measurable, Measure
 
 if TYPE_CHECKING:
@@ -110,17 +111,24 @@ def to_be_measured(plan: Plan) -> Measurable:
         for name, variable in variables.items()
         if variable.is_numeric and name not in plan.recoded and (name in plan.masked or variable.role in JUDGED)
     )
-    return Measurable(variables, compared)
+    categorical = tuple(
+        name
+        for name, variable in variables.items()
+        if not variable.is_numeric and (name in plan.masked or variable.role in JUDGED)
+    )
+    return Measurable(variables, compared, categorical)
 
 
-def given_to_measures(original: Dataset, masked: Dataset, compared: Sequence[str]) -> Measurable:
+def given_to_measures(
+    original: Dataset, masked: Dataset, compared: Sequence[str], categorical: Sequence[str] = ()
+) -> Measurable:
     """What measures of two datasets are given; roles are those of the original."""
     variables = {
         column.name: replace(masked[column.name].variable, role=column.variable.role)
         for column in original
         if column.name in masked
     }
-    return Measurable(variables, tuple(compared))
+    return Measurable(variables, tuple(compared), tuple(categorical))
 
 
 def measure_problems(requests: Sequence[MeasureRequest], given: Measurable) -> list[Problem]:
@@ -149,13 +157,14 @@ def measure_doubts(
     Parameters
     ----------
     requests : sequence of MeasureRequest
-    thresholds : mapping of label to float
+    thresholds : mapping of str to float
+        By label, or by label and part.
     given : Measurable
     masked : collection of str
         Names of the variables that steps mask.
     """
     for request in requests:
-        if request.label not in thresholds:
+        if not any(name in thresholds for name in judged_figures(request)):
             continue
         found = left_out(request.measure, request.params, given, masked)
         if found.quasi_identifiers:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import replace
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -12,44 +13,47 @@ from maskwright.data.shared_codes import shared_codes
 from maskwright.foundation.errors import InputError, PluginError, Problem, UnpairedRecords
 from maskwright.foundation.progress import Reporter, stage
 from maskwright.foundation.randomness import generator
-from maskwright.plugins.measure import Comparison, Measure, Measurement
+from maskwright.pipeline.steps import judged_figures
+from maskwright.plugins.measure import Comparison, Measurable, Measure, Measurement, MeasurePart
+from maskwright.plugins.parameter_markers import files_named
 from maskwright.release.measured_variables import JUDGED, given_to_measures, left_out
-from maskwright.release.run_record import MeasureRecord
+from maskwright.release.run_record import FiguresBefore, MeasureRecord, PartThreshold
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping, Sequence
 
     from numpy.typing import NDArray
+    from pydantic import BaseModel
 
     from maskwright.data.dataset import Column, Dataset
     from maskwright.edits.edit_set import EditSet
     from maskwright.pipeline.resolved import MeasureRequest
 
 
+NO_THRESHOLDS: Mapping[str, float] = MappingProxyType({})
 MOST_DESCRIBED = 8
 """Variables that are listed when none can be measured."""
 
 
-def compared_variables(original: Dataset, masked: Dataset) -> tuple[str, ...]:
-    """Numeric quasi-identifiers and confidential variables of both files, in the original's order.
+def compared_variables(original: Dataset, masked: Dataset) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """Variables of both files that are measured without a plan, in the original's order: numeric and categorical ones.
 
-    Raises
-    ------
-    InputError
-        When there is none.
+    Of numbers those are the quasi-identifiers and confidential variables; of categories, few of which are declared to
+    be either, all but identifiers.
     """
-    names = released_variables(original, masked)
-    if not names:
-        raise InputError(
-            Problem(
-                "there is no variable to measure: none is numeric in both files, with the role quasi_identifier or "
-                f"confidential in the original. The original has {_described(original)}; the masked file has "
-                f"{_described(masked)}",
-                hint="Are these two files of the same data, and the names spelt alike? For XML, --record names the "
-                "element of one record.",
-            )
+    return released_variables(original, masked), released_categories(original, masked, original.names)
+
+
+def _nothing_to_measure(original: Dataset, masked: Dataset) -> InputError:
+    return InputError(
+        Problem(
+            "there is no variable to measure: none is numeric in both files, with the role quasi_identifier or "
+            f"confidential in the original. The original has {_described(original)}; the masked file has "
+            f"{_described(masked)}",
+            hint="Are these two files of the same data, and the names spelt alike? For XML, --record names the "
+            "element of one record. Categories have measures of their own: contingency_tables, entropy_based_loss.",
         )
-    return names
+    )
 
 
 def released_variables(
@@ -76,6 +80,27 @@ def released_variables(
         and (column.name in masked or column.variable.role in JUDGED)
         and column.name in released
         and released[column.name].variable.is_numeric
+    )
+
+
+def released_categories(original: Dataset, released: Dataset, masked: Collection[str] = ()) -> tuple[str, ...]:
+    """Variables of a released file that are measured as categories, recoded numbers among them.
+
+    Besides the masked ones they are the quasi-identifiers and confidential variables that are published as they are.
+
+    Parameters
+    ----------
+    original, released : Dataset
+    masked : collection of str
+        Names of the variables that some step masks.
+    """
+    return tuple(
+        column.name
+        for column in original
+        if column.name in released
+        and not released[column.name].variable.is_numeric
+        and column.variable.role != "identifier"
+        and (column.name in masked or column.variable.role in JUDGED)
     )
 
 
@@ -121,6 +146,7 @@ def compute_measures(
     asked: bool = True,
     about: tuple[str, ...] = (),
     changed: Collection[str] | None = None,
+    before: bool = True,
 ) -> dict[str, Measurement]:
     """Compute measures; each draws from a generator of its own label.
 
@@ -137,7 +163,7 @@ def compute_measures(
     seed : int
     reporter : Reporter
     variables : sequence of str, optional
-        To compare; by default those of `compared_variables`.
+        To compare, categories among them; by default those of `compared_variables`.
     asked : bool
         Whether somebody asked for these measures. Then one that needs pairs of records is refused where there are
         none; otherwise it has no value, and a note says why.
@@ -145,18 +171,25 @@ def compute_measures(
         Further notes of every measure.
     changed : collection of str, optional
         Names of the variables that steps mask; by default those whose values differ.
+    before : bool
+        Whether measures that look at one file are computed on the original too.
 
     Raises
     ------
     InputError
-        Measures asked for that need pairs, where there are none; every one is named.
+        Nothing to measure; measures asked for that need pairs, where there are none; every one is named.
     PluginError
         When a measure breaks its contract.
     """
-    names = tuple(variables) if variables is not None else compared_variables(original, masked)
-    weights, about_weights = record_weights(original)
-    given = given_to_measures(original, masked, names)
     hidden = changed_variables(original, masked) if changed is None else changed
+    if variables is None:
+        names, categorical = compared_variables(original, masked)
+    else:
+        names, categorical = _by_kind(variables, masked)
+    weights, about_weights = record_weights(original)
+    given = given_to_measures(original, masked, names, categorical)
+    if variables is None and all(_looks_at_nothing(each.measure, each.params, given) for each in requests):
+        raise _nothing_to_measure(original, masked)
     results: dict[str, Measurement] = {}
     unpaired: list[Problem] = []
     for request in requests:
@@ -167,12 +200,16 @@ def compute_measures(
             continue
         with stage(reporter, f"Measuring {request.label}") as progress:
             comparison = Comparison(
-                original, masked, names, edits, masked.origin, weights, original.households, plan, progress
-            )
+                original, masked, names, edits, masked.origin, weights, original.households, plan, progress,
+                categorical,
+            )  # fmt: skip
+            earlier: Measurement | None = None
             try:
                 if not request.measure.compares_unpaired:
                     comparison.require_pairs("each masked record is compared with its own original")
                 found = request.measure.compute(comparison, request.params, generator(seed, "measure", request.label))
+                if before and request.measure.of_one_file:
+                    earlier = _of_original(request, comparison, generator(seed, "measure before", request.label))
             except UnpairedRecords as error:
                 (problem,) = error.problems
                 unpaired.append(replace(problem, message=f"{request.label}: {problem.message}"))
@@ -180,10 +217,32 @@ def compute_measures(
         if not isinstance(found, Measurement):
             raise PluginError(f"measure {request.measure.name!r} returned a {type(found).__name__}, not a Measurement")
         notes = (*found.notes, *about, *about_weights, *_household_notices(request.measure, original))
-        results[request.label] = replace(found, notes=notes, leaves_out=missed.names)
+        results[request.label] = replace(found, notes=notes, leaves_out=missed.names, before=earlier)
     if unpaired and asked:
         raise InputError(unpaired)
     return results
+
+
+def _looks_at_nothing(measure: Measure, params: BaseModel, given: Measurable) -> bool:
+    """Whether a measure, or a part of a score, needs numbers to compare, and there are none."""
+    if measure.components is not None:
+        return any(_looks_at_nothing(part, own, given) for part, own in measure.components(params))
+    return measure.uses is None and not given.compared
+
+
+def _of_original(request: MeasureRequest, comparison: Comparison, rng: np.random.Generator) -> Measurement:
+    """The same measure, of the original as if it were released as it is."""
+    released = replace(comparison.original, origin=None)
+    try:
+        return request.measure.compute(replace(comparison, masked=released, origin=None), request.params, rng)
+    except InputError as error:
+        return Measurement(math.nan, notes=(f"not computed of the original: {error}",))
+
+
+def _by_kind(variables: Sequence[str], masked: Dataset) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """Names of numeric variables, and of those that are published as categories; unknown ones are for the measures."""
+    categorical = [name for name in variables if name in masked and not masked[name].variable.is_numeric]
+    return tuple(name for name in variables if name not in categorical), tuple(categorical)
 
 
 def changed_variables(original: Dataset, masked: Dataset) -> tuple[str, ...]:
@@ -236,16 +295,42 @@ def _household_notices(measure: Measure, original: Dataset) -> tuple[str, ...]:
     return ("this counts single records, although households are declared",)
 
 
-def measure_record(request: MeasureRequest, found: Measurement, threshold: float | None = None) -> MeasureRecord:
+def measure_record(
+    request: MeasureRequest, found: Measurement, thresholds: Mapping[str, float] = NO_THRESHOLDS
+) -> MeasureRecord:
     """What the run record holds of a measurement; contributions of records stay out of it.
 
     Parameters
     ----------
     request : MeasureRequest
     found : Measurement
-    threshold : float, optional
-        In the unit of the measure.
+    thresholds : mapping of str to float, optional
+        By label, or by label and part; in the unit of the measure.
     """
+    threshold = thresholds.get(request.label)
+    of_parts = {
+        judged.name: PartThreshold(
+            threshold=thresholds[name],
+            direction=judged.direction,
+            met=within(judged, found.parts.get(judged.name, math.nan), thresholds[name]),
+        )
+        for name, judged in judged_figures(request).items()
+        if name in thresholds and name != request.label
+    }
+    units = {
+        part.name: part.unit
+        for part in judged_figures(request).values()
+        if part.name in found.parts and part.unit != request.measure.unit
+    }
+    before = (
+        None
+        if found.before is None
+        else FiguresBefore(
+            value=_number(found.before.value),
+            parts={name: _number(value) for name, value in found.before.parts.items()},
+            per_variable={name: _number(value) for name, value in found.before.per_variable.items()},
+        )
+    )
     return MeasureRecord(
         value=_number(found.value),
         unit=request.measure.unit,
@@ -253,7 +338,7 @@ def measure_record(request: MeasureRequest, found: Measurement, threshold: float
         kind=request.measure.kind,
         measure=request.measure.name,
         summary=request.measure.summary,
-        params=request.params.model_dump(mode="json"),
+        params=_params_record(request.params),
         parts={name: _number(value) for name, value in found.parts.items()},
         per_variable={name: _number(value) for name, value in found.per_variable.items()},
         interval=None if found.interval is None else (_number(found.interval[0]), _number(found.interval[1])),
@@ -261,15 +346,25 @@ def measure_record(request: MeasureRequest, found: Measurement, threshold: float
         leaves_out=found.leaves_out,
         threshold=threshold,
         met=None if threshold is None else within(request.measure, found.value, threshold),
+        part_thresholds=of_parts,
+        part_units=units,
+        sentence=found.sentence,
+        before=before,
     )
 
 
-def within(measure: Measure, value: float, threshold: float) -> bool:
+def _params_record(params: BaseModel) -> dict[str, object]:
+    """Parameters as plain data; of files the name, not the folder."""
+    files = {name: path.name for name, path in files_named(params).items()}
+    return {**params.model_dump(mode="json"), **files}
+
+
+def within(measure: Measure | MeasurePart, value: float, threshold: float) -> bool:
     """Whether a value is on the right side of its threshold; a value that is not defined never is.
 
     Parameters
     ----------
-    measure : Measure
+    measure : Measure or MeasurePart
         Says which side is better.
     value, threshold : float
         In the unit of the measure.

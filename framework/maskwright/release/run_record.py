@@ -52,7 +52,7 @@ class PipelineRecord(RecordPart):
 class InputFile(RecordPart):
     """A file that was read."""
 
-    role: Literal["data", "codebook", "pipeline", "edits"]
+    role: Literal["data", "codebook", "pipeline", "edits", "measure"]
     file: str
     sha256: str
     bytes: int
@@ -208,6 +208,22 @@ class ClassesRecord(RecordPart):
     records: Public[ClassSizes | None] = Field(description="On every published variable.")
 
 
+class FiguresBefore(RecordPart):
+    """What a measure that looks at one file found in the original."""
+
+    value: float | None
+    parts: dict[str, float | None]
+    per_variable: dict[str, float | None]
+
+
+class PartThreshold(RecordPart):
+    """A threshold for a part of a measure."""
+
+    threshold: float
+    direction: Literal["lower", "higher"] = Field(description="Which is better.")
+    met: bool
+
+
 class MeasureRecord(RecordPart):
     """What a measure found, without contributions of single records. Measures of loss are public.
 
@@ -236,6 +252,18 @@ class MeasureRecord(RecordPart):
     )
     threshold: float | None
     met: bool | None = Field(description="Whether the value is on the right side of the threshold; null without one.")
+    part_thresholds: dict[str, PartThreshold] = Field(default={}, description="By part.")
+    part_units: dict[str, str] = Field(default={}, description="Of the parts whose unit is not that of the value.")
+    sentence: str = Field(default="", description="What the value says, in one sentence.")
+    before: FiguresBefore | None = Field(
+        default=None, description="The same of the original, of measures that look at one file."
+    )
+
+    @property
+    def missed(self) -> tuple[str, ...]:
+        """Parts whose thresholds are missed; the empty text stands for the value."""
+        value = ("",) if self.met is False else ()
+        return (*value, *(name for name, each in self.part_thresholds.items() if not each.met))
 
     @property
     def may_be_published(self) -> bool:
@@ -315,8 +343,16 @@ class ZeroShares(RecordPart):
 class MethodNotes(RecordPart, extra="allow"):
     """What a method said of a group; its own words and numbers stand beside these."""
 
-    step: int
-    variables: tuple[str, ...]
+    step: Public[int]
+    variables: Public[tuple[str, ...]]
+    published: Public[dict[str, list[object]]] = Field(
+        default_factory=dict, description="What analysts need to know of what it did: matrices of probabilities."
+    )
+
+    @property
+    def may_be_published(self) -> bool:
+        """Whether the pipeline asked for it."""
+        return any(self.published.values())
 
 
 class RunRecord(RecordPart):
@@ -371,7 +407,7 @@ class RunRecord(RecordPart):
     loss_by_step: LossByStep
     moment_drift: MomentDrift | None
     structural_zeros: tuple[ZeroShares, ...]
-    methods: tuple[MethodNotes, ...]
+    methods: Public[tuple[MethodNotes, ...]]
     notices: tuple[str, ...]
     seconds: dict[str, float] = Field(description="Spent in each stage.")
     per_record: dict[str, tuple[float | None, ...]] = Field(

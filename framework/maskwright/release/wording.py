@@ -135,7 +135,7 @@ def verdict(record: RunRecord) -> str:
     broken = [edit for edit in record.edits if edit.violations]
     errors = [edit.name for edit in broken if edit.severity == "error"]
     warnings = [edit.name for edit in broken if edit.severity != "error"]
-    missed = [label for label, measure in record.measures.items() if measure.met is False]
+    missed = [f"{label}.{part}" if part else label for label, each in record.measures.items() for part in each.missed]
     if not record.ok:
         reasons = [f"{plural(len(errors), 'edit')} violated ({', '.join(errors)})"] if errors else []
         reasons += [f"{plural(len(missed), 'threshold')} missed ({', '.join(missed)})"] if missed else []

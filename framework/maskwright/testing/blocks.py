@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -64,6 +65,12 @@ def block_of(
         center=center,
         scale=scale,
     )
+
+
+def with_companions(block: Block, names: Sequence[str]) -> Block:
+    """Block with categories in the companions of these names, of which a method asks for some."""
+    rng = np.random.default_rng(3)
+    return replace(block, companions={name: rng.integers(0, 4, block.n).astype(np.float64) for name in names})
 
 
 def _moments(

@@ -9,7 +9,7 @@ import numpy as np
 from pydantic import BaseModel
 
 from maskwright.plugins.method import Method
-from maskwright.testing.blocks import block_of, numbers
+from maskwright.testing.blocks import block_of, numbers, with_companions, with_holes
 from maskwright.testing.checks import generator, require
 
 if TYPE_CHECKING:
@@ -31,7 +31,8 @@ Claim = Callable[[Method, ParamsOf, Any], None]
 
 
 def _masked(method: Method, params_of: ParamsOf, given: Any, block: Block) -> NDArray[np.float64]:
-    values = method.protect(block, params_of(method, given), generator()).values
+    params = params_of(method, given)
+    values = method.protect(with_companions(block, method.companion_variables(params)), params, generator()).values
     require(np.isfinite(values).all(), "values must be finite where nothing is missing")
     return values
 
@@ -114,7 +115,22 @@ def covariance(method: Method, params_of: ParamsOf, given: Any) -> None:
     require(gap.max() <= 1e3 * RELATIVE, "the covariances of the masked variables are not those of the original ones")
 
 
-# The claim "k" is a check of its own, with the k that the parameters promise.
+def combinations(method: Method, params_of: ParamsOf, given: Any) -> None:
+    """Require that each masked record has values that one original record had together, cells without one included."""
+    _several_variables(method, "combinations")
+    variable_type = _domain_type(method)
+    values = with_holes(numbers(60, 3, variable_type))
+    block = block_of(values, variable_type, operator="lower_median")
+    params = params_of(method, given)
+    masked = method.protect(with_companions(block, method.companion_variables(params)), params, generator()).values
+    known = {row.tobytes() for row in np.nan_to_num(values, nan=-1.0)}
+    require(
+        all(row.tobytes() in known for row in np.nan_to_num(masked, nan=-1.0)),
+        "a masked record has values that no original record has together",
+    )
+
+
+# The claim "households" cannot be seen in a block without any; "k" is a check of its own, with the k of the parameters.
 CLAIMS: Mapping[str, Claim] = {
     "linear": linear,
     "product": product,
@@ -123,4 +139,5 @@ CLAIMS: Mapping[str, Claim] = {
     "domain": domain,
     "mean": mean,
     "covariance": covariance,
+    "combinations": combinations,
 }

@@ -115,6 +115,8 @@ def _checks(measure: Measure, given: Params) -> Iterator[tuple[str, Check]]:
     rows = np.arange(0, 60, 2)
     sampled = _Files(usual.original, usual.masked[rows], origin=rows.astype(np.int64))
     yield "sampled_records", partial(_answers_or_says_why, measure, given, sampled)
+    if measure.of_one_file:
+        yield "of_one_file", partial(_of_one_file, measure, given)
     if measure.compares_unpaired:
         yield "unpaired_records", partial(_unpaired, measure, given, sampled)
     for name, files in _more_files(usual):
@@ -182,6 +184,14 @@ def _unpaired(measure: Measure, given: Params, files: _Files) -> None:
     paired = _compute(measure, given, files).value
     same = math.isclose(found.value, paired, rel_tol=RELATIVE) or (math.isnan(found.value) and math.isnan(paired))
     require(same or not measure.deterministic, "compares_unpaired is claimed, and pairing records changes the value")
+
+
+def _of_one_file(measure: Measure, given: Params) -> None:
+    """Another original makes no difference."""
+    usual = _usual()
+    here = _compute(measure, given, usual).value
+    there = _compute(measure, given, replace(usual, original=np.roll(usual.original, 1, axis=0))).value
+    require(here == there, "of_one_file is claimed, and the value depends on the original")
 
 
 def _identity(measure: Measure, given: Params) -> None:

@@ -10,7 +10,7 @@ import numpy as np
 from maskwright.foundation.errors import MaskwrightError
 from maskwright.plugins.method import Masked, Method
 from maskwright.plugins.parameter_markers import PromisesK
-from maskwright.testing.blocks import TYPES, block_of, numbers, with_holes
+from maskwright.testing.blocks import TYPES, block_of, numbers, with_companions, with_holes
 from maskwright.testing.checks import (
     Check,
     Excuses,
@@ -105,7 +105,8 @@ def _repeated_numbers(p: int, kind: VariableType) -> NDArray[np.float64]:
 
 
 def _protected(method: Method, given: Params, block: Block, seed: int = 20230) -> Masked:
-    return method.protect(block, params_of(method, given), generator(seed))
+    params = params_of(method, given)
+    return method.protect(with_companions(block, method.companion_variables(params)), params, generator(seed))
 
 
 def _example(method: Method) -> None:

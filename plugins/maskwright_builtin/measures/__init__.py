@@ -5,6 +5,11 @@ from __future__ import annotations
 from maskwright_builtin.measures.attribute_disclosure.edit_knowledge_disclosure import EDIT_KNOWLEDGE_DISCLOSURE
 from maskwright_builtin.measures.attribute_disclosure.interval_disclosure import INTERVAL_DISCLOSURE
 from maskwright_builtin.measures.attribute_disclosure.order_statistics_attack import ORDER_STATISTICS_ATTACK
+from maskwright_builtin.measures.information_loss.categorical.contingency_table_loss import CONTINGENCY_TABLE_LOSS
+from maskwright_builtin.measures.information_loss.categorical.contingency_tables import CONTINGENCY_TABLES
+from maskwright_builtin.measures.information_loss.categorical.cramers_v import CRAMERS_V
+from maskwright_builtin.measures.information_loss.categorical.distance_based_loss import DISTANCE_BASED_LOSS
+from maskwright_builtin.measures.information_loss.categorical.entropy_based_loss import ENTROPY_BASED_LOSS
 from maskwright_builtin.measures.information_loss.discrepancy import DISCREPANCY
 from maskwright_builtin.measures.information_loss.distributions import HELLINGER, KOLMOGOROV_SMIRNOV
 from maskwright_builtin.measures.information_loss.higher_moments import HIGHER_MOMENTS
@@ -17,8 +22,12 @@ from maskwright_builtin.measures.information_loss.squared_error import SQUARED_E
 from maskwright_builtin.measures.information_loss.structural_zeros import STRUCTURAL_ZEROS
 from maskwright_builtin.measures.information_loss.subdomains import SUBDOMAINS
 from maskwright_builtin.measures.information_loss.thesis_information_loss import THESIS_INFORMATION_LOSS
+from maskwright_builtin.measures.key_variables.individual_risk import INDIVIDUAL_RISK
 from maskwright_builtin.measures.key_variables.k_anonymity import K_ANONYMITY
+from maskwright_builtin.measures.key_variables.k_map import K_MAP
 from maskwright_builtin.measures.key_variables.l_diversity import L_DIVERSITY
+from maskwright_builtin.measures.key_variables.population_uniques import POPULATION_UNIQUES
+from maskwright_builtin.measures.key_variables.suda import SUDA
 from maskwright_builtin.measures.key_variables.t_closeness import T_CLOSENESS
 from maskwright_builtin.measures.key_variables.uniqueness import UNIQUENESS
 from maskwright_builtin.measures.record_linkage.distance_record_linkage import DISTANCE_RECORD_LINKAGE
@@ -30,12 +39,21 @@ from maskwright_builtin.measures.scores.weighted_score import WEIGHTED_SCORE
 
 MEASURES = (
     EDIT_KNOWLEDGE_DISCLOSURE,
+    INDIVIDUAL_RISK,
     K_ANONYMITY,
+    K_MAP,
     L_DIVERSITY,
+    POPULATION_UNIQUES,
+    SUDA,
     T_CLOSENESS,
     UNIQUENESS,
+    CONTINGENCY_TABLES,
+    CONTINGENCY_TABLE_LOSS,
+    CRAMERS_V,
     DISCREPANCY,
+    DISTANCE_BASED_LOSS,
     DISTANCE_RECORD_LINKAGE,
+    ENTROPY_BASED_LOSS,
     HELLINGER,
     HIGHER_MOMENTS,
     IL1S,

@@ -10,12 +10,12 @@ from maskwright_builtin.methods.microaggregation.fuzzy_microaggregation import F
 from maskwright_builtin.methods.microaggregation.individual_ranking import INDIVIDUAL_RANKING
 from maskwright_builtin.methods.microaggregation.microaggregation import MICROAGGREGATION
 from maskwright_builtin.methods.noise import ADDITIVE_NOISE, CORRELATED_NOISE, MULTIPLICATIVE_NOISE
-from maskwright_builtin.methods.post_randomisation import PRAM
+from maskwright_builtin.methods.post_randomisation import ORDINAL_NOISE, PRAM
 from maskwright_builtin.methods.recoding import RECODING
 from maskwright_builtin.methods.rounding import ROUNDING
 from maskwright_builtin.methods.sampling import SAMPLING
 from maskwright_builtin.methods.suppression import LOCAL_SUPPRESSION, RECORD_SUPPRESSION
-from maskwright_builtin.methods.swapping import DATA_SHUFFLING, DATA_SWAPPING, RANK_SWAPPING
+from maskwright_builtin.methods.swapping import DATA_SHUFFLING, DATA_SWAPPING, RANK_SWAPPING, TARGETED_SWAPPING
 from maskwright_builtin.methods.synthetic import FUZZY_C_REGRESSION, IPSO, MICRO_HYBRID, MURALIDHAR_SARATHY
 
 METHODS = (
@@ -35,6 +35,7 @@ METHODS = (
     MONDRIAN,
     MULTIPLICATIVE_NOISE,
     MURALIDHAR_SARATHY,
+    ORDINAL_NOISE,
     PRAM,
     PROBABILITY_DISTRIBUTION,
     RANK_SWAPPING,
@@ -43,5 +44,6 @@ METHODS = (
     RESAMPLING,
     ROUNDING,
     SAMPLING,
+    TARGETED_SWAPPING,
     TOP_AND_BOTTOM_CODING,
 )

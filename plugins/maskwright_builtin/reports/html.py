@@ -44,6 +44,12 @@ class ShownMeasure:
         return wording.with_unit(self.found.value, self.found.unit)
 
     @property
+    def before(self) -> str:
+        """The value in the original with the unit; empty where the measure compares two files."""
+        before = self.found.before
+        return "" if before is None else wording.with_unit(before.value, self.found.unit)
+
+    @property
     def better(self) -> str:
         """Which direction is better, in words."""
         return wording.DIRECTION[self.found.direction]
@@ -84,18 +90,27 @@ def write_html(path: Path, record: Mapping[str, Any]) -> None:
 
 
 def _measure(label: str, measure: MeasureRecord) -> ShownMeasure:
-    parts, per_variable = (_bars(values, measure.unit) for values in (measure.parts, measure.per_variable))
+    units = {name: measure.part_units.get(name, measure.unit) for name in measure.parts}
+    parts = _bars(measure.parts, units, {} if measure.before is None else measure.before.parts)
+    own = dict.fromkeys(measure.per_variable, measure.unit)
+    per_variable = _bars(measure.per_variable, own, {} if measure.before is None else measure.before.per_variable)
     return ShownMeasure(label, measure, parts, per_variable)
 
 
-def _bars(values: Mapping[str, float | None], unit: str) -> tuple[Bar, ...]:
+def _bars(
+    values: Mapping[str, float | None], units: Mapping[str, str], before: Mapping[str, float | None]
+) -> tuple[Bar, ...]:
+    """Bars are relative to the longest of their unit."""
     lengths = {name: abs(value) for name, value in values.items() if value is not None and math.isfinite(value)}
-    longest = max(lengths.values(), default=0.0)
+    longest: dict[str, float] = {}
+    for name, length in lengths.items():
+        longest[units[name]] = max(longest.get(units[name], 0.0), length)
     return tuple(
         Bar(
             name,
-            wording.with_unit(value, unit),
-            round(BAR_WIDTH * lengths.get(name, 0.0) / longest, 1) if longest else 0.0,
+            wording.with_unit(value, units[name])
+            + (f" (before {wording.with_unit(before[name], units[name])})" if name in before else ""),
+            round(BAR_WIDTH * lengths.get(name, 0.0) / longest[units[name]], 1) if longest.get(units[name]) else 0.0,
         )
         for name, value in values.items()
     )

@@ -27,6 +27,21 @@ LARGEST_RATIO = 200
 OLDEST = (1980, 1, 1, 0, 0, 0)
 """Time stamp of a zip member: the time of writing would make other bytes every time."""
 
+BEGINNINGS = (
+    (b"\x1f\x8b", "gzip", ".gz"),
+    (b"\x28\xb5\x2f\xfd", "Zstandard", ".zst"),
+    (b"PK\x03\x04", "zip", ".zip"),
+    (b"PK\x05\x06", "zip", ".zip"),
+    (b"BZh", "bzip2", ""),
+    (b"\xfd7zXZ\x00", "xz", ""),
+    (b"7z\xbc\xaf\x27\x1c", "7z", ""),
+    (b"Rar!", "RAR", ""),
+    (b"\x04\x22\x4d\x18", "LZ4", ""),
+    (b"PAR1", "Parquet", ".parquet"),
+)
+"""How files of each kind begin, and the ending by which Maskwright knows them."""
+CONTROL = bytes(sorted({*range(32)} - {*b"\t\n\r\f"}))
+
 RAISE = "If the file is right, raise `max_file_size` in the pipeline's data section, or with --option."
 COPY = "Compare its size with the original's and copy it again, or unpack it and read what is there."
 
@@ -103,6 +118,32 @@ def unpacked_size(path: Path, packing: Packing, file: BinaryIO, largest: int | N
     return size
 
 
+def _refuse_other_kinds(path: Path, kind: str, file: BinaryIO) -> None:
+    """Stop at a file whose first bytes are not those of its ending.
+
+    Raises
+    ------
+    DataError
+        Saying what it is instead, where that can be seen.
+    """
+    file.seek(0)
+    start = file.read(512)
+    place, wrong = Place(str(path)), f"the file is no {kind} file, though its name ends with {path.suffix}"
+    if not start:
+        raise DataError(Problem("the file is empty", place, COPY))
+    found = next(((name, ending) for magic, name, ending in BEGINNINGS if start.startswith(magic)), None)
+    if found is not None and found[0] == kind:
+        return
+    if found is not None:
+        name, ending = found
+        hint = f"Rename it: {path.stem}{ending}." if ending else "Unpack it, and read the file that comes out."
+        raise DataError(Problem(f"{wrong}: it begins as {name} files do", place, hint))
+    is_text = start.startswith((b"\xff\xfe", b"\xfe\xff")) or start.translate(None, delete=CONTROL) == start
+    if not is_text:
+        raise DataError(Problem(f"{wrong}: it begins with other bytes, or is encrypted", place, COPY))
+    raise DataError(Problem(f"{wrong}: it is text that is not compressed", place, f"Rename it: {path.stem}."))
+
+
 class _Rewindable(io.RawIOBase):
     """What comes out of a decompressor; seeking back starts it anew."""
 
@@ -125,7 +166,12 @@ class _Rewindable(io.RawIOBase):
             piece = self._stream.read(len(buffer))
         except EOFError:
             raise self._damaged("is cut short") from None
-        except (zlib.error, zipfile.BadZipFile, gzip.BadGzipFile, pa.ArrowException):
+        except gzip.BadGzipFile as error:
+            # Members may follow each other, and zeros the last: other bytes are none of it.
+            is_behind = str(error).startswith("Not a gzipped file")
+            how = "has bytes behind its end that are no gzip" if is_behind else "is damaged"
+            raise self._damaged(how) from None
+        except (zlib.error, zipfile.BadZipFile, pa.ArrowException):
             raise self._damaged("is damaged") from None
         except OSError as error:
             # Arrow reports what it cannot unpack as trouble with the disk, without an error number.
@@ -147,7 +193,8 @@ class _Rewindable(io.RawIOBase):
         return self._done
 
     def _damaged(self, how: str) -> DataError:
-        message = f"the {self._kind} file {how} behind byte {self._done} of what it unpacks to"
+        where = f", behind byte {self._done} of what it unpacks to" if self._done else ""
+        message = f"the {self._kind} file {how}{where}"
         return DataError(Problem(message, Place(str(self._path)), COPY))
 
 
@@ -157,6 +204,7 @@ def _from_gzip(path: Path, file: BinaryIO) -> Iterator[BinaryIO]:
         file.seek(0)
         return gzip.GzipFile(fileobj=file, mode="rb")  # type: ignore[return-value]
 
+    _refuse_other_kinds(path, "gzip", file)
     yield io.BufferedReader(_Rewindable(path, "gzip", start), PIECE)
 
 
@@ -173,6 +221,7 @@ def _from_zstd(path: Path, file: BinaryIO) -> Iterator[BinaryIO]:
         file.seek(0)
         return pa.CompressedInputStream(pa.PythonFile(file, "r"), "zstd")
 
+    _refuse_other_kinds(path, "Zstandard", file)
     yield io.BufferedReader(_Rewindable(path, "Zstandard", start), PIECE)
 
 
@@ -186,11 +235,13 @@ def _to_zstd(path: Path, file: BinaryIO) -> Iterator[BinaryIO]:
 @contextmanager
 def _from_zip(path: Path, file: BinaryIO) -> Iterator[BinaryIO]:
     place = Place(str(path))
+    _refuse_other_kinds(path, "zip", file)
     try:
         archive = zipfile.ZipFile(file)
         members = [member for member in archive.infolist() if not member.is_dir()]
     except (zipfile.BadZipFile, OSError, ValueError, NotImplementedError):
-        raise DataError(Problem("the file is no zip archive, or is cut short", place, COPY)) from None
+        message = "the zip archive is cut short, or is one part of several: the list of its files is not at its end"
+        raise DataError(Problem(message, place, COPY)) from None
     if len(members) != 1:
         hint = "Pack the one file of microdata by itself."
         message = f"the zip archive has {len(members)} files, and one was expected"

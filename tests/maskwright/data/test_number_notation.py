@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from decimal import Decimal
+from typing import TYPE_CHECKING
 
 import numpy as np
 import pyarrow as pa
@@ -14,6 +15,9 @@ from hypothesis import strategies as st
 import maskwright as mw
 from maskwright import Layout, NumberNotation
 from maskwright.data.inference import read_dataset
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 ENGLISH = NumberNotation(".", ",", signs=True)
 GERMAN = NumberNotation(",", ".", signs=True)
@@ -107,3 +111,36 @@ def test_a_point_that_may_stand_between_thousands_is_asked_about(
     doubts = read(cells, ENGLISH, **declared).doubts
     assert [each.kind for each in doubts] == ["column-not-understood"] * asked
     assert all('`thousands: "."`' in each.remedy for each in doubts)
+
+
+AMOUNTS = ["1.234", "2.500", "980.000", "12.345"]
+
+
+@pytest.mark.parametrize(
+    ("others", "options", "delimiter", "asked"),
+    [
+        (["x", "y", "x", "y"], {}, ";", True),
+        (["x", "y", "x", "y"], {}, "\t", True),
+        (["2.345", "3.456", "4.567", "5.678"], {}, ";", True),
+        (["1,5", "2,5", "3,25", "4,5"], {}, ";", True),
+        (["x", "y", "x", "y"], {}, ",", False),
+        (["x", "y", "x", "y"], {"decimal": "."}, ";", False),
+        (["x", "y", "x", "y"], {"thousands": "."}, ";", False),
+        (["1.5", "2.5", "3.25", "4.5"], {}, ";", False),
+        (["0.125", "0.250", "0.375", "0.500"], {}, ";", False),
+        (["1234.125", "1.250", "2.375", "3.500"], {}, ";", False),
+    ],
+)
+def test_a_column_of_thousands_or_of_thousandths_is_settled_by_others_or_asked_about(
+    others: list[str], options: dict[str, str], delimiter: str, asked: bool, tmp_path: Path
+) -> None:
+    """Where decimals are often written with a comma, and unless the marks are declared."""
+    rows = [delimiter.join(pair) for pair in zip(AMOUNTS, others, strict=True)]
+    (tmp_path / "d.csv").write_text("\n".join([delimiter.join(("wage", "other")), *rows, ""]), encoding="utf-8")
+    data = mw.read(tmp_path / "d.csv", variables={"other": {"role": "other"}}, **options)
+    doubts = [each for each in data.doubts if each.subject == "wage"]
+    assert [each.kind for each in doubts] == ["column-not-understood"] * asked
+    assert all('`decimal: "."`, or `thousands: "."`' in each.remedy for each in doubts)
+    read_again = mw.read(tmp_path / "d.csv", variables={"wage": {"decimals": 3}}, **{**options, "delimiter": delimiter})
+    if "thousands" not in options:
+        assert not [each for each in read_again.doubts if each.subject == "wage"]

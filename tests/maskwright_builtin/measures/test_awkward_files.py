@@ -18,6 +18,8 @@ KEYS = {"keys": ["a"]}
 PARAMS: dict[str, dict[str, Any]] = {
     "k_anonymity": KEYS,
     "uniqueness": KEYS,
+    "suda": KEYS,
+    "population_uniques": {**KEYS, "sampling_fraction": 0.1},
     "l_diversity": {**KEYS, "sensitive": ["c"]},
     "t_closeness": {**KEYS, "sensitive": ["c"]},
     "weighted_score": {
@@ -25,9 +27,26 @@ PARAMS: dict[str, dict[str, Any]] = {
     },
     "subdomains": {"random": 20, "domains": ["b"]},
     "microaggregation_gap": {"k": 2},
+    **{
+        name: {"variables": ["a", "b"]}
+        for name in (
+            "contingency_tables",
+            "contingency_table_loss",
+            "cramers_v",
+            "distance_based_loss",
+            "entropy_based_loss",
+        )
+    },
 }
 EDITS = ["a + b == t", "c >= 0"]
-BY_NAME = {name for name, params in PARAMS.items() if KEYS["keys"] in params.values()} | {"weighted_score"}
+BY_NAME = {name for name, params in PARAMS.items() if KEYS["keys"] in params.values()} | {
+    "weighted_score",
+    "contingency_tables",
+    "contingency_table_loss",
+    "cramers_v",
+    "distance_based_loss",
+    "entropy_based_loss",
+}
 """Measures that are told to use the variable a."""
 
 

@@ -335,3 +335,29 @@ def test_untouched_text_of_any_table_is_byte_equal(
     assert after[0][0] == before[0][0]
     assert after[0] != before[0]
     assert {cell[:1] == '"' for cell in after[0][1:]} == {cell[:1] == '"' for cell in before[0][1:]}
+
+
+@pytest.mark.parametrize("order", ["", "release: {order: random}\n"])
+def test_empty_cells_of_a_masked_column_are_written_as_they_were_read(order: str, tmp_path: Path) -> None:
+    """Each in its own record: bare, in quotes, with a blank in quotes, and a missing code in both ways."""
+    gone = ["", '""', '" "', "-9", '"-9"']
+    wages = [gone[row % 5] if row % 10 < 5 else f'"{1000 + 7 * row}"' for row in range(200)]
+    ages = [gone[row % 5] if row % 10 < 5 else str(20 + 7 * row % 61) for row in range(200)]
+    groups = [gone[row % 5] if row % 10 < 5 else f'"{"abc"[row % 3]}"' for row in range(200)]
+    rows = [f"{row};{wages[row]};{ages[row]};{groups[row]}" for row in range(200)]
+    (tmp_path / "in.csv").write_text("\n".join(["id;wage;age;group", *rows, ""]), encoding="utf-8")
+    (tmp_path / "p.yaml").write_text(
+        "maskwright: 1\nseed: 1\noutput: {data: out.csv}\n" + order + "data:\n  source: in.csv\n  missing: ['-9']\n"
+        "  variables: {id: {role: other}, wage: {role: confidential}, age: {role: quasi_identifier}, group: {}}\n"
+        "protect:\n  - {method: additive_noise, variables: [wage]}\n"
+        "  - {method: microaggregation, variables: [age], params: {k: 10}}\n"
+        "  - {method: pram, variables: [group], params: {retain: 0.5}}\n",
+        encoding="utf-8",
+    )
+    assert mw.run(tmp_path / "p.yaml").ok
+    written = (tmp_path / "out.csv").read_text(encoding="utf-8").splitlines()[1:]
+    for line in written:
+        row, *cells = line.split(";")
+        for cell, column in zip(cells, (wages, ages, groups), strict=True):
+            before = column[int(row)]
+            assert (cell == before) if before in gone else (cell not in gone)

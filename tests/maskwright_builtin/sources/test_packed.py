@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import bz2
 import gzip
 import io
+import lzma
 import tracemalloc
 import zipfile
 from typing import TYPE_CHECKING
@@ -125,7 +127,9 @@ def test_files_cut_short_or_damaged_are_refused(ending: str, tmp_path: Path) -> 
     spoiled[len(whole) // 3 : len(whole) // 3 + 40] = b"\xff" * 40
     if ending != ".zst":  # it has no checksum unless whoever packs asks for one: the rows are what tells
         assert "damaged" in refused(path, bytes(spoiled))
-    assert "damaged" in refused(path, TEXT.encode()) or ending == ".zip"
+    plain = refused(path, TEXT.encode())
+    assert "it is text that is not compressed" in plain
+    assert "Rename it: people.csv." in plain
     assert "empty" in refused(path, pack(b"", ending))
     assert "the file is empty" in refused(path, b"")
 
@@ -155,6 +159,33 @@ def test_archives_of_several_files_and_encrypted_ones_are_refused(tmp_path: Path
     whole[6] |= 1
     whole[whole.index(b"PK\x01\x02") + 8] |= 1
     assert "encrypted" in refused(tmp_path / "secret.csv.zip", bytes(whole))
+
+
+@pytest.mark.parametrize("ending", [".gz", ".zip", ".zst"])
+def test_files_of_another_kind_are_named(ending: str, tmp_path: Path) -> None:
+    """What it is instead, and what to do; no place in bytes, which helps nobody there."""
+    path = tmp_path / f"people.csv{ending}"
+    for other in {".gz", ".zip", ".zst"} - {ending}:
+        said = refused(path, pack(TEXT.encode(), other))
+        assert f"Rename it: people.csv{other}." in said
+        assert f"though its name ends with {ending}" in said
+    assert "it begins as bzip2 files do" in refused(path, bz2.compress(TEXT.encode()))
+    assert "Unpack it, and read the file that comes out." in refused(path, lzma.compress(TEXT.encode()))
+    assert "it begins with other bytes, or is encrypted" in refused(path, bytes(range(256)))
+    assert "byte 0" not in refused(path, pack(TEXT.encode(), ending)[:11])
+
+
+def test_bytes_behind_the_end_of_a_gzip_file_are_refused(tmp_path: Path) -> None:
+    """Several members, one behind the other, are one text; anything else behind them is not read in silence."""
+    whole, path = pack(TEXT.encode(), ".gz"), tmp_path / "people.csv.gz"
+    path.write_bytes(whole + pack(ROWS.encode(), ".gz"))
+    assert len(mw.read(path)) == 600
+    assert "has bytes behind its end that are no gzip" in refused(path, whole + b"north;1")
+
+
+def test_a_part_of_a_split_zip_archive_is_refused(tmp_path: Path) -> None:
+    said = refused(tmp_path / "people.csv.zip", pack(TEXT.encode(), ".zip")[:200])
+    assert "cut short, or is one part of several" in said
 
 
 def test_nothing_is_written_when_the_file_is_cut_short(tmp_path: Path) -> None:

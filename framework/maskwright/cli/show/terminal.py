@@ -265,27 +265,34 @@ def print_measures(shown: Mapping[str, object]) -> None:
 
 def _print_measures(out: Console, measures: Mapping[str, MeasureRecord]) -> None:
     some = any(measure.interval for measure in measures.values())
-    table = table_of("measure", "value (95 %)" if some else "value", "leaves out", "better", "threshold", "parts")
-    table.columns[1].justify = "right"
+    table = table_of(
+        "measure", "before", "value (95 %)" if some else "value", "leaves out", "better", "threshold", "parts"
+    )
+    table.columns[1].justify = table.columns[2].justify = "right"
     for label, measure in measures.items():
         name = label if measure.kind == label else f"{label} ({measure.kind})"
         table.add_row(
-            Text(name, style="bold red" if measure.met is False else ""),
+            Text(name, style="bold red" if measure.missed else ""),
+            "" if measure.before is None else with_unit(measure.before.value, measure.unit),
             with_unit(measure.value, measure.unit) + _interval(measure),
             Text(names(measure.leaves_out, MOST_LEFT_OUT), style="bold"),
             measure.direction,
-            _threshold(measure),
+            _thresholds(measure),
             _parts(measure.parts),
         )
-    if all(measure.threshold is None for measure in measures.values()):
-        table = without_column(table, 4)
+    if not any(map(_thresholds, measures.values())):
+        table = without_column(table, 5)
     if not any(measure.leaves_out for measure in measures.values()):
-        table = without_column(table, 2)
+        table = without_column(table, 3)
+    if all(measure.before is None for measure in measures.values()):
+        table = without_column(table, 1)
     show(out, table)
     for label, measure in measures.items():
         if measure.value is None:
             for note in measure.notes[:1]:
                 item(out, f"{label}: ", note)
+        elif measure.sentence:
+            item(out, f"{label}: ", measure.sentence)
 
 
 def _interval(measure: MeasureRecord) -> str:
@@ -295,11 +302,19 @@ def _interval(measure: MeasureRecord) -> str:
     return f" ({figure(low)} to {figure(high)})"
 
 
-def _threshold(measure: MeasureRecord) -> str:
-    if measure.threshold is None:
-        return ""
-    sign = "<=" if measure.direction == "lower" else ">="
-    return f"{sign} {figure(measure.threshold)} {'met' if measure.met else 'missed'}"
+def _thresholds(measure: MeasureRecord) -> str:
+    said = []
+    if measure.threshold is not None:
+        said.append(_threshold(measure.threshold, measure.direction, met=measure.met is True))
+    said += [
+        f"{name} {_threshold(each.threshold, each.direction, met=each.met)}"
+        for name, each in measure.part_thresholds.items()
+    ]
+    return ", ".join(said)
+
+
+def _threshold(bound: float, direction: str, *, met: bool) -> str:
+    return f"{'<=' if direction == 'lower' else '>='} {figure(bound)} {'met' if met else 'missed'}"
 
 
 def _parts(parts: Mapping[str, float | None]) -> str:

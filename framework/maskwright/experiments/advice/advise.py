@@ -309,7 +309,9 @@ def _measured(
         masking_request(data, method, edits=edits, seed=seed, params=params, variables=in_order, groups=groups),
         is_released=False,
     )
-    found = compute_measures(requests, data, done.masked, edits, {}, seed, Quiet(), in_order, changed=in_order)
+    found = compute_measures(
+        requests, data, done.masked, edits, {}, seed, Quiet(), in_order, changed=in_order, before=False
+    )
     return {label: each.value for label, each in found.items()}
 
 

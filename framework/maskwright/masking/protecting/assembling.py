@@ -196,6 +196,9 @@ def _gather(notes: dict[str, Any], more: Mapping[str, Any]) -> None:
     for key, value in more.items():
         if key == "warnings":
             notes[key] = list(dict.fromkeys([*notes.get(key, ()), *value]))
+        elif key == "published":
+            known = notes.get(key, {})
+            notes[key] = {name: [*known.get(name, ()), *each] for name, each in value.items()}
         elif key not in notes or not isinstance(value, int | float):
             notes[key] = value
         elif "smallest" in key:

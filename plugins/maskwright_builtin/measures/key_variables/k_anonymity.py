@@ -6,14 +6,24 @@ from typing import TYPE_CHECKING
 
 from pydantic import Field
 
-from maskwright import Comparison, Measure, Measurement
-from maskwright_builtin.measures.key_variables.key_classes import KeysParams, key_classes, key_mistakes, key_names
+from maskwright import Comparison, Measure, Measurement, MeasurePart
+from maskwright_builtin.measures.key_variables.key_classes import classes_on
+from maskwright_builtin.measures.key_variables.key_sets import (
+    KeySetsParams,
+    key_set_mistakes,
+    key_set_names,
+    listed,
+    set_parts,
+    worst_of_sets,
+)
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     import numpy as np
 
 
-class KAnonymityParams(KeysParams, extra="forbid", frozen=True):
+class KAnonymityParams(KeySetsParams, extra="forbid", frozen=True):
     """The key variables, and a k to count by."""
 
     k: int = Field(3, ge=2, description="`parts` count the records in classes smaller than this.")
@@ -51,19 +61,36 @@ def k_anonymity(
     InputError
         No key variables, or variables that a file does not have.
     """
-    classes = key_classes(comparison, params, "k_anonymity")
+    return worst_of_sets(
+        comparison, params, "k_anonymity", lambda keys: _on_keys(comparison, params, keys), direction="higher"
+    )
+
+
+def _on_keys(comparison: Comparison, params: KAnonymityParams, keys: tuple[str, ...]) -> Measurement:
+    classes = classes_on(comparison, keys, "k_anonymity")
     sizes = classes.size[classes.of_record]
     risk = 100.0 / sizes
+    smallest, below = int(classes.size.min()), int((sizes < params.k).sum())
+    what = ("record" if classes.households is None else "household") + ("" if smallest == 1 else "s")
     return Measurement(
-        float(classes.size.min()),
+        float(smallest),
         parts={
             "classes": float(len(classes.size)),
-            "below_k": 100.0 * float((sizes < params.k).mean()),
+            "below_k": 100.0 * below / len(sizes),
             "mean_risk": float(risk.mean()),
         },
         per_record=risk,
-        notes=(f"key variables: {', '.join(classes.keys)}",),
+        notes=(f"key variables: {', '.join(keys)}",),
+        sentence=f"The smallest group that shares {listed(keys)} holds {smallest:,} {what}; {below:,} of the "
+        f"{len(sizes):,} records are in groups of fewer than {params.k}.",
     )
+
+
+def _parts(params: KAnonymityParams) -> Iterator[MeasurePart]:
+    yield MeasurePart("classes", "count", "lower")
+    yield MeasurePart("below_k", "percent", range=(0.0, 100.0))
+    yield MeasurePart("mean_risk", "percent", range=(0.0, 100.0))
+    yield from set_parts(params, "count", "higher", (1.0, None))
 
 
 K_ANONYMITY = Measure(
@@ -74,9 +101,11 @@ K_ANONYMITY = Measure(
     direction="higher",
     range=(1.0, None),
     params=KAnonymityParams,
-    uses=key_names,
-    check=key_mistakes,
+    uses=key_set_names,
+    check=key_set_mistakes,
+    parts=_parts,
     compares_unpaired=True,
+    of_one_file=True,
     counts_households=True,
     invariant_to=frozenset({"affine", "records", "columns"}),
     reference="Samarati (2001), IEEE Transactions on Knowledge and Data Engineering 13(6), 1010-1027",

@@ -5,14 +5,15 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated
 
-import numpy as np
 from pydantic import BaseModel, Field
 
 from maskwright import Comparison, InputError, NamesVariables, Problem
+from maskwright_builtin.key_counts.classes import class_sizes, classes_of
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterator
 
+    import numpy as np
     from numpy.typing import NDArray
 
     from maskwright import Measurable
@@ -64,8 +65,8 @@ def key_mistakes(params: KeysParams, given: Measurable) -> Iterator[tuple[str, s
         yield "keys", TWICE
 
 
-def key_classes(comparison: Comparison, params: KeysParams, measure: str) -> KeyClasses:
-    """Classes of the masked file.
+def chosen_keys(comparison: Comparison, params: KeysParams, measure: str) -> tuple[str, ...]:
+    """Names of the key variables of the masked file.
 
     Parameters
     ----------
@@ -77,7 +78,7 @@ def key_classes(comparison: Comparison, params: KeysParams, measure: str) -> Key
     Raises
     ------
     InputError
-        No key variables, variables that a file does not have, no records.
+        There are none, or one is named twice.
     """
     roles = {
         variable.name: variable.role for variable in (*comparison.masked.variables, *comparison.original.variables)
@@ -93,25 +94,48 @@ def key_classes(comparison: Comparison, params: KeysParams, measure: str) -> Key
         )
     if len(set(keys)) < len(keys):
         raise InputError(f"{measure}: {TWICE}")
+    return keys
+
+
+def key_codes(comparison: Comparison, keys: tuple[str, ...], measure: str) -> list[NDArray[np.int64]]:
+    """Codes 0, 1, ... of each key in the masked file, -1 where missing.
+
+    Raises
+    ------
+    InputError
+        Variables that a file does not have, no records.
+    """
     if not len(comparison.masked):
         raise InputError(f"{measure}: there is nothing to measure: the masked file has no records")
-    of_record = classes_of([comparison.keys(name)[1] for name in keys])
+    return [comparison.keys(name)[1] for name in keys]
+
+
+def classes_on(comparison: Comparison, keys: tuple[str, ...], measure: str) -> KeyClasses:
+    """Classes of the masked file on some keys.
+
+    Raises
+    ------
+    InputError
+        Variables that a file does not have, no records.
+    """
+    of_record = classes_of(key_codes(comparison, keys, measure))
     households = comparison.masked_households()
     return KeyClasses(keys, of_record, class_sizes(of_record, households), households)
 
 
-def classes_of(codes: Sequence[NDArray[np.int64]]) -> NDArray[np.int64]:
-    """Number 0..c-1 of each record's combination of codes, -1 among them a code like others; shape (m,)."""
-    found = np.zeros(len(codes[0]), dtype=np.int64)
-    for code in codes:
-        # Numbers stay below the square of the number of records, far from overflow.
-        found = np.unique(found * (int(code.max()) + 2) + code + 1, return_inverse=True)[1].astype(np.int64)
-    return found
+def key_classes(comparison: Comparison, params: KeysParams, measure: str) -> KeyClasses:
+    """Classes of the masked file.
 
+    Parameters
+    ----------
+    comparison : Comparison
+    params : KeysParams
+    measure : str
+        Its name, for messages.
 
-def class_sizes(classes: NDArray[np.int64], households: NDArray[np.int64] | None) -> NDArray[np.int64]:
-    """Records of each class, or different households; shape (c,)."""
-    counted = classes
-    if households is not None:
-        counted = np.unique(np.stack([classes, households], axis=1), axis=0)[:, 0]
-    return np.bincount(counted)
+    Raises
+    ------
+    InputError
+        No key variables, variables that a file does not have, no records.
+    """
+    return classes_on(comparison, chosen_keys(comparison, params, measure), measure)

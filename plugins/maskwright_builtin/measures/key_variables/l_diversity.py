@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING, Literal
 import numpy as np
 from pydantic import Field
 
-from maskwright import Comparison, Measure, Measurement
+from maskwright import Comparison, Measure, Measurement, MeasurePart
 from maskwright_builtin.measures.key_variables.key_classes import key_classes
+from maskwright_builtin.measures.key_variables.key_sets import listed
 from maskwright_builtin.measures.key_variables.sensitive_variables import (
     SensitiveParams,
     names_used,
@@ -89,6 +90,9 @@ def l_diversity(
         per_variable={name: value for name, value in by_variable.items() if name in comparison.variables},
         per_record=np.where(np.isfinite(of_record), of_record, np.nan),
         notes=tuple(notes),
+        sentence=f"Whoever finds a person by {listed(classes.keys)} is left with at least "
+        f"{min(by_variable.values()):.3g} possible value(s) of {listed(tuple(by_variable))}; for "
+        f"{int((of_record <= 1.0).sum()):,} of the {len(of_record):,} records with only one.",
     )
 
 
@@ -109,6 +113,10 @@ def _diversity(of_class: NDArray[np.int64], value: NDArray[np.int64], count: int
     return np.where(different > 1, np.exp(entropy), np.where(different > 0, 1.0, np.inf))
 
 
+def _parts(params: LDiversityParams) -> tuple[MeasurePart, ...]:  # noqa: ARG001 - the contract
+    return (MeasurePart("homogeneous", "percent", range=(0.0, 100.0)),)
+
+
 L_DIVERSITY = Measure(
     name="l_diversity",
     compute=l_diversity,
@@ -119,7 +127,9 @@ L_DIVERSITY = Measure(
     params=LDiversityParams,
     uses=names_used,
     check=sensitive_mistakes,
+    parts=_parts,
     compares_unpaired=True,
+    of_one_file=True,
     counts_households=True,
     invariant_to=frozenset({"affine", "records", "columns"}),
     reference="Machanavajjhala, Kifer, Gehrke and Venkitasubramaniam (2007), ACM Transactions on Knowledge Discovery "

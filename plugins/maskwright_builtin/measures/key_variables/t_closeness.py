@@ -6,8 +6,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from maskwright import Comparison, Measure, Measurement
+from maskwright import Comparison, Measure, Measurement, MeasurePart
 from maskwright_builtin.measures.key_variables.key_classes import key_classes
+from maskwright_builtin.measures.key_variables.key_sets import listed
 from maskwright_builtin.measures.key_variables.sensitive_variables import (
     SensitiveParams,
     names_used,
@@ -80,6 +81,9 @@ def t_closeness(
         per_variable={name: value for name, value in by_variable.items() if name in comparison.variables},
         per_record=np.where(known, of_record, np.nan),
         notes=tuple(notes),
+        sentence=f"Among people with the same {listed(classes.keys)}, the values of {listed(tuple(by_variable))} "
+        f"differ from those of the whole file by {max(by_variable.values()):.3g} at most, on a scale from 0 (not at "
+        "all) to 1 (wholly).",
     )
 
 
@@ -118,6 +122,10 @@ def _moved_along(of_class: NDArray[np.int64], value: NDArray[np.int64]) -> NDArr
     return np.asarray(np.maximum(area, 0.0) / (count - 1.0))
 
 
+def _parts(params: SensitiveParams) -> tuple[MeasurePart, ...]:  # noqa: ARG001 - the contract
+    return (MeasurePart("mean", "share", range=(0.0, 1.0)),)
+
+
 T_CLOSENESS = Measure(
     name="t_closeness",
     compute=t_closeness,
@@ -128,7 +136,9 @@ T_CLOSENESS = Measure(
     params=SensitiveParams,
     uses=names_used,
     check=sensitive_mistakes,
+    parts=_parts,
     compares_unpaired=True,
+    of_one_file=True,
     counts_households=True,
     invariant_to=frozenset({"affine", "records", "columns"}),
     reference="Li, Li and Venkatasubramanian (2007), t-closeness: privacy beyond k-anonymity and l-diversity, IEEE "

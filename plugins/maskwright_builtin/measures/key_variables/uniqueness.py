@@ -6,16 +6,26 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from maskwright import Comparison, Measure, Measurement
-from maskwright_builtin.measures.key_variables.key_classes import KeysParams, key_classes, key_mistakes, key_names
+from maskwright import Comparison, Measure, Measurement, MeasurePart
+from maskwright_builtin.key_counts.counts import count_keys
+from maskwright_builtin.measures.key_variables.key_classes import key_codes
+from maskwright_builtin.measures.key_variables.key_sets import (
+    KeySetsParams,
+    key_set_mistakes,
+    key_set_names,
+    listed,
+    set_parts,
+    worst_of_sets,
+)
+from maskwright_builtin.measures.key_variables.negative_binomial_risk import individual_risk, sampling_fraction
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
+    from collections.abc import Iterator
 
 
 def uniqueness(
     comparison: Comparison,
-    params: KeysParams,
+    params: KeySetsParams,
     rng: np.random.Generator,  # noqa: ARG001
 ) -> Measurement:
     """Percent of masked records that are alone with their combination of key variables.
@@ -35,7 +45,7 @@ def uniqueness(
     Parameters
     ----------
     comparison : Comparison
-    params : KeysParams
+    params : KeySetsParams
     rng : numpy.random.Generator
         Not used.
 
@@ -51,56 +61,42 @@ def uniqueness(
     InputError
         No key variables, or variables that a file does not have.
     """
-    classes = key_classes(comparison, params, "uniqueness")
-    notes = [f"key variables: {', '.join(classes.keys)}"]
-    sizes = classes.size[classes.of_record]
-    unique = sizes == 1
+    return worst_of_sets(comparison, params, "uniqueness", lambda keys: _on_keys(comparison, keys), direction="lower")
+
+
+def _on_keys(comparison: Comparison, keys: tuple[str, ...]) -> Measurement:
+    notes = [f"key variables: {', '.join(keys)}"]
     weights = comparison.masked_weights()
+    usable = None if weights is None else np.where(weights >= 1.0, weights, 1.0)
+    codes = key_codes(comparison, keys, "uniqueness")
+    counts = count_keys(codes, "own", usable, comparison.masked_households())
+    unique = counts.file == 1
     parts: dict[str, float] = {}
     per_record = np.where(unique, 100.0, 0.0)
     if weights is not None:
-        usable = np.where(weights >= 1.0, weights, 1.0)
         changed = int((~(weights >= 1.0)).sum())
         if changed:
             notes.append(f"{changed} record(s) with a weight missing or below 1 count with weight 1")
-        fraction = (classes.size / _population(usable, classes.of_record, classes.households))[classes.of_record]
-        per_record = 100.0 * individual_risk(sizes, fraction)
+        fraction, _ = sampling_fraction(counts.file, counts.population)
+        per_record = 100.0 * individual_risk(counts.file, fraction)
         parts = {
             "population_uniques": 100.0 * float(np.where(unique, fraction, 0.0).mean()),
             "mean_risk": float(per_record.mean()),
         }
-    return Measurement(100.0 * float(unique.mean()), parts=parts, per_record=per_record, notes=tuple(notes))
+    alone = int(unique.sum())
+    return Measurement(
+        100.0 * float(unique.mean()),
+        parts=parts,
+        per_record=per_record,
+        notes=tuple(notes),
+        sentence=f"{alone:,} of the {len(unique):,} records are the only ones with their {listed(keys)}.",
+    )
 
 
-def _population(
-    weights: NDArray[np.float64], classes: NDArray[np.int64], households: NDArray[np.int64] | None
-) -> NDArray[np.float64]:
-    """Sum of the weights of each class: of its records, or of the first record of each household in it."""
-    if households is not None:
-        _, first = np.unique(np.stack([classes, households], axis=1), axis=0, return_index=True)
-        weights, classes = weights[first], classes[first]
-    return np.asarray(np.bincount(classes, weights=weights), dtype=np.float64)
-
-
-def individual_risk(size: NDArray[np.int64], fraction: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Mean of 1 / F given f, for F - f negative binomial with f and pi; shape as given.
-
-    Parameters
-    ----------
-    size : ndarray, int64
-        f, at least 1.
-    fraction : ndarray, float64
-        pi, above 0 and at most 1.
-
-    References
-    ----------
-    Benedetti and Franconi (1998); Franconi and Polettini (2004), Privacy in Statistical Databases, LNCS 3050, 262-272.
-    """
-    from scipy.special import hyp2f1  # plugins are listed without SciPy
-
-    f = size.astype(np.float64)
-    # 2F1(f, f; f + 1; 1 - pi) = pi^(1 - f) 2F1(1, 1; f + 1; 1 - pi): no huge powers, and never above 1 / f.
-    return np.asarray(fraction / f * hyp2f1(1.0, 1.0, f + 1.0, 1.0 - fraction))
+def _parts(params: KeySetsParams) -> Iterator[MeasurePart]:
+    yield MeasurePart("population_uniques", "percent", range=(0.0, 100.0))
+    yield MeasurePart("mean_risk", "percent", range=(0.0, 100.0))
+    yield from set_parts(params, "percent", "lower", (0.0, 100.0))
 
 
 UNIQUENESS = Measure(
@@ -110,10 +106,12 @@ UNIQUENESS = Measure(
     unit="percent",
     direction="lower",
     range=(0.0, 100.0),
-    params=KeysParams,
-    uses=key_names,
-    check=key_mistakes,
+    params=KeySetsParams,
+    uses=key_set_names,
+    check=key_set_mistakes,
+    parts=_parts,
     compares_unpaired=True,
+    of_one_file=True,
     counts_households=True,
     invariant_to=frozenset({"affine", "records", "columns"}),
     reference="Benedetti and Franconi (1998), Statistical and technological solutions for controlled data "

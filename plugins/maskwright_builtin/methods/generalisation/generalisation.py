@@ -9,13 +9,13 @@ from pydantic import BaseModel, Field, model_validator
 
 from maskwright import (
     Block,
+    CompanionVariables,
     InputError,
     KeyVariables,
     Masked,
     Method,
     NamesVariables,
     PromisesK,
-    SensitiveVariables,
 )
 from maskwright_builtin.methods.generalisation.criteria import Criteria, Sensitive, sensitive
 from maskwright_builtin.methods.generalisation.diversity_kernel import DISTINCT, ENTROPY, EQUAL, ORDERED, RECURSIVE
@@ -78,13 +78,13 @@ class GeneralisationParams(BaseModel, extra="forbid", frozen=True):
         "keys. Usual: 3 to 10.",
     )
     l: Annotated[  # noqa: E741 - the name of the field
-        dict[str, Annotated[int, Field(ge=2)] | Diversity], SensitiveVariables()
+        dict[str, Annotated[int, Field(ge=2)] | Diversity], CompanionVariables()
     ] = Field(
         default_factory=dict,
         description="Least diversity of sensitive variables in every class: {occupation: 2} of different values, "
         "{disease: {entropy: 2.5}}, {disease: {recursive: 3, c: 2}}. Records without a value do not count.",
     )
-    t: Annotated[dict[str, Annotated[float, Field(ge=0, le=1)] | Closeness], SensitiveVariables()] = Field(
+    t: Annotated[dict[str, Annotated[float, Field(ge=0, le=1)] | Closeness], CompanionVariables()] = Field(
         default_factory=dict,
         description="Largest distance between the values of sensitive variables in a class and in the file, from 0 to "
         "1: {income: 0.3}, {income: {most: 0.3, distance: equal}}.",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -10,21 +11,59 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 
-def invariant_retaining(frequencies: NDArray[np.float64], retain: float) -> NDArray[np.float64]:
+@dataclass(frozen=True, eq=False)
+class MarkovMatrix:
+    """A matrix of probabilities.
+
+    Attributes
+    ----------
+    probabilities : ndarray of shape (c, c), float64
+        Rows sum to 1.
+    """
+
+    probabilities: NDArray[np.float64]
+
+    def draw(self, codes: NDArray[np.int64], rng: np.random.Generator) -> NDArray[np.int64]:
+        """New code of each record; codes are 0..c-1."""
+        from maskwright_builtin.methods.post_randomisation.drawing_kernel import draw_along_rows  # heavy
+
+        last = self.probabilities.shape[1] - 1 - np.argmax(self.probabilities[:, ::-1] > 0.0, axis=1)
+        return draw_along_rows(codes, np.cumsum(self.probabilities, axis=1), last, rng.random(len(codes)))
+
+
+@dataclass(frozen=True, eq=False)
+class Retaining:
     """Matrix ``retain I + (1 - retain) 1 f'``: a value stays, or is drawn anew from the frequencies f.
 
     Expected frequencies are f, because f' of it is f'; a category k stays with probability
     ``retain + (1 - retain) f_k``.
 
-    Parameters
+    Attributes
     ----------
     frequencies : ndarray of shape (c,), float64
-        Sum 1.
+        Sum 1, all positive.
     retain : float
-        In [0, 1].
+        In [0, 1).
     """
-    c = len(frequencies)
-    return np.asarray(retain * np.eye(c) + (1.0 - retain) * np.ones((c, 1)) * frequencies)
+
+    frequencies: NDArray[np.float64]
+    retain: float
+
+    @property
+    def probabilities(self) -> NDArray[np.float64]:
+        """The matrix; shape (c, c)."""
+        return mixed(np.tile(self.frequencies, (len(self.frequencies), 1)), self.retain)
+
+    def draw(self, codes: NDArray[np.int64], rng: np.random.Generator) -> NDArray[np.int64]:
+        """New code of each record; codes are 0..c-1."""
+        from maskwright_builtin.methods.post_randomisation.drawing_kernel import draw_retaining  # heavy
+
+        return draw_retaining(codes, np.cumsum(self.frequencies), self.retain, rng.random(len(codes)))
+
+
+def mixed(matrix: NDArray[np.float64], retain: float) -> NDArray[np.float64]:
+    """Matrix ``retain I + (1 - retain) M``: invariant where M is."""
+    return np.asarray(retain * np.eye(len(matrix)) + (1.0 - retain) * matrix)
 
 
 def uniform_retaining(c: int, retain: float) -> NDArray[np.float64]:
@@ -54,21 +93,62 @@ def made_invariant(matrix: NDArray[np.float64], frequencies: NDArray[np.float64]
     return np.asarray(matrix @ back)
 
 
-def draw(codes: NDArray[np.int64], matrix: NDArray[np.float64], rng: np.random.Generator) -> NDArray[np.int64]:
-    """New code of each record.
+def direct(frequencies: NDArray[np.float64], theta: float) -> NDArray[np.float64]:
+    """Invariant matrix with ``theta f_min / ((c - 1) f_k)`` beside the diagonal: the rarest category moves most.
+
+    Kooiman, P., Willenborg, L. and Gouweleeuw, J. (1997): PRAM: a method for disclosure limitation of microdata.
+    Report, Statistics Netherlands.
 
     Parameters
     ----------
-    codes : ndarray of shape (m,), int64
-        0..c-1.
-    matrix : ndarray of shape (c, c), float64
-    rng : numpy.random.Generator
+    frequencies : ndarray of shape (c,), float64
+        f, all positive; c >= 2.
+    theta : float
+        In (0, 1]: probability with which the rarest category changes.
     """
-    uniforms = rng.random(len(codes))
-    drawn = np.empty_like(codes)
-    for code, row in enumerate(matrix):
-        here = codes == code
-        # The last probability that is not 0 takes what rounding leaves over.
-        last = int(np.flatnonzero(row)[-1])
-        drawn[here] = np.minimum(np.searchsorted(np.cumsum(row), uniforms[here], side="right"), last)
-    return drawn
+    leaving = theta * frequencies.min() / frequencies
+    matrix = np.repeat(leaving[:, None] / (len(frequencies) - 1), len(frequencies), axis=1)
+    np.fill_diagonal(matrix, 1.0 - leaving)
+    return matrix
+
+
+def neighbours(places: NDArray[np.int64], reach: int, frequencies: NDArray[np.float64] | None) -> NDArray[np.float64]:
+    """Matrix that moves a category by at most `reach` places, invariant where frequencies are given.
+
+    Every category at most `reach` places away is proposed with the same probability. An invariant move from k to l is
+    accepted with probability ``min(1, f_l / f_k)`` (Metropolis et al. 1953, Journal of Chemical Physics 21(6),
+    1087-1092); two-stage matrices would move by twice the reach.
+
+    Parameters
+    ----------
+    places : ndarray of shape (c,), int64
+        Of the categories in their order.
+    reach : int
+        At least 1.
+    frequencies : ndarray of shape (c,), float64, or None
+        All positive.
+    """
+    apart = np.abs(places[:, None] - places[None, :])
+    near = (apart <= reach) & (apart > 0)
+    if frequencies is None:
+        moves = near / np.maximum(near.sum(axis=1), 1)[:, None]
+    else:
+        moves = near / (2.0 * reach) * np.minimum(1.0, frequencies[None, :] / frequencies[:, None])
+    return np.asarray(moves + np.diag(1.0 - moves.sum(axis=1)))
+
+
+def lifted(
+    matrix: NDArray[np.float64], classes: NDArray[np.int64], frequencies: NDArray[np.float64]
+) -> NDArray[np.float64]:
+    """Matrix over cells from one over classes of cells: within a class, the cell is drawn from the frequencies.
+
+    Parameters
+    ----------
+    matrix : ndarray of shape (d, d), float64
+        Invariant for the frequencies of the classes; then so is the result for those of the cells.
+    classes : ndarray of shape (c,), int64
+        Class of each cell, 0..d-1.
+    frequencies : ndarray of shape (c,), float64
+    """
+    share = frequencies / np.bincount(classes, weights=frequencies)[classes]
+    return np.asarray(matrix[np.ix_(classes, classes)] * share[None, :])

@@ -3,24 +3,30 @@
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING
+from dataclasses import replace
+from typing import TYPE_CHECKING, Annotated, Literal
 
 import numpy as np
 from pydantic import BaseModel, Field, field_validator, model_validator
 
-from maskwright import Block, InputError, Masked, Method
+from maskwright import Block, CompanionVariables, InputError, Masked, Method
+from maskwright_builtin.methods.post_randomisation.cells import joined
 from maskwright_builtin.methods.post_randomisation.markov import (
-    draw,
-    invariant_retaining,
+    MarkovMatrix,
+    Retaining,
+    direct,
+    lifted,
     made_invariant,
+    mixed,
     uniform_retaining,
 )
-from maskwright_builtin.methods.single_columns import mask_columns
+from maskwright_builtin.methods.post_randomisation.randomising import randomised, refuse_many_cells
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from maskwright import Variable
+    from maskwright_builtin.methods.post_randomisation.cells import Stratum
+    from maskwright_builtin.methods.post_randomisation.randomising import Moves, Transition
 
 SUM = 1e-9
 """How far the sum of stated probabilities may be from 1."""
@@ -33,8 +39,9 @@ class PramParams(BaseModel, extra="forbid", frozen=True):
         default=0.8,
         ge=0,
         lt=1,
-        description="Without 'matrix': least probability that a category stays. Invariant: otherwise a category is "
-        "drawn from their frequencies. Not invariant: otherwise it becomes one of the others, each as likely.",
+        description="Without 'matrix' and 'theta': least probability that a category stays. Invariant: otherwise a "
+        "category is drawn from their frequencies. Not invariant: otherwise it becomes one of the others, each as "
+        "likely.",
     )
     matrix: dict[str, dict[str, float]] | None = Field(
         default=None,
@@ -45,6 +52,46 @@ class PramParams(BaseModel, extra="forbid", frozen=True):
         default=True,
         description="Expected frequencies of the categories are those of the original. A given matrix P is followed by "
         "the second stage that makes it so; false takes it as it is.",
+    )
+    construction: Literal["two_stage", "direct"] = Field(
+        default="two_stage",
+        description="'direct': the rarest category changes with probability 'theta', a category k with theta f_min / "
+        "f_k, and becomes each other one as likely; invariant, and 'retain' is not used.",
+    )
+    theta: float | None = Field(
+        default=None,
+        gt=0,
+        le=1,
+        description="Of the direct construction: probability that the rarest category changes.",
+    )
+    nearness: float | None = Field(
+        default=None,
+        gt=0,
+        allow_inf_nan=False,
+        description="Categories at distance d are proposed in proportion to exp(-d / nearness). Another nominal "
+        "category is 1 away, ordinal ones by their places, from end to end 1; over variables it is added. Left out: "
+        "distance does not count.",
+    )
+    joint: bool = Field(
+        default=False,
+        description="The variables of the step change together: a record moves between the combinations that occur in "
+        "the original, so that every edit among these variables is kept.",
+    )
+    within: Annotated[tuple[str, ...], CompanionVariables()] = Field(
+        default=(),
+        description="Variables, not masked by the step, of any type: one matrix for each combination of their values, "
+        "with the frequencies of its records, so that tables by these variables stay in expectation.",
+    )
+    join_below: int = Field(
+        default=5,
+        ge=1,
+        description="With 'nearness' and the direct construction: categories (combinations) of fewer records are "
+        "joined with the nearest ones, and drawn inside from their frequencies; their number is recorded.",
+    )
+    publish_matrix: bool = Field(
+        default=False,
+        description="Put the matrices into the public record, for analysts who correct for them; not those from which "
+        "frequencies of fewer than 10 records can be computed.",
     )
 
     @field_validator("matrix")
@@ -62,13 +109,22 @@ class PramParams(BaseModel, extra="forbid", frozen=True):
 
     @model_validator(mode="after")
     def _one_way(self) -> PramParams:
-        if self.matrix is not None and "retain" in self.model_fields_set:
+        given = self.model_fields_set
+        if self.matrix is not None and "retain" in given:
             raise ValueError("'matrix' and 'retain' both say what stays; give one")
+        if self.matrix is not None and (self.joint or self.nearness is not None):
+            raise ValueError("'matrix' is of single variables and says how near they are: no 'joint', no 'nearness'")
+        if (self.construction == "direct") != (self.theta is not None):
+            raise ValueError("'construction: direct' and 'theta' go together")
+        if self.construction == "direct":
+            others = [name for name in ("retain", "matrix", "nearness") if name in given]
+            if others or not self.invariant:
+                raise ValueError(f"'construction: direct' is invariant and takes 'theta' only, not {others or 'false'}")
         return self
 
 
 def protect(block: Block, params: PramParams, rng: np.random.Generator) -> Masked:
-    """Change the categories of each variable at random.
+    """Change the categories of each variable, or of all together, at random.
 
     Parameters
     ----------
@@ -81,63 +137,96 @@ def protect(block: Block, params: PramParams, rng: np.random.Generator) -> Maske
     -------
     Masked
         Each record's category k becomes l with probability p_kl, independently of the other records. Only categories
-        that occur among the records of the block are reached; what a given matrix promises others stays with k. Edits
-        between categories are kept by adjustment afterwards, which may lead to others. Where a condition on the
-        variable governs numbers that are masked too, records on either side of it are apart: a category never moves a
-        record to the other side. Missing cells stay missing. It is a doubt when a variable has a single category in a
-        block, which then stays.
+        (with `joint`, combinations) that occur among the records of the block with the same `within` values are
+        reached; what a given matrix promises others stays with k. Edits between variables that change one by one are
+        kept by adjustment afterwards, which may lead to others and is told: the matrix is then not the effective one.
+        Where a condition on the variable governs numbers that are masked too, records on either side of it are apart:
+        a category never moves a record to the other side. Missing cells stay missing. It is a doubt when a variable
+        has a single category among records that are masked together, which then stays.
 
     Raises
     ------
     InputError
-        When the matrix has no row for a category that occurs, or names one that the variable does not have.
+        When the matrix has no row for a category that occurs, or names one that the variable does not have; when a
+        matrix would be of more than 2,000 combinations.
+
+    Notes
+    -----
+    Of a variable with one matrix R, the invariant two-stage one made from a proposal P, expected frequencies are f,
+    the rarest category is kept least, and the diagonal of R is not that of P. ``retain I + (1 - retain) R`` is
+    invariant too.
 
     References
     ----------
     Kooiman, P., Willenborg, L. and Gouweleeuw, J. (1997): PRAM: a method for disclosure limitation of microdata.
     Report, Statistics Netherlands; Gouweleeuw et al. (1998), Journal of Official Statistics 14(4), 463-478.
     """
-    doubts: list[str] = []
+    sets = [tuple(range(block.p))] if params.joint else [(position,) for position in range(block.p)]
 
-    def change(values: NDArray[np.float64], position: int) -> NDArray[np.float64]:
-        found, codes = np.unique(values.astype(np.int64), return_inverse=True)
-        if len(found) < 2:
-            doubts.append(
-                "records that are masked together share one category, which stays: where blocks or the conditions of "
-                "edits cut the records apart by category, PRAM changes nothing"
-            )
-            return values
-        matrix = markov_matrix(params, block.variables[position], found, np.bincount(codes))
-        return found[draw(codes, matrix, rng)].astype(np.float64)
+    def chances(stratum: Stratum, moves: Moves) -> Transition:
+        return transition(params, stratum, moves)
 
-    return mask_columns(block, change, doubts=doubts)
+    return randomised(
+        block, sets, params.within, chances, rng, name="PRAM",
+        published=params.publish_matrix, tells_frequencies=params.invariant or params.nearness is not None,
+    )  # fmt: skip
 
 
-def markov_matrix(
-    params: PramParams, variable: Variable, found: NDArray[np.int64], counts: NDArray[np.int64]
-) -> NDArray[np.float64]:
-    """Probabilities of what each category that occurs becomes; shape (c, c).
+def transition(params: PramParams, stratum: Stratum, moves: Moves) -> Transition:
+    """Probabilities of what each category, or combination, of a stratum becomes.
 
     Parameters
     ----------
     params : PramParams
-    variable : Variable
-    found : ndarray of shape (c,), int64
-        Codes that occur, ascending; c >= 2.
-    counts : ndarray of shape (c,), int64
-        How often.
+    stratum : Stratum
+        Of two or more cells.
+    moves : Moves
+        Told of cells that are joined.
 
     Raises
     ------
     InputError
-        The matrix names other categories, or has no row for one that occurs.
+        The matrix names other categories, or has no row for one that occurs; there are too many cells.
     """
-    frequencies = counts / counts.sum()
-    if params.matrix is None:
-        if params.invariant:
-            return invariant_retaining(frequencies, params.retain)
-        return uniform_retaining(len(found), params.retain)
-    named = {*params.matrix, *(category for row in params.matrix.values() for category in row)}
+    frequencies = stratum.frequencies
+    plain = params.matrix is None and params.construction == "two_stage" and params.nearness is None
+    if plain and params.invariant:
+        return Retaining(frequencies, params.retain)
+    refuse_many_cells(stratum)
+    if plain:
+        return MarkovMatrix(uniform_retaining(len(frequencies), params.retain))
+    if params.matrix is not None:
+        given = _given(params.matrix, stratum)
+        return MarkovMatrix(made_invariant(given, frequencies) if params.invariant else given)
+    return _by_classes(params, stratum, moves)
+
+
+def _by_classes(params: PramParams, stratum: Stratum, moves: Moves) -> MarkovMatrix:
+    """Matrix over classes of cells in which no cell is so rare that moving is near certain, or impossible."""
+    frequencies, distances = stratum.frequencies, stratum.distances()
+    classes = joined(distances, stratum.counts, params.join_below)
+    shares = np.asarray(np.bincount(classes, weights=frequencies), dtype=np.float64)
+    moves.joined += int(np.sum(np.bincount(classes)[classes] > 1))
+    if params.theta is not None:
+        if len(shares) < 2:
+            moves.lone += len(stratum.records)
+            return MarkovMatrix(np.eye(len(frequencies)))
+        matrix = direct(shares, params.theta)
+        stays = np.diag(matrix)
+        return MarkovMatrix(lifted(matrix - np.diag(stays), classes, frequencies) + np.diag(stays[classes]))
+    apart = np.full((len(shares), len(shares)), np.inf)
+    np.minimum.at(apart, (classes[:, None], classes[None, :]), distances)
+    assert params.nearness is not None
+    proposed = np.exp(-apart / params.nearness)
+    proposed /= proposed.sum(axis=1, keepdims=True)
+    matrix = made_invariant(proposed, shares) if params.invariant else proposed
+    return MarkovMatrix(mixed(lifted(matrix, classes, frequencies), params.retain))
+
+
+def _given(matrix: dict[str, dict[str, float]], stratum: Stratum) -> NDArray[np.float64]:
+    """The given probabilities among the categories that occur; what is promised to others stays."""
+    (variable,), found = stratum.variables, stratum.cells[:, 0]
+    named = {*matrix, *(category for row in matrix.values() for category in row)}
     strangers = sorted(named - set(variable.categories))
     if strangers:
         raise InputError(
@@ -146,14 +235,18 @@ def markov_matrix(
             "other categories need a step of their own"
         )
     names = [variable.categories[code] for code in found]
-    without = sum(name not in params.matrix for name in names)
+    without = sum(name not in matrix for name in names)
     if without:
         raise InputError(f"matrix: {without} of the categories of {variable.name!r} that occur have no row")
-    given = np.array([[params.matrix[one].get(other, 0.0) for other in names] for one in names])
+    given = np.array([[matrix[one].get(other, 0.0) for other in names] for one in names])
     given[np.diag_indices(len(names))] += 1.0 - given.sum(axis=1)
     given = np.clip(given, 0.0, 1.0)
-    given /= given.sum(axis=1, keepdims=True)
-    return made_invariant(given, frequencies) if params.invariant else given
+    return np.asarray(given / given.sum(axis=1, keepdims=True))
+
+
+def _variant(params: PramParams) -> Method:
+    """PRAM of combinations sees all variables of the step, and keeps what holds among them."""
+    return replace(PRAM, scope="all", preserves=PRAM.preserves | {"combinations"}) if params.joint else PRAM
 
 
 PRAM = Method(
@@ -168,6 +261,7 @@ PRAM = Method(
     variable_types=frozenset({"ordinal", "nominal"}),
     handles_missing=True,
     preserves=frozenset({"domain"}),
+    variant=_variant,
     reference="Kooiman, Willenborg and Gouweleeuw (1997), PRAM: a method for disclosure limitation of microdata, "
     "Statistics Netherlands; Gouweleeuw et al. (1998), Journal of Official Statistics 14(4), 463-478",
     summary="Changes categories at random along a Markov matrix, given or made to keep expected frequencies.",

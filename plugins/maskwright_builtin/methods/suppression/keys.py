@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from maskwright import InputError
+from maskwright_builtin.key_counts.classes import class_sizes, classes_of
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -51,11 +52,5 @@ def class_size(codes: NDArray[np.int64], households: NDArray[np.int64] | None) -
 
     A cell without a value is a value of its own: whoever reads the file sees that it is empty.
     """
-    of_record = np.zeros(len(codes), dtype=np.int64)
-    for column in codes.T:
-        _, of_record = np.unique(of_record * (int(column.max(initial=0)) + 2) + column + 1, return_inverse=True)
-    if households is None:
-        sizes = np.bincount(of_record)
-    else:
-        sizes = np.bincount(np.unique(np.stack([of_record, households], axis=1), axis=0)[:, 0])
-    return np.asarray(sizes[of_record], dtype=np.int64)
+    classes = classes_of(list(codes.T))
+    return np.asarray(class_sizes(classes, households)[classes], dtype=np.int64)

@@ -33,7 +33,7 @@ class CsvReading:
 
     def __init__(self, path: Path, params: CsvParams, progress: Progress) -> None:
         self._size = readable_size(path, params.max_file_size)
-        self._path = path
+        self._path, self._params = path, params
         self._progress = progress
         beginning = find_dialect(path, params)
         self._dialect = beginning.dialect
@@ -153,7 +153,10 @@ class CsvReading:
         grouped = frozenset(name for name, found in self._grouped.items() if found)
         form = Form(dict(zip(self._names, header, strict=False)), self._ending, self._quotes.rules(), grouped)
         details = {name: getattr(self._dialect, name) for name in CsvDialect.__dataclass_fields__}
-        return Layout("csv", {**details, "form": form, "notes": self._notes})
+        # Who separates cells by commas writes decimals with points.
+        undeclared = self._params.decimal is None and self._params.thousands is None
+        may_differ = undeclared and self._dialect.delimiter != ","
+        return Layout("csv", {**details, "form": form, "notes": self._notes, "marks_may_differ": may_differ})
 
 
 def _exhaust(rows: Any) -> None:

@@ -60,6 +60,7 @@ class _Writer:
     form: Form
     numeric: frozenset[str]
     as_written: frozenset[str]
+    missing_as_written: Mapping[str, Any]
 
     def header(self, names: list[str]) -> bytes:
         """The first row, with its line end."""
@@ -69,12 +70,16 @@ class _Writer:
         ]
         return self._lines(cells)
 
-    def rows(self, batch: Any) -> bytes:
-        """Rows of a batch, each with its line end."""
+    def rows(self, batch: Any, start: int) -> bytes:
+        """Rows of a batch, the first of which is record `start`, each with its line end."""
         cells = [
             pc.fill_null(column, "") if name in self.as_written else self._cells(name, pc.fill_null(column, ""))
             for name, column in zip(batch.schema.names, batch.columns, strict=True)
         ]
+        for place, name in enumerate(batch.schema.names):
+            if name in self.missing_as_written:
+                held = self.missing_as_written[name].slice(start, batch.num_rows).combine_chunks()
+                cells[place] = pc.coalesce(held, cells[place])
         if len(cells) == 1 and self.dialect.quote is not None and batch.schema.names[0] not in self.as_written:
             # An empty line would be no row at all for many readers.
             empty = pc.equal(pc.binary_length(cells[0]), 0)
@@ -159,15 +164,17 @@ def write_csv(path: Path, batches: Iterable[Any], variables: tuple[Variable, ...
     form: Form = details.get("form", Form())
     names = [variable.name for variable in variables]
     numeric = frozenset(each.name for each in variables if each.is_numeric and not each.is_date)
-    writer = _Writer(path, dialect, form, numeric, layout.as_written)
+    writer = _Writer(path, dialect, form, numeric, layout.as_written, layout.missing_as_written)
     line_end = writer.encoded(dialect.line_end.encode())
     with writing(path) as file:
         file.write(dialect.bom)
         last = writer.header(names) if dialect.header else b""
+        start = 0
         for batch in batches:
             if batch.num_rows:
                 file.write(last)
-                last = writer.rows(batch)
+                last = writer.rows(batch, start)
+                start += batch.num_rows
         is_empty_row = len(names) == 1 and last.endswith(2 * line_end)
         if form.ending is None or is_empty_row or not last:
             file.write(last)

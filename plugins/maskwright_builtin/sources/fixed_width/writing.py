@@ -36,7 +36,8 @@ def write_fixed_width(path: Path, batches: Iterable[Any], variables: tuple[Varia
     """
     details = layout.details
     if layout.format == "fixed_width" and "separated" in details:
-        write_csv(path, batches, variables, Layout("csv", details["separated"], layout.as_written))
+        as_read = Layout("csv", details["separated"], layout.as_written, layout.missing_as_written)
+        write_csv(path, batches, variables, as_read)
         return
     if layout.format != "fixed_width" or not {each.name for each in variables} <= details["columns"].keys():
         hint = "Write CSV, or another format that needs no widths."

@@ -12,13 +12,16 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from maskwright import Layout, Source, Variable
+import pyarrow as pa
+
+from maskwright import Layout, Source, Variable, read_numbers
 from maskwright_builtin.sources.statistical.form import Family, MissingRange, Moments, StatisticalParams, VariableForm
 from maskwright_builtin.sources.statistical.header import without_time
 from maskwright_builtin.sources.statistical.reading import StatisticalReading
 from maskwright_builtin.sources.statistical.writing import (
     WrittenColumn,
     fitting_format,
+    holds_numbers,
     not_written,
     padded,
     refuse_reserved,
@@ -47,6 +50,8 @@ POR = Family(
 )
 LARGEST = {"name": 64, "label": 256, "value label": 120, "text": 32_767}
 MOST_CODES = 3
+LONGEST_CODE = 8
+"""Bytes of a missing code that is a text."""
 RESERVED = frozenset(["ALL", "AND", "BY", "EQ", "GE", "GT", "LE", "LT", "NE", "NOT", "OR", "TO", "WITH"])
 
 
@@ -140,9 +145,26 @@ def _check_missing(path: Path, column: WrittenColumn) -> None:
     if singles > (1 if ranges else MOST_CODES) or ranges > 1:
         hint = "SPSS holds three missing codes, or one and a range: declare fewer, or make codes of several one."
         raise column.refused(path, "it has more missing codes than an SPSS file can hold", hint)
-    long = [each for each in column.form.missing if isinstance(each.lowest, str) and len(each.lowest.encode()) > 8]
+    long = [
+        each
+        for each in column.form.missing
+        if isinstance(each.lowest, str) and len(each.lowest.encode()) > LONGEST_CODE
+    ]
     if long:
-        raise column.refused(path, "a missing code is a text of more than 8 bytes", "SPSS holds no longer ones.")
+        raise column.refused(
+            path, f"a missing code is a text of more than {LONGEST_CODE} bytes", "SPSS holds no longer ones."
+        )
+
+
+def _missing_codes(variable: Variable) -> dict[str, str]:
+    """Missing codes that a new SPSS file declares as such: numbers among numbers, and texts of 8 bytes among texts."""
+    codes = [code for code in variable.empty_texts if code.strip()]
+    if variable.is_date:
+        return {}
+    if holds_numbers(variable):
+        is_number = read_numbers(pa.array(codes, pa.string())).is_number.tolist()
+        return {code: code for code, is_held in zip(codes, is_number, strict=True) if is_held}
+    return {code: code for code in codes if len(code.encode()) <= LONGEST_CODE}
 
 
 def _read_plainly(path: Path, details: Mapping[str, Any], names: Sequence[str]) -> Iterator[list[list[str | None]]]:
@@ -169,6 +191,7 @@ SPSS = Source(
     params_of_written=lambda _: StatisticalParams(),
     writes_text=False,
     read_plainly=_read_plainly,
+    missing_codes=_missing_codes,
     summary="Labels, missing values and ranges, measures, formats and widths are kept.",
 )
 SPSS_PORTABLE = Source(

@@ -21,6 +21,7 @@ from maskwright_builtin.sources.statistical.header import without_time
 from maskwright_builtin.sources.statistical.reading import StatisticalReading
 from maskwright_builtin.sources.statistical.writing import (
     WrittenColumn,
+    codes_as_letters,
     refuse_reserved,
     too_long,
     write_with,
@@ -178,6 +179,7 @@ STATA = Source(
     params_of_written=lambda _: StatisticalParams(),
     writes_text=False,
     has_letter_codes=True,
+    missing_codes=codes_as_letters,
     read_plainly=_read_plainly,
     summary="Labels, formats and missing values .a to .z are kept; written for Stata 14 and later.",
 )

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+import string
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
@@ -104,6 +106,8 @@ def _column(
     letters = pc.if_else(pc.match_substring_regex(cells, LETTER), cells, pa.scalar(None, pa.string()))
     has_letters = letters.null_count < len(letters)
     rest = pc.if_else(pc.or_(letters.is_valid(), pc.equal(cells, "")), pa.scalar(None, pa.string()), cells)
+    if is_new and variable.is_date:
+        form = _with_date_format(form, family, "date")
     values = from_moments(rest, form.format, family.moments) if family.moments.of(form.format) else None
     if values is None:
         values = _as_numbers(rest)
@@ -145,6 +149,31 @@ def _as_numbers(texts: Any) -> NDArray[np.float64] | None:
     return np.asarray(np.append(said.values, np.nan)[places], dtype=np.float64)
 
 
+def holds_numbers(variable: Variable) -> bool:
+    """Whether the cells of a variable are numbers in a new file of a statistical package."""
+    return variable.is_numeric or _as_numbers(pa.array(variable.categories, pa.string())) is not None
+
+
+def codes_as_letters(variable: Variable) -> dict[str, str]:
+    """Letters ``.a`` to ``.z`` for the missing codes of a variable; those that are letters stay as they are.
+
+    Parameters
+    ----------
+    variable : Variable
+
+    Returns
+    -------
+    mapping of code to letter
+        Empty where the cells are texts, among which there are no such missing values; codes beyond 26 have none.
+    """
+    if not holds_numbers(variable):
+        return {}
+    codes = dict.fromkeys(code for code in variable.empty_texts if code.strip())
+    own = {code: code.lower() for code in codes if re.fullmatch(LETTER, code.lower())}
+    free = (f".{each}" for each in string.ascii_lowercase if f".{each}" not in own.values())
+    return own | dict(zip((code for code in codes if code not in own), free, strict=False))
+
+
 def _bare(texts: Any) -> Any:
     """Number texts without zeros at the end of decimals."""
     cut = pc.utf8_rtrim(pc.utf8_rtrim(texts, characters="0"), characters=".")
@@ -154,12 +183,16 @@ def _bare(texts: Any) -> Any:
 def _moments(path: Path, name: str, cells: Any, form: VariableForm, family: Family) -> WrittenColumn:
     values = from_moments(cells, form.format, family.moments)
     if values is None:
-        kinds = {kind: each for each, (kind, _) in reversed(list(family.moments.units.items()))}
-        form = replace(form, format=kinds["date" if pa.types.is_date32(cells.type) else "datetime"], measure="unknown")
+        form = _with_date_format(form, family, "date" if pa.types.is_date32(cells.type) else "datetime")
         values = from_moments(cells, form.format, family.moments)
     if values is None:
         raise WrittenColumn(name, form, np.array([])).refused(path, "its dates cannot be written in this format")
     return WrittenColumn(name, form, values)
+
+
+def _with_date_format(form: VariableForm, family: Family, kind: str) -> VariableForm:
+    kinds = {each: name for name, (each, _) in reversed(list(family.moments.units.items()))}
+    return replace(form, format=kinds[kind], measure="unknown")
 
 
 def _numbers(path: Path, name: str, cells: Any, form: VariableForm) -> WrittenColumn:
@@ -192,13 +225,19 @@ def _declared_of(variable: Variable, column: WrittenColumn) -> WrittenColumn:
     def code(text: str) -> Code | None:
         if column.form.is_text:
             return text
+        if re.fullmatch(LETTER, text):
+            return text[1:]
         said = read_numbers(pa.array([text], pa.string()))
         return float(said.values[0]) if said.is_number[0] else None
 
     meanings = {code(text): meaning for text, meaning in (*variable.labels, *variable.empty_meanings)}
     labels = {each: meaning for each, meaning in meanings.items() if each is not None and meaning}
     codes = [code(text) for text in variable.empty_texts]
-    ranges = tuple(MissingRange(each, each) for each in codes if each is not None and each != "")
+    ranges = tuple(
+        MissingRange(each, each)
+        for each in codes
+        if each is not None and each != "" and (column.form.is_text or not isinstance(each, str))
+    )
     return replace(column, form=replace(column.form, labels=labels, missing=ranges))
 
 

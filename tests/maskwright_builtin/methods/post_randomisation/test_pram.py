@@ -12,8 +12,10 @@ from pydantic import ValidationError
 import maskwright as mw
 from maskwright import InputError, Variable
 from maskwright.plugins.registry import find_method
-from maskwright_builtin.methods.post_randomisation.markov import draw, made_invariant
-from maskwright_builtin.methods.post_randomisation.pram import PramParams, markov_matrix
+from maskwright_builtin.methods.post_randomisation.cells import Stratum
+from maskwright_builtin.methods.post_randomisation.markov import MarkovMatrix, made_invariant
+from maskwright_builtin.methods.post_randomisation.pram import PramParams, transition
+from maskwright_builtin.methods.post_randomisation.randomising import Moves
 
 REGION = Variable("region", "nominal", categories=("north", "south", "east", "west"))
 GIVEN = {
@@ -25,7 +27,10 @@ GIVEN = {
 
 
 def matrix_of(counts, **params):
-    return markov_matrix(PramParams(**params), REGION, np.arange(len(counts)), np.array(counts))
+    codes = np.repeat(np.arange(len(counts)), counts)
+    cells = np.arange(len(counts))[:, None]
+    stratum = Stratum(np.arange(len(codes)), codes, (REGION,), cells, np.array(counts))
+    return transition(PramParams(**params), stratum, Moves()).probabilities
 
 
 @settings(max_examples=60)
@@ -68,7 +73,7 @@ def test_the_second_stage_of_two_categories_by_hand():
 
 def test_draws_follow_the_rows():
     matrix = np.array([[0.25, 0.75, 0.0], [0.0, 1.0, 0.0], [0.5, 0.0, 0.5]])
-    drawn = draw(np.repeat([0, 1, 2], 8000), matrix, np.random.default_rng(4)).reshape(3, -1)
+    drawn = MarkovMatrix(matrix).draw(np.repeat([0, 1, 2], 8000), np.random.default_rng(4)).reshape(3, -1)
     shares = [np.bincount(row, minlength=3) / 8000 for row in drawn]
     np.testing.assert_allclose(shares, matrix, atol=4 * 0.5 / np.sqrt(8000))
     assert (np.array(shares)[matrix == 0.0] == 0.0).all()

@@ -1,0 +1,1 @@
+"""How many records, and people of the population, share a combination of key variables."""

@@ -1,0 +1,253 @@
+"""Compiled: rows of packed keys are numbered, and matched where some of their keys are missing."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from maskwright_builtin.numerics.compilation import compiled, inlined
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    Numbers = NDArray[np.int64]
+
+SUBSET, COMPLETE, ANY = 0, 1, 2
+"""Whom a row counts besides its equals: rows that show all that it shows; rows without missing keys; all."""
+
+SPREAD = np.int64(-7046029254386353131)
+"""The odd number nearest to 2**64 divided by the golden ratio: multiplying spreads keys over the high bits."""
+
+
+@inlined
+def _slot(words: Numbers, row: int, common: Numbers, last: int) -> int:
+    """Where to look first for a row, by the bits in `common`; `last` is a power of two less one."""
+    mixed = np.int64(0)
+    for word in range(words.shape[1]):
+        mixed = (mixed ^ (words[row, word] & common[word])) * SPREAD
+        mixed ^= (mixed >> np.int64(32)) & np.int64(0xFFFFFFFF)
+    return int(mixed & last)
+
+
+@inlined
+def _equal(words: Numbers, row: int, other: int, common: Numbers) -> bool:
+    same = True
+    for word in range(words.shape[1]):
+        same &= (words[row, word] ^ words[other, word]) & common[word] == 0
+    return same
+
+
+@compiled
+def number_rows(words: Numbers, table: NDArray[np.int32], dense: bool, of_row: Numbers, first: Numbers) -> int:
+    """Number the different rows as they first occur.
+
+    Parameters
+    ----------
+    words : ndarray of shape (n, w), int64
+    table : ndarray, int32
+        Zeros. For every word a place, if `dense`; else a power of two, at least twice n.
+    dense : bool
+    of_row, first : ndarray of shape (n,), int64
+        Written: the number of each row, and the first row of each number.
+
+    Returns
+    -------
+    int
+        How many.
+    """
+    count = 0
+    last = table.shape[0] - 1
+    common = np.full(words.shape[1], np.int64(-1))
+    for row in range(words.shape[0]):
+        slot = words[row, 0] if dense else _slot(words, row, common, last)
+        while table[slot] != 0 and not dense and not _equal(words, row, first[table[slot] - 1], common):
+            slot = (slot + 1) & last
+        if table[slot] == 0:
+            first[count] = row
+            count += 1
+            table[slot] = count
+        of_row[row] = table[slot] - 1
+    return count
+
+
+@inlined
+def _counts(rule: int, mine: Numbers, other: Numbers, all_bits: Numbers) -> bool:
+    """Whether rows that show the keys in `mine` count rows that show those in `other`."""
+    counted = True
+    for word in range(mine.shape[0]):
+        if rule == SUBSET:
+            counted &= mine[word] & other[word] == mine[word]
+        elif rule == COMPLETE:
+            counted &= other[word] == all_bits[word]
+    return counted
+
+
+@compiled
+def add_matches(
+    words: Numbers,
+    observed: Numbers,
+    starts: Numbers,
+    all_bits: Numbers,
+    rule: int,
+    size: Numbers,
+    weight: NDArray[np.float64],
+    records: Numbers,
+    population: NDArray[np.float64],
+) -> None:
+    """Add to each row the records of rows with other keys missing that match it.
+
+    Of each two patterns of missing keys, the smaller is put into a hash table by the keys that both show, and the
+    larger is passed through it once, counting in both directions.
+
+    Parameters
+    ----------
+    words : ndarray of shape (r, w), int64
+        Different rows, those with the same keys missing next to each other.
+    observed : ndarray of shape (m, w), int64
+        The bits of the keys that the rows of each pattern show.
+    starts : ndarray of shape (m + 1,), int64
+        First row of each pattern.
+    all_bits : ndarray of shape (w,), int64
+    rule : int
+    size, weight : ndarray of shape (r,)
+        Records of each row, and the sum of their weights.
+    records, population : ndarray of shape (r,)
+        Added to.
+    """
+    patterns, width = observed.shape
+    largest = 0
+    for pattern in range(patterns):
+        largest = max(largest, starts[pattern + 1] - starts[pattern])
+    slots = 2
+    while slots < 2 * largest:
+        slots *= 2
+    table = np.empty(slots, np.int32)
+    head, group_of = np.empty(largest, np.int64), np.empty(largest, np.int64)
+    there, there_weight = np.empty(largest, np.int64), np.empty(largest, np.float64)
+    back, back_weight = np.empty(largest, np.int64), np.empty(largest, np.float64)
+    common = np.empty(width, np.int64)
+    for a in range(patterns):
+        for b in range(a + 1, patterns):
+            a_counts = _counts(rule, observed[a], observed[b], all_bits)
+            b_counts = _counts(rule, observed[b], observed[a], all_bits)
+            if not a_counts and not b_counts:
+                continue
+            small, large, small_counts, large_counts = a, b, a_counts, b_counts
+            if starts[a + 1] - starts[a] > starts[b + 1] - starts[b]:
+                small, large, small_counts, large_counts = b, a, b_counts, a_counts
+            for word in range(width):
+                common[word] = observed[a, word] & observed[b, word]
+            begin, end = starts[small], starts[small + 1]
+            last = 1
+            while last < 2 * (end - begin):
+                last *= 2
+            table[:last] = 0
+            last -= 1
+            groups = 0
+            for row in range(begin, end):
+                slot = _slot(words, row, common, last)
+                while table[slot] != 0 and not _equal(words, row, head[table[slot] - 1], common):
+                    slot = (slot + 1) & last
+                if table[slot] == 0:
+                    head[groups] = row
+                    there[groups], there_weight[groups] = 0, 0.0
+                    back[groups], back_weight[groups] = 0, 0.0
+                    groups += 1
+                    table[slot] = groups
+                group = table[slot] - 1
+                group_of[row - begin] = group
+                there[group] += size[row]
+                there_weight[group] += weight[row]
+            for row in range(starts[large], starts[large + 1]):
+                slot = _slot(words, row, common, last)
+                while table[slot] != 0 and not _equal(words, row, head[table[slot] - 1], common):
+                    slot = (slot + 1) & last
+                if table[slot] != 0:
+                    group = table[slot] - 1
+                    back[group] += size[row]
+                    back_weight[group] += weight[row]
+                    if large_counts:
+                        records[row] += there[group]
+                        population[row] += there_weight[group]
+            if small_counts:
+                for row in range(begin, end):
+                    records[row] += back[group_of[row - begin]]
+                    population[row] += back_weight[group_of[row - begin]]
+
+
+@compiled
+def count_matching_households(
+    words: Numbers,
+    observed: Numbers,
+    starts: Numbers,
+    all_bits: Numbers,
+    rule: int,
+    pair_starts: Numbers,
+    pair_household: Numbers,
+    weight: NDArray[np.float64],
+    records: Numbers,
+    population: NDArray[np.float64],
+) -> None:
+    """Count the different households with a member that matches each row.
+
+    The rows of one pattern after another look up all patterns, by the keys that both show.
+
+    Parameters
+    ----------
+    words, observed, starts, all_bits, rule
+        As for `add_matches`.
+    pair_starts : ndarray of shape (r + 1,), int64
+    pair_household : ndarray of int64
+        The households with a member in row r stand at ``pair_starts[r]`` to ``pair_starts[r + 1]``.
+    weight : ndarray of shape (h,), float64
+        Of each household.
+    records, population : ndarray of shape (r,)
+        Written.
+    """
+    patterns, width = observed.shape
+    rows = words.shape[0]
+    begins = np.zeros(patterns + 1, np.int64)
+    for pattern in range(patterns):
+        slots = 2
+        while slots < 2 * (starts[pattern + 1] - starts[pattern]):
+            slots *= 2
+        begins[pattern + 1] = begins[pattern] + slots
+    table = np.empty(begins[patterns], np.int64)
+    following = np.empty(rows, np.int64)
+    seen = np.full(weight.shape[0], np.int64(-1))
+    common = np.empty((patterns, width), np.int64)
+    counted = np.empty(patterns, np.bool_)
+    for a in range(patterns):
+        table[:] = 0
+        for b in range(patterns):
+            counted[b] = a == b or _counts(rule, observed[a], observed[b], all_bits)
+            if not counted[b]:
+                continue
+            for word in range(width):
+                common[b, word] = observed[a, word] & observed[b, word]
+            last = begins[b + 1] - begins[b] - 1
+            for row in range(starts[b], starts[b + 1]):
+                slot = begins[b] + _slot(words, row, common[b], last)
+                while table[slot] != 0 and not _equal(words, row, table[slot] - 1, common[b]):
+                    slot = begins[b] + ((slot - begins[b] + 1) & last)
+                following[row] = table[slot] - 1
+                table[slot] = row + 1
+        for row in range(starts[a], starts[a + 1]):
+            records[row], population[row] = 0, 0.0
+            for b in range(patterns):
+                if not counted[b]:
+                    continue
+                last = begins[b + 1] - begins[b] - 1
+                slot = begins[b] + _slot(words, row, common[b], last)
+                while table[slot] != 0 and not _equal(words, row, table[slot] - 1, common[b]):
+                    slot = begins[b] + ((slot - begins[b] + 1) & last)
+                other = table[slot] - 1
+                while other >= 0:
+                    for pair in range(pair_starts[other], pair_starts[other + 1]):
+                        household = pair_household[pair]
+                        if seen[household] != row:
+                            seen[household] = row
+                            records[row] += 1
+                            population[row] += weight[household]
+                    other = following[other]

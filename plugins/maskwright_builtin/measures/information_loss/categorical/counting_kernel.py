@@ -1,0 +1,40 @@
+"""Counting records by two codes at once, compiled."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from maskwright_builtin.numerics.compilation import compiled
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+
+@compiled
+def count_pairs(first: NDArray[np.int32], second: NDArray[np.int32], size: int, table: NDArray[np.int64]) -> None:
+    """Count records by both codes.
+
+    Parameters
+    ----------
+    first, second : ndarray of shape (n,), int32
+    size : int
+        Codes of `second`.
+    table : ndarray of int64
+        Added to, at ``first * size + second``.
+    """
+    for record in range(first.shape[0]):
+        table[first[record] * size + second[record]] += 1
+
+
+@compiled
+def weigh_pairs(
+    first: NDArray[np.int32],
+    second: NDArray[np.int32],
+    size: int,
+    weights: NDArray[np.float64],
+    table: NDArray[np.float64],
+) -> None:
+    """Add up the weights of records by both codes; parameters as those of `count_pairs`."""
+    for record in range(first.shape[0]):
+        table[first[record] * size + second[record]] += weights[record]

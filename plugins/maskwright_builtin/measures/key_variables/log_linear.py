@@ -1,0 +1,263 @@
+"""Poisson log-linear models of the population's counts on key variables, fitted to a sample."""
+
+from __future__ import annotations
+
+import itertools
+import math
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from numpy.typing import NDArray
+
+    from maskwright import Progress
+
+    Pair = tuple[int, int]
+
+LARGEST_TABLE = 20_000_000
+"""Cells, all of which are held: 160 MB."""
+LARGEST_SEARCHED = 200_000
+"""Cells of a table on which models are searched: each step fits as many as there are pairs of keys."""
+MOST_SWEEPS = 500
+SWEEPS_TO_CHOOSE = 20
+TOLERANCE = 1e-6
+"""Fitting ends once a sweep moves the expected links to sample uniques by less than this share."""
+AT_ONCE = 1 << 20
+
+
+@dataclass(frozen=True, eq=False)
+class KeyTable:
+    """The sample as a table of counts over all combinations of the keys.
+
+    Attributes
+    ----------
+    levels : tuple of int
+        Values of each key; a missing cell is one more.
+    codes : ndarray of shape (q, c), int64
+        Of the c cells that hold a record.
+    count : ndarray of shape (c,), int64
+        Their records, f.
+    weight : ndarray of shape (c,), float64
+        Sum of the weights of their records.
+    fraction : ndarray of shape (c,), float64
+        Mean of the inverse weights of their records: the sampling fraction in the cell.
+    """
+
+    levels: tuple[int, ...]
+    codes: NDArray[np.int64]
+    count: NDArray[np.int64]
+    weight: NDArray[np.float64]
+    fraction: NDArray[np.float64]
+
+    @property
+    def cells(self) -> int:
+        """Of the whole table, empty ones among them."""
+        return math.prod(self.levels)
+
+    @property
+    def all_fraction(self) -> float:
+        """The sampling fraction of the file."""
+        return float(self.count.sum() / self.weight.sum())
+
+    def places(self) -> NDArray[np.int64]:
+        """Where the cells that hold a record stand in the whole table; shape (c,)."""
+        return np.asarray(np.ravel_multi_index(tuple(self.codes), self.levels), dtype=np.int64)
+
+    def totals(self, keys: Sequence[int]) -> NDArray[np.float64]:
+        """Weight of each combination of some keys; shape: their levels."""
+        shape = tuple(self.levels[key] for key in keys)
+        places = np.ravel_multi_index(tuple(self.codes[key] for key in keys), shape)
+        totals = np.bincount(places, weights=self.weight, minlength=math.prod(shape))
+        return np.asarray(totals, dtype=np.float64).reshape(shape)
+
+
+@dataclass(frozen=True, eq=False)
+class Fitted:
+    """A fitted model.
+
+    Attributes
+    ----------
+    pairs : tuple of pairs of int
+        Keys whose interactions it has.
+    expected : ndarray of shape (c,), float64
+        People of the population expected in each cell that holds a record (lambda).
+    b, standard_error : float or None
+        The statistic of underfitting; None where the whole table was not looked at.
+    """
+
+    pairs: tuple[Pair, ...]
+    expected: NDArray[np.float64]
+    b: float | None = None
+    standard_error: float | None = None
+
+
+def main_effects(table: KeyTable) -> Fitted:
+    """The model of independent keys, in closed form; the whole table is never made."""
+    total = float(table.weight.sum())
+    expected = np.full(len(table.count), total)
+    for key in range(len(table.levels)):
+        expected *= table.totals([key])[table.codes[key]] / total
+    return Fitted((), expected)
+
+
+def fit(table: KeyTable, pairs: Sequence[Pair], sweeps: int = MOST_SWEEPS) -> tuple[Fitted, NDArray[np.float64]]:
+    """Fit main effects and the interactions of some pairs, by iterative proportional fitting on the whole table.
+
+    Parameters
+    ----------
+    table : KeyTable
+        Of at most `LARGEST_TABLE` cells.
+    pairs : sequence of pairs of int
+    sweeps : int
+        At most so many.
+
+    Returns
+    -------
+    Fitted
+    ndarray of shape (cells,), float64
+        People of the population expected in each cell of the whole table.
+
+    References
+    ----------
+    Skinner and Shlomo (2008), Assessing identification risk in survey microdata using log-linear models, Journal of the
+    American Statistical Association 103, 989-1001.
+    """
+    from maskwright_builtin.measures.key_variables.log_linear_kernel import (
+        fit_pair,
+    )  # Numba: plugins are listed without
+
+    total = float(table.weight.sum())
+    expected = np.full(1, total)
+    for key in range(len(table.levels)):
+        expected = np.multiply.outer(expected, table.totals([key]) / total).ravel()
+    places = table.places()
+    alone = table.count == 1
+    before = math.inf
+    views = [(expected.reshape(_around(table.levels, pair)), table.totals(pair)) for pair in pairs]
+    for _ in range(sweeps if len(pairs) > 1 else len(pairs)):
+        for view, totals in views:
+            fit_pair(view, totals)
+        links = float(first_risk(remaining(expected[places[alone]], table.fraction[alone])).sum())
+        if abs(links - before) <= TOLERANCE * links:
+            break
+        before = links
+    b, error = underfitting(table, expected, places)
+    return Fitted(tuple(pairs), expected[places], b, error), expected
+
+
+def _around(levels: Sequence[int], pair: Pair) -> tuple[int, int, int, int, int]:
+    first, second = pair
+    return (
+        math.prod(levels[:first]),
+        levels[first],
+        math.prod(levels[first + 1 : second]),
+        levels[second],
+        math.prod(levels[second + 1 :]),
+    )
+
+
+def underfitting(table: KeyTable, expected: NDArray[np.float64], places: NDArray[np.int64]) -> tuple[float, float]:
+    """B of Skinner and Shlomo for the number of population uniques, and its standard error under the model.
+
+    Above 0, the model lacks interactions and overstates the risk; below 0, it has too many. Only the sign is to be
+    relied on.
+
+    Parameters
+    ----------
+    table : KeyTable
+    expected : ndarray of shape (cells,), float64
+        People of the population expected in each cell.
+    places : ndarray of shape (c,), int64
+        The cells that hold a record.
+    """
+    whole = table.all_fraction
+    b = variance = 0.0
+    for begin in range(0, len(expected), AT_ONCE):
+        part, spread = _terms(expected[begin : begin + AT_ONCE], 0.0, whole)
+        b += float(part.sum())
+        variance += float(spread.sum())
+    empty, empty_spread = _terms(expected[places], 0.0, whole)
+    part, spread = _terms(expected[places], table.count.astype(np.float64), table.fraction)
+    b += float((part - empty).sum())
+    variance += float((spread - empty_spread).sum())
+    return b, math.sqrt(max(variance, 0.0))
+
+
+def _terms(
+    expected: NDArray[np.float64], count: NDArray[np.float64] | float, fraction: NDArray[np.float64] | float
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Each cell's term of B, and its variance: count - mu and its square less the count are uncorrelated."""
+    mu = fraction * expected
+    out = expected * np.exp(-expected) * (1.0 - fraction)
+    squared = (1.0 - fraction) / (2.0 * fraction)
+    term = out * ((count - mu) + squared * ((count - mu) ** 2 - count))
+    return term, out**2 * (mu + 2.0 * squared**2 * mu**2)
+
+
+def search(table: KeyTable, progress: Progress) -> Fitted:
+    """Add the interaction that brings B, in standard errors, nearest 0, until none brings it nearer.
+
+    Parameters
+    ----------
+    table : KeyTable
+        Of at most `LARGEST_SEARCHED` cells.
+    progress : callable
+    """
+    every = list(itertools.combinations(range(len(table.levels)), 2))
+    chosen: tuple[Pair, ...] = ()
+    distance = abs(_in_errors(fit(table, ())[0]))
+    while len(chosen) < len(every):
+        tried = [(*chosen, pair) for pair in every if pair not in chosen]
+        judged = [(abs(_in_errors(fit(table, pairs, SWEEPS_TO_CHOOSE)[0])), pairs) for pairs in tried]
+        nearest, pairs = min(judged)
+        if nearest >= distance:
+            break
+        distance, chosen = nearest, pairs
+        progress(len(chosen) / len(every))
+    return fit(table, chosen)[0]
+
+
+def _in_errors(fitted: Fitted) -> float:
+    if fitted.b is None or not fitted.standard_error:
+        return 0.0
+    return fitted.b / fitted.standard_error
+
+
+def remaining(expected: NDArray[np.float64], fraction: NDArray[np.float64]) -> NDArray[np.float64]:
+    """People expected in a cell outside the sample."""
+    return expected * (1.0 - fraction)
+
+
+def first_risk(outside: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Mean of 1 / F for a sample unique, with F - 1 Poisson.
+
+    Parameters
+    ----------
+    outside : ndarray of shape (c,), float64
+        v, the mean.
+    """
+    positive = outside > 0.0
+    return np.where(positive, -np.expm1(-outside) / np.where(positive, outside, 1.0), 1.0)
+
+
+def matching_risk(count: NDArray[np.int64], outside: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Mean of 1 / F for a cell with f records in the sample and F - f, Poisson with mean v, outside it.
+
+    Parameters
+    ----------
+    count : ndarray of shape (c,), int64
+        f, at least 1.
+    outside : ndarray of shape (c,), float64
+        v.
+
+    Notes
+    -----
+    The integral of t^(f - 1) exp(-v (1 - t)) over t from 0 to 1, which is 1F1(1; f + 1; -v) / f.
+    """
+    from scipy.special import hyp1f1  # plugins are listed without SciPy
+
+    return np.where(count == 1, first_risk(outside), hyp1f1(1.0, count + 1.0, -outside) / count)

@@ -1,0 +1,84 @@
+"""Draws of new categories along the rows of a Markov matrix, compiled."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from maskwright_builtin.numerics.compilation import compiled, inlined
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+
+@inlined
+def _place(cumulated: NDArray[np.float64], uniform: float, last: int) -> int:
+    """First place whose cumulated probability exceeds the number, `last` at most."""
+    low, high = 0, last
+    while low < high:
+        middle = (low + high) // 2
+        if cumulated[middle] > uniform:
+            high = middle
+        else:
+            low = middle + 1
+    return low
+
+
+@compiled
+def draw_along_rows(
+    codes: NDArray[np.int64],
+    cumulated: NDArray[np.float64],
+    last: NDArray[np.int64],
+    uniforms: NDArray[np.float64],
+) -> NDArray[np.int64]:
+    """New code of each record; shape (m,).
+
+    Parameters
+    ----------
+    codes : ndarray of shape (m,), int64
+        0..c-1.
+    cumulated : ndarray of shape (c, c), float64
+        Probabilities summed along each row.
+    last : ndarray of shape (c,), int64
+        Last place of each row whose probability is not 0; it takes what rounding leaves over.
+    uniforms : ndarray of shape (m,), float64
+        In [0, 1).
+    """
+    drawn = np.empty(codes.shape[0], dtype=np.int64)
+    for record in range(codes.shape[0]):
+        row = codes[record]
+        drawn[record] = _place(cumulated[row], uniforms[record], last[row])
+    return drawn
+
+
+@compiled
+def draw_retaining(
+    codes: NDArray[np.int64], cumulated: NDArray[np.float64], retain: float, uniforms: NDArray[np.float64]
+) -> NDArray[np.int64]:
+    """New code of each record along ``retain I + (1 - retain) 1 f'``, without the matrix; shape (m,).
+
+    Parameters
+    ----------
+    codes : ndarray of shape (m,), int64
+        0..c-1.
+    cumulated : ndarray of shape (c,), float64
+        Sums of f, all of which is positive.
+    retain : float
+        In [0, 1).
+    uniforms : ndarray of shape (m,), float64
+        In [0, 1).
+    """
+    last = cumulated.shape[0] - 1
+    drawn = np.empty(codes.shape[0], dtype=np.int64)
+    for record in range(codes.shape[0]):
+        code = codes[record]
+        uniform = uniforms[record]
+        before = (1.0 - retain) * cumulated[code - 1] if code > 0 else 0.0
+        if uniform < before:
+            drawn[record] = _place(cumulated, uniform / (1.0 - retain), last)
+        elif uniform < (1.0 - retain) * cumulated[code] + retain:
+            drawn[record] = code
+        else:
+            drawn[record] = _place(cumulated, (uniform - retain) / (1.0 - retain), last)
+    return drawn

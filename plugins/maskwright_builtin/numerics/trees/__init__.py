@@ -1,0 +1,1 @@
+"""Classification and regression trees on coded predictors."""

@@ -1,0 +1,226 @@
+"""Classification and regression trees (CART), grown to limits and pruned by complexity."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from maskwright import InputError
+from maskwright_builtin.numerics.trees.growing_kernel import LEAF, apply, grow
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from maskwright_builtin.numerics.trees.predictors import Predictors
+
+LEAST_GAIN = 1e-12
+"""Share of the root's impurity that rounding alone may give."""
+
+
+@dataclass(frozen=True)
+class TreeLimits:
+    """How far a tree grows.
+
+    Attributes
+    ----------
+    min_leaf : int
+        Least number of records of a leaf.
+    complexity : float
+        Of all prunings of the grown tree the one with least ``impurity + complexity x (impurity of the root) x splits``
+        is taken; 0 keeps every split that gains anything.
+    depth : int
+        Most splits from the root to a leaf.
+    """
+
+    min_leaf: int = 5
+    complexity: float = 1e-3
+    depth: int = 30
+
+    def __post_init__(self) -> None:
+        if self.min_leaf < 1 or self.complexity < 0.0 or self.depth < 0:
+            raise InputError(
+                "a tree needs min_leaf of at least 1, and complexity and depth of at least 0, not "
+                f"{self.min_leaf}, {self.complexity:g} and {self.depth}"
+            )
+
+
+@dataclass(frozen=True, eq=False)
+class Tree:
+    """A tree. Nodes are numbered from the root, 0; children come after their parents.
+
+    Attributes
+    ----------
+    feature : ndarray of shape (nodes,), int32
+        Predictor that a node splits by; -1 for a leaf.
+    first_child : ndarray of shape (nodes,), int32
+        The second child is the node after it; -1 for a leaf.
+    parent : ndarray of shape (nodes,), int32
+        -1 for the root.
+    first_side : ndarray of shape (nodes,), int64
+        Where in `sides` the codes of a node's predictor begin.
+    sides : ndarray of uint8
+        0 for a code that goes to the first child, 1 for the second.
+    records : ndarray of shape (nodes,), int64
+        Records that it was grown on, in each node.
+    impurity : ndarray of shape (nodes,), float64
+        Weight times Gini impurity, or sum of squared distances from the mean, of the records of each node.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from maskwright_builtin.numerics.trees.predictors import Predictors, categorical_predictor
+    >>> sex = np.repeat([0, 1], 10)
+    >>> by_sex = Predictors.of([categorical_predictor(sex, 2)])
+    >>> tree = classification_tree(by_sex, classes=sex, number=2)
+    >>> tree.leaves(by_sex)[[0, -1]]
+    array([1, 2], dtype=int32)
+    """
+
+    feature: NDArray[np.int32]
+    first_child: NDArray[np.int32]
+    parent: NDArray[np.int32]
+    first_side: NDArray[np.int64]
+    sides: NDArray[np.uint8]
+    records: NDArray[np.int64]
+    impurity: NDArray[np.float64]
+
+    @property
+    def is_leaf(self) -> NDArray[np.bool_]:
+        """Whether each node is a leaf; shape (nodes,)."""
+        return np.equal(self.feature, LEAF)
+
+    def leaves(self, predictors: Predictors) -> NDArray[np.int32]:
+        """Leaf that each record falls into; shape (n,).
+
+        A code that no record of a node had when the tree was grown goes with the nearest one in order, or with the most
+        records.
+
+        Parameters
+        ----------
+        predictors : Predictors
+            The same ones, in the same codes, of the same or other records.
+        """
+        return apply(predictors.codes, self.feature, self.first_child, self.first_side, self.sides)
+
+
+def classification_tree(
+    predictors: Predictors,
+    classes: NDArray[np.int64],
+    number: int,
+    weights: NDArray[np.float64] | None = None,
+    limits: TreeLimits | None = None,
+) -> Tree:
+    """Tree that tells classes apart, by Gini impurity.
+
+    Parameters
+    ----------
+    predictors : Predictors
+        Of n records.
+    classes : ndarray of shape (n,), integer
+        0..number-1.
+    number : int
+    weights : ndarray of shape (n,), float64, optional
+        Not negative. `min_leaf` counts records.
+    limits : TreeLimits, optional
+
+    References
+    ----------
+    Breiman, Friedman, Olshen, Stone (1984), Classification and Regression Trees, Wadsworth.
+    """
+    weight = np.ones(len(classes)) if weights is None else np.array(weights, dtype=np.float64)
+    return _tree(predictors, np.array(classes, dtype=np.int64), weight.copy(), weight, weight.copy(), number, limits)
+
+
+def regression_tree(
+    predictors: Predictors,
+    values: NDArray[np.float64],
+    weights: NDArray[np.float64] | None = None,
+    limits: TreeLimits | None = None,
+) -> Tree:
+    """Tree that predicts numbers, by their variance.
+
+    Parameters
+    ----------
+    predictors : Predictors
+        Of n records.
+    values : ndarray of shape (n,), float64
+        None missing.
+    weights : ndarray of shape (n,), float64, optional
+        Not negative. `min_leaf` counts records.
+    limits : TreeLimits, optional
+
+    References
+    ----------
+    Breiman, Friedman, Olshen, Stone (1984), Classification and Regression Trees, Wadsworth.
+    """
+    weight = np.ones(len(values)) if weights is None else np.array(weights, dtype=np.float64)
+    # Sums of squares of numbers far from 0 would lose what tells them apart.
+    total = float(weight.sum())
+    centred = values - (float(np.dot(weight, values)) / total if total > 0.0 else 0.0)
+    channel = np.zeros(len(values), dtype=np.int64)
+    return _tree(predictors, channel, weight * centred, weight, weight * centred**2, 1, limits)
+
+
+def _tree(
+    predictors: Predictors,
+    classes: NDArray[np.int64],
+    amounts: NDArray[np.float64],
+    weights: NDArray[np.float64],
+    squares: NDArray[np.float64],
+    channels: int,
+    limits: TreeLimits | None,
+) -> Tree:
+    if not len(predictors.codes) or predictors.codes.shape[1] != len(classes) or not len(classes):
+        raise InputError(
+            f"a tree needs predictors and records: {len(predictors.codes)} predictor(s) of "
+            f"{predictors.codes.shape[1]} records, {len(classes)} to be predicted"
+        )
+    limits = limits or TreeLimits()
+    share = max(limits.complexity, LEAST_GAIN)
+    grown = Tree(
+        *grow(
+            np.ascontiguousarray(predictors.codes.T),
+            predictors.sizes,
+            predictors.nominal,
+            classes,
+            amounts,
+            weights,
+            squares,
+            channels,
+            limits.min_leaf,
+            share,
+            limits.depth,
+        )
+    )
+    return _pruned(grown, share * float(grown.impurity[0]))
+
+
+def _pruned(tree: Tree, price: float) -> Tree:
+    """Take the pruning with least ``impurity + price x splits``; nodes keep their order."""
+    cost = tree.impurity.copy()
+    kept = ~tree.is_leaf
+    for node in np.flatnonzero(kept)[::-1]:
+        child = tree.first_child[node]
+        split = cost[child] + cost[child + 1] + price
+        kept[node] = split < cost[node]
+        cost[node] = min(cost[node], split)
+    there = np.zeros(len(cost), dtype=np.bool_)
+    there[0] = True
+    for node in np.flatnonzero(kept):
+        if there[node]:
+            there[tree.first_child[node] : tree.first_child[node] + 2] = True
+    number = np.cumsum(there) - 1
+    stays = kept & there
+    old = np.flatnonzero(there)
+    split = stays[old]
+    return Tree(
+        np.where(split, tree.feature[old], LEAF).astype(np.int32),
+        np.where(split, number[tree.first_child[old]], LEAF).astype(np.int32),
+        np.where(old > 0, number[tree.parent[old]], LEAF).astype(np.int32),
+        tree.first_side[old],
+        tree.sides,
+        tree.records[old],
+        tree.impurity[old],
+    )
