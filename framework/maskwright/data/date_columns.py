@@ -15,6 +15,7 @@ from maskwright.data.date_texts import (
     ISO_MOMENT,
     ISO_TEXT,
     LARGEST,
+    DateText,
     has_time,
     moment_format,
     read_dates,
@@ -23,6 +24,7 @@ from maskwright.data.date_texts import (
 from maskwright.data.dates import LAST_DAY, days_of
 from maskwright.data.missing import HAD_VALUE, NO_CELL, MissingCells, is_code_text, missing_texts
 from maskwright.data.number_columns import first_records
+from maskwright.data.number_text import has_white_space
 from maskwright.data.undeclared_dates import date_remedy, fitting_formats
 from maskwright.data.variable import Variable
 from maskwright.foundation.doubts import Doubt
@@ -141,7 +143,9 @@ def date_text_column(name: str, text: Any, declared: VariableDeclaration) -> tup
     if np.any(wrong):
         raise _no_dates(name, wrong, text, declared)
     column = _column(name, values, missing, declared, missing_texts(text, missing), date_format)
-    is_spaced = bool(pc.any(pc.match_substring_regex(text, SPACED)).as_py())
+    is_spaced = any(
+        has_white_space(chunk) and pc.any(pc.match_substring_regex(chunk, SPACED)).as_py() for chunk in text.chunks
+    )
     return (replace(column, written=text) if is_spaced else column), []
 
 
@@ -200,11 +204,14 @@ def are_iso_dates(text: Any, declared: VariableDeclaration) -> bool:
     declared : VariableDeclaration
         Its missing codes.
     """
-    shown = pc.fill_null(pc.match_substring_regex(text, r"^[ \t\r\n]*[0-9]{4}-[0-9]{2}-[0-9]{2}"), False)
-    if not pc.any(shown).as_py():
-        return False
-    values, missing = _values(text, declared, format_of(text, declared))
-    return not np.any(np.isnan(values) & ~missing)
+    date_format = format_of(text, declared)
+    any_date = False
+    for chunk in text.chunks:
+        said, missing = _said(chunk, declared, date_format)
+        if not np.all(said.is_date | missing):
+            return False
+        any_date = any_date or bool(np.any(said.is_date))
+    return any_date
 
 
 def format_of(text: Any, declared: VariableDeclaration) -> str:
@@ -231,12 +238,17 @@ def _values(
     values, missing = np.empty(len(text)), np.empty(len(text), dtype=np.bool_)
     start = 0
     for chunk in text.chunks:
-        said = read_dates(chunk, date_format)
         part = slice(start, start + len(chunk))
-        missing[part] = said.is_blank | is_code_text(chunk, declared.missing_codes)
+        said, missing[part] = _said(chunk, declared, date_format)
         values[part] = np.where(missing[part], np.nan, said.values)
         start += len(chunk)
     return values, missing
+
+
+def _said(chunk: Any, declared: VariableDeclaration, date_format: str) -> tuple[DateText, NDArray[np.bool_]]:
+    """Dates of some cells, and which of them have no value."""
+    said = read_dates(chunk, date_format)
+    return said, said.is_blank | is_code_text(chunk, declared.missing_codes)
 
 
 def _column(
@@ -360,12 +372,10 @@ def _sentinel_doubt(column: Column) -> Doubt | None:
 
 def _few_others_doubt(column: Column) -> Doubt | None:
     name, present = column.name, len(column) - int(np.count_nonzero(column.missing))
-    texts = pa.array(column.variable.categories, pa.string())
-    if not pc.any(pc.match_substring_regex(texts, ISO_TEXT)).as_py():
-        return None
+    texts = column.variable.category_texts
     is_date = np.append(read_dates(texts, ISO).is_date, False)
-    dates = int(np.count_nonzero(is_date[column.values]))
-    if dates < NEARLY_ALL * present:
+    dates = int(np.count_nonzero(is_date[column.values])) if is_date.any() else 0
+    if dates < NEARLY_ALL * present or not pc.any(pc.match_substring_regex(texts, ISO_TEXT)).as_py():
         return None
     message = f"{dates} of {present} cells are dates, and the others are not; it was read as text"
     hint = (

@@ -17,7 +17,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from maskwright.data.dates import DAY, FIRST_DAY, LAST_DAY, days_in_month, days_of, year_month_day
-from maskwright.data.number_text import WHITE_SPACE
+from maskwright.data.number_text import MANY_CELLS, WHITE_SPACE, scanned_parts
 from maskwright.foundation.errors import DataError, Problem
 
 if TYPE_CHECKING:
@@ -140,6 +140,8 @@ def read_dates(text: Any, date_format: str = ISO) -> DateText:
     ([59.0, nan, nan, nan], [False, False, False, True])
     """
     flat = text.combine_chunks() if isinstance(text, pa.ChunkedArray) else text
+    if date_format == ISO and len(flat) >= MANY_CELLS and pa.types.is_string(flat.type):
+        return _many_iso_dates(flat)
     trimmed = pc.utf8_trim(pc.cast(flat, pa.string()), characters=WHITE_SPACE)
     lengths = np.array(pc.fill_null(pc.binary_length(trimmed), 0))
     pieces = _pieces(date_format)
@@ -149,6 +151,15 @@ def read_dates(text: Any, date_format: str = ISO) -> DateText:
     if len(fitting):
         values[fitting] = _said(_signs(trimmed, fitting, width), pieces)
     return DateText(values, ~np.isnan(values), lengths == 0)
+
+
+def _many_iso_dates(flat: Any) -> DateText:
+    # Numba is imported for long columns alone: it takes as long as some hundred thousand cells.
+    from maskwright.data.date_kernel import scan_iso_dates
+
+    days, blank = np.empty(len(flat)), np.empty(len(flat), dtype=np.bool_)
+    scan_iso_dates(*scanned_parts(flat), days, blank)
+    return DateText(days, ~np.isnan(days), blank)
 
 
 def _signs(texts: Any, rows: NDArray[np.int64], width: int) -> NDArray[np.uint8]:

@@ -225,7 +225,7 @@ def column_cells(column: Column, start: int = 0, stop: int | None = None) -> Cel
         return replace(dates, nothing=nothing, codes=codes)
     if column.variable.is_numeric:
         return replace(number_cells(values, missing, column.variable.decimals), nothing=nothing, codes=codes)
-    categories = pa.array(list(column.variable.categories), pa.string())
+    categories = column.variable.category_texts
     places = pa.array(values, pa.int32(), mask=np.asarray(missing))
     said = _text_cells(categories, categories, None, (), None)
     numbers, spoken = (

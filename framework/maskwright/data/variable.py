@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Literal
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, Literal
+
+import pyarrow as pa
 
 if TYPE_CHECKING:
     from maskwright.data.band import Band
@@ -105,6 +108,11 @@ class Variable:
         meanings = self.missing_meanings or ("",) * len(self.missing_codes)
         suppressed = () if self.suppressed_as is None else ((self.suppressed_as, "suppressed"),)
         return (*zip(self.missing_codes, meanings, strict=True), *suppressed)
+
+    @cached_property
+    def category_texts(self) -> Any:
+        """The categories as a pyarrow.StringArray, made once: of many different texts that takes long."""
+        return pa.array(self.categories, pa.string())
 
     @property
     def is_numeric(self) -> bool:

@@ -196,3 +196,16 @@ def test_rules_order_dates_as_python_does(dates: list[date]) -> None:
         "edit-1": sum(d >= dates[0] for d in dates), "edit-2": 0, "edit-3": 0,
         "edit-4": sum(d.year > dates[0].year for d in dates), "edit-5": len(dates),
     }  # fmt: skip
+
+
+def test_many_texts_say_the_same_dates_as_few() -> None:
+    texts = [
+        *(str(date(1, 1, 1) + timedelta(days=97 * step)) for step in range(30_000)),
+        "2000-02-29", "1900-02-29", "2023-02-29", "2024-02-30", "0000-01-01", "2020-13-01", "2020-00-10", "2020-04-31",
+        " 2020-01-01\t", "2020-1-01", "2020/01/01", "2020-01-01x", "", "  ", None, "２０２０-01-01", "-020-01-01",
+    ]  # fmt: skip
+    whole = mw.read_dates(pa.array(texts, pa.string()).slice(3))
+    parts = [mw.read_dates(pa.array(texts[start : start + 1000], pa.string())) for start in range(0, len(texts), 1000)]
+    for name in ("values", "is_date", "is_blank"):
+        few = np.concatenate([getattr(part, name) for part in parts])
+        np.testing.assert_array_equal(getattr(whole, name), few[3:])

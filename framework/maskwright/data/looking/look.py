@@ -6,11 +6,10 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
-import pyarrow as pa
 import pyarrow.compute as pc
 
 from maskwright.data.date_columns import compact_form
-from maskwright.data.dates import read_dates
+from maskwright.data.date_texts import read_dates
 from maskwright.data.looking.households import household_key
 from maskwright.data.looking.likely_roles import Guess, likely_role
 from maskwright.data.looking.name_meanings import meaning_of
@@ -203,7 +202,7 @@ def _number_looks_like(column: Column, present: NDArray[np.float64], distinct: N
 def _text_looks_like(
     column: Column, present: NDArray[np.float64], distinct: NDArray[np.float64]
 ) -> tuple[LooksLike, tuple[str, ...]]:
-    texts = pa.array(column.variable.categories, pa.string())
+    texts = column.variable.category_texts
     if _share(pc.match_substring_regex(texts, DATE)) >= NEARLY_ALL:
         return "date", ()
     lengths = np.array(pc.utf8_length(texts))
@@ -249,7 +248,7 @@ def _date_format(facts: Facts) -> str | None:
     variable = facts.column.variable
     if facts.looks_like != "date" or variable.is_numeric:
         return None
-    texts = pa.array(variable.categories, pa.string())
+    texts = variable.category_texts
     formats = fitting_formats(texts)
     return formats[0] if len(formats) == 1 and read_dates(texts, formats[0]).is_date.all() else None
 
