@@ -84,6 +84,7 @@ if TYPE_CHECKING:
     from maskwright.planning.plan import Plan as Plan
     from maskwright.plugins.block import Block as Block
     from maskwright.plugins.edit_reader import EditReader as EditReader
+    from maskwright.plugins.format_facts import FormatFacts as FormatFacts
     from maskwright.plugins.hooks import hookimpl as hookimpl
     from maskwright.plugins.limit import Limit as Limit
     from maskwright.plugins.measure import Comparison as Comparison
@@ -151,6 +152,7 @@ _HOME = {
     "evaluate": "maskwright.edits.evaluation.check",
     "find_measure": "maskwright.plugins.registry",
     "find_partition": "maskwright.plugins.registry",
+    "FormatFacts": "maskwright.plugins.format_facts",
     "Formerly": "maskwright.foundation.renamed_fields",
     "hookimpl": "maskwright.plugins.hooks",
     "IndependentVariables": "maskwright.plugins.parameter_markers",

@@ -25,7 +25,7 @@ from maskwright.release.measuring import (
     released_variables,
     unmasked_variable_notices,
 )
-from maskwright.release.missing_codes import in_codes_of, with_new_codes
+from maskwright.release.other_format import in_codes_of, with_new_codes
 from maskwright.release.second_look import is_read_twice, second_look
 
 if TYPE_CHECKING:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import yaml
 
-from maskwright.data.dates import ISO
+from maskwright.data.date_texts import ISO
 from maskwright.release.wording import count, plural
 
 if TYPE_CHECKING:

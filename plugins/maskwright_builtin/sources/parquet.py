@@ -11,6 +11,7 @@ import pyarrow.parquet as pq
 
 from maskwright import (
     DataError,
+    FormatFacts,
     Layout,
     NoParams,
     Place,
@@ -227,5 +228,14 @@ PARQUET = Source(
     params=NoParams,
     writes_text=False,
     reads_folders=True,
+    holds=FormatFacts(
+        types="integers, floats, decimals, truth values, dates, times, texts, dictionaries; flat ones only",
+        missing_codes="codes stay as values, without what they mean; empty cells are null",
+        dates="dates, and times of day that are published unmasked",
+        precision="that of the column's type",
+        texts="any",
+        names="any",
+        file_itself="pandas' description, without an index that has no name; other metadata stay behind",
+    ),
     summary="Typed columns; null is a missing cell. A folder of such files is read as one.",
 )

@@ -206,6 +206,6 @@ def test_many_texts_say_the_same_dates_as_few() -> None:
     ]  # fmt: skip
     whole = mw.read_dates(pa.array(texts, pa.string()).slice(3))
     parts = [mw.read_dates(pa.array(texts[start : start + 1000], pa.string())) for start in range(0, len(texts), 1000)]
-    for name in ("days", "is_date", "is_blank"):
+    for name in ("values", "is_date", "is_blank"):
         few = np.concatenate([getattr(part, name) for part in parts])
         np.testing.assert_array_equal(getattr(whole, name), few[3:])

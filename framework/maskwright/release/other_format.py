@@ -1,4 +1,4 @@
-"""Missing codes in another format than they came in: what it holds as missing, and what is said of the others."""
+"""Missing codes and labels in another format than they came in: what it holds, and what is said of the rest."""
 
 from __future__ import annotations
 
@@ -157,3 +157,22 @@ def _said(name: str, found: tuple[str, str, int], becomes: str = "") -> str:
 def _listed(said: Sequence[str]) -> str:
     more = f", and {len(said) - MOST_SHOWN} more" if len(said) > MOST_SHOWN else ""
     return ", ".join(said[:MOST_SHOWN]) + more
+
+
+def label_notices(data: Dataset, source: Source, *, has_codebook: bool = False) -> Iterator[str]:
+    """A sentence about labels for which another format than that of the original has no place.
+
+    Parameters
+    ----------
+    data, source, has_codebook
+        As `missing_code_notices` takes them.
+    """
+    if source.name == data.layout.format or has_codebook or source.holds is None or source.holds.labels:
+        return
+    of_variables = sum(each.label is not None for each in data.variables)
+    of_values = sum(bool(each.labels) for each in data.variables)
+    if of_variables or of_values:
+        yield (
+            f"the masked file ({source.name}) has no place for labels: those of {of_variables} variables, and of the "
+            f"values of {of_values}, are left out; `output: {{codebook: about.csv}}` writes them beside it"
+        )
