@@ -13,6 +13,8 @@ import numpy as np
 import pandas as pd
 
 import maskwright as mw
+from maskwright_builtin.key_counts.counts import count_keys
+from maskwright_builtin.measures.key_variables.negative_binomial_risk import individual_risk
 from maskwright_builtin.numerics.ordering import WORTH_COMPILING, stable_order
 
 RNG = np.random.default_rng(20261121)
@@ -45,8 +47,14 @@ def others() -> None:
     mw.protect(total, "additive_noise", seed=1, edits=["a + b == total", "c <= 200", "a * c <= 10000"])
     mw.protect(DATA, "rank_swapping", seed=1)
     stable_order(np.arange(float(WORTH_COMPILING)))
+    codes = [np.array([0, 1, -1]), np.array([0, -1, -1])]
+    count_keys(codes, "wildcard")
+    count_keys(codes, "wildcard", households=np.array([0, 0, 1]))
+    individual_risk(np.array([1]), np.array([0.5]))
     for name in ("distance_record_linkage", "interval_disclosure", "order_statistics_attack"):
         mw.measure(DATA, MASKED, [name])
+    for measure in ("contingency_tables", {"propensity": {"model": "tree", "permutations": 2}}):
+        mw.measure(DATA.astype(str), MASKED.astype(str), [measure])
     keys = {"keys": ["a", "b", "c"]}
     mw.measure(DATA, MASKED, [{"suda": keys}, {"population_uniques": {**keys, "sampling_fraction": 0.1}}])
 

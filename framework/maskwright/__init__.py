@@ -26,9 +26,10 @@ if TYPE_CHECKING:
     from maskwright.data.dataset import Column as Column
     from maskwright.data.dataset import Dataset as Dataset
     from maskwright.data.dataset import Layout as Layout
+    from maskwright.data.date_texts import read_dates as read_dates
+    from maskwright.data.date_texts import write_dates as write_dates
     from maskwright.data.dates import completed_years as completed_years
-    from maskwright.data.dates import read_dates as read_dates
-    from maskwright.data.dates import write_dates as write_dates
+    from maskwright.data.dates import first_of as first_of
     from maskwright.data.dates import year_month_day as year_month_day
     from maskwright.data.declaration import VariableDeclaration as VariableDeclaration
     from maskwright.data.hierarchies.declaration import HierarchyDeclaration as HierarchyDeclaration
@@ -83,6 +84,7 @@ if TYPE_CHECKING:
     from maskwright.planning.plan import Plan as Plan
     from maskwright.plugins.block import Block as Block
     from maskwright.plugins.edit_reader import EditReader as EditReader
+    from maskwright.plugins.format_facts import FormatFacts as FormatFacts
     from maskwright.plugins.hooks import hookimpl as hookimpl
     from maskwright.plugins.limit import Limit as Limit
     from maskwright.plugins.measure import Comparison as Comparison
@@ -150,6 +152,7 @@ _HOME = {
     "evaluate": "maskwright.edits.evaluation.check",
     "find_measure": "maskwright.plugins.registry",
     "find_partition": "maskwright.plugins.registry",
+    "FormatFacts": "maskwright.plugins.format_facts",
     "Formerly": "maskwright.foundation.renamed_fields",
     "hookimpl": "maskwright.plugins.hooks",
     "IndependentVariables": "maskwright.plugins.parameter_markers",
@@ -212,10 +215,11 @@ _HOME = {
     "VariableDeclaration": "maskwright.data.declaration",
     "WrittenBatch": "maskwright.data.written_batch",
     "write_numbers": "maskwright.data.number_text",
-    "read_dates": "maskwright.data.dates",
-    "write_dates": "maskwright.data.dates",
+    "read_dates": "maskwright.data.date_texts",
+    "write_dates": "maskwright.data.date_texts",
     "year_month_day": "maskwright.data.dates",
     "completed_years": "maskwright.data.dates",
+    "first_of": "maskwright.data.dates",
 }
 
 __all__ = ["__version__", *sorted(_HOME)]  # noqa: PLE0604 - a test compares it with the imports above

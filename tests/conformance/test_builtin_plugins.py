@@ -21,6 +21,7 @@ REGISTRY = plugins()
 PARAMS = {
     "weighted_score": {"components": [{"measure": "pil", "weight": 0.6}, {"measure": "sse", "weight": 0.4}]},
     "targeted_swapping": {"geography": ["x1", "x2"], "risk_variables": ["y"], "k": 2},
+    "generalisation": {"k": 5, "suppression_limit": 1},
     "k_anonymity": {"keys": ["x1", "x2"]},
     "uniqueness": {"keys": ["x1", "x2"]},
     "individual_risk": {"keys": ["x1", "x2"]},
@@ -40,7 +41,7 @@ PARAMS = {
         )
     },
 }
-"""Parameters of plugins that do not run without."""
+"""Parameters of plugins that do not run without; without hierarchies, generalisation can only empty what is rare."""
 CHECKS = [
     *method_checks(built_in(REGISTRY, "method", REGISTRY.methods), params=PARAMS),
     *partition_checks(built_in(REGISTRY, "partition", REGISTRY.partitions)),

@@ -368,7 +368,8 @@ class World:
             columns.append(mw.Column(variable, values, np.isnan(values)))
         for name in self.groups:
             codes = np.array(["ab".index(row[name]) for row in self._rows], dtype=np.int32)
-            variable = mw.Variable(name, "nominal", "other", categories=("a", "b"))
+            kind = "ordinal" if name == "h" else "nominal"
+            variable = mw.Variable(name, kind, "other", categories=("a", "b"))  # type: ignore[arg-type]
             columns.append(mw.Column(variable, codes, np.zeros(RECORDS, dtype=np.bool_)))
         return mw.Dataset(tuple(columns))
 
@@ -401,9 +402,12 @@ def request(method: Method) -> tuple[dict[str, Any], list[str] | None]:
     if keys is not None:
         # Few values, so that classes of three can be made of twelve records.
         params[keys] = ["x8", "g", "h"]
+    if method.name == "targeted_swapping":
+        return {"geography": ["g"], "risk_variables": ["x8"], "profiles": [[]]}, ["g"]
     if "detail" in method.removes:
         params["release_edits"] = {"drop": [f"x{number}" for number in range(NUMBERS)]}
-    return params, None if {"continuous", "integer"} <= method.variable_types else ["g", "h"]
+    categories = ["g", "h"] if "nominal" in method.variable_types else ["h"]
+    return params, None if {"continuous", "integer"} <= method.variable_types else categories
 
 
 def judge(seed: int, methods: list[Method], tally: Tally, folder: Path) -> None:

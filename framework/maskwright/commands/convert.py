@@ -57,12 +57,12 @@ def convert_rules(
     given = data_files([] if data is None else (data,), options, [] if language else files)
     rules = read_rule_files(files, options, language)
     grids: int | dict[str, int | None] = 4 if decimals is None else decimals
-    dates: frozenset[str] = frozenset()
+    dates: dict[str, str] = {}
     for file in given:
         with stage(reporter, f"Reading {file.name}"):
             original = load(file, identifiers=True, may_lack="identifiers")
         rules = written_out(rules, [column.name for column in original])
-        dates |= {column.name for column in original if column.variable.is_date}
+        dates |= {column.name: column.variable.date_text for column in original if column.variable.is_date}
         if decimals is None:
             grids = {column.name: column.variable.decimals for column in original if column.variable.is_numeric}
     from maskwright.edits.languages.conversion.convert import convert_edits  # heavy: validate does without

@@ -13,7 +13,7 @@ import numpy as np
 from maskwright.commands.describe_data import Description, described, looked_at
 from maskwright.commands.options import NO_OPTIONS, ReadingOptions, data_files
 from maskwright.commands.plan import plan_pipeline
-from maskwright.commands.starting_text import pipeline_text
+from maskwright.commands.starting_text import PlannedDoubt, pipeline_text
 from maskwright.data.dataset import Column
 from maskwright.data.missing import is_code_number
 from maskwright.edits.suggestions.suggest import suggest
@@ -170,7 +170,7 @@ def start_pipeline(
     stated = {**codebook, **stated}
     text = pipeline_text(told, source, stated, suggested, active=active, doubts=doubts, problem=problem)
     _put(to, text, force=force)
-    said = tuple(f"{name}: {doubt}" if name else doubt for name, doubt in doubts)
+    said = tuple(f"{each.variable}: {each.said}" if each.variable else each.said for each in doubts)
     return StartedPipeline(to, text, description, said, problem)
 
 
@@ -205,7 +205,7 @@ def _without_described(description: Description, codebook: Codebook | None) -> D
 
 def _planned(
     description: Description, data: Path, stated: dict[str, Any], suggested: tuple[Suggestion, ...]
-) -> tuple[bool, list[tuple[str, str]], str]:
+) -> tuple[bool, list[PlannedDoubt], str]:
     """Plan the pipeline, with its edits or, where that fails, without: whether with, its doubts, why there is none."""
     problem = ""
     for active in (True, False):
@@ -217,18 +217,20 @@ def _planned(
     return False, [], problem
 
 
-def _doubts_of_plan(text: str) -> list[tuple[str, str]]:
+def _doubts_of_plan(text: str) -> list[PlannedDoubt]:
     """Doubts of the plan of a pipeline, each with the variable that it is about, or ''."""
     # The trial is nobody's file, and a file that is made later may get its number on the disk.
     with reads_noted(), tempfile.TemporaryDirectory(prefix="maskwright-") as folder:
         trial = Path(folder) / "pipeline.yaml"
         trial.write_text(text, encoding="utf-8")
         found = plan_pipeline(trial)["doubts"]
-    return [
-        (each["subject"] if each["about"] == "variable" else "", f"{each['id']} {each['doubt']}: "
-         + (f"{each['subject']}: " if each["subject"] and each["about"] != "variable" else "") + each["message"])
-        for each in found
-    ]  # fmt: skip
+    planned = []
+    for each in found:
+        variable = each["subject"] if each["about"] == "variable" else ""
+        subject = f"{each['subject']}: " if each["subject"] and not variable else ""
+        said = f"{each['id']} {each['doubt']}: {subject}{each['message']}"
+        planned.append(PlannedDoubt(variable, each["doubt"], said, each["remedy"]))
+    return planned
 
 
 def write_starting_pipeline(folder: Path, *, force: bool = False) -> Path:

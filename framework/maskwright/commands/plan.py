@@ -32,7 +32,7 @@ from maskwright.release.doubt_record import doubt_records
 from maskwright.release.facts import data_facts
 from maskwright.release.gate import judge
 from maskwright.release.measured_variables import measure_doubts, measure_problems, to_be_measured
-from maskwright.release.missing_codes import missing_code_notices
+from maskwright.release.other_format import label_notices, missing_code_notices
 from maskwright.release.second_look import not_read_twice
 
 if TYPE_CHECKING:
@@ -227,7 +227,7 @@ def prepare(
         *arrived.notices,
         *recoded_edit_notices(plan.translations, dropped),
         *_earlier_release_notices(request),
-        *_missing_code_notices(request, arrived.original),
+        *_notices_of_format(request, arrived.original),
         *plan.warnings,
         *publication_notices(arrived.original, plan, arrived.broken),
     )
@@ -307,7 +307,8 @@ def _dropped(edits: EditSet, plan: Plan) -> tuple[Edit, ...]:
 def _declared_variable(name: str, declared: VariableDeclaration | None) -> Variable:
     if declared is None:
         return Variable(name)
-    kind: VariableType = declared.type or ("date" if declared.is_date else "continuous")
+    dated: VariableType = "datetime" if declared.is_datetime else "date"
+    kind: VariableType = declared.type or (dated if declared.is_date else "continuous")
     role = declared.role or ("confidential" if kind in ("continuous", "integer") else "other")
     return Variable(
         name, kind, role, decimals=0 if declared.is_date else declared.decimals,
@@ -338,11 +339,15 @@ def _earlier_release_notices(request: MaskingRequest) -> tuple[str, ...]:
     return (f"{path.name} says that these data were masked before with another seed: {danger}",)
 
 
-def _missing_code_notices(request: MaskingRequest, original: Dataset) -> tuple[str, ...]:
+def _notices_of_format(request: MaskingRequest, original: Dataset) -> tuple[str, ...]:
     if not isinstance(request, Pipeline):
         return ()
     has_codebook = request.output.codebook is not None
-    return tuple(missing_code_notices(original, request.output.source, has_codebook=has_codebook))
+    target = request.output.source
+    return (
+        *missing_code_notices(original, target, has_codebook=has_codebook),
+        *label_notices(original, target, has_codebook=has_codebook),
+    )
 
 
 def _refuse_methods_that_count_records(request: MaskingRequest) -> None:

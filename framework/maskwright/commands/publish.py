@@ -118,7 +118,7 @@ def write_release_codebook(run: PipelineRun, record: RunRecord, released: Datase
         return
     codebook = release_codebook(
         pipeline.output.data.name, record, released, result.masked.variables, pipeline.data.variables,
-        run.ready.plan.recoded,
+        run.ready.plan.recoded, pipeline.data.cluster,
     )  # fmt: skip
     written = run.release.temporary("codebook")
     with writing(written):

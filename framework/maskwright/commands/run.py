@@ -17,10 +17,12 @@ from maskwright.foundation.progress import Logged, Reporter
 from maskwright.foundation.randomness import fresh_seed
 from maskwright.pipeline.reading import read_pipeline
 from maskwright.planning.undecided_edits import undecided_doubts
+from maskwright.plugins.registry import plugins
 from maskwright.release.files import Release
 from maskwright.release.gate import judge
 from maskwright.release.last_look import unchanged_cells, unchanged_doubts
 from maskwright.release.run_record import RunRecord
+from maskwright.release.usual_losses import with_usual_losses
 from maskwright.release.wording import beside_verdict, count, kept_as_planned, step_line, verdict, with_unit
 
 if TYPE_CHECKING:
@@ -132,6 +134,7 @@ def run(
     listener, clock = reporter or Logged(), Clock()
     described = read_pipeline(pipeline, overrides)
     ready = prepare(described, listener, clock)
+    described = with_usual_losses(described, ready.plan, plugins())
     seed = fresh_seed() if described.seed is None else described.seed
     with Release(described.output.paths, PRIVATE) as release:
         running = PipelineRun(described, ready, release, seed, listener, clock)

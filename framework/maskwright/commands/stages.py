@@ -24,7 +24,7 @@ from maskwright.release.measuring import (
     released_variables,
     unmasked_variable_notices,
 )
-from maskwright.release.missing_codes import in_codes_of, with_new_codes
+from maskwright.release.other_format import in_codes_of, with_new_codes
 from maskwright.release.second_look import is_read_twice, second_look
 
 if TYPE_CHECKING:
@@ -125,7 +125,8 @@ class PipelineRun:
         original = self.ready.original
         reference = result.reference(original)
         known = {variable.name: variable for variable in reference.variables}
-        known |= {each.name: _with_codes_of(known[each.name], each) for each in result.masked.variables}
+        published = (each for each in result.masked.variables if each.name in known)  # new keys are no variables
+        known |= {each.name: _with_codes_of(known[each.name], each) for each in published}
         with contextlib.ExitStack() as stack:
             progress = stack.enter_context(stage(self.reporter, "Validating"))
             stack.enter_context(self.clock("validate"))
@@ -151,12 +152,13 @@ class PipelineRun:
         with self.clock("measure"), report_compilation(self.reporter):
             names = released_variables(original, released, plan.masked, plan.recoded)
             about = unmasked_variable_notices(names, plan.masked)
-            if requests:
+            categories = released_categories(original, released, plan.masked)
+            if any(each.asked for each in requests):
                 self.tell(about[:1])
             found = compute_measures(
                 requests, original, released, plan.edits_on_values, plan.to_json(), self.seed, self.reporter,
-                (*names, *released_categories(original, released, plan.masked)),
-                about=about, changed=plan.masked,
+                (*names, *categories), about=about,
+                about_categories=unmasked_variable_notices(categories, plan.masked), changed=plan.masked,
             )  # fmt: skip
         self.tell(
             f"{each.label} has no contributions of single records: none are written"

@@ -6,12 +6,13 @@ It holds names, counts and missing codes, and no value of a record.
 from __future__ import annotations
 
 import textwrap
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import PurePosixPath
 from typing import TYPE_CHECKING, Any
 
 import yaml
 
+from maskwright.data.date_texts import ISO
 from maskwright.release.wording import count, plural
 
 if TYPE_CHECKING:
@@ -25,6 +26,32 @@ WIDTH = 118
 MANY_VALUES = 20
 """Different numbers from which a quasi-identifier is published in bands."""
 
+
+@dataclass(frozen=True)
+class PlannedDoubt:
+    """A doubt of the plan of the pipeline that is being written.
+
+    Attributes
+    ----------
+    variable : str
+        '' for what is about none.
+    kind : str
+    said : str
+        Its id, name and message.
+    remedy : str
+    """
+
+    variable: str
+    kind: str
+    said: str
+    remedy: str
+
+
+DECLARE = (
+    "Add `role: other` to its braces to publish it as it is; `role: identifier` drops it; `role: quasi_identifier`, "
+    "with its name in a step, protects it."
+)
+
 CERTAIN = ("equality", "product")
 """Kinds of suggestions that are hardly coincidences where they hold in all records."""
 
@@ -36,7 +63,7 @@ def pipeline_text(
     suggested: Sequence[Suggestion],
     *,
     active: bool,
-    doubts: Sequence[tuple[str, str]] = (),
+    doubts: Sequence[PlannedDoubt] = (),
     problem: str = "",
 ) -> str:
     """Text of a pipeline.
@@ -52,13 +79,13 @@ def pipeline_text(
     suggested : sequence of Suggestion
     active : bool
         Whether those that hold in all records and are hardly coincidences are edits; otherwise they are comments.
-    doubts : sequence of (str, str)
-        What its plan doubts: the variable, '' for what is about none, and the doubt.
+    doubts : sequence of PlannedDoubt
+        What would stop it: beside the lines that they are about, and listed with the numbers of these at the top.
     problem : str
         Why there is no plan.
     """
     found = _with_something_to_mask(found)
-    lines = [
+    top = [
         *_comments(
             "A pipeline to start from, made by looking at",
             [f"{PurePosixPath(source).name}; {plural(found.records, 'record')} of {len(found.variables)} variables"],
@@ -67,7 +94,8 @@ def pipeline_text(
         "# What it says is guessed: read it through, decide what is marked 'unsure', then: maskwright plan",
         "# It holds no value of a record, but names, counts and missing codes.",
         *_comments("this plan fails", [problem] if problem else [], ""),
-        *_comments("unsure", [said for name, said in doubts if not name], ""),
+    ]
+    below = [
         "maskwright: 1",
         "",
         *_data(found, source, options, doubts),
@@ -75,12 +103,29 @@ def pipeline_text(
         *_protection(found),
         *_rest(found, source),
     ]
+    lines = top + below
+    while (numbered := [*top, *_to_decide(found, doubts, lines), *below]) != lines:
+        # The list at the top moves the lines that it numbers.
+        lines = numbered
     return "\n".join(lines) + "\n"
 
 
-def _data(
-    found: Description, source: str, options: Mapping[str, Any], doubts: Sequence[tuple[str, str]]
-) -> Iterator[str]:
+def _to_decide(found: Description, doubts: Sequence[PlannedDoubt], lines: Sequence[str]) -> Iterator[str]:
+    """What stops the run as the pipeline stands: each doubt with its line, and what to write there."""
+    if not doubts:
+        return
+    many = "1 decision is" if len(doubts) == 1 else f"{len(doubts)} decisions are"
+    yield f"# {many} to be made before it runs; until then each of these stops it:"
+    written = {each.name: f"    {_scalar(each.name)}: {_flow(_stated(each))}" for each in found.variables}
+    numbers = {name: lines.index(own) + 1 for name, own in written.items() if own in lines}
+    for each in sorted(doubts, key=lambda doubt: numbers.get(doubt.variable, 0)):
+        number = numbers.get(each.variable)
+        where = "the file" if number is None else f"line {number}, {each.variable}"
+        undeclared = each.kind == "published-undeclared"
+        yield from _comments(where, [f"{each.said}. {DECLARE if undeclared else each.remedy}"], "", first="#   ")
+
+
+def _data(found: Description, source: str, options: Mapping[str, Any], doubts: Sequence[PlannedDoubt]) -> Iterator[str]:
     yield "data:"
     yield f"  source: {_scalar(source)}"
     for said in found.tried:
@@ -92,7 +137,7 @@ def _data(
         yield f"  cluster: {_scalar(found.household)}  # k counts households"
     yield "  variables:"
     for each in found.variables:
-        yield from _variable(each, [said for name, said in doubts if name == each.name])
+        yield from _variable(each, [doubt.said for doubt in doubts if doubt.variable == each.name])
     yield ""
 
 
@@ -107,14 +152,21 @@ def _variable(look: VariableLook, doubts: Sequence[str]) -> Iterator[str]:
         subsequent_indent="    #   ",
     )  # fmt: skip
     yield from _comments("unsure", [*look.unsure, *doubts], "    ")
+    yield f"    {_scalar(look.name)}: {_flow(_stated(look))}"
+
+
+def _stated(look: VariableLook) -> dict[str, Any]:
+    """What is declared of a variable."""
     stated: dict[str, Any] = {}
     if look.looks_like == "code" and look.type == "nominal":
         stated["type"] = "nominal"
+    if look.date_format is not None:
+        stated |= {"type": "date"} if look.date_format == ISO else {"type": "date", "format": look.date_format}
     if look.role is not None:
         stated["role"] = look.role
     if look.missing_codes:
         stated["missing"] = [_code(code) for code in look.missing_codes]
-    yield f"    {_scalar(look.name)}: {_flow(stated)}"
+    return stated
 
 
 def _edits(suggested: Sequence[Suggestion], *, active: bool) -> Iterator[str]:
@@ -184,11 +236,11 @@ def _with_something_to_mask(found: Description) -> Description:
     return replace(found, variables=variables)
 
 
-def _comments(lead: str, texts: Sequence[str], indent: str) -> Iterator[str]:
+def _comments(lead: str, texts: Sequence[str], indent: str, first: str = "# ") -> Iterator[str]:
     for text in texts:
         flat = " ".join(text.split())
         yield from textwrap.wrap(
-            f"{lead}: {flat}", WIDTH, initial_indent=f"{indent}# ", subsequent_indent=f"{indent}#   ",
+            f"{lead}: {flat}", WIDTH, initial_indent=f"{indent}{first}", subsequent_indent=f"{indent}{first}  ",
             break_long_words=False, break_on_hyphens=False,
         )  # fmt: skip
 

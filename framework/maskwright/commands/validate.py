@@ -10,7 +10,7 @@ from maskwright.commands.options import NO_OPTIONS, ReadingOptions, data_files, 
 from maskwright.commands.reading import dataset_of, domain_of, load, with_missing_codes
 from maskwright.commands.requests import DeclaredVariables, Rules, edits_of
 from maskwright.data.declaration import VariableDeclaration, declared_together
-from maskwright.data.variable import Variable
+from maskwright.data.variable import Variable, VariableType
 from maskwright.edits.date_arithmetic import with_dates
 from maskwright.edits.edit_set import WrongRulesError
 from maskwright.edits.evaluation.check import unknown_variables
@@ -173,8 +173,10 @@ def _rules(edits: Sequence[Path], options: ReadingOptions, data: DataSource) -> 
 
 def _known(name: str, declared: VariableDeclaration) -> Variable:
     """A variable as far as its declaration tells, for checking a file as a stream: missing codes, decimals, dates."""
+    dated: VariableType = "datetime" if declared.is_datetime else "date"
     return Variable(
         name,
+        type=dated if declared.is_date else "continuous",
         decimals=declared.decimals,
         date_format=declared.date_format if declared.is_date else None,
         missing_codes=declared.missing_codes,

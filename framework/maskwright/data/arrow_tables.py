@@ -9,7 +9,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from maskwright.data.dataset import Dataset, Layout
-from maskwright.data.dates import ISO, write_dates
+from maskwright.data.date_texts import write_dates
 from maskwright.data.inference import read_dataset
 from maskwright.data.number_text import write_numbers
 from maskwright.data.published import published_batches
@@ -178,7 +178,7 @@ def _is_text(kind: Any) -> bool:
 
 def _number_text(column: Column) -> Any:
     if column.variable.is_date:
-        return pa.chunked_array([write_dates(column.values, column.missing, column.variable.date_format or ISO)])
+        return pa.chunked_array([write_dates(column.values, column.missing, column.variable.date_text)])
     return pa.chunked_array([write_numbers(column.values, column.missing, column.variable.decimals)])
 
 

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from datetime import date
+from datetime import date, datetime, timedelta
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
-from pydantic import BaseModel, BeforeValidator, Field, model_validator
+from pydantic import BaseModel, BeforeValidator, Field, NaiveDatetime, model_validator
 
-from maskwright.data.dates import ISO, days_of, format_mistake
+from maskwright.data.date_texts import ISO, format_mistake, has_time
 from maskwright.data.hierarchies.declaration import DeclaredHierarchy
 from maskwright.data.variable import Role, VariableType
 
@@ -46,8 +46,11 @@ def _labels(value: Any) -> Any:
     return tuple((_text(code), text) for code, text in value.items()) if isinstance(value, dict) else value
 
 
-def _number(bound: float | date | None) -> float | None:
-    return float(days_of(bound.year, bound.month, bound.day)) if isinstance(bound, date) else bound
+def _number(bound: float | date | None, *, in_seconds: bool) -> float | None:
+    if not isinstance(bound, date):
+        return bound
+    since = bound if isinstance(bound, datetime) else datetime(bound.year, bound.month, bound.day)
+    return (since - EPOCH) / timedelta(seconds=1 if in_seconds else 86_400)
 
 
 CellText = Annotated[str, BeforeValidator(_text, json_schema_input_type=str | float)]
@@ -60,8 +63,10 @@ CodeMeanings = Annotated[
 Labels = Annotated[tuple[tuple[str, str], ...], BeforeValidator(_labels, json_schema_input_type=dict[str, str])]
 
 
-Bound = Annotated[float, Field(allow_inf_nan=False)] | date
-"""A number, or a date in ISO form: 2005-12-31."""
+Bound = Annotated[float, Field(allow_inf_nan=False)] | date | NaiveDatetime
+"""A number, or a date or a moment in ISO form: 2005-12-31, 2005-12-31T14:05:00."""
+
+EPOCH = datetime(1970, 1, 1)
 
 
 class VariableDeclaration(BaseModel, extra="forbid", frozen=True):
@@ -79,13 +84,14 @@ class VariableDeclaration(BaseModel, extra="forbid", frozen=True):
 
     type: VariableType | None = Field(
         default=None,
-        description="continuous, integer (numbers), date, ordinal or nominal (categories). Left out: inferred from "
-        "cells.",
+        description="continuous, integer (numbers), date, datetime (date and time of day), ordinal or nominal "
+        "(categories). Left out: inferred from cells.",
     )
     format: str | None = Field(
         default=None,
         description="How the dates of a text file are written: %Y, %m, %d and %q (quarter) with signs between them, "
-        "such as %d.%m.%Y or %Y%m%d. Left out: %Y-%m-%d.",
+        "such as %d.%m.%Y or %Y%m%d; of a datetime also %H, %M, %S and decimals of a second, %3f, and at the end a "
+        "zone, Z or +01:00. Left out: %Y-%m-%d, and what the first datetime has.",
     )
     role: Role | None = Field(
         default=None,
@@ -163,35 +169,52 @@ class VariableDeclaration(BaseModel, extra="forbid", frozen=True):
 
     @property
     def is_date(self) -> bool:
-        """Whether it is declared a date, be it by a bound that is one."""
-        return self.type == "date" or isinstance(self.min, date) or isinstance(self.max, date)
+        """Whether it is declared a date or a datetime, be it by a bound that is one."""
+        return self.type in ("date", "datetime") or isinstance(self.min, date) or isinstance(self.max, date)
 
     @property
-    def date_format(self) -> str:
-        """How dates are written."""
-        return ISO if self.format is None else self.format
+    def is_datetime(self) -> bool:
+        """Whether it is declared a datetime, be it by a bound that is one."""
+        stated = self.type is None and (isinstance(self.min, datetime) or isinstance(self.max, datetime))
+        return self.type == "datetime" or stated
+
+    @property
+    def date_format(self) -> str | None:
+        """How dates are written; None: it is a datetime in one of the forms of ISO 8601."""
+        return None if self.is_datetime and self.format is None else self.format or ISO
 
     @property
     def lower(self) -> float | None:
-        """Smallest possible value; of a date in days since 1970-01-01."""
-        return _number(self.min)
+        """Smallest possible value; of a date in days since 1970-01-01, of a datetime in seconds."""
+        return _number(self.min, in_seconds=self.is_datetime)
 
     @property
     def upper(self) -> float | None:
-        """Largest possible value; of a date in days since 1970-01-01."""
-        return _number(self.max)
+        """Largest possible value; of a date in days since 1970-01-01, of a datetime in seconds."""
+        return _number(self.max, in_seconds=self.is_datetime)
+
+    @model_validator(mode="after")
+    def _has_a_format(self) -> VariableDeclaration:
+        if self.format is None:
+            return self
+        kind = "datetime" if has_time(self.format) else "date"
+        if self.type != kind:
+            raise ValueError(f"format is one of {kind}s: add `type: {kind}`")
+        mistake = format_mistake(self.format)
+        if mistake is not None:
+            raise ValueError(f"format: {mistake}")
+        return self
 
     @model_validator(mode="after")
     def _is_a_date(self) -> VariableDeclaration:
-        if self.format is not None and self.type != "date":
-            raise ValueError("format is for dates: add `type: date`")
-        mistake = None if self.format is None else format_mistake(self.format)
-        if mistake is not None:
-            raise ValueError(f"format: {mistake}")
         if not self.is_date:
             return self
-        if self.type not in (None, "date"):
+        if self.type not in (None, "date", "datetime"):
             raise ValueError(f"min and max of a variable that is {self.type} are no dates")
+        if self.type == "date" and any(isinstance(bound, datetime) for bound in (self.min, self.max)):
+            raise ValueError("min and max of a date have no time of day: 2005-12-31")
+        if self.is_datetime and type(self.max) is date:
+            raise ValueError("max of a datetime needs a time of day: 2005-12-31T23:59:59")
         if any(isinstance(bound, float) for bound in (self.min, self.max)):
             raise ValueError("min and max of a date are dates: 2005-12-31")
         if self.decimals is not None or self.categories:

@@ -10,7 +10,7 @@ import pyarrow as pa
 
 from maskwright.data.category_columns import category_column
 from maskwright.data.dataset import Column, Dataset, Layout
-from maskwright.data.date_columns import are_iso_dates, date_doubt, date_text_column, stored_date_column, stored_days
+from maskwright.data.date_columns import are_iso_dates, date_doubt, date_text_column, holds_dates, stored_date_column
 from maskwright.data.hierarchies.building import with_hierarchy
 from maskwright.data.inference import UNDECLARED
 from maskwright.data.misread_columns import apart_doubt, doubtful_names, misread_doubt
@@ -38,9 +38,9 @@ def dataset_from_frame(frame: pd.DataFrame, declared: Mapping[str, VariableDecla
     ----------
     frame : pandas.DataFrame of shape (n, p)
         Column names are strings, each used once. Integers have no decimals; floats are never rounded unless
-        `declared` gives decimals; ordered categoricals are ordinal; times that are all midnights, and texts that are
-        all ISO dates, are dates; truth values, other categoricals, times and text are nominal. NaN, None and NA are
-        missing cells.
+        `declared` gives decimals; ordered categoricals are ordinal; moments that are all midnights, and texts that are
+        all ISO dates, are dates, other moments datetimes; truth values, other categoricals, times of day and text are
+        nominal. NaN, None and NA are missing cells.
     declared : mapping of name to VariableDeclaration, optional
 
     Raises
@@ -128,16 +128,15 @@ def _column(name: str, series: Any, declared: VariableDeclaration) -> tuple[Colu
 
 
 def _date_column(name: str, series: Any, declared: VariableDeclaration) -> tuple[Column, list[str]] | None:
-    """Column of dates: times that are all midnights, Python's dates, declared or ISO texts; None: it is none."""
-    from pandas.api.types import is_datetime64_dtype
+    """Column of dates: moments, midnights, Python's dates, declared or ISO texts; None: it is none."""
+    from pandas.api.types import is_datetime64_any_dtype
 
     if not declared.is_date and declared.type is not None:
         return None
-    if is_datetime64_dtype(series.dtype):
-        stored = pa.chunked_array([pa.array(series.to_numpy(dtype="datetime64[us]"), pa.timestamp("us"))])
-        if not declared.is_date and stored_days(stored) is None:
-            return None
-        return stored_date_column(name, stored, declared)
+    if is_datetime64_any_dtype(series.dtype):
+        cells = pa.array(series, from_pandas=True)
+        stored = cells if isinstance(cells, pa.ChunkedArray) else pa.chunked_array([cells])
+        return stored_date_column(name, stored, declared) if holds_dates(stored, declared) else None
     if declared.is_date:
         return date_text_column(name, _text(series), declared)
     if _holds_numbers(series):

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-from functools import partial
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
@@ -21,6 +21,7 @@ from maskwright.data.typed_columns import typed_column
 from maskwright.data.written_batch import WrittenBatch
 from maskwright.data.written_cells import must_be_held
 from maskwright.foundation.errors import DataError, Place, Problem, unknown_name
+from maskwright.foundation.processors import processors
 from maskwright.foundation.progress import Progress, silent
 
 if TYPE_CHECKING:
@@ -29,6 +30,10 @@ if TYPE_CHECKING:
     from maskwright.foundation.doubts import Doubt
 
 UNDECLARED = VariableDeclaration()
+
+WORTH_THREADS = 100_000
+MOST_THREADS = 4
+"""Each thread holds the text and the numbers of a column."""
 
 
 def read_dataset(
@@ -78,43 +83,88 @@ def read_dataset(
     place = Place(file) if file is not None else None
     layout = layout() if callable(layout) else layout
     declarations = declared or {}
-    if not names or sum(map(len, gathered[0])) == 0:
+    records = sum(map(len, gathered[0])) if names else 0
+    if records == 0:
         hint = "A file of one row has names only; in CSV, `header: false` says that this row is a record."
         raise DataError(Problem("the file has no records", place, hint))
     unknown = [Problem(unknown_name("variable", name, names), place) for name in declarations if name not in names]
     if unknown:
         raise DataError(unknown)
     typed = typed or not all(_is_text(kind) for kind in kinds)
-    make = typed_column if typed else partial(text_column, notation=notation)
     columns: list[Column] = []
     notes: list[str] = list(layout.details.get("notes", ()))
     doubts: list[Doubt] = list(doubtful_names(names)) if typed else []
     problems: list[Problem] = []
     marks = Marks()
-    for position, (name, kind) in enumerate(zip(names, kinds, strict=True)):
+    looked_at = marks if layout.details.get("marks_may_differ") else None
+
+    def typed_one(position: int) -> _Typed | DataError:
         # The chunks of a column are let go as soon as it is typed: text and numbers of the whole file never coexist.
         chunks, gathered[position] = gathered[position], []
-        cells, stated = pa.chunked_array(chunks, kind), declarations.get(name, UNDECLARED)
+        name, cells = names[position], pa.chunked_array(chunks, kinds[position])
+        stated = declarations.get(name, UNDECLARED)
         try:
-            column, said = make(name, cells, stated)
-            column = with_hierarchy(column, stated.hierarchy)
-            if name in written:
-                column = replace(column, written=pa.chunked_array(written.pop(name)))
-            elif typed and must_be_held(column, cells):
-                column = replace(column, written=cells)
-            columns.append(column)
-            notes += said
-            doubts += _doubts(column, cells, stated, None if typed else notation)
-            if column.variable.is_numeric and layout.details.get("marks_may_differ"):
-                marks.look_at(column, cells, stated, notation)
-            doubts += filter(None, [date_doubt(column, stated, typed=typed)])
+            return _typed_one(name, cells, written.pop(name, None), stated, None if typed else notation, looked_at)
         except DataError as error:
-            problems += [replace(problem, place=problem.place or place) for problem in error.problems]
+            return error
+
+    for position, found in enumerate(_in_order(typed_one, len(names), threads=records >= WORTH_THREADS)):
+        if isinstance(found, DataError):
+            problems += [replace(problem, place=problem.place or place) for problem in found.problems]
+        else:
+            columns.append(found.column)
+            notes += found.notes
+            doubts += found.doubts
         progress((position + 1) / len(names))
     if problems:
         raise DataError(problems)
-    doubts += marks.doubts(notation)
+    # Threads may have looked at the columns in another order.
+    doubts += sorted(marks.doubts(notation), key=lambda doubt: names.index(doubt.subject))
     return Dataset(tuple(columns), layout, notes=(*notes, *missing_notes(columns)), doubts=tuple(doubts))
+
+
+@dataclass(frozen=True)
+class _Typed:
+    """A column, and what is to be said of it."""
+
+    column: Column
+    notes: list[str]
+    doubts: list[Doubt]
+
+
+def _typed_one(
+    name: str,
+    cells: Any,
+    written: list[Any] | None,
+    stated: VariableDeclaration,
+    notation: NumberNotation | None,
+    marks: Marks | None,
+) -> _Typed:
+    """One column of a file; the notation of its numbers, where the format is of texts."""
+    if notation is None:
+        column, notes = typed_column(name, cells, stated)
+    else:
+        column, notes = text_column(name, cells, stated, notation)
+    column = with_hierarchy(column, stated.hierarchy)
+    if written is not None:
+        column = replace(column, written=pa.chunked_array(written))
+    elif notation is None and must_be_held(column, cells):
+        column = replace(column, written=cells)
+    if marks is not None and notation is not None and column.variable.is_numeric:
+        marks.look_at(column, cells, stated, notation)
+    unclear = date_doubt(column, stated, typed=notation is None)
+    doubts = [*_doubts(column, cells, stated, notation), *filter(None, [unclear])]
+    return _Typed(column, notes, doubts)
+
+
+def _in_order(make: Callable[[int], _Typed | DataError], count: int, *, threads: bool) -> Iterator[_Typed | DataError]:
+    """What is made of each column, in their order; columns are independent, and most of the work is compiled code."""
+    workers = min(MOST_THREADS, processors(), count) if threads else 1
+    if workers == 1:
+        yield from map(make, range(count))
+        return
+    with ThreadPoolExecutor(workers) as pool:
+        yield from pool.map(make, range(count))
 
 
 def _doubts(

@@ -98,7 +98,9 @@ def misread_doubt(column: Column, declared: VariableDeclaration, *, typed: bool)
     settled = declared.type is not None or declared.categories or declared.release is not None
     if column.variable.is_numeric or settled or declared.role == "identifier":
         return None
-    every = pa.array(column.variable.categories, pa.string())
+    every = column.variable.category_texts
+    if not pc.any(pc.match_substring_regex(every, LIKE_A_NUMBER)).as_py():
+        return None
     counts = np.bincount(column.values[~column.missing], minlength=len(every))
     words = is_word(every) & (counts > 0)
     kept = np.flatnonzero((counts > 0) & ~words)

@@ -24,6 +24,7 @@ EXACT = 2.0**53
 
 MOST_STORED_DECIMALS = 6
 SHOWN_RECORDS = 5
+FIRST = 1000
 
 
 def first_records(where: NDArray[np.bool_]) -> str:
@@ -42,14 +43,25 @@ def stored_decimals(values: NDArray[np.float64]) -> int | None:
     values : ndarray of shape (n,), float64
         Without NaN.
     """
-    largest = float(np.max(np.abs(values), initial=0.0))
+    largest = largest_of(values)
     for decimals in range(MOST_STORED_DECIMALS + 1):
         if largest * 10.0**decimals >= EXACT:
             return None
         scale = 10.0**decimals
-        if np.array_equal(np.rint(values * scale) / scale, values):
+        # Most columns tell by their first numbers how many decimals are too few.
+        if all(np.array_equal(np.rint(part * scale) / scale, part) for part in (values[:FIRST], values)):
             return decimals
     return None
+
+
+def largest_of(values: NDArray[np.float64]) -> float:
+    """Largest magnitude of some numbers; 0 where there are none, NaN where one of them is."""
+    return max(float(np.max(values)), -float(np.min(values))) if len(values) else 0.0
+
+
+def is_at_end(values: NDArray[np.float64]) -> bool:
+    """Whether a number is the last one of which its neighbours are known apart, 2**53, or minus that."""
+    return bool(np.any(values == EXACT) or np.any(values == -EXACT))
 
 
 def seen_beyond(values: NDArray[np.float64], texts: Any) -> NDArray[np.float64]:
@@ -61,9 +73,9 @@ def seen_beyond(values: NDArray[np.float64], texts: Any) -> NDArray[np.float64]:
     texts : pyarrow.StringArray or ChunkedArray of shape (n,)
         What the cells say, all digits of it.
     """
-    at_end = np.abs(values) == EXACT
-    if not np.any(at_end):
+    if not is_at_end(values):
         return values
+    at_end = np.abs(values) == EXACT
     digits = pc.utf8_trim(texts.filter(pa.array(at_end)), characters=" \t\r\n-")
     rounded = np.zeros(len(values), dtype=np.bool_)
     rounded[at_end] = ~np.array(pc.match_substring_regex(digits, r"^0*9007199254740992(\.0*)?$"), dtype=np.bool_)
@@ -104,8 +116,9 @@ def number_column(
     DataError
         Infinite values, or numbers that contradict the declaration.
     """
-    present = values[~missing]
-    if not np.all(np.isfinite(present)):
+    present = values[~missing] if missing.any() else values
+    largest = largest_of(present)
+    if not np.isfinite(largest):
         infinite = ~missing & ~np.isfinite(values)
         raise DataError(
             Problem(
@@ -114,11 +127,12 @@ def number_column(
                 hint="Correct them, or empty them if they mean 'no value'.",
             )
         )
-    _refuse_rounding(name, values, missing, seen, declared)
+    if largest > EXACT:
+        _refuse_rounding(name, values, missing, seen, declared)
     notes: list[str] = []
     decimals = declared.decimals
     if decimals is None:
-        decimals = _grid(name, present, seen, notes)
+        decimals = _grid(name, largest, seen, notes)
     elif seen is not None and seen > decimals:
         notes.append(
             f"{name}: cells have up to {seen} decimals, and masked values are rounded to the {decimals} declared"
@@ -141,7 +155,7 @@ def number_column(
         label=declared.label,
         labels=declared.labels,
     )
-    held = np.where(missing, np.nan, values)
+    held = np.where(missing, np.nan, values) if missing.any() else values
     return Column(variable, held, missing, blank, digits), notes
 
 
@@ -161,10 +175,10 @@ def _refuse_rounding(
     )
 
 
-def _grid(name: str, present: NDArray[np.float64], seen: int | None, notes: list[str]) -> int | None:
+def _grid(name: str, largest: float, seen: int | None, notes: list[str]) -> int | None:
     if seen is None:
         return None
-    if seen > MOST_DECIMALS or float(np.max(np.abs(present), initial=0.0)) * 10.0**seen > EXACT:
+    if seen > MOST_DECIMALS or largest * 10.0**seen > EXACT:
         notes.append(f"{name}: cells have more digits than a number can hold; masked values are not rounded to a grid")
         return None
     return seen

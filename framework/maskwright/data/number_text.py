@@ -106,16 +106,27 @@ def read_many_numbers(text: Any) -> NumberText:
     # Numba is imported for long columns alone: it takes as long as some hundred thousand cells.
     from maskwright.data.number_kernel import BLANK, NUMBER, scan_numbers
 
-    _, offsets, data = flat.buffers()
-    bounds = np.frombuffer(offsets, dtype=np.int32)[flat.offset : flat.offset + len(flat) + 1]
-    raw = np.frombuffer(data, dtype=np.uint8) if data is not None else np.empty(0, dtype=np.uint8)
-    absent = _bools(flat.is_null()) if flat.null_count else np.empty(0, dtype=np.bool_)
+    raw, bounds, absent = scanned_parts(flat)
     values, kinds = np.empty(len(flat)), np.empty(len(flat), dtype=np.uint8)
     seen = np.array([0, MOST_DIGITS, 0, 0, 0])
     if not scan_numbers(raw, bounds, absent, values, kinds, seen):
         return read_numbers(flat)
     decimals, fewest, most, zeros, more_than_digits = seen.tolist()
     return NumberText(values, kinds == NUMBER, kinds == BLANK, decimals, (fewest, most), not more_than_digits, zeros)
+
+
+def scanned_parts(flat: Any) -> tuple[NDArray[np.uint8], NDArray[np.int32], NDArray[np.bool_]]:
+    """Bytes of all cells, where in them each begins and the last ends, and which cells are null (none: of shape (0,)).
+
+    Parameters
+    ----------
+    flat : pyarrow.StringArray of shape (n,)
+        With at least one cell.
+    """
+    _, offsets, data = flat.buffers()
+    bounds = np.frombuffer(offsets, dtype=np.int32)[flat.offset : flat.offset + len(flat) + 1]
+    raw = np.frombuffer(data, dtype=np.uint8) if data is not None else np.empty(0, dtype=np.uint8)
+    return raw, bounds, _bools(flat.is_null()) if flat.null_count else np.empty(0, dtype=np.bool_)
 
 
 def _all_numbers(flat: Any, other: bytes) -> NumberText | None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -10,11 +9,11 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from maskwright.data.dates import ISO, write_dates
+from maskwright.data.date_texts import write_dates
 from maskwright.data.number_text import read_numbers, write_numbers
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Callable, Iterator, Mapping
 
     from numpy.typing import NDArray
 
@@ -39,8 +38,8 @@ def published_batches(
     data : Dataset
     writes_text : bool
         Whether the format holds text (`Source.writes_text`): every column is then a string column of canonical number
-        text, dates and categories. Otherwise integers are int64, other numbers float64, dates date32, categories
-        strings.
+        text, dates and categories. Otherwise integers are int64, other numbers float64, dates date32,
+        datetimes timestamps in microseconds, categories strings.
     rows : int
         Records in a batch (default 65536).
     untouched : mapping of name to pyarrow.ChunkedArray of shape (n,), optional
@@ -58,22 +57,23 @@ def published_batches(
         A missing cell is what it was in the file: its missing code, an empty text, or null where there was no cell. A
         dataset without records gives one batch without rows.
     """
-    make = (
-        partial(_text, canonical=canonical)
-        if writes_text
-        else partial(_typed, keeps_empty=untouched is not None, letter_codes=letter_codes)
-    )
     held = untouched or {}
+    # What type a column has is decided once, of all its records.
+    make = [
+        partial(_chunk, held[column.name])
+        if column.name in held
+        else partial(_text, column, canonical=canonical)
+        if writes_text
+        else _typed(column, keeps_empty=untouched is not None, letter_codes=letter_codes)
+        for column in data
+    ]
     for start in range(0, max(len(data), 1), rows):
-        records = slice(start, start + rows)
-        arrays = [
-            _chunk(held[column.name], start, rows) if column.name in held else make(column, records) for column in data
-        ]
+        arrays = [cells_of(slice(start, start + rows)) for cells_of in make]
         yield pa.record_batch(arrays, names=list(data.names))
 
 
-def _chunk(cells: Any, start: int, rows: int) -> Any:
-    part = cells.slice(start, rows)
+def _chunk(cells: Any, records: slice) -> Any:
+    part = cells.slice(records.start, records.stop - records.start)
     return part.unify_dictionaries().combine_chunks() if isinstance(part, pa.ChunkedArray) else part
 
 
@@ -82,7 +82,7 @@ def _text(column: Column, records: slice, *, canonical: bool) -> Any:
     if not variable.is_numeric:
         return _filled(column, records, _categories(column, records))
     if variable.is_date:
-        dates = write_dates(column.values[records], missing, variable.date_format or ISO)
+        dates = write_dates(column.values[records], missing, variable.date_text)
         return _filled(column, records, dates)
     digits = None if canonical else column.digits
     return _filled(column, records, write_numbers(column.values[records], missing, variable.decimals, digits))
@@ -96,33 +96,56 @@ def _filled(column: Column, records: slice, texts: Any) -> Any:
     return pc.coalesce(texts, column.nothing(records))
 
 
-def _typed(column: Column, records: slice, *, keeps_empty: bool, letter_codes: bool) -> Any:
+def _typed(column: Column, *, keeps_empty: bool, letter_codes: bool) -> Callable[[slice], Any]:
+    """What gives the cells of some records to a format with types."""
     told = keeps_empty or letter_codes
     if told and column.variable.is_numeric and not _has_number_codes(column, letter_codes=letter_codes):
-        if not keeps_empty:
-            # Dates of text are written as the format that is left behind had them.
-            column = replace(column, variable=replace(column.variable, date_format=None))
-        return _text(column, records, canonical=False)
+        return partial(_text, column, canonical=False)
     if not column.variable.is_numeric:
-        texts = _filled(column, records, _categories(column, records))
-        blank = column.missing[records].any() and not keeps_empty
-        return pc.if_else(pc.equal(texts, ""), pa.scalar(None, pa.string()), texts) if blank else texts
+        return partial(_typed_categories, column, keeps_empty=keeps_empty)
     if column.variable.date_format is not None and keeps_empty:
-        return _text(column, records, canonical=False)
+        return partial(_text, column, canonical=False)
     if column.variable.is_date:
-        missing = column.missing[records]
-        days = np.rint(np.where(missing, 0.0, column.values[records])).astype(np.int32)
-        return pa.array(days, pa.int32(), mask=np.asarray(missing)).cast(pa.date32())
+        if column.variable.type == "datetime":
+            return partial(_typed_moments, column)
+        return partial(_typed_dates, column)
+    are_whole = column.variable.decimals == 0 and bool(np.all(np.abs(column.values[~column.missing]) <= 2.0**53))
+    return partial(_integers if are_whole else _floats, column)
+
+
+def _typed_categories(column: Column, records: slice, *, keeps_empty: bool) -> Any:
+    texts = _filled(column, records, _categories(column, records))
+    blank = column.missing[records].any() and not keeps_empty
+    return pc.if_else(pc.equal(texts, ""), pa.scalar(None, pa.string()), texts) if blank else texts
+
+
+def _typed_moments(column: Column, records: slice) -> Any:
+    missing = np.asarray(column.missing[records])
+    values = np.where(missing, 0.0, column.values[records])
+    return pa.array(np.rint(values * 1e6).astype(np.int64), mask=missing).cast(pa.timestamp("us"))
+
+
+def _typed_dates(column: Column, records: slice) -> Any:
+    missing = np.asarray(column.missing[records])
+    days = np.rint(np.where(missing, 0.0, column.values[records])).astype(np.int32)
+    return pa.array(days, pa.int32(), mask=missing).cast(pa.date32())
+
+
+def _integers(column: Column, records: slice) -> Any:
     values, missing = numbers_with_codes(column, records)
-    if column.variable.decimals == 0 and np.all(np.abs(column.values[~column.missing]) <= 2.0**53):
-        return pa.array(np.rint(np.where(missing, 0.0, values)).astype(np.int64), mask=np.asarray(missing))
+    return pa.array(np.rint(np.where(missing, 0.0, values)).astype(np.int64), mask=np.asarray(missing))
+
+
+def _floats(column: Column, records: slice) -> Any:
+    values, missing = numbers_with_codes(column, records)
     return pa.array(values, pa.float64(), mask=np.asarray(missing))
 
 
 def numbers_with_codes(column: Column, records: slice = slice(None)) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
     """Numbers, with missing codes where these are stored as numbers; and which cells hold nothing at all."""
     values, missing = column.values[records], column.missing[records]
-    if column.blank is None and column.variable.suppressed_as is None:
+    texts = () if column.blank is None else column.blank.texts
+    if column.variable.suppressed_as is None and not any(text.strip() for text in texts):
         return values, missing
     codes = read_numbers(column.nothing(records)).values
     return np.where(missing, codes, values), missing & np.isnan(codes)
@@ -137,10 +160,5 @@ def _has_number_codes(column: Column, *, letter_codes: bool) -> bool:
 
 
 def _categories(column: Column, records: slice) -> Any:
-    codes, categories = column.values[records], column.variable.categories
-    if len(categories) > len(codes):
-        # Only the texts of these records are made, not those of all records with every batch.
-        used, codes = np.unique(codes, return_inverse=True)
-        categories = tuple(categories[code] for code in used.tolist())
-    places = pa.array(codes.astype(np.int32), mask=np.asarray(column.missing[records]))
-    return pa.array(categories, pa.string()).take(places)
+    places = pa.array(column.values[records].astype(np.int32), mask=np.asarray(column.missing[records]))
+    return column.variable.category_texts.take(places)

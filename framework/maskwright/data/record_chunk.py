@@ -15,8 +15,8 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from maskwright.data.date_columns import is_date_type, stored_days
-from maskwright.data.dates import ISO, read_dates, write_dates
+from maskwright.data.date_columns import is_date_type, is_moment_type, stored_days, stored_moments
+from maskwright.data.date_texts import ISO, ISO_MOMENT, read_dates, second_decimals, write_dates
 from maskwright.data.missing import is_code_number, is_code_text
 from maskwright.data.number_notation import PLAIN, NumberNotation
 from maskwright.data.number_text import read_numbers, write_numbers
@@ -42,8 +42,8 @@ class Cells:
     Attributes
     ----------
     numbers : ndarray of shape (n,), float64
-        The number each cell says by the XPath rule, and of a date its days since 1970-01-01; NaN where it says none
-        (missing, or other text).
+        The number each cell says by the XPath rule, and of a date its days since 1970-01-01, of a datetime its seconds;
+        NaN where it says none (missing, or other text).
     missing : ndarray of shape (n,), bool
         No value: absent, empty, or a declared missing code.
     absent : ndarray of shape (n,), bool
@@ -221,11 +221,11 @@ def column_cells(column: Column, start: int = 0, stop: int | None = None) -> Cel
     values, missing = column.values[start:stop], column.missing[start:stop]
     nothing, codes = partial(column.nothing, slice(start, stop)), column.variable.empty_meanings
     if column.variable.is_date:
-        dates = _date_cells(values, missing, missing, column.variable.date_format or ISO)
+        dates = _date_cells(values, missing, missing, column.variable.date_text)
         return replace(dates, nothing=nothing, codes=codes)
     if column.variable.is_numeric:
         return replace(number_cells(values, missing, column.variable.decimals), nothing=nothing, codes=codes)
-    categories = pa.array(list(column.variable.categories), pa.string())
+    categories = column.variable.category_texts
     places = pa.array(values, pa.int32(), mask=np.asarray(missing))
     said = _text_cells(categories, categories, None, (), None)
     numbers, spoken = (
@@ -264,12 +264,19 @@ def _batch_cells(name: str, array: Any, variable: Variable | None, notation: Num
         grid = None if variable is None else variable.decimals
         text = partial(write_numbers, numbers, np.isnan(numbers), grid)
         return Cells(numbers, missing, absent, grid, text, text, meanings)
-    if is_date_type(kind):
+    if variable is not None and variable.type == "datetime" and is_moment_type(kind):
+        moments = stored_moments(array)
+        if moments is not None:
+            form = f"{ISO_MOMENT}.%{moments.decimals}f" if moments.decimals else ISO_MOMENT
+            return _date_cells(moments.seconds, absent, absent, form)
+    elif is_date_type(kind):
         days = stored_days(array)
         if days is not None:
             return _date_cells(days, absent, absent, ISO)
     text = stored_text(name, array)
     date_format = None if variable is None else variable.date_format
+    if variable is not None and variable.type == "datetime":
+        date_format = variable.date_text
     as_text = date_format is not None or (variable is not None and not variable.is_numeric)
     plain, foreign = (text, None) if as_text else notation.plain(text)
     said = _text_cells(text, plain, foreign, codes, date_format)
@@ -282,8 +289,9 @@ def _date_cells(
     numbers = np.where(missing, np.nan, days)
     texts = functools.cache(lambda: write_dates(numbers, missing, date_format))
     # A date may be a number to XPath: 20200131.
-    spoken = np.full(len(numbers), np.nan) if date_format == ISO else read_numbers(texts()).values
-    return Cells(numbers, missing, absent, 0, texts, spoken=spoken)
+    is_iso = date_format.startswith(ISO)
+    spoken = np.full(len(numbers), np.nan) if is_iso else read_numbers(texts()).values
+    return Cells(numbers, missing, absent, second_decimals(date_format), texts, spoken=spoken)
 
 
 def _text_cells(
@@ -300,11 +308,11 @@ def _text_cells(
         missing |= is_code_text(plain, codes)
     absent = np.array(text.is_null(), dtype=np.bool_)
     if date_format is not None:
-        days = read_dates(text, date_format).days
-        return Cells(np.where(missing, np.nan, days), missing, absent, 0, lambda: text, spoken=values)
+        dates = np.where(missing, np.nan, read_dates(text, date_format).values)
+        return Cells(dates, missing, absent, second_decimals(date_format), lambda: text, spoken=values)
     wordy = ~(said.is_number | said.is_blank)
     if not wordy.any() or not pc.any(pc.match_substring_regex(text, SPACED_ISO_TEXT)).as_py():
         return Cells(values, missing, absent, said.decimals, lambda: plain)
-    days = read_dates(text).days
+    days = read_dates(text).values
     numbers = np.where(wordy & ~np.isnan(days), days, values)
     return Cells(numbers, missing, absent, said.decimals, lambda: plain, spoken=values)

@@ -8,7 +8,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from maskwright.data.dates import ISO, write_dates
+from maskwright.data.date_texts import write_dates
 from maskwright.data.frames import decoded
 from maskwright.data.number_text import write_numbers
 from maskwright.data.published import numbers_with_codes
@@ -112,7 +112,7 @@ def released_frame(
 
 def _plain(column: Column) -> Any:
     if column.variable.is_date:
-        return _days(column)
+        return _moments(column)
     if column.variable.is_numeric:
         integral = column.variable.decimals == 0 and not np.any(column.missing)
         if integral and np.array_equal(np.rint(column.values), column.values):
@@ -121,10 +121,16 @@ def _plain(column: Column) -> Any:
     return _objects(column, list(column.variable.categories))
 
 
-def _days(column: Column) -> NDArray[np.datetime64]:
-    whole = np.where(column.missing, 0.0, np.rint(column.values)).astype(np.int64).astype("datetime64[D]")
-    whole[column.missing] = np.datetime64("NaT")
-    return whole.astype("datetime64[s]")
+def _moments(column: Column) -> NDArray[np.datetime64]:
+    units = 10 ** (column.variable.decimals or 0)
+    counts = np.where(column.missing, 0, np.rint(column.values * units)).astype(np.int64)
+    if column.variable.type == "date":
+        moments = counts.astype("datetime64[D]").astype("datetime64[s]")
+    else:
+        # Decimals of a second are kept, and no more: the frame's own unit is taken if there is one.
+        moments = counts.astype("datetime64[s]") if units == 1 else (counts * (10**6 // units)).astype("datetime64[us]")
+    moments[column.missing] = np.datetime64("NaT")
+    return moments
 
 
 def _objects(column: Column, values: list[Any], nothing: object = None) -> NDArray[np.object_]:
@@ -183,20 +189,23 @@ def _dates(column: Column, like: Any, index: Any) -> Any:
     """Dates as the frame had them: as times, as Python's dates, or as texts."""
     import pandas as pd
 
+    if isinstance(like.dtype, pd.DatetimeTZDtype):
+        return pd.Series(_moments(column), index=index).dt.tz_localize(like.dtype.tz).astype(like.dtype)
     if pd.api.types.is_datetime64_dtype(like.dtype):
-        return pd.Series(_days(column), index=index).astype(like.dtype)
+        return pd.Series(_moments(column), index=index).astype(like.dtype)
     present = like[like.notna()]
     gaps = like[like.isna()]
     nothing = gaps.iloc[0] if len(gaps) else None
     if isinstance(like.dtype, pd.ArrowDtype) and not pd.api.types.is_string_dtype(like.dtype):
-        return pd.Series(_days(column), index=index).astype(like.dtype)
+        return pd.Series(_moments(column), index=index).astype(like.dtype)
     if len(present) and not isinstance(present.iloc[0], str) and hasattr(present.iloc[0], "year"):
         is_time = hasattr(present.iloc[0], "hour")
-        made = [pd.Timestamp(day) if is_time else day.item().date() for day in _days(column)[~column.missing]]
+        known = _moments(column)[~column.missing]
+        made = [pd.Timestamp(each) if is_time else each.item().date() for each in known]
         cells = np.full(len(column), nothing, dtype=object)
         cells[~column.missing] = made
         return pd.Series(cells, index=index, dtype=object)
-    texts = write_dates(column.values, column.missing, column.variable.date_format or ISO).to_pylist()
+    texts = write_dates(column.values, column.missing, column.variable.date_text).to_pylist()
     texts = [nothing if text is None else text for text in texts]
     for row, code in zip(*_missing_codes(column), strict=True):
         texts[row] = code

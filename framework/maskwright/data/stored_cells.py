@@ -45,7 +45,7 @@ def stored_numbers(array: Any) -> NDArray[np.float64]:
     """
     # Integers beyond 2**53 are rounded here; who needs all their digits takes them from the text.
     floats = pc.cast(array, pa.float64(), safe=False)
-    return np.array(pc.fill_null(floats, np.nan), dtype=np.float64)
+    return np.array(pc.fill_null(floats, np.nan) if floats.null_count else floats, dtype=np.float64)
 
 
 def stored_text(name: str, array: Any) -> Any:

@@ -18,9 +18,9 @@ from maskwright.data.category_columns import category_column
 from maskwright.data.date_columns import are_iso_dates, date_text_column
 from maskwright.data.misread_columns import declared_missing, missing_words
 from maskwright.data.missing import is_code_text, missing_texts
-from maskwright.data.number_columns import EXACT, first_records, number_column, seen_beyond
+from maskwright.data.number_columns import EXACT, first_records, largest_of, number_column, seen_beyond
 from maskwright.data.number_notation import PLAIN, NumberNotation
-from maskwright.data.number_text import MOST_DIGITS, other_bytes, read_many_numbers
+from maskwright.data.number_text import MOST_DIGITS, NumberText, cell_bytes, other_bytes, read_many_numbers
 from maskwright.data.undeclared_dates import date_notes
 from maskwright.foundation.errors import DataError, Problem
 
@@ -86,18 +86,17 @@ def text_column(
         return category_column(name, text, declared)
     if declared.is_date:
         return date_text_column(name, text, declared)
-    numbers = _numbers(text, declared, notation)
     must_be_numeric = declares_number(declared)
+    numbers = _numbers(text, declared, notation, must_be_numeric=must_be_numeric)
+    if numbers is None:
+        return _column_of_texts(name, text, declared, may_be_dates=True)
     present = len(numbers.missing) - int(np.count_nonzero(numbers.missing))
     others = int(np.count_nonzero(numbers.other))
     if others:
         if must_be_numeric or present - others >= NEARLY_ALL * present:
             raise _not_numbers(name, numbers, text, declared, notation)
-        if others == present and are_iso_dates(text, declared):
-            return date_text_column(name, text, declared)
-        column, notes = category_column(name, text, declared)
-        return column, [*notes, *_decimal_commas(name, text), *date_notes(column)]
-    notes = []
+        return _column_of_texts(name, text, declared, may_be_dates=others == present)
+    notes: list[str] = []
     if not must_be_numeric:
         reason = _why_codes(numbers)
         if reason is not None:
@@ -117,33 +116,57 @@ def text_column(
     return column if is_canonical else replace(column, written=text), notes + more
 
 
+def _column_of_texts(
+    name: str, text: Any, declared: VariableDeclaration, *, may_be_dates: bool
+) -> tuple[Column, list[str]]:
+    """Column of cells that are no numbers: dates, or categories."""
+    if may_be_dates and are_iso_dates(text, declared):
+        return date_text_column(name, text, declared)
+    column, notes = category_column(name, text, declared)
+    return column, [*notes, *_decimal_commas(name, text), *date_notes(column)]
+
+
 def declares_number(declared: VariableDeclaration) -> bool:
     """Whether a declaration says that a variable is a number."""
     numeric = declared.type in ("continuous", "integer")
     return numeric or any(fact is not None for fact in (declared.decimals, declared.min, declared.max))
 
 
-def _numbers(text: Any, declared: VariableDeclaration, notation: NumberNotation) -> _Numbers:
+def _numbers(
+    text: Any, declared: VariableDeclaration, notation: NumberNotation, *, must_be_numeric: bool
+) -> _Numbers | None:
+    """What the cells say as numbers; None once more of them are no numbers than a column of numbers may have."""
     n = len(text)
+    most_others = n if must_be_numeric else (1 - NEARLY_ALL) * n + 1
+    others = 0
     found = _Numbers(np.empty(n), np.empty(n, dtype=np.bool_), np.empty(n, dtype=np.bool_), 0, 0)
     start = 0
     for chunk in text.chunks:
         coded = is_code_text(chunk, declared.empty_texts)
-        plain, foreign = notation.plain(chunk)
-        if plain is not chunk:
-            coded |= is_code_text(plain, declared.empty_texts)
-            found.exponents += pc.sum(pc.match_substring_regex(chunk, BARE_EXPONENT)).as_py() or 0
-        if foreign is not None:
-            plain = pc.if_else(pa.array(foreign), NO_NUMBER, plain)
-            found.foreign += int(np.count_nonzero(foreign & ~coded))
-        cells = pc.if_else(pa.array(coded), pa.scalar(None, chunk.type), plain) if np.any(coded) else plain
-        spoken = read_many_numbers(cells)
+        plain = chunk
+        cells = _without(chunk, coded)
+        # With a decimal point, cells that all are numbers to XPath are the same numbers in every notation.
+        spoken = read_many_numbers(cells) if notation.decimal == "." else None
+        if spoken is None or not np.all(spoken.is_number | spoken.is_blank):
+            plain, foreign = notation.plain(chunk)
+            if plain is not chunk:
+                coded |= is_code_text(plain, declared.empty_texts)
+                found.exponents += pc.sum(pc.match_substring_regex(chunk, BARE_EXPONENT)).as_py() or 0
+            if foreign is not None:
+                plain = pc.if_else(pa.array(foreign), NO_NUMBER, plain)
+                found.foreign += int(np.count_nonzero(foreign & ~coded))
+            if spoken is None or plain is not chunk:
+                cells = _without(plain, coded)
+                spoken = read_many_numbers(cells)
         part = slice(start, start + len(chunk))
         found.values[part] = seen_beyond(spoken.values, cells)
         found.missing[part] = spoken.is_blank
         found.other[part] = ~spoken.is_blank & ~spoken.is_number
+        others += int(np.count_nonzero(found.other[part]))
+        if others > most_others:
+            return None
         found.decimals = max(found.decimals, spoken.decimals)
-        fewest, most = _written_digits(chunk, cells, spoken.digits)
+        fewest, most = _written_digits(chunk, cells, spoken)
         found.fewest_digits = min(found.fewest_digits, fewest)
         found.most_digits = max(found.most_digits, most)
         found.only_digits &= spoken.only_digits and plain is chunk
@@ -152,10 +175,17 @@ def _numbers(text: Any, declared: VariableDeclaration, notation: NumberNotation)
     return found
 
 
-def _written_digits(chunk: Any, cells: Any, digits: tuple[int, int]) -> tuple[int, int]:
+def _without(cells: Any, coded: NDArray[np.bool_]) -> Any:
+    """Cells, null in place of missing codes."""
+    return pc.if_else(pa.array(coded), pa.scalar(None, cells.type), cells) if np.any(coded) else cells
+
+
+def _written_digits(chunk: Any, cells: Any, spoken: NumberText) -> tuple[int, int]:
     """Fewest and most digits after the point, but for numbers with an exponent: 1e5 says nothing of the others."""
+    if cells is chunk and np.all(spoken.is_number | spoken.is_blank):
+        return spoken.digits
     if b"e" not in other_bytes(chunk).lower():
-        return digits
+        return spoken.digits
     has_power = pc.match_substring_regex(chunk, r"[0-9.][eE][-+0-9]")
     return read_many_numbers(pc.if_else(has_power, pa.scalar(None, chunk.type), cells)).digits
 
@@ -164,7 +194,7 @@ def _why_codes(numbers: _Numbers) -> str | None:
     if numbers.leading_zeros:
         many = "1 cell has" if numbers.leading_zeros == 1 else f"{numbers.leading_zeros} cells have"
         return f"{many} leading zeros"
-    largest = float(np.max(np.abs(numbers.values), initial=0.0, where=~numbers.missing))
+    largest = largest_of(numbers.values[~numbers.missing] if numbers.missing.any() else numbers.values)
     if 0 < numbers.exponents == int(np.count_nonzero(~numbers.missing)):
         return "all are digits with an E among them"
     if np.isinf(largest) or (numbers.decimals == 0 and largest > EXACT):
@@ -192,7 +222,11 @@ def _not_numbers(
 
 
 def _decimal_commas(name: str, text: Any) -> list[str]:
-    with_comma = pc.sum(pc.match_substring_regex(text, DECIMAL_COMMA)).as_py() or 0
+    with_comma = sum(
+        pc.sum(pc.match_substring_regex(chunk, DECIMAL_COMMA)).as_py() or 0
+        for chunk in text.chunks
+        if b"," in cell_bytes(chunk)
+    )
     if with_comma == 0:
         return []
     what = "numbers with a decimal comma or thousands separators"

@@ -8,9 +8,9 @@ import numpy as np
 import pyarrow as pa
 
 from maskwright.data.category_columns import category_column
-from maskwright.data.date_columns import are_iso_dates, is_date_type, stored_date_column, stored_days
+from maskwright.data.date_columns import are_iso_dates, holds_dates, stored_date_column
 from maskwright.data.missing import is_code_number, missing_numbers
-from maskwright.data.number_columns import EXACT, number_column, seen_beyond, stored_decimals
+from maskwright.data.number_columns import EXACT, is_at_end, largest_of, number_column, seen_beyond, stored_decimals
 from maskwright.data.stored_cells import is_number_type, stored_numbers, stored_text
 from maskwright.data.text_columns import declares_number, text_column
 from maskwright.data.undeclared_dates import date_notes
@@ -54,11 +54,12 @@ def typed_column(  # noqa: PLR0911 - one return for each type
             return text_column(name, stored_text(name, array), declared)
         return _number_column(name, array, declared)
     stated = is_category or (declared.type is not None and not declared.is_date)
-    if is_date_type(kind) and not stated and (declared.is_date or stored_days(array) is not None):
+    if not stated and holds_dates(array, declared):
         return stored_date_column(name, array, declared)
     text = stored_text(name, array)
     # In a format that has numbers, text is meant as text, but for dates.
-    is_date = not stated and (declared.is_date or are_iso_dates(text, declared))
+    may_be_date = not stated and not pa.types.is_timestamp(kind)
+    is_date = may_be_date and (declared.is_date or are_iso_dates(text, declared))
     if is_date or declared.type in ("continuous", "integer"):
         return text_column(name, text, declared)
     column, notes = category_column(name, text, declared)
@@ -72,7 +73,7 @@ def _number_column(name: str, array: Any, declared: VariableDeclaration) -> tupl
     is_integer = pa.types.is_integer(array.type)
     missing = np.array(array.is_null(), dtype=np.bool_)
     values = stored_numbers(array)
-    if np.any(np.abs(values) == EXACT):
+    if is_at_end(values):
         values = seen_beyond(values, stored_text(name, array))
     if not is_integer:
         no_number = np.isnan(values) & ~missing
@@ -81,9 +82,9 @@ def _number_column(name: str, array: Any, declared: VariableDeclaration) -> tupl
             missing = missing | no_number
     absent = missing
     missing = missing | is_code_number(values, declared.empty_texts)
-    present = values[~missing]
+    present = values[~missing] if missing.any() else values
     is_whole = is_integer or (pa.types.is_decimal(array.type) and array.type.scale <= 0)
-    if is_whole and not declares_number(declared) and np.any(np.abs(present) > EXACT):
+    if is_whole and not declares_number(declared) and largest_of(present) > EXACT:
         column, more = category_column(name, stored_text(name, array), declared)
         why = "some have more digits than a number can hold"
         return column, [

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from maskwright.data.dates import ISO, read_dates
+from maskwright.data.date_texts import ISO, read_dates
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -31,7 +31,6 @@ SHORT = (
 )
 """Dates with days and months of one digit, or years of two, which no format reads."""
 MOMENT = r"^\s*[0-9]{4}-[0-9]{2}-[0-9]{2}[ T][0-9]{2}:[0-9]{2}"
-WITH_ZONE = MOMENT + r".*(?:Z|[-+][0-9]{2}:?[0-9]{2})\s*$"
 
 
 def fitting_formats(texts: Any) -> tuple[str, ...]:
@@ -70,13 +69,11 @@ def date_remedy(name: str, categories: Sequence[str]) -> str | None:
         stated = "{type: date}" if formats[0] == ISO else f'{{type: date, format: "{formats[0]}"}}'
         which = f" (you know whether they are {' or '.join(formats)})" if len(formats) > 1 else ""
         return f"Declare how its dates are written: `{name}: {stated}`{which}."
-    if _nearly_all(texts, WITH_ZONE):
-        return (
-            "It holds moments of a time zone, and only dates are understood; which day a moment is on, depends on the "
-            "zone. Store the local date of each in a column of its own."
-        )
     if _nearly_all(texts, MOMENT):
-        return "It holds times of day, and only dates are understood: store the dates in a column of their own."
+        return (
+            "It holds dates with a time of day in several forms, or of several time zones: write them all in one form, "
+            f"of one zone, and declare `{name}: {{type: datetime}}`."
+        )
     if _nearly_all(texts, SHORT):
         return (
             "If it holds dates, write them with two digits for day and month and four for the year (01.03.1970), and "

@@ -3,13 +3,19 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Literal
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, Literal
+
+import pyarrow as pa
 
 if TYPE_CHECKING:
     from maskwright.data.band import Band
     from maskwright.data.hierarchies.hierarchy import Hierarchy
 
-VariableType = Literal["continuous", "integer", "date", "ordinal", "nominal"]
+from maskwright.data.date_texts import ISO, ISO_MOMENT
+from maskwright.data.dates import DAY
+
+VariableType = Literal["continuous", "integer", "date", "datetime", "ordinal", "nominal"]
 Role = Literal["identifier", "quasi_identifier", "confidential", "weight", "other"]
 
 
@@ -21,9 +27,9 @@ class Variable:
     ----------
     name : str
         The column's name, as in the file.
-    type : {"continuous", "integer", "date", "ordinal", "nominal"}
-        Continuous and integer variables are numeric, and so are dates, in days since 1970-01-01; ordinal and nominal
-        ones are codes with `categories`.
+    type : {"continuous", "integer", "date", "datetime", "ordinal", "nominal"}
+        Continuous and integer variables are numeric, and so are dates, in days since 1970-01-01, and datetimes, in
+        seconds since its midnight; ordinal and nominal ones are codes with `categories`.
     role : {"identifier", "quasi_identifier", "confidential", "weight", "other"}
         What the variable is to an intruder and to the methods. Numbers are confidential unless declared, dates
         and categories are "other".
@@ -35,7 +41,8 @@ class Variable:
     lower, upper : float or None
         Declared bounds, both inclusive; they become range edits.
     date_format : str or None
-        How the texts of a date are written, ``%d.%m.%Y``; None: it is no date, or the file stores it as such.
+        How the texts of a date or a datetime are written, ``%d.%m.%Y``; None: it is none, or the file stores it as
+        such.
     categories : tuple of str
         Categories of a nominal or ordinal variable in code order (the declared order for ordinal variables).
     missing_codes : tuple of str
@@ -102,12 +109,31 @@ class Variable:
         suppressed = () if self.suppressed_as is None else ((self.suppressed_as, "suppressed"),)
         return (*zip(self.missing_codes, meanings, strict=True), *suppressed)
 
+    @cached_property
+    def category_texts(self) -> Any:
+        """The categories as a pyarrow.StringArray, made once: of many different texts that takes long."""
+        return pa.array(self.categories, pa.string())
+
     @property
     def is_numeric(self) -> bool:
-        """Whether values are numbers, days included, rather than category codes."""
-        return self.type in ("continuous", "integer", "date")
+        """Whether values are numbers, days and seconds included, rather than category codes."""
+        return self.type in ("continuous", "integer", "date", "datetime")
 
     @property
     def is_date(self) -> bool:
-        """Whether values are days since 1970-01-01."""
-        return self.type == "date"
+        """Whether values are days, or of a datetime seconds, since 1970-01-01."""
+        return self.type in ("date", "datetime")
+
+    @property
+    def day(self) -> int:
+        """What a day is among the values: 86400 seconds of a datetime, else 1."""
+        return DAY if self.type == "datetime" else 1
+
+    @property
+    def date_text(self) -> str:
+        """Format of the texts of a date or a datetime: the file's own, or that of ISO 8601."""
+        if self.date_format is not None:
+            return self.date_format
+        if self.type == "date":
+            return ISO
+        return f"{ISO_MOMENT}.%{self.decimals}f" if self.decimals else ISO_MOMENT

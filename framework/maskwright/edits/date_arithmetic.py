@@ -1,12 +1,17 @@
-"""Which terms of rules are dates and which are numbers: a date is compared with dates, and differences are days."""
+"""Which terms of rules are dates and which are numbers: a date is compared with dates, and differences are days.
+
+The values of datetimes are seconds; rules get them in days, so that both kinds of dates go together.
+"""
 
 from __future__ import annotations
 
 from dataclasses import replace
+from fractions import Fraction
 from typing import TYPE_CHECKING, Literal
 
-from maskwright.data.dates import CALENDAR
+from maskwright.data.dates import DAY, FUNCTIONS_OF_DATES
 from maskwright.data.undeclared_dates import date_remedy
+from maskwright.edits.algebra.classify import classify
 from maskwright.edits.edit import CheckedPart
 from maskwright.edits.edit_set import EditSet
 from maskwright.edits.expression import (
@@ -22,6 +27,8 @@ from maskwright.edits.expression import (
     Text,
     VariableReference,
     children,
+    nodes,
+    rewritten,
 )
 from maskwright.foundation.errors import EditError, Problem
 
@@ -39,7 +46,7 @@ def with_dates(edits: EditSet, variables: Sequence[Variable]) -> EditSet:
     """Edits as variables that are dates need them.
 
     Tests in XPath see texts where rules in YAML see days: what algebra found in them is not about days, so that they
-    are only checked.
+    are only checked. In rules in YAML, datetimes are divided by the seconds of a day.
 
     Parameters
     ----------
@@ -58,15 +65,38 @@ def with_dates(edits: EditSet, variables: Sequence[Variable]) -> EditSet:
     problems = [
         problem
         for edit in edits
-        if edit.binding == "exact" and edit.engine is None
-        for problem in _mistakes(edit, kinds, texts)
+        if edit.binding == "exact" and edit.engine is None and not edit.in_days
+        for problem in _mistakes(edit, kinds, texts, frozenset(each.name for each in variables if each.type == "date"))
     ]
     if problems:
         raise EditError(problems)
     dates = {name for name, kind in kinds.items() if kind == "date"}
     if not dates:
         return edits
-    return EditSet(tuple(_only_checked(edit) if _sees_text(edit, dates) else edit for edit in edits), edits.notes)
+    datetimes = frozenset(each.name for each in variables if each.type == "datetime")
+    adapted = (_only_checked(edit) if _sees_text(edit, dates) else _in_days(edit, datetimes) for edit in edits)
+    return EditSet(tuple(adapted), edits.notes)
+
+
+def _in_days(edit: Edit, datetimes: frozenset[str]) -> Edit:
+    """Edit in which datetimes are days with a part of a day."""
+    clocked = edit.binding == "exact" and edit.engine is None and not edit.in_days
+    if not clocked or datetimes.isdisjoint(edit.variables):
+        return edit
+
+    def changed(node: Expression) -> Expression:
+        match node:
+            case VariableReference(name) if name in datetimes:
+                return Arithmetic("/", node, Number(Fraction(DAY)))
+            case Function("hour", (moment,)):
+                part = Arithmetic("-", moment, Function("floor", (moment,)))
+                return Function("floor", (Arithmetic("*", part, Number(Fraction(24))),))
+            case _:
+                return node
+
+    expression = rewritten(edit.expression, changed)
+    when = None if edit.when is None else rewritten(edit.when, changed)
+    return replace(edit, expression=expression, when=when, parts=classify(expression, edit.place), in_days=True)
 
 
 def _sees_text(edit: Edit, dates: set[str]) -> bool:
@@ -77,9 +107,14 @@ def _only_checked(edit: Edit) -> Edit:
     return replace(edit, parts=(CheckedPart(edit.expression),))
 
 
-def _mistakes(edit: Edit, kinds: Mapping[str, Kind], texts: Mapping[str, Sequence[str]]) -> Iterator[Problem]:
-    """One problem for each edit: the first mistake in it."""
+def _mistakes(
+    edit: Edit, kinds: Mapping[str, Kind], texts: Mapping[str, Sequence[str]], days: frozenset[str]
+) -> Iterator[Problem]:
+    """One problem for each edit: the first mistake in it. `days` are the dates that have no time of day."""
     try:
+        for node in nodes(edit.expression):
+            if isinstance(node, Function) and node.name == "hour":
+                _refuse_days(node, days)
         stack: list[Expression] = [edit.expression]
         while stack:
             node = stack.pop()
@@ -95,6 +130,12 @@ def _mistakes(edit: Edit, kinds: Mapping[str, Kind], texts: Mapping[str, Sequenc
     except _Mixed as mistake:
         remedy = None if mistake.text is None else date_remedy(mistake.text, texts.get(mistake.text, ()))
         yield Problem(f"edit {edit.name!r} {mistake.message}", edit.place, remedy or mistake.hint)
+
+
+def _refuse_days(hour: Function, days: frozenset[str]) -> None:
+    for node in nodes(hour):
+        if isinstance(node, VariableReference) and node.name in days:
+            raise _Mixed(f"asks for hour() of {node.name}, which has no time of day", "Datetimes have hours.")
 
 
 class _Mixed(Exception):  # noqa: N818 - never leaves this module
@@ -138,7 +179,7 @@ def _kind(term: Expression, kinds: Mapping[str, Kind]) -> Kind:  # noqa: C901, P
             return "text"
         case VariableReference(name):
             return kinds.get(name)
-        case Function(name, arguments) if name in CALENDAR:
+        case Function(name, arguments) if name in FUNCTIONS_OF_DATES:
             for argument in arguments:
                 _date_argument(name, argument, kinds)
             return "number"

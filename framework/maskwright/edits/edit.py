@@ -271,6 +271,8 @@ class Edit:
         Condition of the records the edit is for; `expression` is ``if when then rule``. None: all records.
     ranged : bool
         Whether ranges of variables (``sum(V3..V7)``) are still to be written out; `variables` then names their ends.
+    in_days : bool
+        Whether `expression` turns the seconds of datetimes into days; `text` is as it was written.
     place : Place or None
         File and line.
     context : str or None
@@ -305,6 +307,7 @@ class Edit:
     label: str = ""
     when: Expression | None = None
     ranged: bool = False
+    in_days: bool = False
     place: Place | None = None
     context: str | None = None
     shadowed: bool = False

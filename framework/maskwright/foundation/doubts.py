@@ -132,6 +132,14 @@ _CATALOGUE = (
         "Declare it, `missing: [-9]`; or give the variable a type, if it is a value.",
     ),
     DoubtKind(
+        "W105",
+        "may-be-dates",
+        "variable",
+        "All numbers of a variable look like dates without signs between their parts (20200131, 202001): masked like "
+        "amounts they would become days that no calendar has.",
+        'Declare how they are written, `type: date, format: "%Y%m%d"`; or `type: integer`, if they are numbers.',
+    ),
+    DoubtKind(
         "W201",
         "not-masked",
         "variable",

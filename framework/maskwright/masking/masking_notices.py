@@ -97,8 +97,9 @@ def category_notices(adjusted: Sequence[AdjustedCategories], plan: Plan) -> Iter
         if each.changed:
             yield (
                 f"{each.changed} categories of {names} were changed in {int(each.moved.sum())} record(s) to keep "
-                f"edits; {each.restored} of them came out as in the original{_before_adjusting(each, plan)}"
+                f"edits; {each.restored} of them came out as in the original"
             )
+            yield from _before_adjusting(each, plan)
         if each.infeasible.any():
             yield (
                 f"in {int(each.infeasible.sum())} record(s) no categories of {names} satisfy every edit: what is "
@@ -106,7 +107,7 @@ def category_notices(adjusted: Sequence[AdjustedCategories], plan: Plan) -> Iter
             )
 
 
-def _before_adjusting(adjusted: AdjustedCategories, plan: Plan) -> str:
+def _before_adjusting(adjusted: AdjustedCategories, plan: Plan) -> Iterator[str]:
     """What methods that draw categories say of probabilities and counts is true before adjusting only."""
     steps = {group.step for group in plan.groups if set(group.variables) & adjusted.columns.keys()}
     drawing = [
@@ -114,9 +115,11 @@ def _before_adjusting(adjusted: AdjustedCategories, plan: Plan) -> str:
         for number in sorted(steps)
         if not (plan.steps[number - 1].method.deterministic or plan.steps[number - 1].method.removes)
     ]
-    if not drawing:
-        return ""
-    return f"; probabilities, distances and counts of {', '.join(drawing)} are those before this"
+    if drawing:
+        yield (
+            f"probabilities, distances and counts that {', '.join(drawing)} had for {', '.join(adjusted.columns)} are "
+            "those before edits were kept"
+        )
 
 
 def published_note_doubts(

@@ -133,8 +133,8 @@ class OutputSection(BaseModel, extra="allow", frozen=True):
     )
     key_map: FileName | None = Field(
         default=None,
-        description="Which original record each published one is, by position, old key and new key (.csv): "
-        "confidential.",
+        description="Which original record each published one is (.csv): columns record and original_record, both "
+        "counted from 1, and for each key with new values KEY and 'new KEY'. Confidential.",
     )
     formulas: Literal["keep", "escape"] = Field(
         default="keep",

@@ -148,7 +148,7 @@ class MeasureRequest:
     """One measure to compute, under the label that reports and thresholds use.
 
     `per_record`: also write the contribution of each masked record, to the confidential record only. `places`: of its
-    parameters, by name.
+    parameters, by name. `asked`: whether somebody named it; one that nobody did never stops a run.
     """
 
     label: str
@@ -157,6 +157,7 @@ class MeasureRequest:
     place: Place = field(default_factory=Place)
     per_record: bool = False
     places: Mapping[str, Place] = field(default_factory=dict)
+    asked: bool = True
 
 
 @dataclass(frozen=True)

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from fractions import Fraction
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from maskwright.data.dates import FIRST_DAY, LAST_DAY, iso_text
+from maskwright.data.date_texts import iso_text
+from maskwright.data.dates import FIRST_DAY, LAST_DAY
 from maskwright.data.number_text import plain_text
 from maskwright.edits.analysis.analyse import analyse
 from maskwright.edits.edit_set import EditSet
@@ -192,9 +194,9 @@ def declared_bounds(variables: Sequence[Variable], stated: EditSet) -> EditSet:
 
 
 def literal(variable: Variable, value: float) -> str:
-    """A value of a numeric variable as rules write it: a number, or a date."""
-    if variable.is_date and FIRST_DAY <= value <= LAST_DAY:
-        return iso_text(int(value))
+    """A value of a numeric variable as rules write it: a number, a date or a moment."""
+    if variable.is_date and FIRST_DAY <= value / variable.day <= LAST_DAY:
+        return iso_text(Fraction(plain_text(value)) / variable.day)
     return plain_text(value)
 
 

@@ -6,6 +6,7 @@ from dataclasses import dataclass, replace
 from decimal import ROUND_CEILING, ROUND_FLOOR, ROUND_HALF_EVEN, Decimal
 from typing import TYPE_CHECKING, Literal
 
+from maskwright.edits.date_arithmetic import with_dates
 from maskwright.edits.edit_set import EditSet
 from maskwright.edits.languages.conversion.inexpressible import Inexpressible
 from maskwright.edits.languages.conversion.yaml_text import name_text, quoted_text
@@ -82,7 +83,7 @@ def limit_edits(limits: Iterable[StepLimit], variables: Mapping[str, Variable], 
             (edit,) = EditSet.parse([{"rule": rule, "name": f"step-{each.step}: {name}"}])
             # Two groups of a step may say the same.
             edits[edit.name] = replace(edit, text=f"{name} found in the data", place=None) if found else edit
-    return EditSet(tuple(edits.values()))
+    return with_dates(EditSet(tuple(edits.values())), [*variables.values()])
 
 
 def _rules(limit: Limit, variable: Variable, *, found: bool) -> Iterator[tuple[str, str]]:

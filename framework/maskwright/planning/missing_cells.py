@@ -20,6 +20,9 @@ if TYPE_CHECKING:
     from maskwright.planning.model import Group, Step
     from maskwright.planning.strata import Strata
 
+BITS = 32
+"""Variables whose missing cells are told in one whole number."""
+
 
 def refuse_missing(number: int, step: Step, group: Sequence[str], strata: Strata, data: Dataset) -> None:
     """Refuse missing cells that the step's policy or its method cannot take.
@@ -188,8 +191,7 @@ def _with_rare_patterns(
         missing = _missing(group.variables, data)
         if not missing.any():
             continue
-        _, pattern = np.unique(missing, axis=0, return_inverse=True)
-        pattern = pattern.reshape(-1)
+        pattern = _patterns(missing)
         sizes = np.bincount(pattern)
         owners = sizes
         if data.households is not None:
@@ -197,6 +199,18 @@ def _with_rare_patterns(
         few = int(sizes[owners < k].sum())
         if few:
             yield group, few
+
+
+def _patterns(missing: NDArray[np.bool_]) -> NDArray[np.int64]:
+    """Code 0, 1, ... of which cells of each record are missing; of shape (n,) for (n, p)."""
+    codes = np.zeros(len(missing), dtype=np.int64)
+    some = np.flatnonzero(missing.any(axis=0))
+    for start in range(0, len(some), BITS):
+        for variable in some[start : start + BITS].tolist():
+            codes = 2 * codes + missing[:, variable]
+        # Sorting whole numbers takes a tenth of what sorting rows does.
+        codes = np.unique(codes, return_inverse=True)[1].reshape(-1).astype(np.int64)
+    return codes
 
 
 def _told_apart(group: Group, few: int, step: Step) -> str:

@@ -88,7 +88,7 @@ def _numbers(data: Dataset, names: Sequence[str]) -> Iterator[tuple[str, NDArray
         if values is not None and np.nanmin(values, initial=np.inf) < np.nanmax(values, initial=-np.inf):
             yield name, values
         if data[name].variable.is_date:
-            yield f"the year of {name}", calendar("year", [data[name].values])
+            yield f"the year of {name}", calendar("year", [data[name].values / data[name].variable.day])
         elif values is None:
             years = _coded(data[name], lambda text: float(found[1]) if (found := YEAR.search(text)) else np.nan)
             if years is not None:
@@ -128,8 +128,8 @@ def _relation(column: Column, numbers: Mapping[str, NDArray[np.float64]], tied: 
         if any({itself, name} <= names for names in tied):
             continue
         if name.startswith("the year of "):
-            # The birthday has been in this year, or not yet.
-            related = _nearly_constant(own + other, 0.0, spread=1.0)
+            # The birthday has been in this year, or not yet; of a code that is 1 or 2 that says nothing.
+            related = _nearly_constant(own + other, 0.0, spread=1.0) and not _nearly_constant(own, 0.0, spread=1.0)
         else:
             room = SLACK * min(float(np.nanmax(np.abs(each), initial=0.0)) for each in (own, other))
             related = any(_nearly_constant(each, room) for each in (own - other, own + other))

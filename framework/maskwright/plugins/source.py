@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from maskwright.data.number_notation import NumberNotation
     from maskwright.data.variable import Variable
     from maskwright.foundation.progress import Progress
+    from maskwright.plugins.format_facts import FormatFacts
 
 
 class Reading(Protocol):
@@ -94,6 +95,8 @@ class Source:
         ``variable -> {code: code}``, of a format whose files say themselves which cells mean "no value": each declared
         code of such a variable that can be held as missing, and what it is called there (``.a`` for ``-9`` in Stata).
         None: a cell with such a code is a value like any other to those who read the file.
+    holds : FormatFacts or None
+        What files of the format hold and what they cannot, for ``maskwright explain formats``.
     lost_when_replaced : callable or None
         ``path -> str or None``: what else than one table is in a file that a release would replace, in a few words.
 
@@ -124,6 +127,7 @@ class Source:
     not_written: str | None = None
     content: Callable[[Path, Any], Iterator[bytes]] | None = None
     missing_codes: Callable[[Variable], Mapping[str, str]] | None = None
+    holds: FormatFacts | None = None
     lost_when_replaced: Callable[[Path], str | None] | None = None
 
 

@@ -4,9 +4,15 @@ from __future__ import annotations
 
 import contextlib
 import itertools
-from typing import IO, TYPE_CHECKING
+from dataclasses import replace
+from typing import IO, TYPE_CHECKING, Any
 
+import pyarrow as pa
+
+from maskwright.data.date_columns import format_of
+from maskwright.data.declaration import VariableDeclaration
 from maskwright.data.record_chunk import RecordChunk
+from maskwright.edits.date_arithmetic import with_dates
 from maskwright.edits.engines.record_document import RecordForm
 from maskwright.edits.evaluation.check_data import check, record_path
 from maskwright.foundation.errors import InputError
@@ -20,7 +26,6 @@ if TYPE_CHECKING:
 
     from pydantic import BaseModel
 
-    from maskwright.data.declaration import VariableDeclaration
     from maskwright.data.variable import Variable
     from maskwright.edits.edit_set import EditSet
     from maskwright.edits.evaluation.check import Outcome
@@ -78,13 +83,16 @@ def check_file(
         with batches_of(reading) as batches:
             first = next(batches, None)
             known = variables if described is None else described(getattr(reading, "declared", {}))
+            known = _with_forms(known or {}, first)
+            # Undeclared variables may be dates, too: their cells tell, one by one.
+            stated = with_dates(edits, [*known.values()])
             notation = number_notation(reading)
             chunks = (
                 RecordChunk.from_batch(batch, known, others, notation)
                 for batch in (batches if first is None else itertools.chain((first,), batches))
             )
             form = RecordForm.of_layout(reading.layout.details)
-            return check(chunks, edits, record_path(reading.layout), domain, svrl, fired=fired, form=form)
+            return check(chunks, stated, record_path(reading.layout), domain, svrl, fired=fired, form=form)
 
     note_read(path)
     if source.open_once is not None:
@@ -93,3 +101,17 @@ def check_file(
         with contextlib.suppress(InputError):
             return checked(source.open_once(path, params, progress))
     return checked(source.open(path, params, progress))
+
+
+def _with_forms(known: Mapping[str, Variable], first: Any) -> dict[str, Variable]:
+    """Variables, in which datetimes of no declared form have that of their first cell."""
+    found = dict(known)
+    for name, variable in known.items():
+        formless = variable.type == "datetime" and variable.date_format is None
+        if not formless or first is None or name not in first.schema.names:
+            continue
+        cells = first.column(name)
+        if pa.types.is_string(cells.type) or pa.types.is_large_string(cells.type):
+            meant = VariableDeclaration(type="datetime", missing=tuple((code, "") for code in variable.empty_texts))
+            found[name] = replace(variable, date_format=format_of(pa.chunked_array([cells]), meant))
+    return found

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from maskwright.data.codebooks.codebook import PublishedCodebook
-from maskwright.data.dates import ISO
+from maskwright.data.date_texts import ISO
 from maskwright.data.declaration import VariableDeclaration
 
 if TYPE_CHECKING:
@@ -24,6 +24,10 @@ if TYPE_CHECKING:
 MOST_UNDECLARED = 1000
 """Different texts of a variable without declared codes: if there are more, they are not listed."""
 
+FEW = 20
+CELLS_OF_A_CODE = 5
+"""Cells of each text, on average, below which more than a few different texts are keys and no codes."""
+
 
 def release_codebook(
     file: str,
@@ -32,6 +36,7 @@ def release_codebook(
     variables: tuple[Variable, ...],
     declared: Mapping[str, VariableDeclaration],
     recoded: Collection[str],
+    cluster: str | None = None,
 ) -> PublishedCodebook:
     """Codebook of a masked file.
 
@@ -49,6 +54,8 @@ def release_codebook(
         Of the original, codebook included.
     recoded : collection of str
         Variables that are published as other categories than they had.
+    cluster : str, optional
+        The variable that names the households.
     """
     public = record.public_json()
     known = {variable.name: variable for variable in variables}
@@ -59,6 +66,7 @@ def release_codebook(
             known[column.name],
             VariableDeclaration() if column.name in recoded else declared.get(column.name, VariableDeclaration()),
             with_bounds=column.name in bounded,
+            is_key=column.name == cluster,
         )
         for column in released
     }
@@ -69,13 +77,13 @@ def release_codebook(
 
 
 def _published(
-    column: Column, variable: Variable, declared: VariableDeclaration, *, with_bounds: bool
+    column: Column, variable: Variable, declared: VariableDeclaration, *, with_bounds: bool, is_key: bool
 ) -> VariableDeclaration:
     """What may be said of a variable of the masked file."""
     stated: dict[str, Any] = {"type": variable.type, "missing": _missing(variable)}
     meanings = dict(variable.labels)
     if variable.is_date:
-        stated["format"] = None if variable.date_format == ISO else variable.date_format
+        stated["format"] = None if variable.date_text == ISO else variable.date_format
         if with_bounds:
             stated |= {"min": declared.min, "max": declared.max}
         codes = tuple(code for code, _ in declared.labels)
@@ -85,7 +93,7 @@ def _published(
             stated |= {"min": variable.lower, "max": variable.upper}
         codes = tuple(code for code, _ in declared.labels)
     else:
-        codes = _categories(column, variable, declared)
+        codes = () if is_key or variable.role == "identifier" else _categories(column, variable, declared)
         stated["categories"] = codes
     stated["labels"] = tuple((code, meanings[code]) for code in codes if code in meanings)
     stated |= {"unit": variable.unit, "label": variable.label, "suppressed_as": variable.suppressed_as}
@@ -102,10 +110,13 @@ def _missing(variable: Variable) -> tuple[tuple[str, str], ...]:
 def _categories(column: Column, variable: Variable, declared: VariableDeclaration) -> tuple[str, ...]:
     """Codes that are declared, and those that the masked file holds: one that was recoded away is neither.
 
-    New keys, and the many texts of a variable of which no code is declared, are no codes.
+    New keys, and the many texts of a variable of which no code is declared, are no codes; nor are texts of which each
+    stands in few records, as the numbers of households do.
     """
     is_declared = bool(declared.categories or declared.labels) or variable.type == "ordinal"
-    if variable.renewed or (not is_declared and len(column.variable.categories) > MOST_UNDECLARED):
+    different, cells = len(column.variable.categories), int(np.count_nonzero(~column.missing))
+    is_key = different > FEW and cells < CELLS_OF_A_CODE * different
+    if variable.renewed or (not is_declared and (is_key or different > MOST_UNDECLARED)):
         return ()
     held = np.unique(column.values[~column.missing]).tolist()
     named = {*declared.categories, *(code for code, _ in declared.labels)}

@@ -25,6 +25,12 @@ if TYPE_CHECKING:
 JUDGED = ("quasi_identifier", "confidential")
 """Roles of the variables that are measured."""
 
+OF_CATEGORIES = (
+    ". Categories have measures of their own: contingency_tables, cramers_v, entropy_based_loss; a weighted_score may "
+    "join them with a risk of key variables, such as uniqueness"
+)
+"""What to take where a measure of numbers has nothing to look at."""
+
 
 @dataclass(frozen=True)
 class LeftOut:
@@ -143,7 +149,8 @@ def measure_problems(requests: Sequence[MeasureRequest], given: Measurable) -> l
 def _mistakes(measure: Measure, params: BaseModel, given: Measurable) -> Iterator[tuple[str, str]]:
     found = list(() if measure.check is None else measure.check(params, given))
     if not found and measure.kind == "risk" and not names_used(measure, params, given):
-        found = [("", "there is nothing to measure: no numeric variable is published")]
+        instead = OF_CATEGORIES if given.categorical else ""
+        found = [("", f"there is nothing to measure: no numeric variable is published{instead}")]
     yield from found
     for part, own in () if measure.components is None else measure.components(params):
         yield from (("", f"{part.name}: {said}") for _, said in _mistakes(part, own, given))

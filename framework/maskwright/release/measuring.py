@@ -16,7 +16,7 @@ from maskwright.foundation.randomness import generator
 from maskwright.pipeline.steps import judged_figures
 from maskwright.plugins.measure import Comparison, Measurable, Measure, Measurement, MeasurePart
 from maskwright.plugins.parameter_markers import files_named
-from maskwright.release.measured_variables import JUDGED, given_to_measures, left_out
+from maskwright.release.measured_variables import JUDGED, OF_CATEGORIES, given_to_measures, left_out, names_used
 from maskwright.release.run_record import FiguresBefore, MeasureRecord, PartThreshold
 
 if TYPE_CHECKING:
@@ -51,7 +51,7 @@ def _nothing_to_measure(original: Dataset, masked: Dataset) -> InputError:
             f"confidential in the original. The original has {_described(original)}; the masked file has "
             f"{_described(masked)}",
             hint="Are these two files of the same data, and the names spelt alike? For XML, --record names the "
-            "element of one record. Categories have measures of their own: contingency_tables, entropy_based_loss.",
+            f"element of one record{OF_CATEGORIES}.",
         )
     )
 
@@ -145,6 +145,7 @@ def compute_measures(
     *,
     asked: bool = True,
     about: tuple[str, ...] = (),
+    about_categories: tuple[str, ...] = (),
     changed: Collection[str] | None = None,
     before: bool = True,
 ) -> dict[str, Measurement]:
@@ -167,8 +168,8 @@ def compute_measures(
     asked : bool
         Whether somebody asked for these measures. Then one that needs pairs of records is refused where there are
         none; otherwise it has no value, and a note says why.
-    about : tuple of str
-        Further notes of every measure.
+    about, about_categories : tuple of str
+        Further notes of every measure, and in their stead those of a loss that looks at categories alone.
     changed : collection of str, optional
         Names of the variables that steps mask; by default those whose values differ.
     before : bool
@@ -196,6 +197,7 @@ def compute_measures(
         missed = left_out(request.measure, request.params, given, hidden)
         if missed.blind:
             unseen = f"not defined: {', '.join(missed.blind)} looks at none of the masked variables"
+            unseen += OF_CATEGORIES if request.measure.kind == "score" else ""
             results[request.label] = Measurement(math.nan, notes=(unseen,), leaves_out=missed.names)
             continue
         with stage(reporter, f"Measuring {request.label}") as progress:
@@ -203,21 +205,12 @@ def compute_measures(
                 original, masked, names, edits, masked.origin, weights, original.households, plan, progress,
                 categorical,
             )  # fmt: skip
-            earlier: Measurement | None = None
-            try:
-                if not request.measure.compares_unpaired:
-                    comparison.require_pairs("each masked record is compared with its own original")
-                found = request.measure.compute(comparison, request.params, generator(seed, "measure", request.label))
-                if before and request.measure.of_one_file:
-                    earlier = _of_original(request, comparison, generator(seed, "measure before", request.label))
-            except UnpairedRecords as error:
-                (problem,) = error.problems
-                unpaired.append(replace(problem, message=f"{request.label}: {problem.message}"))
-                found = Measurement(math.nan, notes=(f"not computed: needs pairs; {problem.message}",))
-        if not isinstance(found, Measurement):
-            raise PluginError(f"measure {request.measure.name!r} returned a {type(found).__name__}, not a Measurement")
-        notes = (*found.notes, *about, *about_weights, *_household_notices(request.measure, original))
-        results[request.label] = replace(found, notes=notes, leaves_out=missed.names, before=earlier)
+            found = _computed(request, comparison, seed, unpaired, before=before)
+        used = names_used(request.measure, request.params, given)
+        of_categories = request.measure.kind == "loss" and used.isdisjoint(names) and not used.isdisjoint(categorical)
+        said = about_categories if of_categories else about
+        notes = (*found.notes, *said, *about_weights, *_household_notices(request.measure, original))
+        results[request.label] = replace(found, notes=notes, leaves_out=missed.names)
     if unpaired and asked:
         raise InputError(unpaired)
     return results
@@ -228,6 +221,33 @@ def _looks_at_nothing(measure: Measure, params: BaseModel, given: Measurable) ->
     if measure.components is not None:
         return any(_looks_at_nothing(part, own, given) for part, own in measure.components(params))
     return measure.uses is None and not given.compared
+
+
+def _computed(
+    request: MeasureRequest, comparison: Comparison, seed: int, unpaired: list[Problem], *, before: bool
+) -> Measurement:
+    """What a measure finds; that it needs pairs is added to `unpaired`. One nobody asked for says why it cannot."""
+    measure = request.measure
+    try:
+        if not measure.compares_unpaired:
+            comparison.require_pairs("each masked record is compared with its own original")
+        found = measure.compute(comparison, request.params, generator(seed, "measure", request.label))
+    except UnpairedRecords as error:
+        (problem,) = error.problems
+        if request.asked:
+            unpaired.append(replace(problem, message=f"{request.label}: {problem.message}"))
+        return Measurement(math.nan, notes=(f"not computed: needs pairs; {problem.message}",))
+    except InputError as error:
+        if request.asked:
+            raise
+        return Measurement(math.nan, notes=(f"not computed: {error.problems[0].message}",))
+    if not isinstance(found, Measurement):
+        raise PluginError(f"measure {measure.name!r} returned a {type(found).__name__}, not a Measurement")
+    if before and measure.of_one_file:
+        found = replace(
+            found, before=_of_original(request, comparison, generator(seed, "measure before", request.label))
+        )
+    return found
 
 
 def _of_original(request: MeasureRequest, comparison: Comparison, rng: np.random.Generator) -> Measurement:

@@ -23,6 +23,7 @@ import pyarrow.parquet as pq
 from lxml import etree
 
 from maskwright.edits.evaluation.plain_numbers import NUMBER, CannotTell
+from maskwright.edits.evaluation.second_dates import DIRECTIVE
 from maskwright.edits.evaluation.second_vectors import DIGITS
 
 if TYPE_CHECKING:
@@ -37,8 +38,14 @@ SIZE = 1 << 22
 ROWS = 32_768
 LONGEST = 2**31 - 1
 ROW, ABSENT = "\x1e", b"\x1d"
-YEAR, MONTH, DAY = "\x01", "\x02", "\x03"
-WIDE = {"%Y": 4 * YEAR, "%m": 2 * MONTH, "%d": 2 * DAY}
+YEAR, MONTH, DAY, HOUR, MINUTE, SECOND, PART = map(chr, range(1, 8))
+WIDE = {
+    "%Y": 4 * YEAR, "%m": 2 * MONTH, "%d": 2 * DAY, "%H": 2 * HOUR, "%M": 2 * MINUTE, "%S": 2 * SECOND,
+    **{f"%{n}f": n * PART for n in range(1, 7)},
+}  # fmt: skip
+FIRST_MOMENT = b"0001-01-01T00:00:00.000000"
+"""What a format does not say; the places of years, months, ... in it."""
+PLACES = {YEAR: 0, MONTH: 5, DAY: 8, HOUR: 11, MINUTE: 14, SECOND: 17, PART: 20}
 TENS = 10 ** np.arange(DIGITS + 1)
 
 
@@ -107,25 +114,26 @@ class TextColumn:
         return np.where(lengths == 0, np.nan, np.where(minus, -found, found)), odd
 
     def days(self, date_format: str) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
-        """Days since 1970-01-01, NaN for empty cells, and which cells are to be looked at one by one."""
+        """Days or seconds since 1970-01-01, NaN for empty cells, and which cells are to be looked at one by one."""
         lengths = self.ends - self.starts
-        form = "".join(WIDE.get(piece, piece) for piece in re.split("(%[Ymdq])", date_format))
+        form = "".join(WIDE.get(piece, piece) for piece in re.split(DIRECTIVE, date_format))
         values, odd = np.full(len(self), np.nan), lengths > 0
         fits = np.flatnonzero(lengths == len(form))
         if not len(fits) or "%q" in form:
             return values, odd
         signs = self.data[self.starts[fits][:, None] + np.arange(len(form))]
-        iso = np.tile(np.frombuffer(b"0001-01-01", dtype=np.uint8), (len(fits), 1))
-        for sign, start in ((YEAR, 0), (MONTH, 5), (DAY, 8)):
+        iso = np.tile(np.frombuffer(FIRST_MOMENT, dtype=np.uint8), (len(fits), 1))
+        for sign, start in PLACES.items():
             places = [place for place, each in enumerate(form) if each == sign]
             iso[:, start : start + len(places)] = signs[:, places]
-        plain = [place for place, each in enumerate(form) if each not in (YEAR, MONTH, DAY)]
+        plain = [place for place, each in enumerate(form) if each not in PLACES]
         wanted = np.frombuffer("".join(form[place] for place in plain).encode(), dtype=np.uint8)
-        digits = iso[:, [0, 1, 2, 3, 5, 6, 8, 9]] - np.uint8(ord("0"))
+        digits = iso[:, np.isin(np.frombuffer(FIRST_MOMENT, dtype=np.uint8), [ord("0"), ord("1")])] - np.uint8(ord("0"))
         good = (signs[:, plain] == wanted).all(axis=1) & (digits < 10).all(axis=1) & (digits[:, :4] > 0).any(axis=1)
         with contextlib.suppress(ValueError):
-            found = np.ascontiguousarray(iso[good]).view("S10")[:, 0].astype("datetime64[D]")
-            values[fits[good]], odd[fits[good]] = found.astype(np.int64), False
+            size, unit, units = (26, "us", 1e6) if HOUR in form else (10, "D", 1.0)
+            found = np.ascontiguousarray(iso[good, :size]).view(f"S{size}")[:, 0].astype(f"datetime64[{unit}]")
+            values[fits[good]], odd[fits[good]] = found.astype(np.int64) / units, False
         return values, odd
 
 
@@ -225,8 +233,8 @@ def _plain(value: object) -> str | None:
         return None
     if isinstance(value, float | np.floating):
         return np.format_float_positional(value, trim="-") if np.isfinite(value) else str(value)
-    if isinstance(value, datetime) and value.time() == time():
-        return value.date().isoformat()
+    if isinstance(value, datetime):
+        return value.date().isoformat() if value.time() == time() else value.replace(tzinfo=None).isoformat()
     if isinstance(value, bool):
         return "true" if value else "false"
     return f"{value:f}" if isinstance(value, Decimal) else str(value)

@@ -10,14 +10,13 @@ from __future__ import annotations
 import functools
 import math
 from dataclasses import dataclass, field
-from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from maskwright.edits.evaluation.domain import domain_tuples
 from maskwright.edits.evaluation.plain_numbers import NUMBER, CannotTell, exact, truth
-from maskwright.edits.evaluation.second_dates import ISO, day_said
+from maskwright.edits.evaluation.second_dates import day_said
 from maskwright.edits.evaluation.second_opinion import Opinion, combination
 from maskwright.edits.evaluation.second_vectors import DIGITS, Cells, ExactVectors, XPathVectors
 from maskwright.foundation.doubts import Doubt
@@ -27,6 +26,7 @@ from maskwright.release.plain_blocks import plain_blocks
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
+    from fractions import Fraction
     from pathlib import Path
 
     from maskwright.data.dataset import Dataset
@@ -105,7 +105,7 @@ def second_look(
             for each in masked.variables
         },
         {names: _combinations(original, names) for names in domain_tuples(each.edit for each in looked)},
-        {each.name: each.date_format or ISO for each in masked.variables if each.is_date},
+        {each.name: each.date_text for each in masked.variables if each.is_date},
     )
     wanted = np.unique(np.linspace(0, max(outcome.records - 1, 0), min(sample, outcome.records)).astype(np.int64))
     done = 0
@@ -180,7 +180,7 @@ def _combinations(original: Dataset, names: tuple[str, ...]) -> frozenset[Any]:
 def _number(text: str) -> Fraction | None:
     number = exact(text)
     day = day_said(text) if number is None else None
-    return number if day is None else Fraction(day)
+    return number if day is None else day
 
 
 def _look(

@@ -21,6 +21,7 @@ from maskwright import (
     Method,
     Variable,
     completed_years,
+    first_of,
     read_dates,
     write_dates,
     year_month_day,
@@ -53,8 +54,12 @@ def _apart(joined: dict[str, tuple[str, ...]]) -> dict[str, tuple[str, ...]]:
 Number = Annotated[float, Field(allow_inf_nan=False)]
 Bounds = Annotated[tuple[Number | date, ...], Field(min_length=1), AfterValidator(_rising)]
 Ages = Annotated[tuple[Number, ...], Field(min_length=1), AfterValidator(_rising)]
-Grain = Literal["year", "quarter", "month"]
-FORMS: dict[Grain, str] = {"year": "%Y", "quarter": "%Y-Q%q", "month": "%Y-%m"}
+Grain = Literal["year", "quarter", "month", "day", "hour"]
+FORMS: dict[Grain, str] = {
+    "year": "%Y", "quarter": "%Y-Q%q", "month": "%Y-%m", "day": "%Y-%m-%d", "hour": "%Y-%m-%dT%H",
+}  # fmt: skip
+HOUR = 3600
+"""Seconds."""
 FIRST_DAY = date(1970, 1, 1)
 
 
@@ -63,6 +68,13 @@ class AgeBands(BaseModel, extra="forbid", frozen=True):
 
     age_at: date = Field(description="The day: 2020-12-31.")
     bands: Ages = Field(description="Bounds between bands of age: [18, 30, 65].")
+
+
+class FirstDay(BaseModel, extra="forbid", frozen=True):
+    """A period as the date or the moment that it begins with."""
+
+    grain: Grain = Field(description="year, quarter, month, day or hour.")
+    as_: Literal["date"] = Field(alias="as", description="date: the variable keeps its type and its format.")
 
 
 class Level(BaseModel, extra="forbid", frozen=True):
@@ -79,11 +91,12 @@ Joined = Annotated[
 class RecodingParams(BaseModel, extra="forbid", frozen=True):
     """Parameters of global recoding."""
 
-    recode: Annotated[dict[str, Bounds | Grain | AgeBands | Level | Joined], DependentVariables()] = Field(
+    recode: Annotated[dict[str, Bounds | Grain | AgeBands | FirstDay | Level | Joined], DependentVariables()] = Field(
         default_factory=dict,
         description="Variables and how: of numbers the bounds between bands, {age: [18, 30, 65]}; of dates the "
-        "same, {birth: [1950-01-01, 1980-01-01]}, or their 'year', 'quarter' or 'month', {birth: quarter}, or bands of "
-        "the age on a day, {birth: {age_at: 2020-12-31, bands: [18, 65]}}; of categories the "
+        "same, {birth: [1950-01-01, 1980-01-01]}, or their 'year', 'quarter', 'month', 'day' or 'hour', "
+        "{birth: quarter}, or the day on which that begins, {birth: {grain: month, as: date}}, or bands of the age on "
+        "a day, {birth: {age_at: 2020-12-31, bands: [18, 65]}}; of categories the "
         "groups that are joined, {region: {north: [A, B], south: [C, D]}}, where those not listed stay; of any "
         "variable with a hierarchy its level, {town: {level: 1}}. Left out: the variables of the step, with 'bands' or "
         "'grain'.",
@@ -96,7 +109,9 @@ class RecodingParams(BaseModel, extra="forbid", frozen=True):
         description="Of a number without bounds of its own: so many bands with about as many records each. Their "
         "bounds are rounded to two significant digits of the spread, so that none is the value of a record by itself.",
     )
-    grain: Grain = Field(default="year", description="Of a date without one of its own: 'year', 'quarter' or 'month'.")
+    grain: Grain = Field(
+        default="year", description="Of a date without one of its own: year, quarter, month, day or hour."
+    )
 
 
 def protect(block: Block, params: RecodingParams, rng: np.random.Generator) -> Masked:  # noqa: ARG001 - the contract
@@ -104,8 +119,8 @@ def protect(block: Block, params: RecodingParams, rng: np.random.Generator) -> M
 
     Bounds b1 < ... < bm make m + 1 bands: below b1, from b1 to under b2, ..., from bm on. The outer bands are open, so
     that neither the smallest nor the largest value is published. A date becomes its year (2020), quarter (2020-Q3) or
-    month (2020-07), or a band. Bands and periods are ordinal categories; joined categories keep the type of the
-    variable. The recoding is the same for every record.
+    month (2020-07), or a band; or it stays a date, the first day of the period. Bands and periods are ordinal
+    categories; joined categories keep the type of the variable. The recoding is the same for every record.
 
     Parameters
     ----------
@@ -138,6 +153,8 @@ def protect(block: Block, params: RecodingParams, rng: np.random.Generator) -> M
         column = block.values[present, j]
         if isinstance(how, Level):
             values[present, j], recoded = on_level(variable, column, how.level)
+        elif isinstance(how, FirstDay):
+            values[present, j], recoded = beginnings(variable, column, how.grain), variable
         elif variable.is_numeric:
             made = recoded_dates(variable, column, params) if variable.is_date else banded(variable, column, params)
             values[present, j] = made.codes
@@ -179,14 +196,29 @@ def banded(variable: Variable, values: NDArray[np.float64], params: RecodingPara
     return Recoded(np.searchsorted(bounds, values, side="right"), names, between(bounds.tolist()))
 
 
-def recoded_dates(variable: Variable, days: NDArray[np.float64], params: RecodingParams) -> Recoded:
+def beginnings(variable: Variable, values: NDArray[np.float64], grain: Grain) -> NDArray[np.float64]:
+    """First day, or first second, of the period that each date or moment is in.
+
+    Raises
+    ------
+    InputError
+        The variable is no date, or hours are asked of one that has no time of day.
+    """
+    if not variable.is_date or (grain == "hour" and variable.type == "date"):
+        raise InputError(f"{variable.name} is {variable.type}: it has no {grain}")
+    if grain == "hour":
+        return np.floor(values / HOUR) * HOUR
+    return first_of(np.floor(values / variable.day), grain) * variable.day
+
+
+def recoded_dates(variable: Variable, values: NDArray[np.float64], params: RecodingParams) -> Recoded:
     """Period or band of each date.
 
     Parameters
     ----------
     variable : Variable
-    days : ndarray of shape (n,), float64
-        Since 1970-01-01.
+    values : ndarray of shape (n,), float64
+        Days, or seconds of a datetime, since 1970-01-01.
     params : RecodingParams
 
     Raises
@@ -195,24 +227,26 @@ def recoded_dates(variable: Variable, days: NDArray[np.float64], params: Recodin
         Something else is given than a period, dates between bands, or bands of age.
     """
     how = params.recode.get(variable.name, params.grain)
+    days = np.floor(values / variable.day)
     if isinstance(how, AgeBands):
         ages = completed_years(days.astype(np.int64), np.array([(how.age_at - FIRST_DAY).days]))
         names = band_names([f"{age:g}" for age in how.bands])
-        return Recoded(np.searchsorted(np.array(how.bands), ages, side="right"), names, bands_of_ages(how))
+        return Recoded(np.searchsorted(np.array(how.bands), ages, side="right"), names, bands_of_ages(how, variable))
     if isinstance(how, str):
-        periods = write_dates(days, np.zeros(len(days), dtype=np.bool_), FORMS[how]).dictionary_encode()
+        begins = beginnings(variable, values, how) if how == "hour" else days
+        periods = write_dates(begins, np.zeros(len(days), dtype=np.bool_), FORMS[how]).dictionary_encode()
         # Texts of periods are in the order of time.
         shown = np.array(periods.dictionary.to_pylist(), dtype=object)
         order = np.argsort(shown)
         codes = np.argsort(order)[np.array(periods.indices, dtype=np.int64)]
-        return Recoded(codes, tuple(shown[order].tolist()), bands_of_periods(shown[order].tolist(), how))
+        return Recoded(codes, tuple(shown[order].tolist()), bands_of_periods(shown[order].tolist(), how, variable))
     if isinstance(how, tuple) and isinstance(how[0], date):
         starts = [bound for bound in how if isinstance(bound, date)]
         bounds = np.array([(bound - FIRST_DAY).days for bound in starts])
         names = band_names([bound.isoformat() for bound in starts])
-        return Recoded(np.searchsorted(bounds, days, side="right"), names, between(bounds.tolist()))
-    hint = "year, quarter or month, the dates between bands, or {age_at: 2020-12-31, bands: [18, 65]}"
-    raise InputError(f"{variable.name} is a date: give {hint}")
+        return Recoded(np.searchsorted(bounds, days, side="right"), names, between((bounds * variable.day).tolist()))
+    hint = "year, quarter, month, day or hour, the dates between bands, or {age_at: 2020-12-31, bands: [18, 65]}"
+    raise InputError(f"{variable.name} is a {variable.type}: give {hint}")
 
 
 def between(borders: Sequence[float]) -> tuple[Band, ...]:
@@ -220,27 +254,33 @@ def between(borders: Sequence[float]) -> tuple[Band, ...]:
     return tuple(Band(lower=low, upper=high) for low, high in pairwise((-math.inf, *borders, math.inf)))
 
 
-def bands_of_ages(how: AgeBands) -> tuple[Band, ...]:
-    """Days of birth of each band of ages."""
+def bands_of_ages(how: AgeBands, variable: Variable) -> tuple[Band, ...]:
+    """Days of birth of each band of ages, in the unit of the variable."""
     reference = np.array([(how.age_at - FIRST_DAY).days])
     latest: list[float] = []
     for age in how.bands:
         near = float(reference[0]) - np.ceil(age) * 365.2425
         born = np.arange(np.floor(near) - 3, np.ceil(near) + 4).astype(np.int64)
         latest.append(float(born[completed_years(born, reference) >= age].max()))
-    ends = (math.inf, *(day + 1 for day in latest), -math.inf)
+    ends = (math.inf, *((day + 1) * variable.day for day in latest), -math.inf)
     return tuple(Band(lower=low, upper=high) for high, low in pairwise(ends))
 
 
-def bands_of_periods(names: Sequence[str], grain: Grain) -> tuple[Band, ...]:
-    """Days of each period."""
-    first = read_dates(pa.array(names, pa.string()), FORMS[grain]).days
-    months = {"year": 12, "quarter": 3, "month": 1}[grain]
-    start = year_month_day(first.astype(np.int64))
-    ends = [f"{year + (month + months - 1) // 12:04}-{(month + months - 1) % 12 + 1:02}"
-            for year, month in zip(start.year.tolist(), start.month.tolist(), strict=True)]  # fmt: skip
-    after = np.nan_to_num(read_dates(pa.array(ends, pa.string()), FORMS["month"]).days, nan=np.inf)
-    return tuple(Band(lower=low, upper=high) for low, high in zip(first.tolist(), after.tolist(), strict=True))
+def bands_of_periods(names: Sequence[str], grain: Grain, variable: Variable) -> tuple[Band, ...]:
+    """Days, or seconds of a datetime, of each period."""
+    first = read_dates(pa.array(names, pa.string()), FORMS[grain]).values
+    if grain == "hour":
+        return tuple(Band(lower=low, upper=low + HOUR) for low in first.tolist())
+    if grain == "day":
+        after = first + 1
+    else:
+        months = {"year": 12, "quarter": 3, "month": 1}[grain]
+        start = year_month_day(first.astype(np.int64))
+        ends = [f"{year + (month + months - 1) // 12:04}-{(month + months - 1) % 12 + 1:02}"
+                for year, month in zip(start.year.tolist(), start.month.tolist(), strict=True)]  # fmt: skip
+        after = np.nan_to_num(read_dates(pa.array(ends, pa.string()), FORMS["month"]).values, nan=np.inf)
+    pairs = zip((first * variable.day).tolist(), (after * variable.day).tolist(), strict=True)
+    return tuple(Band(lower=low, upper=high) for low, high in pairs)
 
 
 def bands_of_groups(variable: Variable, codes: NDArray[np.int64]) -> tuple[Band, ...]:
@@ -333,7 +373,7 @@ RECODING = Method(
     params=RecodingParams,
     scope="variable",
     may_be_split=False,
-    variable_types=frozenset({"continuous", "integer", "date", "ordinal", "nominal"}),
+    variable_types=frozenset({"continuous", "integer", "date", "datetime", "ordinal", "nominal"}),
     handles_missing=True,
     removes=frozenset({"detail"}),
     deterministic=True,

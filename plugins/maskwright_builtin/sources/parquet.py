@@ -11,6 +11,7 @@ import pyarrow.parquet as pq
 
 from maskwright import (
     DataError,
+    FormatFacts,
     Layout,
     NoParams,
     Place,
@@ -30,6 +31,9 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 ROWS = 65_536
+ROWS_OF_GROUP, BYTES_OF_GROUP = 1 << 20, 1 << 28
+"""A row group has its own dictionaries and statistics: of small ones, files grow by a quarter."""
+
 DIGITS_OF_INT64 = 19
 
 
@@ -122,6 +126,8 @@ def write_parquet(path: Path, batches: Iterable[Any], variables: tuple[Variable,
     frame = layout.details.get("frame", PandasFrame()) if layout.format == "parquet" else PandasFrame()
     wanted: pa.Schema | None = None
     writer: pq.ParquetWriter | None = None
+    gathered: list[Any] = []
+    rows = size = 0
     try:
         with disk_trouble(path):
             for batch in batches:
@@ -133,12 +139,22 @@ def write_parquet(path: Path, batches: Iterable[Any], variables: tuple[Variable,
                     ]
                     wanted = with_frame(pa.schema(fields), frame, types)
                     writer = pq.ParquetWriter(path, wanted)
-                if writer is not None:
-                    writer.write_batch(_cast(path, batch, wanted))
+                gathered.append(_cast(path, batch, wanted))
+                rows, size = rows + batch.num_rows, size + batch.nbytes
+                if rows >= ROWS_OF_GROUP or size >= BYTES_OF_GROUP:
+                    _write_group(writer, gathered)
+                    rows = size = 0
+            if gathered:
+                _write_group(writer, gathered)
     finally:
         if writer is not None:
             with disk_trouble(path):
                 writer.close()
+
+
+def _write_group(writer: Any, gathered: list[Any]) -> None:
+    writer.write_table(pa.Table.from_batches(gathered))
+    gathered.clear()
 
 
 def _type(field: Any, variable: Variable, types: dict[str, Any]) -> Any:
@@ -212,5 +228,14 @@ PARQUET = Source(
     params=NoParams,
     writes_text=False,
     reads_folders=True,
+    holds=FormatFacts(
+        types="integers, floats, decimals, truth values, dates, times, texts, dictionaries; flat ones only",
+        missing_codes="codes stay as values, without what they mean; empty cells are null",
+        dates="dates and datetimes",
+        precision="that of the column's type",
+        texts="any",
+        names="any",
+        file_itself="pandas' description, without an index that has no name; other metadata stay behind",
+    ),
     summary="Typed columns; null is a missing cell. A folder of such files is read as one.",
 )

@@ -270,3 +270,22 @@ def test_the_page(capsys: pytest.CaptureFixture[str]) -> None:
     """``maskwright explain codebooks``."""
     assert main(["explain", "codebooks"]) == 0
     assert "DDI Codebook 2.5" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("role", ["{role: other}", "{role: other, release: as is}", "{type: nominal, role: other}"])
+def test_keys_are_not_listed(role: str, tmp_path: Path) -> None:
+    """The numbers of households, and texts that are as good as keys, are no codes; regions are."""
+    rows = [f"H{row // 3:04d},{row // 4 + 100},{'NSEW'[row // 3 % 4]},{900 + 3 * row}" for row in range(240)]
+    (tmp_path / "d.csv").write_text("\n".join(["hh,dwelling,region,wage", *rows, ""]), encoding="utf-8")
+    (tmp_path / "p.yaml").write_text(
+        f"maskwright: 1\ndata: {{source: d.csv, cluster: hh, variables: {{hh: {role}, region: {{role: other}}, "
+        "dwelling: {type: nominal, role: other}}}\n"
+        "protect: [{method: additive_noise, variables: [wage]}]\nseed: 1\n"
+        "output: {data: out.csv, codebook: about.csv}\n",
+        encoding="utf-8",
+    )
+    assert mw.run(tmp_path / "p.yaml").ok
+    about = (tmp_path / "about.csv").read_text(encoding="utf-8")
+    assert "H0001" not in about
+    assert "dwelling,,nominal,,,,,,,101" not in about
+    assert {line.split(",")[9] for line in about.splitlines() if line.startswith("region,")} >= set("NSEW")

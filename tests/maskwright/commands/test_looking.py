@@ -300,3 +300,95 @@ def test_keys_of_households_are_seen_by_what_members_share_and_amounts_are_none(
     assert found.household == "grp"
     assert any("its name does not say so" in said for said in found.variables[0].unsure)
     assert mw.describe(frame.iloc[shuffled].drop(columns="grp")).household is None
+
+
+def messy_rows(form: str) -> pd.DataFrame:
+    """Persons in households; dates in a form, beside columns of which no name says what they are."""
+    rng = np.random.default_rng(11)
+    count = 300
+    homes = np.arange(count) // 2
+    first = pd.Timestamp("1950-01-01")
+    born = first + pd.to_timedelta(rng.integers(0, 15_000, count), unit="D")
+    entry = born + pd.to_timedelta(rng.integers(8_000, 12_000, count), unit="D")
+    frame = pd.DataFrame(
+        {
+            "pid": np.arange(10_000, 10_000 + count),
+            "hhid": homes,
+            "region": np.array(["north", "south", "east"])[rng.integers(0, 3, count)[homes]],
+            "sex": rng.integers(1, 3, count),
+            "born": born,
+            "entry": entry,
+            "zone": np.array(list("ABCDE"))[rng.integers(0, 5, count)],
+            "wage": rng.uniform(900, 6000, count).round(2),
+            "hours": rng.integers(5, 60, count),
+        }
+    )
+    if form:
+        frame[["born", "entry"]] = frame[["born", "entry"]].apply(lambda column: column.dt.strftime(form))
+    return frame
+
+
+def write_frame(frame: pd.DataFrame, path: Path) -> None:
+    """Write a frame in the format of the name."""
+    if path.suffix == ".csv":
+        frame.to_csv(path, index=False)
+    elif path.suffix == ".xml":
+        frame.to_xml(path, index=False, parser="etree")
+    elif path.suffix == ".parquet":
+        frame.to_parquet(path, index=False)
+    elif path.suffix == ".dta":
+        frame.to_stata(path, write_index=False, convert_dates={"born": "td", "entry": "td"})
+    else:
+        frame.to_excel(path, index=False)
+
+
+@pytest.mark.parametrize(
+    ("name", "form"),
+    [
+        ("d.csv", "%d.%m.%Y"), ("d.csv", "%Y-%m-%d"), ("d.xml", "%Y-%m-%d"), ("d.parquet", ""), ("d.dta", ""),
+        ("d.xlsx", ""),
+    ],
+)  # fmt: skip
+def test_formats_are_guessed_alike(name: str, form: str, tmp_path: Path) -> None:
+    """A date is a date, whether the format says so or its cells do: that of birth is dropped, another is asked for."""
+    write_frame(messy_rows(form), tmp_path / name)
+    found = mw.describe(tmp_path / name)
+    roles = {each.name: (each.role, each.looks_like) for each in found.variables}
+    assert roles == {
+        "pid": ("identifier", "identifier"), "hhid": ("identifier", "number"),
+        "region": ("quasi_identifier", "category"), "sex": ("quasi_identifier", "code"),
+        "born": ("identifier", "date"), "entry": (None, "date"), "zone": (None, "category"),
+        "wage": ("confidential", "number"), "hours": ("confidential", "number"),
+    }  # fmt: skip
+    assert found.household == "hhid"
+    assert {each.type for each in found.variables if each.looks_like == "date"} == {"date"}
+
+
+def test_what_has_to_be_decided_stands_at_the_top_with_its_line(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Whoever does what the comments say, in the lines that they name, has a pipeline that runs."""
+    frame = messy_rows("%d.%m.%Y")
+    last = pd.Series([f"2020-01-{1 + row % 28:02d}" for row in range(len(frame))])
+    frame["last"] = last.where(frame.index % 30 > 0, "unbekannt")
+    frame["points"] = [f"{1 + row % 9}.{(row // 4) % 1000:03d}" for row in range(len(frame))]
+    frame.to_csv(tmp_path / "d.csv", index=False, sep=";", decimal=".")
+    path = tmp_path / "p.yaml"
+    assert main(["init", str(tmp_path / "d.csv"), "--to", str(path)]) == 0
+    assert main(["plan", str(path), "--json"]) == 1
+    printed = capsys.readouterr().out
+    doubts = json.loads(printed[printed.index("{\n") :])["doubts"]
+    lines = path.read_text(encoding="utf-8").splitlines()
+    top = " ".join(line.strip("# ") for line in lines[: lines.index("maskwright: 1")])
+    assert f"{len(doubts)} decisions are to be made before it runs" in top
+    assert top.count("line ") >= len(doubts)
+    for doubt in doubts:
+        number = int(re.findall(rf"line (\d+), {doubt['subject']}: {doubt['id']} {doubt['doubt']}", top)[0])
+        line = lines[number - 1]
+        assert line.startswith(f"    {doubt['subject']}: {{")
+        decided = "role: other" if doubt["doubt"] == "published-undeclared" else "type: nominal"
+        assert f"`{decided}`" in top or decided in top
+        lines[number - 1] = line.replace("}", f", {decided}}}").replace("{, ", "{")
+    path.write_text("\n".join(lines) + "\n", encoding="utf-8")
+    assert main(["plan", str(path)]) == 0
+    assert main(["run", str(path), "--quiet"]) == 0

@@ -32,7 +32,7 @@ def test_dates_are_written_and_read_as_python_does(dates: list[date], form: str)
     ]
     days = _days(*dates)
     assert mw.write_dates(days, np.zeros(len(dates), dtype=bool), form).to_pylist() == texts
-    assert mw.read_dates(pa.array(texts), form).days.tolist() == days.tolist()
+    assert mw.read_dates(pa.array(texts), form).values.tolist() == days.tolist()
     split = mw.year_month_day(days.astype(np.int64))
     assert list(zip(*(part.tolist() for part in split), strict=True)) == [(d.year, d.month, d.day) for d in dates]
 
@@ -40,7 +40,7 @@ def test_dates_are_written_and_read_as_python_does(dates: list[date], form: str)
 def test_every_day_of_the_calendar_comes_back() -> None:
     days = np.arange(date.min.toordinal(), date.max.toordinal() + 1, dtype=np.float64) - EPOCH.toordinal()
     texts = mw.write_dates(days, np.zeros(len(days), dtype=bool))
-    assert np.array_equal(mw.read_dates(texts).days, days)
+    assert np.array_equal(mw.read_dates(texts).values, days)
     assert (texts[0].as_py(), texts[-1].as_py()) == ("0001-01-01", "9999-12-31")
 
 
@@ -71,17 +71,37 @@ def test_a_day_after_the_last_year_is_not_written() -> None:
 
 def test_periods_are_their_first_day() -> None:
     for text, form in (("2020-Q3", "%Y-Q%q"), ("07/2020", "%m/%Y")):
-        assert mw.read_dates(pa.array([text]), form).days.tolist() == _days(date(2020, 7, 1)).tolist()
+        assert mw.read_dates(pa.array([text]), form).values.tolist() == _days(date(2020, 7, 1)).tolist()
 
 
 @pytest.mark.parametrize(
     ("form", "said"),
-    [("%d.%m.%y", "century"), ("%d.%Y", "needs its month"), ("%m.%d", "year"), ("%H:%M", "%H is unknown"),
+    [("%d.%m.%y", "century"), ("%d.%Y", "needs its month"), ("%m.%d", "year"), ("%I %Y", "%I is unknown"),
      ("%Y%Y", "twice"), ("%Y-%m-%q", "no month beside it")],
 )  # fmt: skip
 def test_a_format_that_tells_no_date_is_refused(form: str, said: str) -> None:
     with pytest.raises(ValueError, match=said):
         mw.VariableDeclaration(type="date", format=form)
+
+
+@pytest.mark.parametrize("form", ["%Y%m%d", "%Y%m"])
+def test_numbers_that_are_all_dates_are_asked_about(form: str, tmp_path: Path) -> None:
+    days = [date(1995, 1, 15) + timedelta(37 * row % 4000) for row in range(60)]
+    lines = [f"{day.strftime(form)},{1000 + 7 * row}" for row, day in enumerate(days)]
+    (tmp_path / "in.csv").write_text("\n".join(["hired,pay", *lines, ",5"]) + "\n", encoding="utf-8")
+    found = mw.read(tmp_path / "in.csv").doubts
+    assert [(each.kind, each.subject, each.count) for each in found] == [("may-be-dates", "hired", 60)]
+    assert f'format: "{form}"' in found[0].remedy
+    for stated in ({"type": "integer"}, {"type": "date", "format": form}, {"role": "other"}):
+        assert not mw.read(tmp_path / "in.csv", variables={"hired": stated}).doubts
+
+
+def test_numbers_among_which_one_is_no_date_are_numbers(tmp_path: Path) -> None:
+    for odd in (20200230, 20201301, 18991231, 2020):
+        numbers = [20200101 + row for row in range(28)] + [odd]
+        text = "\n".join(["hired,n", *(f"{each},a" for each in numbers)]) + "\n"
+        (tmp_path / "in.csv").write_text(text, encoding="utf-8")
+        assert "may-be-dates" not in {each.kind for each in mw.read(tmp_path / "in.csv").doubts}
 
 
 def test_bounds_of_a_date_are_dates() -> None:
@@ -176,3 +196,16 @@ def test_rules_order_dates_as_python_does(dates: list[date]) -> None:
         "edit-1": sum(d >= dates[0] for d in dates), "edit-2": 0, "edit-3": 0,
         "edit-4": sum(d.year > dates[0].year for d in dates), "edit-5": len(dates),
     }  # fmt: skip
+
+
+def test_many_texts_say_the_same_dates_as_few() -> None:
+    texts = [
+        *(str(date(1, 1, 1) + timedelta(days=97 * step)) for step in range(30_000)),
+        "2000-02-29", "1900-02-29", "2023-02-29", "2024-02-30", "0000-01-01", "2020-13-01", "2020-00-10", "2020-04-31",
+        " 2020-01-01\t", "2020-1-01", "2020/01/01", "2020-01-01x", "", "  ", None, "２０２０-01-01", "-020-01-01",
+    ]  # fmt: skip
+    whole = mw.read_dates(pa.array(texts, pa.string()).slice(3))
+    parts = [mw.read_dates(pa.array(texts[start : start + 1000], pa.string())) for start in range(0, len(texts), 1000)]
+    for name in ("values", "is_date", "is_blank"):
+        few = np.concatenate([getattr(part, name) for part in parts])
+        np.testing.assert_array_equal(getattr(whole, name), few[3:])

@@ -277,3 +277,26 @@ def test_reference_files(reference_file: Callable[[str], Path], name: str, nomin
     for column in data:
         if column.variable.is_numeric:
             assert np.array_equal(column.values, table.column(column.name).to_numpy())
+
+
+def test_columns_typed_on_threads_are_those_typed_one_by_one(monkeypatch: pytest.MonkeyPatch) -> None:
+    n = 120_000
+    cells = {
+        "number": [f"{place / 8}" for place in range(n)],
+        "day": [f"20{place % 90 + 10}-01-0{place % 9 + 1}" for place in range(n)],
+        "text": [f"a, {place % 11}" for place in range(n)],
+        "gaps": ["" if place % 5 == 0 else str(place) for place in range(n)],
+        "late": ["x" if place > n // 2 else "7" for place in range(n)],
+    }
+    table = pa.table({name: pa.array(texts, pa.string()) for name, texts in cells.items()})
+    found = []
+    for threads in (1, 4):
+        monkeypatch.setattr("maskwright.data.inference.MOST_THREADS", threads)
+        monkeypatch.setattr("maskwright.data.inference.processors", lambda: 4)
+        found.append(read_dataset(table.to_batches(max_chunksize=10_000), Layout("csv")))
+    one, four = found
+    assert [column.variable.type for column in one] == ["continuous", "date", "nominal", "integer", "nominal"]
+    assert (one.notes, one.doubts) == (four.notes, four.doubts)
+    for before, after in zip(one, four, strict=True):
+        assert before.variable == after.variable
+        np.testing.assert_array_equal(before.values, after.values)

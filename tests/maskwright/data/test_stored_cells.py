@@ -41,7 +41,7 @@ TYPES: tuple[tuple[Any, Any, str | None, int, int], ...] = (
     (pa.date64(), DAY, "2020-02-29", 1, 1),
     (pa.time32("s"), dt.time(1, 2), "01:02:00", 0, 2),
     (pa.timestamp("us"), dt.datetime(2020, 2, 29), "2020-02-29 00:00:00.000000", 1, 1),
-    (pa.timestamp("us", tz="UTC"), dt.datetime(2020, 2, 29), "2020-02-29 00:00:00.000000Z", 0, 2),
+    (pa.timestamp("us", tz="Europe/Madrid"), dt.datetime(2020, 2, 29), "2020-02-29 01:00:00.000000+0100", 0, 2),
     (pa.null(), None, None, 0, 2),
     (pa.dictionary(pa.int32(), pa.string()), "2.50", "2.50", 1, 1),
     (pa.dictionary(pa.int8(), pa.large_string()), "2.50", "2.50", 1, 1),

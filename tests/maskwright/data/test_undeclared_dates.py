@@ -75,12 +75,12 @@ def test_other_texts_are_no_dates(texts: list[str]) -> None:
     assert date_remedy("d", texts) is None
 
 
-@pytest.mark.parametrize(("zone", "said"), [("Europe/Berlin", "moments of a time zone"), (None, "times of day")])
-def test_moments_are_told_from_dates(zone: str | None, said: str, tmp_path: Path) -> None:
+def test_moments_of_a_zone_are_told_from_dates(tmp_path: Path) -> None:
     """In Parquet, whether they are declared dates, read by a rule, or neither."""
-    moments = pd.date_range("2020-01-01 05:30", periods=40, freq="7h", tz=zone)
+    moments = pd.date_range("2020-01-01 05:30", periods=40, freq="7h", tz="Europe/Berlin")
     pd.DataFrame({"wage": range(40), "at": moments}).to_parquet(tmp_path / "t.parquet")
     data = mw.read(tmp_path / "t.parquet")
+    said = "several time zones"
     assert any(note.startswith("at: read as text") and said in note for note in data.notes)
     with pytest.raises(mw.EditError, match=said):
         mw.validate(data, ["at >= 2020-01-01"])

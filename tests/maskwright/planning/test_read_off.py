@@ -88,3 +88,15 @@ def test_cells_that_hold_lists_are_refused() -> None:
     frame = _people()[["net"]].assign(several=pd.Series([[1, 2]] * N, dtype=object))
     with pytest.raises(mw.InputError, match="variable 'several': 400 of 400 cells hold several values"):
         mw.protect(frame, "microaggregation", seed=1, params={"k": 3})
+
+
+def test_a_code_of_two_values_is_not_read_off_dates_of_one_year() -> None:
+    frame = _people()[["net"]].assign(
+        sex=1 + (np.arange(N) % 5 > 1), seen=[f"2020-01-{1 + row % 28}x" for row in range(N)]
+    )
+    declared = {"seen": {"role": "other"}, "sex": {"type": "nominal", "role": "quasi_identifier"}}
+    params = {"k": 3, "keys": ["sex"]}
+    masked = mw.protect(
+        frame, "local_suppression", seed=1, declared=declared | {"net": {"release": "as is"}}, params=params
+    )
+    assert len(masked) == N

@@ -22,6 +22,7 @@ COMMITTED = TESTS.parent / "schemas" / "run_record.schema.json"
 # All that may ever leave. Whoever marks another field says so here too.
 PUBLIC = """
 maskwright records mode
+methods.step methods.variables methods.published
 plugins.distribution plugins.version
 variables.name variables.type variables.decimals variables.masked
 release.order release.new_keys
@@ -92,7 +93,8 @@ def test_a_field_that_nobody_marked_does_not_leave(plain: dict[str, Any]) -> Non
     record = Wider.model_validate(plain | {"new": secret, "methods": [{"step": 1, "variables": [], "own": secret}]})
     assert record.to_json()["new"] == record.to_json()["methods"][0]["own"] == secret
     assert secret not in json.dumps(record.public_json())
-    assert not list(publications(MethodNotes))
+    assert [name for name, _ in publications(MethodNotes)] == ["step", "variables", "published"]
+    assert record.public_json()["methods"] == []
 
 
 def test_planted_secrets_are_in_no_value_of_the_public_record(plain: dict[str, Any]) -> None:

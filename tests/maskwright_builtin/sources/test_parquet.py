@@ -149,3 +149,13 @@ def test_truth_values_that_are_masked_stay_truth_values(tmp_path: Path) -> None:
     assert masked.type == pa.bool_()
     assert masked.to_pylist() != flags.to_pylist()
     assert masked.is_null().to_pylist() == flags.is_null().to_pylist()
+
+
+def test_row_groups_are_not_as_small_as_batches(tmp_path: Path) -> None:
+    n = 150_000
+    table = pa.table({"region": pa.array([f"r{place % 7}" for place in range(n)]), "count": pa.array(range(n))})
+    types = dict(zip(table.column_names, table.schema.types, strict=True))
+    data = read_dataset(table.to_batches(), Layout("parquet", {"types": types}))
+    PARQUET.write(tmp_path / "masked.parquet", published_batches(data, writes_text=False), data.variables, data.layout)
+    assert pq.read_table(tmp_path / "masked.parquet").equals(table)
+    assert pq.ParquetFile(tmp_path / "masked.parquet").metadata.num_row_groups == 1

@@ -116,7 +116,9 @@ def _release() -> str:
         "is published with new random values, unlike any old one, equal where the old ones are equal; so is the "
         "variable of `cluster` then, unless it says `release: as is`. The records come in random order, members of a "
         "household together where a published variable names it. Values and order depend on the seed and on all of the "
-        "original. `output: {key_map: keys.csv}` writes which is which, for its owner only: confidential."
+        "original. `output: {key_map: keys.csv}` writes which is which, for its owner only: confidential. It has the "
+        "columns `record` (in the masked file) and `original_record`, both counted from 1, and for each key `KEY` with "
+        "the old values and `new KEY` with the new ones; it may be asked for without new keys, too."
     )
     return "\n".join([*_wrap(lead), "", "Keys of the section `release`", *parameters(ReleaseSection)])
 
@@ -210,6 +212,11 @@ def _facts(plugin: Any) -> list[tuple[str, str]]:
         facts.append(("Range", f"{'-inf' if low is None else f'{low:g}'} to {'inf' if high is None else f'{high:g}'}"))
     if isinstance(plugin, Measure):
         facts.append(("Records", "paired or not" if plugin.compares_unpaired else "paired, in order or by a key"))
+        if plugin.of_one_file:
+            facts.append(("Looks at", "the masked file; computed on the original too, for a before and after"))
+        parts = _parts(plugin)
+        if parts:
+            facts.append(("Thresholds", f"for the value, or as label.part for {', '.join(parts)}"))
         if plugin.counts_households:
             facts.append(("Households", "counted instead of records where they are declared"))
     if hasattr(plugin, "deterministic"):
@@ -217,6 +224,13 @@ def _facts(plugin: Any) -> list[tuple[str, str]]:
     if hasattr(plugin, "suffixes"):
         facts.append(("File endings", ", ".join(plugin.suffixes)))
     return facts
+
+
+def _parts(measure: Measure) -> list[str]:
+    """Parts that thresholds can be for, as the defaults have them."""
+    if measure.parts is None or any(field.is_required() for field in measure.params.model_fields.values()):
+        return []
+    return [part.name for part in measure.parts(measure.params())]
 
 
 def _missing_cells(method: Method) -> str:

@@ -12,6 +12,7 @@ from maskwright.data.hierarchies.declaration import HierarchyDeclaration
 
 if TYPE_CHECKING:
     from maskwright.plugins.registry import Registry
+    from maskwright.plugins.source import Source
 
 KEYS = {
     "roles": ("role", "release", "unchanged"),
@@ -23,6 +24,13 @@ KEYS = {
 
 CODEBOOKS = "codebooks"
 HIERARCHIES = "hierarchies"
+
+
+HOLDS = (
+    "What each format can hold of microdata, and what it cannot, as its source says and `maskwright explain formats` "
+    "shows; made from that. `none`: there is no place for it. What is lost on the way from one format to another "
+    "(missing codes, labels) the plan and the report say; `output: {codebook: about.csv}` keeps it beside the data."
+)
 
 
 def data_page(name: str) -> str:
@@ -55,7 +63,7 @@ def formats_page(registry: Registry) -> str:
     lead = (
         "File formats. The ending of a file's name tells the format, or `format: NAME` in the data section (--format). "
         "Options stand in the data section beside `source`; on the command line, --option name=value. The masked file "
-        "may be of another format than the original."
+        "may be of another format than the original; what the formats hold is also in docs/formats.md."
     )
     lines = textwrap.wrap(lead, WIDTH)
     for name, source in sorted(registry.sources.items()):
@@ -63,8 +71,54 @@ def formats_page(registry: Registry) -> str:
         origin = f" (of {info.distribution})" if info.distribution != "maskwright" else ""
         lines += ["", f"{name}: {', '.join(source.suffixes)}{origin}"]
         lines += textwrap.wrap(source.summary, WIDTH - 4, initial_indent="    ", subsequent_indent="    ")
+        lines += _facts(source)
         lines += parameters(source.params)
     broken = [info for info in registry.infos if info.kind == "source" and info.status == "broken"]
     for info in broken:
         lines += ["", f"{info.name}: cannot be used: {info.error}"]
+    return "\n".join(lines)
+
+
+def _facts(source: Source) -> list[str]:
+    """What files of a format hold."""
+    if source.holds is None:
+        return []
+    lines = []
+    for name, said in {**source.holds.told(), "is written": _written(source)}.items():
+        lines += textwrap.wrap(f"{name}: {said}", WIDTH - 4, initial_indent="    ", subsequent_indent="      ")
+    return lines
+
+
+def _written(source: Source) -> str:
+    return "yes" if source.not_written is None else f"no. {source.not_written}"
+
+
+def formats_table(registry: Registry) -> str:
+    """Text of ``docs/formats.md``: what each format holds, as its source says.
+
+    Parameters
+    ----------
+    registry : Registry
+    """
+    own = [
+        source
+        for name, source in sorted(registry.sources.items())
+        if source.holds is not None and registry.info("source", name).distribution == "maskwright"
+    ]
+    lines = [
+        "# What file formats hold",
+        "",
+        HOLDS,
+        "",
+    ]
+    for source in own:
+        assert source.holds is not None
+        endings = ", ".join(f"`{each}`" for each in source.suffixes if not each.endswith((".gz", ".zip", ".zst")))
+        packed = any(each.endswith(".gz") for each in source.suffixes)
+        lines += [
+            f"## {source.name}", "", source.summary, "", "| | |", "|---|---|", f"| endings | {endings or 'none'} |",
+            *(f"| {name} | {said} |" for name, said in source.holds.told().items()),
+            f"| compressed | {'`.gz`, `.zip` (one file), `.zst`' if packed else 'by the format itself, or not'} |",
+            f"| is written | {_written(source)} |", "",
+        ]  # fmt: skip
     return "\n".join(lines)

@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pyarrow as pa
 
-from maskwright.data.dates import days_of, first_of, write_dates, year_month_day
+from maskwright.data.date_texts import write_dates
+from maskwright.data.dates import days_of, first_of, year_month_day
 from maskwright.data.hierarchies.hierarchy import (
     ANY,
     CategoryHierarchy,
@@ -95,7 +96,7 @@ def hierarchy_of(
     form = declared.form
     if form == "file":
         raise ValueError(f"the hierarchy file {declared.file!r} was not read")
-    if form == "dates" and not variable.is_date:
+    if form == "dates" and variable.type != "date":
         raise ValueError(f"it is {variable.type}, and a hierarchy of dates is for dates: declare `type: date`")
     if form in NUMERIC_FORMS and (not variable.is_numeric or variable.is_date):
         raise ValueError(f"it is {variable.type}, and a hierarchy of {form} is for numbers")

@@ -10,7 +10,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from maskwright.data.misread_columns import DATE, DECIMAL_COMMA, THREE_AFTER_COMMA, is_word
-from maskwright.data.number_text import read_numbers
+from maskwright.data.number_text import read_many_numbers
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -70,13 +70,16 @@ def cell_kinds(cells: Any) -> CellKinds:
     ----------
     cells : pyarrow.ChunkedArray of strings, shape (n,)
     """
-    counted = pc.value_counts(cells)
+    numbers, left = 0, []
+    for chunk in cells.chunks:
+        spoken = read_many_numbers(chunk)
+        numbers += int(np.count_nonzero(spoken.is_number))
+        other = ~spoken.is_blank & ~spoken.is_number
+        if np.any(other):
+            left.append(chunk if np.all(other) else chunk.filter(pa.array(other)))
+    # What is no number is mostly little, or repeats: each different text is looked at closely once.
+    counted = pc.value_counts(pa.chunked_array(left, cells.type))
     texts, counts = pc.cast(counted.field("values"), pa.string()), np.array(counted.field("counts"))
-    spoken = read_numbers(texts)
-    numbers = int(counts[spoken.is_number].sum())
-    # What is no number is mostly little: only that is looked at closely.
-    left = ~spoken.is_blank & ~spoken.is_number
-    texts, counts = texts.filter(pa.array(left)), counts[left]
     words = is_word(texts)
     three = ~words & _having(texts, THREE_AFTER_COMMA)
     commas = ~words & ~three & _having(texts, DECIMAL_COMMA)

@@ -18,6 +18,9 @@ COUNTED: tuple[Meaning, ...] = ("age", "household size", "birth", "money", "weig
 OFTEN = 15
 """Cells of each value, on average, from which means of similar records are mostly means of equal ones."""
 
+MOST_MEMBERS = 12
+"""Mean of records of one household, at most."""
+
 BODY = (30.0, 150.0)
 """Means of weights in kilograms."""
 
@@ -88,6 +91,13 @@ def _identifier(facts: Facts, meaning: Meaning) -> Guess:
     if meaning == "identifier" and facts.looks_like != "code":
         said = f"an identifier by its name, and its {facts.distinct} values repeat: the key of something else?"
         return Guess("identifier", "its name", (said,), counts=True)
+    whole = not facts.column.variable.is_numeric or facts.column.variable.decimals == 0
+    if meaning == "household" and whole and facts.cells <= MOST_MEMBERS * facts.distinct:
+        said = (
+            "the key of households by its name, though no variable is the same within them; if it is: `cluster` in the "
+            "data section names it"
+        )
+        return Guess("identifier", "its name, and its values repeat", (said,), counts=True)
     if meaning == "a person's name" and 2 * facts.distinct > facts.cells and not facts.column.variable.is_numeric:
         return Guess("identifier", "its name, and most cells differ")
     return _by_cells(facts)

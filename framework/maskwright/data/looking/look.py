@@ -6,14 +6,16 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
-import pyarrow as pa
 import pyarrow.compute as pc
 
+from maskwright.data.date_columns import compact_form
+from maskwright.data.date_texts import read_dates
 from maskwright.data.looking.households import household_key
 from maskwright.data.looking.likely_roles import Guess, likely_role
 from maskwright.data.looking.name_meanings import meaning_of
 from maskwright.data.looking.variable_look import LooksLike, VariableLook
 from maskwright.data.misread_columns import DATE, FEWEST_CELLS, codes_apart
+from maskwright.data.undeclared_dates import fitting_formats
 from maskwright.foundation.progress import Progress, silent
 
 if TYPE_CHECKING:
@@ -177,6 +179,8 @@ def _looks_like(
         return "empty", ()
     if len(distinct) == 1:
         return "constant", ()
+    if column.variable.is_date:
+        return "date", ()
     if column.variable.is_numeric:
         return _number_looks_like(column, present, distinct), ()
     return _text_looks_like(column, present, distinct)
@@ -188,24 +192,17 @@ def _number_looks_like(column: Column, present: NDArray[np.float64], distinct: N
     low, high = distinct[0], distinct[-1]
     if len(distinct) == len(present) >= FEWEST_CELLS_OF_A_KEY and high - low + 1 <= 2 * len(present):
         return "identifier"
-    if len(distinct) > FEW and _is_a_day(distinct):
+    if compact_form(distinct) is not None:
         return "date"
     if len(distinct) <= FEW and 5 * len(distinct) <= len(present) and low > -100 and high <= LARGEST_CODE:
         return "code"
     return "number"
 
 
-def _is_a_day(distinct: NDArray[np.float64]) -> bool:
-    """Whether numbers are days, as in 19800131."""
-    month, day = distinct // 100 % 100, distinct % 100
-    years = distinct // 10_000
-    return bool(np.all((years >= 1800) & (years <= 2200) & (month >= 1) & (month <= 12) & (day >= 1) & (day <= 31)))
-
-
 def _text_looks_like(
     column: Column, present: NDArray[np.float64], distinct: NDArray[np.float64]
 ) -> tuple[LooksLike, tuple[str, ...]]:
-    texts = pa.array(column.variable.categories, pa.string())
+    texts = column.variable.category_texts
     if _share(pc.match_substring_regex(texts, DATE)) >= NEARLY_ALL:
         return "date", ()
     lengths = np.array(pc.utf8_length(texts))
@@ -235,17 +232,30 @@ def _look(facts: Facts, guess: Guess, *, show_values: bool) -> VariableLook:
         missing=facts.missing,
         distinct=facts.distinct,
         missing_codes=facts.missing_codes,
-        decimals=column.variable.decimals,
+        decimals=None if column.variable.is_date else column.variable.decimals,
+        date_format=_date_format(facts),
         unsure=(*facts.unsure, *(guess.unsure if column.variable.inferred_role else ())),
     )
-    if not show_values or not facts.cells:
+    if not show_values or not facts.cells or column.variable.is_date:
         return look
     if column.variable.is_numeric and facts.looks_like != "code":
         return replace(look, lowest=float(facts.values.min()), highest=float(facts.values.max()))
     return replace(look, categories=_categories(facts))
 
 
+def _date_format(facts: Facts) -> str | None:
+    """Format to declare of a column of texts that are all dates of it; None where there are two, or others, too."""
+    variable = facts.column.variable
+    if facts.looks_like != "date" or variable.is_numeric:
+        return None
+    texts = variable.category_texts
+    formats = fitting_formats(texts)
+    return formats[0] if len(formats) == 1 and read_dates(texts, formats[0]).is_date.all() else None
+
+
 def _type(facts: Facts, guess: Guess) -> VariableType:
+    if _date_format(facts) is not None:
+        return "date"
     return "nominal" if facts.looks_like == "code" and not guess.counts else facts.column.variable.type
 
 

@@ -36,6 +36,8 @@ class VariableLook:
     missing_codes : mapping of str to int
         Texts and numbers that mean or probably mean 'no value', and in how many cells; counted in `missing`.
     decimals : int or None
+    date_format : str or None
+        Of texts that are dates and have to be declared as such.
     unsure : tuple of str
         What a person should decide. Never holds a value of a record.
     lowest, highest : float or None
@@ -55,6 +57,7 @@ class VariableLook:
     distinct: int
     missing_codes: Mapping[str, int] = field(default_factory=dict)
     decimals: int | None = None
+    date_format: str | None = None
     unsure: tuple[str, ...] = ()
     lowest: float | None = None
     highest: float | None = None
@@ -84,6 +87,7 @@ class VariableLook:
             "missing_codes": dict(self.missing_codes),
             "distinct": self.distinct,
             "decimals": self.decimals,
+            "date_format": self.date_format,
             "unsure": list(self.unsure),
             **values,
         }

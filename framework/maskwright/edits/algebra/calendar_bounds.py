@@ -8,8 +8,17 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from maskwright.data.dates import days_in_month, days_of, year_month_day
-from maskwright.edits.expression import MIRRORED, Comparison, Date, Expression, Function, Number, VariableReference
+from maskwright.data.dates import DAY, days_in_month, days_of, year_month_day
+from maskwright.edits.expression import (
+    MIRRORED,
+    Arithmetic,
+    Comparison,
+    Date,
+    Expression,
+    Function,
+    Number,
+    VariableReference,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -34,11 +43,11 @@ def calendar_bounds(comparison: Comparison) -> list[Expression] | None:
         return None
     at_least, below = _first_and_next(operator, right.value)
     match left:
-        case Function("year", (VariableReference() as date,)):
+        case Function("year", (date,)) if _is_date(date):
             return _bounds(date, at_least, below, lambda year: days_of(year, 1, 1))
-        case Function("age_at", (VariableReference() as date, Number(reference))) if reference.denominator == 1:
+        case Function("age_at", (date, Number(reference))) if _is_date(date):
             # Who is older was born earlier: the negative of the age rises with the day of birth.
-            day = int(reference)
+            day = floor(reference)
             first = None if below is None else 1 - below
             after = None if at_least is None else 1 - at_least
             return _bounds(date, first, after, lambda younger: _latest_birth(day, 1 - younger) + 1)
@@ -53,14 +62,27 @@ def _first_and_next(operator: str, value: Fraction) -> tuple[int | None, int | N
     return at_least, below
 
 
+def _is_date(term: Expression) -> bool:
+    """Whether a term is a variable in days, or a datetime divided by the seconds of a day."""
+    return isinstance(term, VariableReference) or (
+        isinstance(term, Arithmetic)
+        and isinstance(term.left, VariableReference)
+        and (term.operator, term.right) == ("/", Number(Fraction(DAY)))
+    )
+
+
 def _bounds(
-    date: VariableReference, at_least: int | None, below: int | None, first_day: Callable[[int], int]
+    date: Expression, at_least: int | None, below: int | None, first_day: Callable[[int], int]
 ) -> list[Expression]:
     found: list[Expression] = []
     if at_least is not None:
         found.append(Comparison(">=", date, Date(Fraction(first_day(at_least)))))
     if below is not None:
-        found.append(Comparison("<=", date, Date(Fraction(first_day(below) - 1))))
+        # A datetime may be on the last day at any time of it.
+        if isinstance(date, VariableReference):
+            found.append(Comparison("<=", date, Date(Fraction(first_day(below) - 1))))
+        else:
+            found.append(Comparison("<", date, Date(Fraction(first_day(below)))))
     return found
 
 

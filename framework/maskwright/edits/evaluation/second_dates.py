@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from datetime import date
+from datetime import date, time
+from fractions import Fraction
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
@@ -15,33 +16,46 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
 ISO = "%Y-%m-%d"
+ISO_MOMENT = "%Y-%m-%dT%H:%M:%S"
 EPOCH = date(1970, 1, 1).toordinal()
+SECONDS = 86_400
+DIRECTIVE = "(%[YmdqHMS]|%[1-6]f)"
 DIGITS = {
     "%Y": r"(?P<year>[0-9]{4})",
     "%m": "(?P<month>[0-9]{2})",
     "%d": "(?P<day>[0-9]{2})",
     "%q": "(?P<quarter>[1-4])",
+    "%H": "(?P<hour>[0-9]{2})",
+    "%M": "(?P<minute>[0-9]{2})",
+    "%S": "(?P<second>[0-9]{2})",
+    **{f"%{n}f": f"(?P<part>[0-9]{{{n}}})" for n in range(1, 7)},
 }
 
 
 @lru_cache(maxsize=64)
 def _pattern(date_format: str) -> re.Pattern[str]:
-    pieces = re.split("(%[Ymdq])", date_format)
+    pieces = re.split(DIRECTIVE, date_format)
     return re.compile("".join(DIGITS.get(piece, re.escape(piece)) for piece in pieces), re.ASCII)
 
 
 @lru_cache(maxsize=65_536)
-def day_said(text: str, date_format: str = ISO) -> int | None:
-    """Days since 1970-01-01 of a cell; None: it is no date."""
+def day_said(text: str, date_format: str = ISO) -> Fraction | None:
+    """Days since 1970-01-01 of a cell, or seconds where the format has an hour; None: it is no date."""
     found = _pattern(date_format).fullmatch(text.strip(BLANK))
     if found is None:
         return None
-    said = {name: int(digits) for name, digits in found.groupdict().items()}
+    digits = found.groupdict()
+    part = digits.pop("part", "0")
+    said = {name: int(each) for name, each in digits.items()}
     month = 3 * said["quarter"] - 2 if "quarter" in said else said.get("month", 1)
     try:
-        return date(said["year"], month, said.get("day", 1)).toordinal() - EPOCH
+        days = date(said["year"], month, said.get("day", 1)).toordinal() - EPOCH
+        if "hour" not in said:
+            return Fraction(days)
+        clock = time(said["hour"], said.get("minute", 0), said.get("second", 0))
     except ValueError:
         return None
+    return days * SECONDS + clock.hour * 3600 + clock.minute * 60 + clock.second + Fraction(int(part), 10 ** len(part))
 
 
 def function_of_dates(name: str, days: Sequence[int]) -> int | None:

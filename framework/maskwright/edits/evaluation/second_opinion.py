@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 
 from maskwright.edits import expression as x
 from maskwright.edits.evaluation.plain_numbers import BLANK, COMPARE, CannotTell, Record, Truth, exact, truth
-from maskwright.edits.evaluation.second_dates import ISO, day_said, function_of_dates
+from maskwright.edits.evaluation.second_dates import ISO, ISO_MOMENT, SECONDS, day_said, function_of_dates
 from maskwright.edits.evaluation.second_opinion_xpath import xpath_verdict
 
 if TYPE_CHECKING:
@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from maskwright.edits.edit import Edit
 
 Combination = tuple[float | str, ...]
+STORED = tuple(f"{form}{part}" for form in (ISO_MOMENT, ISO_MOMENT.replace("T", " ")) for part in ("", ".%3f", ".%6f"))
 ALLOWANCE = Fraction(1, 10**12)
 DOUBT = Fraction(1, 1000)
 """Binary64 arithmetic of the first evaluation is off by less than this share of the allowance."""
@@ -61,8 +62,12 @@ class Opinion:
         said = exact(text)
         if text is None or (said is not None and name not in self.dates):
             return said
-        forms = dict.fromkeys((self.dates.get(name, ISO), ISO))
-        return next((Fraction(day) for form in forms if (day := day_said(text, form)) is not None), None)
+        form = self.dates.get(name, ISO)
+        # Formats that store moments have no form of their own.
+        forms = (form, *STORED) if "%H" in form else (form, ISO)
+        day = next((day for each in forms if (day := day_said(text, each)) is not None), None)
+        midnight = day_said(text, ISO) if day is None and "%H" in form else None
+        return day if midnight is None else midnight * SECONDS
 
     def verdict(self, edit: Edit, record: Record) -> bool | None:
         """Whether a record obeys an edit; None where that is unknown.

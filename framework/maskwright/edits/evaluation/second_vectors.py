@@ -134,9 +134,7 @@ class ExactVectors:
                 return _product(self._number(left), self._number(x.Number(1 / value)))
             case x.Function(name, arguments) if name in ("year", "quarter", "month", "day", "age_at"):
                 days = [self._number(argument) for argument in arguments]
-                if any(each.under != 1 for each in days):
-                    raise CannotTell
-                values = functions_of_dates(name, [np.atleast_1d(each.over) for each in days])
+                values = functions_of_dates(name, [np.atleast_1d(each.over // each.under) for each in days])
                 return Ratio(values, 1, 10_000)
             case _:
                 raise CannotTell

@@ -49,7 +49,7 @@ _REMEDIES: dict[Cause, str] = {
     "missing": "where a cell may be missing, the rule has to say so (`if x is not missing then ...`)",
     "text": "declare the texts that mean 'no value' (`missing: [NA]`), or compare with texts",
     "comma": "declare the decimal sign of the file (`decimal: ','`), or remove signs between thousands",
-    "date": "declare how its dates are written (`type: date, format: '%d.%m.%Y'`); times of day are no dates",
+    "date": "declare how its dates are written (`type: date, format: '%d.%m.%Y'`, with times of day `type: datetime`)",
     "no value": "say in the rule which records it is for",
 }
 

@@ -8,7 +8,8 @@ from typing import Literal, cast
 
 from lark import Token, Transformer, v_args
 
-from maskwright.data.dates import CALENDAR, iso_day
+from maskwright.data.date_texts import iso_day
+from maskwright.data.dates import FUNCTIONS_OF_DATES
 from maskwright.edits.expression import (
     And,
     Arithmetic,
@@ -48,7 +49,7 @@ KEYWORDS = frozenset(
 # Smallest and largest number of arguments; None is any number.
 FUNCTIONS: dict[str, tuple[int, int | None]] = {
     "abs": (1, 1), "ceiling": (1, 1), "floor": (1, 1), "max": (2, None), "min": (2, None), "mod": (2, 2),
-    "round": (1, 1), "sum": (1, None), **{name: (count, count) for name, count in CALENDAR.items()},
+    "round": (1, 1), "sum": (1, None), **{name: (count, count) for name, count in FUNCTIONS_OF_DATES.items()},
 }  # fmt: skip
 
 Kind = Literal["number", "text", "value", "truth", "range"]
@@ -128,10 +129,11 @@ class TreeBuilder(Transformer[Token, Typed]):
         day = iso_day(str(token))
         if day is None:
             hint = (
-                "A year, a month and a day with '-' between them are a date; a difference has spaces: 2005 - 12 - 31."
+                "A year, a month and a day with '-' between them are a date, and T14:05:00 behind them a time of day; "
+                "a difference has spaces: 2005 - 12 - 31."
             )
             raise Mistake(_start(token), "the calendar has no such date", hint)
-        return Typed(Date(Fraction(day)), "number", 1, _start(token))
+        return Typed(Date(day), "number", 1, _start(token))
 
     def negative_number(self, token: Token) -> Typed:
         """Member of a set."""

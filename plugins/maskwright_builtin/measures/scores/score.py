@@ -60,6 +60,11 @@ def score(comparison: Comparison, params: ScoreParams, rng: np.random.Generator)
     0.5 PIL + 0.125 DBRL + 0.125 PRL + 0.25 ID. Releasing the original data scores 50 when every record is unique, so
     a method above that is useless.
 
+    All of it looks at numbers only. Where nothing numeric is masked the score is not defined, and a threshold on it is
+    not met; beside numbers, masked categories and categorical quasi-identifiers are left out, which the value is
+    reported with, and a threshold on it is a doubt. For categories take a weighted_score of a loss such as
+    entropy_based_loss and a risk such as uniqueness.
+
     Missing cells, weights and households count as in the components with their default parameters. There is no
     interval.
 

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from datetime import date
+from datetime import date, datetime, timedelta
 from typing import TYPE_CHECKING, Literal
 
 import numpy as np
-from pydantic import BaseModel, Field, model_validator
+from pydantic import BaseModel, Field, NaiveDatetime, model_validator
 
 from maskwright import Block, InputError, Limit, Masked, Method
 from maskwright_builtin.methods.single_columns import mask_columns
@@ -19,9 +19,9 @@ if TYPE_CHECKING:
 FEWEST = 3
 """A mean of fewer values than this would give them away."""
 
-Value = float | date
+Value = float | date | NaiveDatetime
 Bound = Value | dict[str, Value] | None
-FIRST_DAY = date(1970, 1, 1)
+EPOCH = datetime(1970, 1, 1)
 
 
 class TopAndBottomCodingParams(BaseModel, extra="forbid", frozen=True, allow_inf_nan=False):
@@ -98,7 +98,7 @@ def protect(block: Block, params: TopAndBottomCodingParams, rng: np.random.Gener
 
     def change(values: NDArray[np.float64], position: int) -> NDArray[np.float64]:
         variable = block.variables[position]
-        upper, lower = _limits(params, variable.name, values)
+        upper, lower = _limits(params, variable, values)
         if upper <= lower and np.ptp(values) > 0.0:
             raise InputError(f"the lower limit of {variable.name!r} is not below the upper one: all would become equal")
         above, below = values > upper, values < lower
@@ -125,17 +125,21 @@ def declared_limits(params: TopAndBottomCodingParams, variables: tuple[Variable,
     found = (
         Limit(
             variable.name,
-            _finite(_declared(params.bottom, variable.name)),
-            _finite(_declared(params.top, variable.name)),
+            _finite(_declared(params.bottom, variable)),
+            _finite(_declared(params.top, variable)),
         )
         for variable in variables
     )
     return tuple(limit for limit in found if not (limit.low is None and limit.high is None))
 
 
-def _declared(bound: Bound, name: str) -> float | None:
-    found = bound.get(name) if isinstance(bound, dict) else bound
-    return float((found - FIRST_DAY).days) if isinstance(found, date) else found
+def _declared(bound: Bound, variable: Variable) -> float | None:
+    """Limit of a variable; those of dates are dates or days."""
+    found = bound.get(variable.name) if isinstance(bound, dict) else bound
+    if isinstance(found, date):
+        since = found if isinstance(found, datetime) else datetime(found.year, found.month, found.day)
+        return (since - EPOCH) / timedelta(seconds=86_400 // variable.day)
+    return None if found is None else found * variable.day
 
 
 def _finite(value: float | None) -> float | None:
@@ -147,10 +151,10 @@ def keeps_equals(params: TopAndBottomCodingParams) -> bool:  # noqa: ARG001 - th
     return True
 
 
-def _limits(params: TopAndBottomCodingParams, name: str, values: NDArray[np.float64]) -> tuple[float, float]:
+def _limits(params: TopAndBottomCodingParams, variable: Variable, values: NDArray[np.float64]) -> tuple[float, float]:
     """Upper and lower limit of a variable; infinite where it has none."""
-    top = _declared(params.top, name)
-    bottom = _declared(params.bottom, name)
+    top = _declared(params.top, variable)
+    bottom = _declared(params.bottom, variable)
     top = np.inf if top is None and isinstance(params.top, dict) else top
     bottom = -np.inf if bottom is None and isinstance(params.bottom, dict) else bottom
     if top is None:
@@ -170,7 +174,7 @@ TOP_AND_BOTTOM_CODING = Method(
     scope="variable",
     # Shares are of the whole file.
     may_be_split=False,
-    variable_types=frozenset({"continuous", "integer", "date", "ordinal"}),
+    variable_types=frozenset({"continuous", "integer", "date", "datetime", "ordinal"}),
     handles_missing=True,
     preserves=frozenset({"range"}),
     deterministic=True,

@@ -70,7 +70,7 @@ RESAMPLING = Method(
     scope="variable",
     # Ranks are those of the whole file.
     may_be_split=False,
-    variable_types=frozenset({"continuous", "integer", "date"}),
+    variable_types=frozenset({"continuous", "integer", "date", "datetime"}),
     handles_missing=True,
     preserves=frozenset({"range"}),
     reference="Heer (1993), Proc. Int. Seminar on Statistical Confidentiality, Eurostat, 261-271",

@@ -141,7 +141,7 @@ class Criteria:
         households: NDArray[np.int64] | None,
         of_record: NDArray[np.int32],
     ) -> None:
-        self._k, self._k_map, self._bounds = k, k_map, tuple(bounds)
+        self.k, self._k_map, self._bounds = k, k_map, tuple(bounds)
         self._homes: tuple[NDArray[np.int32], NDArray[np.int64]] | None = None
         if households is not None:
             pairs = np.unique(np.stack([households, of_record.astype(np.int64)], axis=1), axis=0)
@@ -152,15 +152,10 @@ class Criteria:
         """Whether they ask for the class of each leaf row, and not only for counts."""
         return bool(self._bounds) or self._homes is not None
 
-    @property
-    def are_monotone(self) -> bool:
-        """Whether records that fulfil them do so on every higher node, when others are emptied."""
-        return all(each.is_monotone for each in self._bounds)
-
     def too_small(self, rows: Rows) -> NDArray[np.bool_]:
         """Classes that are too small."""
         sizes = rows.counts if self._homes is None else self._homes_of(rows)
-        small = sizes < self._k
+        small = sizes < self.k
         return small if self._k_map is None else small | (rows.weights < self._k_map * (1 - SLACK))
 
     def uniform(self, rows: Rows, *, monotone: bool) -> NDArray[np.bool_]:
@@ -180,7 +175,7 @@ class Criteria:
         together = type(rows)(
             np.zeros((2, 0), dtype=np.int32),
             np.array([rows.counts[emptied].sum(), 0]),
-            np.array([rows.weights[emptied].sum(), 0.0]),
+            np.array([rows.weights[emptied].sum(), 0.0]) if len(rows.weights) else rows.weights,
             of_leaf,
         )
         if self.too_small(together)[0]:

@@ -136,4 +136,4 @@ def _area(
                 high = middle
         area += share * (low - begin) - (sums[low] - sums[begin])
         area += sums[end] - sums[low] - share * (end - low)
-    return max(area, 0.0)
+    return float(max(area, 0.0))

@@ -179,7 +179,7 @@ def protect(block: Block, params: GeneralisationParams, rng: np.random.Generator
     names = [block.names[j] for j in positions]
     _refuse(block, params, names)
     asked = {name: each if isinstance(each, tuple) else (each, each) for name, each in params.levels.items()}
-    keys, rows = keys_and_rows(block, positions, asked)
+    keys, rows = keys_and_rows(block, positions, asked, weighted=params.k_map is not None)
     bounds = tuple(_bounds(block, params, rows.of_leaf))
     for each in bounds:
         each.refuse_impossible()
@@ -258,7 +258,7 @@ def _published(
         if level > key.raised:
             present = ~block.missing[:, j]
             values[present, j], variables[j] = on_level(key.variable, block.values[present, j], level - key.raised)
-    missing[np.ix_(emptied, positions)] = True
+    missing[np.ix_(np.flatnonzero(emptied), np.array(positions))] = True
     values[missing] = np.nan
     chosen = ", ".join(f"{key.variable.name} {level} of {key.height}" for key, level in zip(keys, levels, strict=True))
     return Masked(
@@ -274,7 +274,7 @@ def _published(
             "nodes_evaluated": found.evaluated,
             "records_suppressed": int((emptied & ~block.missing[:, positions].all(axis=1)).sum()),
         },
-        doubts=tuple(given_away(keys, rows, node)),
+        doubts=tuple(given_away(block, dict(zip(positions, levels, strict=True)))),
     )
 
 

@@ -68,8 +68,8 @@ class Rows:
     codes : ndarray of shape (r, q), int32
     counts : ndarray of shape (r,), int64
         Records.
-    weights : ndarray of shape (r,), float64
-        Sums of their sampling weights.
+    weights : ndarray of shape (r,), float64, or (0,)
+        Sums of their sampling weights, where they are asked for.
     of_leaf : ndarray, int32
         Place of each leaf row, or for the leaf rows of each record.
     """
@@ -79,10 +79,11 @@ class Rows:
     weights: NDArray[np.float64]
     of_leaf: NDArray[np.int32]
 
-    def on(self, maps: Sequence[NDArray[np.int32]]) -> Rows:
-        """Rows with coarser codes, `of_leaf` for these rows."""
+    def on(self, maps: Sequence[NDArray[np.int32]], most: int | None = None) -> Rows:
+        """Rows with coarser codes, `of_leaf` for these rows; more than `most` of them, if there are, and not all."""
         starts = np.cumsum([0, *(len(each) for each in maps[:-1])])
-        return Rows(*rolled_up(self.codes, self.counts, self.weights, np.concatenate(maps), starts))
+        most = len(self.counts) if most is None else most
+        return Rows(*rolled_up(self.codes, self.counts, self.weights, np.concatenate(maps), starts, most))
 
 
 def key_of(
@@ -144,7 +145,7 @@ def _distinct(values: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray
 
 
 def keys_and_rows(
-    block: Block, positions: Sequence[int], asked: Mapping[str, tuple[int, int]]
+    block: Block, positions: Sequence[int], asked: Mapping[str, tuple[int, int]], *, weighted: bool = False
 ) -> tuple[tuple[Key, ...], Rows]:
     """Keys of a block, and its distinct rows on the lowest level of each; `of_leaf` is for records.
 
@@ -155,6 +156,8 @@ def keys_and_rows(
         Of the keys.
     asked : mapping of name to pair of int
         Lowest and highest level of some keys.
+    weighted : bool, default False
+        Whether rows have sums of weights.
     """
     found = [
         key_of(block.variables[j], block.values[:, j], block.missing[:, j], asked.get(block.variables[j].name))
@@ -163,5 +166,20 @@ def keys_and_rows(
     keys = tuple(key for key, _ in found)
     codes = np.ascontiguousarray(np.stack([leaf for _, leaf in found], axis=1))
     ones = np.ones(block.n, dtype=np.int64)
-    weights = np.ones(block.n) if block.weights is None else np.asarray(block.weights, dtype=np.float64)
-    return keys, Rows(codes, ones, weights, np.zeros(0, dtype=np.int32)).on([key.maps[0] for key in keys])
+    known = np.zeros(0) if not weighted or block.weights is None else np.asarray(block.weights, dtype=np.float64)
+    return keys, _sorted(Rows(codes, ones, known, np.zeros(0, dtype=np.int32)).on([key.maps[0] for key in keys]))
+
+
+def _sorted(rows: Rows) -> Rows:
+    """Rows in the order of their codes, keys with the most categories last: those are made coarser first."""
+    widths = rows.codes.max(axis=0).astype(np.int64) + 1
+    if np.prod(widths, dtype=object) >= 2**63:
+        return rows
+    place = np.zeros(len(rows.codes), dtype=np.int64)
+    for j in np.argsort(widths, kind="stable"):
+        place = place * widths[j] + rows.codes[:, j]
+    order = np.argsort(place)
+    rank = np.empty(len(order), dtype=np.int32)
+    rank[order] = np.arange(len(order), dtype=np.int32)
+    weights = rows.weights[order] if len(rows.weights) else rows.weights
+    return Rows(np.ascontiguousarray(rows.codes[order]), rows.counts[order], weights, rank[rows.of_leaf])

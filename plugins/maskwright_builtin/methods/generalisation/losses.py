@@ -67,12 +67,15 @@ class CellLoss:
 class Discernibility:
     """Sum of the squares of the classes that are left, and n for each emptied record (Bayardo and Agrawal 2005)."""
 
-    def __init__(self, n: int) -> None:
-        self._n = n
+    def __init__(self, keys: Sequence[Key], n: int) -> None:
+        self._keys, self._n = keys, n
 
     def bounds(self, levels: NDArray[np.int64]) -> NDArray[np.float64]:
-        """Nothing is known before a node is looked at; shape (nodes,)."""
-        return np.zeros(len(levels))
+        """Loss of classes that are all of one size, as many as combinations of categories; shape (nodes,)."""
+        widest = np.ones(len(levels))
+        for j, key in enumerate(self._keys):
+            widest *= np.array([np.count_nonzero(counts) for counts in key.counts], dtype=np.float64)[levels[:, j]]
+        return np.asarray(self._n * (self._n / widest), dtype=np.float64)
 
     def loss(self, node: Sequence[int], rows: Rows, emptied: NDArray[np.bool_]) -> float:  # noqa: ARG002 - of CellLoss
         """Loss of a node in which these rows are emptied."""
@@ -82,7 +85,7 @@ class Discernibility:
 
 def loss_of(name: LossName, keys: Sequence[Key], n: int, worth: Sequence[float]) -> CellLoss | Discernibility:
     """The loss of this name."""
-    return Discernibility(n) if name == "discernibility" else CellLoss(name, keys, n, worth)
+    return Discernibility(keys, n) if name == "discernibility" else CellLoss(name, keys, n, worth)
 
 
 def _bits(counts: NDArray[np.int64]) -> float:

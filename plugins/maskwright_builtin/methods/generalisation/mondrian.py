@@ -57,7 +57,7 @@ def protect(block: Block, params: MondrianParams, rng: np.random.Generator) -> M
     Raises
     ------
     InputError
-        Fewer than k records, a key with missing cells, or one without an order.
+        Fewer than k records.
 
     References
     ----------
@@ -66,14 +66,7 @@ def protect(block: Block, params: MondrianParams, rng: np.random.Generator) -> M
     """
     positions = key_positions(block, params.keys)
     if block.n < params.k:
-        raise InputError(
-            f"k = {params.k} is larger than the number of records, {block.n}: no class of {params.k} exists"
-        )
-    for j in positions:
-        name = block.names[j]
-        if block.missing[:, j].any():
-            count = int(block.missing[:, j].sum())
-            raise InputError(f"{count} cells of the key {name} are missing: mondrian cuts values; use generalisation")
+        raise InputError(f"k = {params.k} is more than the {block.n} records: no class of {params.k} exists")
     codes = np.empty((block.n, len(positions)), dtype=np.int64)
     distinct: list[NDArray[np.float64]] = []
     for place, j in enumerate(positions):
@@ -141,7 +134,6 @@ MONDRIAN = Method(
     scope="all",
     may_be_split=False,
     variable_types=frozenset({"continuous", "integer", "date", "ordinal"}),
-    handles_missing=True,
     preserves=frozenset({"k"}),
     removes=frozenset({"detail"}),
     deterministic=True,

@@ -19,6 +19,7 @@ def rolled_up(
     weights: NDArray[np.float64],
     maps: NDArray[np.int32],
     starts: NDArray[np.int64],
+    most: int,
 ) -> tuple[NDArray[np.int32], NDArray[np.int64], NDArray[np.float64], NDArray[np.int32]]:
     """Join rows that are equal once each code is replaced by a coarser one.
 
@@ -26,18 +27,21 @@ def rolled_up(
     ----------
     codes : ndarray of shape (r, q), int32
     counts : ndarray of shape (r,), int64
-    weights : ndarray of shape (r,), float64
+    weights : ndarray of shape (r,), float64, or (0,)
+        Empty: not asked for.
     maps : ndarray, int32
         Coarser code of each code, one key after the other.
     starts : ndarray of shape (q,), int64
         Where in `maps` that of each key begins.
+    most : int
+        Stop when there are more distinct rows: one more is returned then, and `of_row` is not complete.
 
     Returns
     -------
     codes : ndarray of shape (c, q), int32
         Distinct rows, in the order in which they are met.
     counts : ndarray of shape (c,), int64
-    weights : ndarray of shape (c,), float64
+    weights : ndarray of shape (c,), float64, or (0,)
     of_row : ndarray of shape (r,), int32
         Place of each row among them.
     """
@@ -49,7 +53,8 @@ def rolled_up(
     table = np.full(size, -1, dtype=np.int32)
     joined = np.empty((r, q), dtype=np.int32)
     sums = np.zeros(r, dtype=np.int64)
-    shares = np.zeros(r, dtype=np.float64)
+    shares = np.zeros(weights.shape[0], dtype=np.float64)
+    last = 0
     of_row = np.empty(r, dtype=np.int32)
     found = 0
     for i in range(r):
@@ -59,6 +64,18 @@ def rolled_up(
             joined[found, j] = code
             mixed = (mixed ^ np.uint64(code)) * np.uint64(11400714819323198485)
             mixed ^= mixed >> np.uint64(29)
+        same = found > 0
+        for j in range(q):
+            if not same:
+                break
+            same = joined[last, j] == joined[found, j]
+        if same:
+            # Rows come in an order in which many are followed by one that is joined with them.
+            sums[last] += counts[i]
+            if shares.shape[0] > 0:
+                shares[last] += weights[i]
+            of_row[i] = last
+            continue
         slot = np.int64(mixed >> np.uint64(20)) & mask
         while True:
             place = table[slot]
@@ -66,6 +83,8 @@ def rolled_up(
                 table[slot] = found
                 place = found
                 found += 1
+                if found > most:
+                    return joined[:found], sums[:found], shares[:found], of_row
                 break
             same = True
             for j in range(q):
@@ -76,8 +95,10 @@ def rolled_up(
                 break
             slot = (slot + 1) & mask
         sums[place] += counts[i]
-        shares[place] += weights[i]
+        if shares.shape[0] > 0:
+            shares[place] += weights[i]
         of_row[i] = place
+        last = place
     return joined[:found].copy(), sums[:found].copy(), shares[:found].copy(), of_row
 
 

@@ -99,12 +99,14 @@ class Evaluator:
         self.keys, self.criteria, self.loss, self.most_emptied = keys, criteria, loss, most_emptied
         self.count = 0
         leaf = type(rows)(rows.codes, rows.counts, rows.weights, np.arange(len(rows.counts), dtype=np.int32))
+        # Of more classes than these, too many have fewer than k records.
+        self._most_classes = int(rows.counts.sum()) // criteria.k + most_emptied
         self._bottom: Node = (0,) * len(keys)
         self._leaf = leaf
         self._known: dict[Node, Rows] = {}
 
     def rows_on(self, node: Node) -> Rows:
-        """Classes of a node; `of_leaf` is kept where a criterion asks for it."""
+        """Classes of a node, or some of them where they are too many; `of_leaf` only where a criterion asks for it."""
         if node == self._bottom:
             return self._leaf
         source, low = self._leaf, self._bottom
@@ -113,7 +115,10 @@ class Evaluator:
                 source, low = rows, other
         if low == node:
             return source
-        found = source.on([key.between(a, b) for key, a, b in zip(self.keys, low, node, strict=True)])
+        maps = [key.between(a, b) for key, a, b in zip(self.keys, low, node, strict=True)]
+        found = source.on(maps, self._most_classes)
+        if len(found.counts) > self._most_classes:
+            return found
         if self.criteria.of_leaves:
             found = type(found)(found.codes, found.counts, found.weights, found.of_leaf[source.of_leaf])
         else:
@@ -145,6 +150,8 @@ class Evaluator:
         """Count the outliers of a node, and what it costs."""
         self.count += 1
         rows = self.rows_on(node)
+        if len(rows.counts) > self._most_classes:
+            return Evaluated(node, passes=False, fulfils=False, loss=np.inf, bound=-np.inf)
         bound = self.loss.loss(node, rows, np.zeros(len(rows.counts), dtype=np.bool_))
         failing = self.criteria.too_small(rows)
         if not self._too_many(rows, failing):
@@ -248,10 +255,10 @@ class _Search:
         found = self._evaluator.evaluate(tuple(self._levels[number].tolist()))
         self._open[number] = False
         levels = self._levels[number]
+        higher = (self._levels >= levels).all(axis=1)
+        self._bounds[higher] = np.maximum(self._bounds[higher], found.bound)
         if found.passes:
-            higher = (self._levels >= levels).all(axis=1)
             self._passes |= higher
-            self._bounds[higher] = np.maximum(self._bounds[higher], found.bound)
         else:
             self._open &= ~(self._levels <= levels).all(axis=1)
         if found.fulfils and (self._best is None or is_better(found, self._best)):

@@ -323,7 +323,7 @@ FUZZY_MICROAGGREGATION = Method(
     params=FuzzyMicroaggregationParams,
     scope="group",
     may_be_split=True,
-    variable_types=frozenset({"continuous", "integer", "date"}),
+    variable_types=frozenset({"continuous", "integer", "date", "datetime"}),
     handles_missing=True,
     # Centroids are averages with weights above 0, whichever record takes which.
     preserves=frozenset({"linear", "inequality", "range"}),

@@ -10,7 +10,13 @@ from pydantic import BaseModel, Field
 from maskwright import Block, InputError, Masked, Method, NoParams, PromisesK, aggregate, find_partition
 from maskwright_builtin.partitions.consecutive import consecutive_groups
 
-OPERATOR_OF_TYPE = {"continuous": "mean", "integer": "mean", "date": "mean", "ordinal": "lower_median"}
+OPERATOR_OF_TYPE = {
+    "continuous": "mean",
+    "integer": "mean",
+    "date": "mean",
+    "datetime": "mean",
+    "ordinal": "lower_median",
+}
 
 
 class IndividualRankingParams(BaseModel, extra="forbid", frozen=True):
@@ -97,7 +103,7 @@ INDIVIDUAL_RANKING = Method(
     params=IndividualRankingParams,
     scope="variable",
     may_be_split=True,
-    variable_types=frozenset({"continuous", "integer", "date", "ordinal"}),
+    variable_types=frozenset({"continuous", "integer", "date", "datetime", "ordinal"}),
     handles_missing=True,
     # Under the operator that the plan chooses: domain under the lower median, means under "mean".
     preserves=frozenset({"range", "domain", "mean", "k"}),

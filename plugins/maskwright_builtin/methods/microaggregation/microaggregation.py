@@ -15,6 +15,7 @@ OPERATOR_OF_TYPE = {
     "continuous": "mean",
     "integer": "mean",
     "date": "mean",
+    "datetime": "mean",
     "ordinal": "lower_median",
     "nominal": "mode",
 }
@@ -112,7 +113,7 @@ MICROAGGREGATION = Method(
     params=MicroaggregationParams,
     scope="group",
     may_be_split=True,
-    variable_types=frozenset({"continuous", "integer", "date", "ordinal", "nominal"}),
+    variable_types=frozenset({"continuous", "integer", "date", "datetime", "ordinal", "nominal"}),
     handles_missing=True,
     # Each under the operator that the plan chooses for it; means under "mean".
     preserves=frozenset({"linear", "product", "inequality", "range", "domain", "mean", "k"}),

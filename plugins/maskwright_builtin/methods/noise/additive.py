@@ -22,8 +22,8 @@ class AdditiveNoiseParams(NoiseParams, frozen=True):
         default=None,
         gt=0,
         allow_inf_nan=False,
-        description="Standard deviation of the noise in the unit of the variables, in place of p. For variables of "
-        "different units take a step for each.",
+        description="Standard deviation of the noise in the unit of the variables (days of dates and datetimes), in "
+        "place of p. For variables of different units take a step for each.",
     )
 
     @model_validator(mode="after")
@@ -62,7 +62,7 @@ def protect(block: Block, params: AdditiveNoiseParams, rng: np.random.Generator)
         if deviation == 0.0 and (params.sd is None or params.correction != "none"):
             doubts.append(unchanged([block.names[position]]))
             return values
-        size = params.p * deviation if params.sd is None else params.sd
+        size = params.p * deviation if params.sd is None else params.sd * block.variables[position].day
         return corrected(values, values + size * rng.standard_normal(len(values)), params.correction)
 
     return mask_columns(block, change, doubts=doubts)
@@ -75,7 +75,7 @@ ADDITIVE_NOISE = Method(
     scope="variable",
     # Standard deviations and corrected moments are those of the whole file.
     may_be_split=False,
-    variable_types=frozenset({"continuous", "integer", "date"}),
+    variable_types=frozenset({"continuous", "integer", "date", "datetime"}),
     handles_missing=True,
     reference="Brand (2002), Inference Control in Statistical Databases, LNCS 2316, 97-116; Kim (1986), Proc. ASA "
     "Section on Survey Research Methods, 303-308",

@@ -27,7 +27,7 @@ class RoundingParams(BaseModel, extra="forbid", frozen=True, allow_inf_nan=False
 
     base: float | dict[str, float] = Field(
         description="Values become multiples of it: a number, or {variable: number} with one for each variable of the "
-        "step. A multiple of the published grid."
+        "step. A multiple of the published grid; in days of dates and datetimes (0.25: six hours)."
     )
     kind: Literal["deterministic", "random"] = Field(
         default="deterministic",
@@ -104,7 +104,8 @@ def protect(block: Block, params: RoundingParams, rng: np.random.Generator) -> M
 def declared_limits(params: RoundingParams, variables: tuple[Variable, ...]) -> tuple[Limit, ...]:
     """Multiples of the bases; a variable without one is refused when it is rounded."""
     bases = params.base if isinstance(params.base, dict) else {each.name: params.base for each in variables}
-    return tuple(Limit(each.name, multiple_of=bases[each.name]) for each in variables if each.name in bases)
+    known = [each for each in variables if each.name in bases]
+    return tuple(Limit(each.name, multiple_of=bases[each.name] * each.day) for each in known)
 
 
 def keeps_equals(params: RoundingParams) -> bool:
@@ -121,6 +122,7 @@ def _bases(block: Block, params: RoundingParams) -> NDArray[np.float64]:
         bases = np.array([params.base[name] for name in block.names])
     else:
         bases = np.full(block.p, params.base)
+    bases = np.asarray(bases * [variable.day for variable in block.variables], dtype=np.float64)
     for variable, base in zip(block.variables, bases, strict=True):
         if variable.decimals is not None:
             steps = base * 10.0**variable.decimals
@@ -191,7 +193,7 @@ ROUNDING = Method(
     params=RoundingParams,
     scope="group",
     may_be_split=True,
-    variable_types=frozenset({"continuous", "integer", "date"}),
+    variable_types=frozenset({"continuous", "integer", "date", "datetime"}),
     handles_missing=True,
     limits=declared_limits,
     keeps_equals=keeps_equals,

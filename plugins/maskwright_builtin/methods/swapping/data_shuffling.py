@@ -114,7 +114,7 @@ DATA_SHUFFLING = Method(
     params=DataShufflingParams,
     scope="all",
     may_be_split=True,
-    variable_types=frozenset({"continuous", "integer", "date"}),
+    variable_types=frozenset({"continuous", "integer", "date", "datetime"}),
     # Ranks of a block of similar records are near each other.
     protects_in_blocks=False,
     preserves=frozenset({"range", "domain", "mean"}),

@@ -112,9 +112,9 @@ DATA_SWAPPING = Method(
     # Partners in a block of similar records are near each other.
     protects_in_blocks=False,
     changes_few=True,
-    variable_types=frozenset({"continuous", "integer", "date", "ordinal", "nominal"}),
+    variable_types=frozenset({"continuous", "integer", "date", "datetime", "ordinal", "nominal"}),
     handles_missing=True,
-    preserves=frozenset({"linear", "product", "inequality", "range", "domain", "mean", "covariance"}),
+    preserves=frozenset({"linear", "product", "inequality", "range", "domain", "mean", "covariance", "combinations"}),
     reference="Dalenius and Reiss (1982), Journal of Statistical Planning and Inference 6(1), 73-85",
     summary="Random pairs of records exchange the values of a group of variables; edits inside the group stay.",
     example="method: data_swapping\nparams: {rate: 0.2}\n",

@@ -95,7 +95,7 @@ RANK_SWAPPING = Method(
     scope="variable",
     # Ranks are those of the whole file.
     may_be_split=False,
-    variable_types=frozenset({"continuous", "integer", "date", "ordinal"}),
+    variable_types=frozenset({"continuous", "integer", "date", "datetime", "ordinal"}),
     handles_missing=True,
     preserves=frozenset({"range", "domain", "mean"}),
     reference="Moore (1996), Controlled data-swapping techniques, US Bureau of the Census, RR96-04",

@@ -283,7 +283,7 @@ TARGETED_SWAPPING = Method(
     scope="all",
     may_be_split=False,
     changes_few=True,
-    variable_types=frozenset({"continuous", "integer", "date", "ordinal", "nominal"}),
+    variable_types=frozenset({"continuous", "integer", "date", "datetime", "ordinal", "nominal"}),
     handles_missing=True,
     preserves=frozenset(
         {"linear", "product", "inequality", "range", "domain", "mean", "covariance", "combinations", "households"}

@@ -9,7 +9,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.csv as arrow_csv
 
-from maskwright import DataError, Layout, NumberNotation, Place, Problem, Progress, Source, WrittenBatch
+from maskwright import DataError, FormatFacts, Layout, NumberNotation, Place, Problem, Progress, Source, WrittenBatch
 from maskwright_builtin.sources.csv.dialect import CsvDialect, CsvParams, find_dialect
 from maskwright_builtin.sources.csv.header import column_names, written_names
 from maskwright_builtin.sources.csv.quoting import Quotes
@@ -197,5 +197,13 @@ CSV = Source(
     writes_text=True,
     params_of_written=_with_known_header,
     is_opened_in_spreadsheets=True,
+    holds=FormatFacts(
+        types="texts; numbers and dates are told by their cells, or declared",
+        missing_codes="codes stay in their cells, without what they mean",
+        dates="texts of any declared form",
+        precision="every digit",
+        texts=f"any, in records of up to {BLOCK >> 20} MB",
+        names="any, in the first row",
+    ),
     summary="Rows of cells between delimiters, with names in the header.",
 )

@@ -89,16 +89,37 @@ class Utf8Text(io.RawIOBase):
     def _next(self, size: int) -> bytes:
         while True:
             raw = self._file.read(size)
-            text = self._decoded(raw)
+            text = self._utf8(raw)
             self._done += len(raw)
-            self._lines += text.count(self._dialect.line_end[-1])
+            self._lines += text.count(self._dialect.line_end[-1].encode())
             self._progress(self._done)
             if self._skipped:
-                text, self._skipped = text[self._skipped :], max(0, self._skipped - len(text))
-            marked = self._marked(text.encode())
+                text = self._behind_header(text)
+            marked = self._marked(text)
             self._count(marked)
             if marked or not raw:
                 return marked
+
+    def _behind_header(self, text: bytes) -> bytes:
+        """Text without the characters that stand before the first record."""
+        characters = text.decode()
+        rest, self._skipped = characters[self._skipped :], max(0, self._skipped - len(characters))
+        return rest.encode()
+
+    def _utf8(self, raw: bytes) -> bytes:
+        """Characters of the next piece of the file, in UTF-8; the bytes of one that is cut through come with the rest.
+
+        Most files are UTF-8 already, and ASCII: then nothing is decoded.
+        """
+        is_utf8 = self._dialect.encoding == "utf-8"
+        before = self._decoder.getstate()[0] if is_utf8 else b""
+        if is_utf8 and not before and raw.isascii() and b"\0" not in raw:
+            return raw
+        text = self._decoded(raw)
+        if not is_utf8:
+            return text.encode()
+        after = self._decoder.getstate()[0]
+        return (before + raw)[: len(before) + len(raw) - len(after)]
 
     def _decoded(self, raw: bytes) -> str:
         try:

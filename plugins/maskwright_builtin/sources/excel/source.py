@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pyarrow as pa
 
-from maskwright import DataError, InputError, Layout, Place, Problem, Progress, Source, WrittenBatch
+from maskwright import DataError, FormatFacts, InputError, Layout, Place, Problem, Progress, Source, WrittenBatch
 from maskwright_builtin.sources.excel.columns import SheetColumn
 from maskwright_builtin.sources.excel.workbook import ExcelParams, find_sheet
-from maskwright_builtin.sources.excel.writing import write_excel
+from maskwright_builtin.sources.excel.writing import LONGEST_TEXT, MOST_COLUMNS, MOST_ROWS, write_excel
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -222,5 +222,14 @@ EXCEL = Source(
     params_of_written=_as_written,
     read_plainly=_read_plainly,
     is_opened_in_spreadsheets=True,
+    holds=FormatFacts(
+        types="numbers, texts, truth values, dates, times, each with its number format; no formulas, no merged cells",
+        missing_codes="codes stay in their cells, without what they mean",
+        dates="dates and times from 1900 on; dates that come from another format are written as texts",
+        precision="15 to 17 digits",
+        texts=f"{LONGEST_TEXT:,} characters",
+        names=f"any, in the first row; up to {MOST_COLUMNS:,}, with {MOST_ROWS - 1:,} records",
+        file_itself="the name of the sheet; other sheets, widths, properties and comments stay behind",
+    ),
     summary="A sheet with names in its first row; numbers, texts, truth values, dates and times are kept apart.",
 )

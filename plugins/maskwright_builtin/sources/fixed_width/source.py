@@ -7,7 +7,17 @@ from typing import TYPE_CHECKING, Any
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from maskwright import DataError, Layout, Place, Problem, Progress, Source, VariableDeclaration, WrittenBatch
+from maskwright import (
+    DataError,
+    FormatFacts,
+    Layout,
+    Place,
+    Problem,
+    Progress,
+    Source,
+    VariableDeclaration,
+    WrittenBatch,
+)
 from maskwright_builtin.sources.files import BLOCK, readable_size, reading, with_packed
 from maskwright_builtin.sources.fixed_width.form import FixedWidthParams, Form, check_places
 from maskwright_builtin.sources.fixed_width.metadata import read_metadata
@@ -247,5 +257,13 @@ FIXED_WIDTH = Source(
     params=FixedWidthParams,
     params_of_written=_as_written,
     read_plainly=_read_plainly,
+    holds=FormatFacts(
+        types="texts; numbers and dates are told by their cells, or declared",
+        missing_codes="codes stay in their cells; which they are, metadata of µ-Argus say",
+        dates="texts of any declared form",
+        precision="as many digits as the column is wide",
+        texts="as long as the column is wide, without blanks at the ends",
+        names="in the metadata, or declared",
+    ),
     summary="A line for each record, each variable at its place; places from metadata of µ-Argus, or declared.",
 )

@@ -173,6 +173,8 @@ def _own_type(kind: Any) -> str:
         return "BIGINT"
     if pa.types.is_date(kind):
         return "DATE"
+    if pa.types.is_timestamp(kind):
+        return "TIMESTAMP"
     return "DOUBLE" if pa.types.is_floating(kind) else "VARCHAR"
 
 

@@ -5,11 +5,13 @@ from __future__ import annotations
 import re
 import sqlite3
 from contextlib import closing
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
 import pyarrow as pa
 
-from maskwright import DataError, Place, Problem, Variable
+from maskwright import DataError, Place, Problem, Variable, write_dates
 from maskwright_builtin.sources.files import disk_trouble
 from maskwright_builtin.sources.sql.options import quoted, refuse_twice
 
@@ -111,7 +113,7 @@ def _type(variable: Variable, field: Any, original: str | None) -> str:
 def _storing(variable: Variable, kind: str | None) -> Callable[[Any], list[Any]]:
     """How cells of a variable become those of SQLite: as they were in the original, where that can be."""
     if variable.is_date:
-        return _texts
+        return partial(_texts, variable)
     if not variable.is_numeric:
         if kind == "integer" and all(WHOLE.fullmatch(each) for each in variable.categories):
             return _integers
@@ -119,9 +121,14 @@ def _storing(variable: Variable, kind: str | None) -> Callable[[Any], list[Any]]
     return _whole_as_integers if kind == "number" else _as_they_are
 
 
-def _texts(array: Any) -> list[Any]:
+def _texts(variable: Variable, array: Any) -> list[Any]:
     """Dates as SQLite has them: texts."""
-    texts: list[Any] = array.cast(pa.string()).to_pylist()
+    if not pa.types.is_string(array.type):
+        missing = np.asarray(array.is_null())
+        moments = array.cast(pa.timestamp("us")).cast(pa.int64()).fill_null(0)
+        seconds = np.asarray(moments) / 1e6
+        array = write_dates(seconds / (86_400 // variable.day), missing, variable.date_text)
+    texts: list[Any] = array.to_pylist()
     return texts
 
 

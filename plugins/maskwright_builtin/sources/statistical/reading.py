@@ -82,6 +82,7 @@ class StatisticalReading:
         self._written: dict[str, Any] = {}
         self._declared: dict[str, VariableDeclaration] = {}
         blocks, metadata = self._read()
+        self._notes = tuple(_left_behind(metadata))
         for name in list(blocks):
             self._add(name, blocks.pop(name), metadata)
 
@@ -167,7 +168,18 @@ class StatisticalReading:
     @property
     def layout(self) -> Layout:
         """How each variable is written, by name."""
-        return Layout(self._family.source, {"variables": dict(self._forms)})
+        return Layout(self._family.source, {"variables": dict(self._forms), "notes": self._notes})
+
+
+def _left_behind(metadata: Any) -> Iterator[str]:
+    """What a file says of itself and not of a variable: it may tell what is not to be published, and stays behind."""
+    found = ["its label"] if metadata.file_label else []
+    if metadata.notes:
+        found.append("1 note" if len(metadata.notes) == 1 else f"{len(metadata.notes)} notes")
+    if metadata.mr_sets:
+        found.append(f"{len(metadata.mr_sets)} multiple-response sets")
+    if found:
+        yield f"of the file itself, these do not travel to the masked file: {', '.join(found)}"
 
 
 def _refuse_cut(path: Path, family: Family, size: int) -> None:

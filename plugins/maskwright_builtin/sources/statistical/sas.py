@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from maskwright import Layout, Source, Variable
+from maskwright import FormatFacts, Layout, Source, Variable
 from maskwright_builtin.sources.files import reading
 from maskwright_builtin.sources.statistical.form import Family, Moments, StatisticalParams
 from maskwright_builtin.sources.statistical.header import without_time
@@ -90,7 +90,7 @@ class TransportReading(StatisticalReading):
         """How each variable is written, by name, and the version of the file."""
         layout = super().layout
         said = f"{self._special} special missing values (.A to .Z) are read, and written, as missing without a letter"
-        notes = (said,) if self._special else ()
+        notes = (*layout.details["notes"], *((said,) if self._special else ()))
         return replace(layout, details={**layout.details, "version": self._version, "notes": notes})
 
 
@@ -157,6 +157,15 @@ SAS = Source(
     not_written="Write .xpt, which SAS imports, or .sav or .csv.",
     params=StatisticalParams,
     writes_text=False,
+    holds=FormatFacts(
+        types="numbers and texts, with formats",
+        labels="of variables; value labels are in catalogues, which are not read",
+        missing_codes=".A to .Z and ._, without labels",
+        dates="dates and times, as days or seconds since 1960",
+        precision="15 to 17 digits (binary64)",
+        texts="32,767 bytes",
+        names="32 bytes",
+    ),
     summary="Read only; special missing values are .A to .Z. Write .xpt.",
 )
 SAS_TRANSPORT = Source(
@@ -168,5 +177,15 @@ SAS_TRANSPORT = Source(
     params_of_written=lambda _: StatisticalParams(),
     writes_text=False,
     read_plainly=_read_plainly,
+    holds=FormatFacts(
+        types="numbers and texts, with formats",
+        labels=f"of variables ({LARGEST[5]['label']} bytes; {LARGEST[8]['label']} in version 8), not of values",
+        missing_codes="codes stay as values; special ones (.A to .Z) become empty",
+        dates="dates and times, as days or seconds since 1960",
+        precision=f"16 to 17 digits, up to {LARGEST_NUMBER:g}",
+        texts=f"{LARGEST[5]['text']} bytes ({LARGEST[8]['text']:,} in version 8), without blanks at the end",
+        names=f"{LARGEST[5]['name']} letters, digits and underscores ({LARGEST[8]['name']} in version 8)",
+        file_itself="name, label and time of the table stay behind",
+    ),
     summary="Labels and formats are kept; names have 8 characters, labels 40, texts 200 bytes in version 5.",
 )

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
-from maskwright import Layout, Source, Variable, read_numbers
+from maskwright import FormatFacts, Layout, Source, Variable, read_numbers
 from maskwright_builtin.sources.statistical.form import Family, MissingRange, Moments, StatisticalParams, VariableForm
 from maskwright_builtin.sources.statistical.header import without_time
 from maskwright_builtin.sources.statistical.reading import StatisticalReading
@@ -192,6 +192,16 @@ SPSS = Source(
     writes_text=False,
     read_plainly=_read_plainly,
     missing_codes=_missing_codes,
+    holds=FormatFacts(
+        types="numbers and texts, with formats, measures and widths",
+        labels=f"of variables ({LARGEST['label']} bytes) and of values ({LARGEST['value label']} bytes)",
+        missing_codes=f"{MOST_CODES} a variable, or one and a range, labelled; of {LONGEST_CODE} bytes; none of dates",
+        dates="dates and times, as seconds since 1582",
+        precision="15 to 17 digits (binary64)",
+        texts=f"{LARGEST['text']:,} bytes, without blanks at the end",
+        names=f"{LARGEST['name']} bytes, no words of SPSS",
+        file_itself="label, notes and multiple-response sets stay behind",
+    ),
     summary="Labels, missing values and ranges, measures, formats and widths are kept.",
 )
 SPSS_PORTABLE = Source(
@@ -202,5 +212,14 @@ SPSS_PORTABLE = Source(
     not_written="Write .sav, which SPSS reads as well, or .csv.",
     params=StatisticalParams,
     writes_text=False,
+    holds=FormatFacts(
+        types="numbers and texts",
+        labels="of variables and of values",
+        missing_codes="read as empty cells",
+        dates="dates and times",
+        precision="as SPSS wrote them",
+        texts="as SPSS wrote them",
+        names="8 characters of ASCII",
+    ),
     summary="Read only; its user-missing values are read as missing. Write .sav.",
 )

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from maskwright import Layout, Source, Variable
+from maskwright import FormatFacts, Layout, Source, Variable
 from maskwright_builtin.sources.statistical.form import Family, Moments, StatisticalParams
 from maskwright_builtin.sources.statistical.header import without_time
 from maskwright_builtin.sources.statistical.reading import StatisticalReading
@@ -181,5 +181,15 @@ STATA = Source(
     has_letter_codes=True,
     missing_codes=codes_as_letters,
     read_plainly=_read_plainly,
+    holds=FormatFacts(
+        types="whole numbers, binary64 and texts, with display formats; no measures",
+        labels=f"of variables ({MOST_CHARACTERS} characters), and of values that are whole numbers",
+        missing_codes="codes among numbers are .a to .z, with labels; texts have none",
+        dates="dates and times, as days or milliseconds since 1960",
+        precision="15 to 17 digits (binary64)",
+        texts="any",
+        names=f"{LARGEST['name']} letters, digits and underscores, no words of Stata",
+        file_itself="label, notes and characteristics stay behind",
+    ),
     summary="Labels, formats and missing values .a to .z are kept; written for Stata 14 and later.",
 )

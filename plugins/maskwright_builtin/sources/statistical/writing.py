@@ -107,7 +107,7 @@ def _column(
     has_letters = letters.null_count < len(letters)
     rest = pc.if_else(pc.or_(letters.is_valid(), pc.equal(cells, "")), pa.scalar(None, pa.string()), cells)
     if is_new and variable.is_date:
-        form = _with_date_format(form, family, "date")
+        form = _with_date_format(form, family, "datetime" if variable.type == "datetime" else "date")
     values = from_moments(rest, form.format, family.moments) if family.moments.of(form.format) else None
     if values is None:
         values = _as_numbers(rest)

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
-from maskwright import DataError, Layout, Place, Problem, Progress, ReadAgain, Source
+from maskwright import DataError, FormatFacts, Layout, Place, Problem, Progress, ReadAgain, Source
 from maskwright_builtin.sources.files import readable_size, with_packed
 from maskwright_builtin.sources.xml.opening import Opening, find_opening
 from maskwright_builtin.sources.xml.parser import ByteProgress, XmlParams
@@ -179,5 +179,14 @@ XML = Source(
     write=write_xml,
     params=XmlParams,
     writes_text=True,
+    holds=FormatFacts(
+        types="texts; numbers and dates are told by their cells, or declared",
+        missing_codes="codes stay in their cells, without what they mean; empty and absent elements differ",
+        dates="texts of any declared form",
+        precision="every digit",
+        texts="up to `max_text` characters, without control characters",
+        names="names of XML elements",
+        file_itself="attributes around the records only by `keep_attributes`; comments and instructions stay behind",
+    ),
     summary="XML records: a root element, one element for each record, one child of it for each variable.",
 )

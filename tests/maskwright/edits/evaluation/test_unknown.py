@@ -33,7 +33,7 @@ def test_a_rule_on_text_dates_is_not_ok() -> None:
     assert outcome.undecided[0].unknown_because == [
         (
             "birth, death: text, not a number (it looks like a date), in 6 of 6 records; declare how its dates are "
-            "written (`type: date, format: '%d.%m.%Y'`); times of day are no dates"
+            "written (`type: date, format: '%d.%m.%Y'`, with times of day `type: datetime`)"
         )
     ]
     assert outcome.to_json()["undecided"] == {"edit-1": outcome.undecided[0].unknown_because}

@@ -112,6 +112,17 @@ def test_entropies_of_the_survey(survey: tuple[pd.DataFrame, pd.DataFrame]) -> N
     assert found(survey, "entropy_based_loss", NOMINAL).parts["bits"] == pytest.approx(sum(expected.values()), abs=1e-3)
 
 
+def test_propensity_of_the_survey(survey: tuple[pd.DataFrame, pd.DataFrame]) -> None:
+    main = found(survey, "propensity", NOMINAL)
+    assert main.parts["parameters"] == 31
+    assert main.value == pytest.approx(0.00444809, abs=1e-8)
+    assert main.parts["ratio"] == pytest.approx(6.22021, abs=1e-5)
+    pairs = found(survey, "propensity", NOMINAL, interactions=True)
+    assert pairs.parts["parameters"] == 379
+    assert pairs.value == pytest.approx(0.01173712, rel=1e-2)
+    assert pairs.parts["ratio"] == pytest.approx(1.30263, rel=1e-2)
+
+
 # By hand
 
 
@@ -214,13 +225,15 @@ def test_a_recoded_number_is_compared_on_the_published_bands() -> None:
 
 def test_cells_suppressed_after_recoding_are_lost_from_their_own_band() -> None:
     before = pd.DataFrame({"age": [3, 17, 30, 64, 65, 90], "sex": list("fmfmfm")})
-    after = before.assign(age=["young", None, "middle", "middle", "old", "old"])
+    suppressed = pd.DataFrame({"age": ["young", None, "middle", "middle", "old", "old"]})
+    after = before.assign(age=suppressed["age"])
     measured = found((before, after), "contingency_table_loss", variables=["age"], ways=1)
     # The 17 lies between bands: nobody can tell which one is meant, and it is lost from one of its own.
     assert (measured.parts["sum"], measured.parts["cells"]) == (2.0, 5.0)
     after = before.assign(age=["young", "young", "middle", "middle", "old", "old"])
     more = pd.concat([before, before.assign(age=[4, 5, 31, 32, 66, 67])], ignore_index=True)
-    masked = pd.concat([after, after.assign(age=["young", None, "middle", None, "old", None])], ignore_index=True)
+    others = pd.DataFrame({"age": ["young", None, "middle", None, "old", None]})
+    masked = pd.concat([after, after.assign(age=others["age"])], ignore_index=True)
     measured = found((more, masked), "contingency_table_loss", variables=["age"], ways=1)
     assert (measured.parts["sum"], measured.parts["cells"]) == (6.0, 4.0)
 
@@ -296,3 +309,49 @@ def test_numbers_alone_are_not_defined_and_a_note_says_what_to_do(name: str) -> 
     assert math.isnan(measured.value)
     assert "name variables as `variables`" in " ".join(measured.notes)
     assert found((data, data), name, variables=["x", "y"]).value == 0.0
+
+
+# Trees that tell the files apart
+
+
+def test_a_tree_sees_an_association_that_main_effects_do_not() -> None:
+    """B tells a in the original and is drawn anew: its distribution changes by chance alone."""
+    rng = np.random.default_rng(5)
+    before = pd.DataFrame({"a": rng.permutation(["x", "y"] * 500), "n": rng.normal(size=1000)})
+    before["b"] = np.where(before["a"] == "x", "p", "q")
+    after = before.assign(b=rng.choice(["p", "q"], 1000))
+    assert found((before, after), "propensity", order=1).value < 1e-3
+    tree = found((before, after), "propensity", model="tree", permutations=20)
+    assert tree.value > 0.02
+    assert tree.parts["leaves"] >= 3
+    assert tree.parts["standardised"] > 4.0
+    assert tree.per_record is not None
+    pairs = found((before, after), "propensity", interactions=True)
+    assert pairs.value > 0.02
+
+
+def test_a_tree_tells_nothing_of_equal_files_and_little_of_draws() -> None:
+    rng = np.random.default_rng(6)
+    texts = {name: rng.choice(list(letters), 3000) for name, letters in (("a", "xyz"), ("b", "pq"))}
+    data = pd.DataFrame({**texts, "n": rng.normal(size=3000)})
+    same = found((data, data), "propensity", model="tree", permutations=5)
+    assert (same.value, same.parts["expected"]) == (0.0, 0.0)
+    assert "found nothing" in " ".join(same.notes)
+    half = data.iloc[:1500].reset_index(drop=True), data.iloc[1500:].reset_index(drop=True)
+    drawn = found(half, "propensity", model="tree", permutations=20)
+    assert abs(drawn.parts.get("standardised", 0.0)) < 4.0
+
+
+def test_a_tree_takes_a_sample_of_long_files_and_says_so() -> None:
+    rng = np.random.default_rng(7)
+    data = pd.DataFrame({"a": rng.choice(list("xyz"), 900)})
+    measured = found((data, data.assign(a="x")), "propensity", model="tree", permutations=3, records=300)
+    assert measured.per_record is None
+    assert any(note.startswith("measured on 300 records") for note in measured.notes)
+    assert measured.value > 0.05
+
+
+def test_a_model_of_too_many_categories_is_refused_with_what_to_do() -> None:
+    data = pd.DataFrame({"a": [str(number) for number in range(5000)]})
+    with pytest.raises(mw.InputError, match="take model: tree, or name fewer variables"):
+        found((data, data.iloc[::-1].reset_index(drop=True)), "propensity")

@@ -237,3 +237,17 @@ def test_portable_files_are_read(tmp_path: Path) -> None:
     data = mw.read(tmp_path / "in.por")
     assert data.names == ("NAME", "WAGE", "BORN")
     assert data["WAGE"].values.tolist()[::2] == [1.5, -9.0]
+
+
+@pytest.mark.parametrize("ending", ["sav", "dta"])
+def test_what_describes_the_file_stays_behind_and_is_told(ending: str, tmp_path: Path) -> None:
+    """By number: a label or a note may say what is not to be published."""
+    frame = pd.DataFrame({"income": np.arange(40.0)})
+    if ending == "sav":
+        pyreadstat.write_sav(frame, str(tmp_path / "in.sav"), file_label="Draft, secret", note=["one", "two"])
+    else:
+        pyreadstat.write_dta(frame, str(tmp_path / "in.dta"), file_label="Draft, secret")
+    said = " ".join(mw.read(tmp_path / f"in.{ending}").notes)
+    told = "its label, 2 notes" if ending == "sav" else "its label"
+    assert f"of the file itself, these do not travel to the masked file: {told}" in said
+    assert "secret" not in said

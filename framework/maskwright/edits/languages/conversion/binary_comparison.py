@@ -26,7 +26,7 @@ from maskwright.edits.languages.conversion.inexpressible import Inexpressible
 from maskwright.edits.languages.conversion.yaml_text import decimal_text
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Mapping
+    from collections.abc import Mapping
 
 HIGHEST_POWER = 8
 MOST_PLACES = 15
@@ -43,13 +43,13 @@ class Grids:
         Of the data; None is a variable without a grid.
     otherwise : int
         Most decimals of the other variables.
-    dates : collection of str
-        Variables that are dates.
+    dates : mapping of name to str
+        Variables that are dates, and how they are written.
     """
 
     known: Mapping[str, int | None] = field(default_factory=dict)
     otherwise: int = 4
-    dates: Collection[str] = ()
+    dates: Mapping[str, str] = field(default_factory=dict)
 
     def of(self, name: str) -> int:
         """Decimals of one variable.

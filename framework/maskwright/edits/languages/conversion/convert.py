@@ -10,7 +10,7 @@ from maskwright.edits.languages.conversion.yaml_file import yaml_file
 from maskwright.foundation.errors import EditError, unknown_name
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Mapping
+    from collections.abc import Mapping
 
     from maskwright.edits.edit_set import EditSet
     from maskwright.edits.languages.conversion.converted import Converted
@@ -25,7 +25,7 @@ def convert_edits(
     *,
     record: str = "Record",
     decimals: int | Mapping[str, int | None] = 4,
-    dates: Collection[str] = (),
+    dates: Mapping[str, str] | None = None,
 ) -> Converted:
     """Edits as a rule file in the YAML language or in Schematron, with the same verdict on every record.
 
@@ -38,8 +38,9 @@ def convert_edits(
     decimals : int or mapping of name to int or None, default 4
         Schematron: most decimals of the variables. XPath calculates in binary64; half a unit of the last place decides
         its comparisons.
-    dates : collection of str
-        Schematron: variables that are dates, which XPath 1.0 does not know.
+    dates : mapping of name to str, optional
+        Schematron: variables that are dates, and how they are written. XPath 1.0 calculates with those written
+        ``%Y-%m-%d``; rules on others are refused.
 
     Returns
     -------
@@ -65,5 +66,5 @@ def convert_edits(
         raise EditError(unknown_name("rule language", target, TARGETS))
     if target == "yaml":
         return yaml_file(edits)
-    grids = Grids({}, decimals, dates) if isinstance(decimals, int) else Grids(decimals, dates=dates)
+    grids = Grids({}, decimals, dates or {}) if isinstance(decimals, int) else Grids(decimals, dates=dates or {})
     return schematron_file(edits, record, grids)

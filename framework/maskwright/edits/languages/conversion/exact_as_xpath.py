@@ -13,14 +13,12 @@ from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from typing import TYPE_CHECKING
 
-from maskwright.data.dates import CALENDAR
 from maskwright.edits.algebra.negation import interval_comparisons
 from maskwright.edits.expression import (
     NEGATED,
     And,
     Comparison,
     ComparisonOperator,
-    Date,
     Expression,
     Function,
     IfThen,
@@ -42,6 +40,7 @@ from maskwright.edits.expression import (
     rewritten,
 )
 from maskwright.edits.languages.conversion.binary_comparison import compared, whole
+from maskwright.edits.languages.conversion.dates_as_xpath import DateNumbers
 from maskwright.edits.languages.conversion.inexpressible import Inexpressible
 
 if TYPE_CHECKING:
@@ -68,20 +67,10 @@ def xpath_test(expression: Expression, grids: Grids) -> Expression:
     Inexpressible
         XPath 1.0 cannot say this.
     """
-    _refuse_dates(expression, grids)
-    return _not(_Writer(grids).truth(expression, holds=False))
-
-
-def _refuse_dates(expression: Expression, grids: Grids) -> None:
-    stack = [expression]
-    while stack:
-        node = stack.pop()
-        if isinstance(node, VariableReference) and node.name in grids.dates:
-            raise Inexpressible(f"{node.name} is a date, and XPath 1.0 knows no dates")
-        if isinstance(node, Date) or (isinstance(node, Function) and node.name in CALENDAR):
-            raise Inexpressible("it is about dates, and XPath 1.0 knows none")
-        if not isinstance(node, IsMissing):
-            stack.extend(children(node))
+    numbers = DateNumbers(grids.dates)
+    without_dates = numbers(expression)
+    grids = replace(grids, known={**grids.known, **dict.fromkeys(numbers.names, 0)})
+    return numbers.written(_not(_Writer(grids).truth(without_dates, holds=False)))
 
 
 @dataclass

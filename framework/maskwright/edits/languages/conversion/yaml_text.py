@@ -5,7 +5,8 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from maskwright.data.dates import CALENDAR, iso_text
+from maskwright.data.date_texts import iso_text
+from maskwright.data.dates import FUNCTIONS_OF_DATES
 from maskwright.edits.expression import (
     And,
     Arithmetic,
@@ -78,7 +79,7 @@ def name_text(name: str) -> str:
     Inexpressible
         The name holds a back quote or a line break.
     """
-    if _PLAIN_NAME.fullmatch(name) and name not in KEYWORDS and (name not in FUNCTIONS or name in CALENDAR):
+    if _PLAIN_NAME.fullmatch(name) and name not in KEYWORDS and (name not in FUNCTIONS or name in FUNCTIONS_OF_DATES):
         return name
     if not name or re.search(r"[`\r\n]", name):
         raise Inexpressible("the name of a variable holds a back quote or a line break")
@@ -93,7 +94,7 @@ def _text(node: Expression, level: int) -> str:
 def _with_level(node: Expression) -> tuple[str, int]:  # noqa: C901, PLR0911, PLR0912 - one case for each kind of node
     match node:
         case Date(value):
-            return iso_text(int(value)), _ATOM
+            return iso_text(value), _ATOM
         case Number(value):
             return _number(value)
         case Text(value):

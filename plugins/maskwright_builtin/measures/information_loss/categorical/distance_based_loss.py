@@ -136,11 +136,11 @@ def _distances(
 ) -> NDArray[np.float64]:
     """Distance of each masked record from its original; shape (m,)."""
     old, new = files.originals(variable), variable.masked
-    differs = (old != new).astype(np.float64)
+    differs: NDArray[np.float64] = np.not_equal(old, new).astype(np.float64)
     if places is None:
         return differs
     apart = np.abs(places[old] - places[new])
-    return np.where(np.isnan(apart), differs, apart)
+    return np.asarray(np.where(np.isnan(apart), differs, apart), dtype=np.float64)
 
 
 DISTANCE_BASED_LOSS = Measure(

@@ -8,8 +8,6 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from maskwright_builtin.measures.information_loss.categorical.counting_kernel import count_pairs, weigh_pairs
-
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
@@ -108,15 +106,14 @@ def _of_first(files: CategoricalFiles, i: int, first: Categories, ways: int) -> 
 def _joined(first: Categories, second: Categories) -> tuple[tuple[NDArray[np.int32], NDArray[np.int32]], int]:
     """Joint codes of two variables in both files, and how many there are."""
     if first.size * second.size < 2**31:
-        original = first.original * np.int32(second.size) + second.original
-        return (original, first.masked * np.int32(second.size) + second.masked), first.size * second.size
+        narrow = (first.original * second.size + second.original, first.masked * second.size + second.masked)
+        return (narrow[0].astype(np.int32), narrow[1].astype(np.int32)), first.size * second.size
     wide = [
         a.astype(np.int64) * second.size + b
         for a, b in ((first.original, second.original), (first.masked, second.masked))
     ]
     occurring, codes = np.unique(np.concatenate(wide), return_inverse=True)
-    codes = codes.astype(np.int32)
-    return (codes[: len(wide[0])], codes[len(wide[0]) :]), len(occurring)
+    return (codes[: len(wide[0])].astype(np.int32), codes[len(wide[0]) :].astype(np.int32)), len(occurring)
 
 
 def _table(
@@ -133,9 +130,8 @@ def _table(
     if cells > min(MOST_CELLS, max(FEW_CELLS, 4 * (n + m))):
         wide = [a.astype(np.int64) * size + b for a, b in zip(first, second, strict=True)]
         occurring, codes = np.unique(np.concatenate(wide), return_inverse=True)
-        codes = codes.astype(np.int32)
-        none = np.zeros(n + m, dtype=np.int32)
-        first, second = (none[:n], none[n:]), (codes[:n], codes[n:])
+        first = np.zeros(n, dtype=np.int32), np.zeros(m, dtype=np.int32)
+        second = codes[:n].astype(np.int32), codes[n:].astype(np.int32)
         size = cells = len(occurring)
     weights = (None, None) if files.weights is None else (files.weights.original, files.weights.masked)
     counts = [_counted(a, b, size, cells, own) for a, b, own in zip(first, second, weights, strict=True)]
@@ -150,6 +146,9 @@ def _counted(
     cells: int,
     weights: NDArray[np.float64] | None,
 ) -> NDArray[np.float64]:
+    # Numba: plugins are listed without it.
+    from maskwright_builtin.measures.information_loss.categorical.counting_kernel import count_pairs, weigh_pairs
+
     if weights is not None:
         weighed = np.zeros(cells)
         weigh_pairs(first, second, size, weights, weighed)

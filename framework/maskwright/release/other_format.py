@@ -1,4 +1,4 @@
-"""Missing codes in another format than they came in: what it holds as missing, and what is said of the others."""
+"""Missing codes and labels in another format than they came in: what it holds, and what is said of the rest."""
 
 from __future__ import annotations
 
@@ -46,9 +46,11 @@ def in_codes_of(data: Dataset, source: Source) -> tuple[Dataset, Renamed]:
     changed: dict[str, Column] = {}
     renamed: dict[str, dict[str, str]] = {}
     for column in data:
-        new = {old: code for old, code in source.missing_codes(column.variable).items() if old != code}
+        held = source.missing_codes(column.variable)
+        new = {old: code for old, code in held.items() if old != code}
         if new:
             renamed[column.name] = new
+        if new or (held and column.variable.is_date):
             changed[column.name] = _with_codes(column, new)
     return data.with_columns(changed), renamed
 
@@ -65,6 +67,8 @@ def _with_codes(column: Column, new: Mapping[str, str]) -> Column:
         missing_codes=tuple(new.get(code, code) for code in variable.missing_codes),
         missing_meanings=said,
         suppressed_as=None if suppressed is None else new.get(suppressed, suppressed),
+        # Dates beside such codes are texts on their way, of ISO 8601, and no texts in the file.
+        date_format=None,
     )
     told = None if blank is None else replace(blank, texts=tuple(_new_text(text, new) for text in blank.texts))
     return replace(column, variable=with_new, blank=told, written=None)
@@ -157,3 +161,22 @@ def _said(name: str, found: tuple[str, str, int], becomes: str = "") -> str:
 def _listed(said: Sequence[str]) -> str:
     more = f", and {len(said) - MOST_SHOWN} more" if len(said) > MOST_SHOWN else ""
     return ", ".join(said[:MOST_SHOWN]) + more
+
+
+def label_notices(data: Dataset, source: Source, *, has_codebook: bool = False) -> Iterator[str]:
+    """A sentence about labels for which another format than that of the original has no place.
+
+    Parameters
+    ----------
+    data, source, has_codebook
+        As `missing_code_notices` takes them.
+    """
+    if source.name == data.layout.format or has_codebook or source.holds is None or source.holds.labels:
+        return
+    of_variables = sum(each.label is not None for each in data.variables)
+    of_values = sum(bool(each.labels) for each in data.variables)
+    if of_variables or of_values:
+        yield (
+            f"the masked file ({source.name}) has no place for labels: those of {of_variables} variables, and of the "
+            f"values of {of_values}, are left out; `output: {{codebook: about.csv}}` writes them beside it"
+        )
