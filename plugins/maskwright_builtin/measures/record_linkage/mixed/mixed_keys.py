@@ -53,6 +53,8 @@ class MixedKey:
     span : float
         The gap that counts as a whole difference: the range of the original, or the steps between the first and the
         last category. 1 for nominal keys.
+    scale : float
+        Places of numbers are so many times their values.
     """
 
     name: str
@@ -60,6 +62,7 @@ class MixedKey:
     original: KeyColumn
     masked: KeyColumn
     span: float = 1.0
+    scale: float = 1.0
 
     @property
     def width(self) -> float:
@@ -214,9 +217,8 @@ def _numeric(before: Column, after: Column, *, as_names: bool) -> MixedKey | Non
     places = _on_grid(old, scale)
     span = float(np.ptp(places)) if places.size else 0.0
     kind: Kind = "nominal" if as_names or span == 0.0 else "numeric"
-    return MixedKey(
-        before.name, kind, KeyColumn(old_codes, places, places), KeyColumn(new_codes, low, high), span or 1.0
-    )
+    files = KeyColumn(old_codes, places, places), KeyColumn(new_codes, low, high)
+    return MixedKey(before.name, kind, *files, span or 1.0, scale or 1.0)
 
 
 def bands_of(before: Column, after: Column) -> list[Band] | None:
