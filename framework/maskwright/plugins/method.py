@@ -162,6 +162,9 @@ class Method:
     changes_few : bool
         Whether it is expected to leave most values as they are: only a variable that it leaves as it is altogether is
         then a doubt. Else so is one in which it changes less than one value in a thousand.
+    draws_records : bool
+        Whether it draws records anew, so that none comes from the original in its row: cells may be missing where that
+        had a value, and measures that compare records with their originals are not computed.
     reference : str
     summary : str
     example : str
@@ -197,6 +200,7 @@ class Method:
     companions_of_edits: bool = False
     variant: Callable[[Any], Method] | None = None
     changes_few: bool = False
+    draws_records: bool = False
     reference: str = ""
     summary: str = ""
     example: str = ""
