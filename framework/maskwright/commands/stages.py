@@ -159,6 +159,7 @@ class PipelineRun:
                 requests, original, released, plan.edits_on_values, plan.to_json(), self.seed, self.reporter,
                 (*names, *categories), about=about,
                 about_categories=unmasked_variable_notices(categories, plan.masked), changed=plan.masked,
+                drawn=plan.draws_records,
             )  # fmt: skip
         self.tell(
             f"{each.label} has no contributions of single records: none are written"

@@ -137,8 +137,9 @@ def _measured(
     changed: tuple[str, ...],
 ) -> dict[str, Any]:
     found = compute_measures(
-        measures, original, masked, edits, plan.to_json(), seed, Quiet(), names, changed=changed, before=False
-    )
+        measures, original, masked, edits, plan.to_json(), seed, Quiet(), names, changed=changed, before=False,
+        drawn=plan.draws_records,
+    )  # fmt: skip
     return {label: _plain(each) for label, each in found.items()}
 
 

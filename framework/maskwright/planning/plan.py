@@ -135,6 +135,11 @@ class Plan:
         return changing[-1] if changing else 0
 
     @property
+    def draws_records(self) -> bool:
+        """Whether a step draws records anew, so that none comes from the original in its row."""
+        return any(step.method.draws_records for step in self.steps)
+
+    @property
     def new_keys(self) -> tuple[str, ...]:
         """Variables that are published with new random values, in file order."""
         return tuple(name for name, variable in self.variables.items() if variable.renewed)

@@ -165,6 +165,9 @@ class Method:
     changes_few : bool
         Whether it is expected to leave most values as they are: only a variable that it leaves as it is altogether is
         then a doubt. Else so is one in which it changes less than one value in a thousand.
+    draws_records : bool
+        Whether it draws records anew, so that none comes from the original in its row: cells may be missing where that
+        had a value, and measures that compare records with their originals are not computed.
     reference : str
     summary : str
     example : str
@@ -201,6 +204,7 @@ class Method:
     variant: Callable[[Any], Method] | None = None
     publishes: Callable[[Any, Variable], Variable | None] | None = None
     changes_few: bool = False
+    draws_records: bool = False
     reference: str = ""
     summary: str = ""
     example: str = ""
