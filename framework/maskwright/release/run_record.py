@@ -214,12 +214,23 @@ class ClassesRecord(RecordPart):
     records: Public[ClassSizes | None] = Field(description="On every published variable.")
 
 
+class TableRecord(RecordPart):
+    """A table of what a measure found, as `MeasureTable` has it."""
+
+    name: str
+    title: str
+    columns: tuple[str, ...] = Field(description="Heading of the labels, then of each column of figures.")
+    rows: tuple[tuple[str, tuple[float | None, ...]], ...] = Field(description="A label, and its figures.")
+    unit: str = Field(description="'records': counts of records in bands, from low to high.")
+
+
 class FiguresBefore(RecordPart):
     """What a measure that looks at one file found in the original."""
 
     value: float | None
     parts: dict[str, float | None]
     per_variable: dict[str, float | None]
+    tables: tuple[TableRecord, ...] = ()
 
 
 class PartThreshold(RecordPart):
@@ -261,6 +272,7 @@ class MeasureRecord(RecordPart):
     part_thresholds: dict[str, PartThreshold] = Field(default={}, description="By part.")
     part_units: dict[str, str] = Field(default={}, description="Of the parts whose unit is not that of the value.")
     sentence: str = Field(default="", description="What the value says, in one sentence.")
+    tables: tuple[TableRecord, ...] = Field(default=(), description="Distributions that a report draws.")
     before: FiguresBefore | None = Field(
         default=None, description="The same of the original, of measures that look at one file."
     )

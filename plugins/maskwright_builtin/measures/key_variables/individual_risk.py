@@ -24,6 +24,7 @@ from maskwright_builtin.measures.key_variables.negative_binomial_risk import (
     positive_weights,
     sampling_fraction,
 )
+from maskwright_builtin.measures.key_variables.records_in_bands import risk_table
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -150,6 +151,7 @@ def _on_keys(comparison: Comparison, params: IndividualRiskParams, keys: tuple[s
         per_record=risk,
         notes=tuple(notes),
         sentence=_sentence(keys, risk, _listed(params.bound)),
+        tables=(risk_table(risk),),
     )
 
 
