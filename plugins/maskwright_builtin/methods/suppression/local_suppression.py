@@ -2,18 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import numpy as np
 from pydantic import BaseModel, Field
 
 from maskwright import Block, InputError, KeyVariables, Masked, Method, PromisesK
-from maskwright_builtin.methods.suppression.keys import GONE, class_size, key_codes, key_positions
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    from maskwright import Progress
+from maskwright_builtin.methods.suppression.keys import GONE, key_codes, key_positions
+from maskwright_builtin.methods.suppression.own_classes import k_anonymous
 
 
 class LocalSuppressionParams(BaseModel, extra="forbid", frozen=True):
@@ -41,12 +37,12 @@ class LocalSuppressionParams(BaseModel, extra="forbid", frozen=True):
 def protect(block: Block, params: LocalSuppressionParams, rng: np.random.Generator) -> Masked:  # noqa: ARG001 - the contract
     """Empty key cells until every combination of keys is that of k records or more.
 
-    Greedy. Records in classes below k are at risk. In each round the key j is chosen with the greatest
-    s(j) / importance(j), s(j) being the records at risk that would be in classes of k or more with j emptied; j is
-    emptied in these. Where no key saves anybody, records of classes with some to spare lend what is missing: they lose
-    the same key. Where none can, the key is emptied that brings the records at risk into the largest classes, in all
-    of them. A rest of fewer than k records without any key is filled up with records of the largest
-    class or, where it cannot spare them, with all of the smallest.
+    Greedy. Sets of keys are tried, those worth least first; of those worth the same, the one that brings most of the
+    records at risk (in classes below k) into classes of k when it is emptied in all of them. It is emptied in the
+    records it saves. Before dearer sets are tried, records of classes with some to spare lend what others lack, where
+    that empties no more cells than one key more would in each of these. In the end records are moved to classes that
+    show more, one by one or a class altogether, as long as every class has k. Where there are too many sets of keys,
+    those of few are tried, then the key is emptied that brings the records left into the largest classes, and so on.
 
     Parameters
     ----------
@@ -70,7 +66,7 @@ def protect(block: Block, params: LocalSuppressionParams, rng: np.random.Generat
     Notes
     -----
     Counting an empty cell as a value of its own asks more than counting it as equal to any value: k reached here is
-    reached there too. A round costs one sort of the records for each key.
+    reached there too. Sets of keys are tried by hashing packed keys, of the records at risk alone.
 
     References
     ----------
@@ -101,116 +97,6 @@ def protect(block: Block, params: LocalSuppressionParams, rng: np.random.Generat
         missing=missing,
         notes={"cells_suppressed": int(gone.sum()), "records_with_suppressed_cells": int(gone.any(axis=1).sum())},
     )
-
-
-def k_anonymous(
-    codes: NDArray[np.int64],
-    k: int,
-    households: NDArray[np.int64] | None,
-    worth: NDArray[np.float64],
-    progress: Progress,
-) -> NDArray[np.int64]:
-    """Codes with cells set to `GONE` so that every class has k records, or households.
-
-    Parameters
-    ----------
-    codes : ndarray of shape (n, q), int64
-        Left as they are. There are at least k records (households).
-    k : int
-    households : ndarray of shape (n,), int64, or None
-    worth : ndarray of shape (q,), float64
-        Positive.
-    progress : callable
-
-    Returns
-    -------
-    ndarray of shape (n, q), int64
-    """
-    codes = codes.copy()
-    start: int | None = None
-    while True:
-        risky = class_size(codes, households) < k
-        left = int(risky.sum())
-        if not left:
-            progress(1.0)
-            return codes
-        start = left if start is None else start
-        progress(min(max(1.0 - left / start, 0.0), 0.99))
-        shown = risky[:, None] & (codes != GONE)
-        if not shown.any():
-            _fill_up(codes, risky, k, households)
-            continue
-        keys = np.flatnonzero(shown.any(axis=0))
-        choices = [_emptied(codes, risky, int(j), k, households) for j in keys]
-        if not any(saved for saved, _, _ in choices):
-            choices = [
-                _with_borrowed(codes, risky, int(j), k, households, choice)
-                for j, choice in zip(keys, choices, strict=True)
-            ]
-        scores = [(saved > 0, (saved or size) / worth[j]) for j, (saved, size, _) in zip(keys, choices, strict=True)]
-        best = scores.index(max(scores))
-        codes[choices[best][2], keys[best]] = GONE
-
-
-Choice = tuple[int, int, "NDArray[np.bool_]"]
-"""Records that emptying a key saves, the summed sizes of the classes of records at risk then, and where to empty it."""
-
-
-def _emptied(
-    codes: NDArray[np.int64], risky: NDArray[np.bool_], j: int, k: int, households: NDArray[np.int64] | None
-) -> Choice:
-    """Empty key j in the records at risk that this saves or, where it saves none, in all of them."""
-    here = risky & (codes[:, j] != GONE)
-    trial = codes.copy()
-    trial[here, j] = GONE
-    sizes = class_size(trial, households)
-    saved = here & (sizes >= k)
-    return int(saved.sum()), int(sizes[here].sum()), saved if saved.any() else here
-
-
-def _with_borrowed(
-    codes: NDArray[np.int64],
-    risky: NDArray[np.bool_],
-    j: int,
-    k: int,
-    households: NDArray[np.int64] | None,
-    otherwise: Choice,
-) -> Choice:
-    """Empty key j also in as many records of a class with some to spare as those at risk need to be k."""
-    if households is not None:
-        return otherwise
-    shown = codes[:, j] != GONE
-    sizes = class_size(codes, None)
-    rest = np.unique(np.delete(codes, j, axis=1), axis=0, return_inverse=True)[1].ravel()
-    order = np.argsort(rest, kind="stable")
-    starts = np.searchsorted(rest[order], np.arange(int(rest.max()) + 2))
-    emptied = np.zeros(len(codes), dtype=np.bool_)
-    for one in np.unique(rest[risky & shown]):
-        members = order[starts[one] : starts[one + 1]]
-        spare = members[~risky[members] & shown[members]]
-        joining = members[risky[members] | ~shown[members]]
-        needed = k - len(joining)
-        if not len(spare) or needed <= 0:
-            continue
-        largest = spare[np.argmax(sizes[spare])]
-        if sizes[largest] - needed >= k:
-            emptied[joining[shown[joining]]] = True
-            emptied[spare[codes[spare, j] == codes[largest, j]][:needed]] = True
-    saved = int((emptied & risky).sum())
-    return (saved, saved, emptied) if saved else otherwise
-
-
-def _fill_up(codes: NDArray[np.int64], risky: NDArray[np.bool_], k: int, households: NDArray[np.int64] | None) -> None:
-    """Bring records into the class without any key until it has k."""
-    sizes = np.where(risky, 0, class_size(codes, households))
-    if households is None:
-        needed = k - int(risky.sum())
-        largest = int(np.argmax(sizes))
-        if sizes[largest] - needed >= k:
-            codes[np.flatnonzero((codes == codes[largest]).all(axis=1))[:needed]] = GONE
-            return
-    smallest = int(np.argmin(np.where(risky, np.iinfo(np.int64).max, sizes)))
-    codes[(codes == codes[smallest]).all(axis=1)] = GONE
 
 
 LOCAL_SUPPRESSION = Method(
