@@ -258,7 +258,6 @@ def move_records(
     costs: NDArray[np.float64],
     order: Numbers,
     starts: Numbers,
-    classes: Numbers,
     sizes: Numbers,
     heads: Numbers,
     table: Slots,
@@ -281,8 +280,8 @@ def move_records(
         Of their emptied keys; written.
     order, starts : ndarray of int64
         Records class by class, and where each class begins.
-    classes, sizes : ndarray of int64
-        Class of each record, records of each class; sizes are written.
+    sizes : ndarray of shape (c,), int64
+        Records of each class; written.
     heads : ndarray of shape (c,), int64
         A record of each class.
     table : ndarray, int32

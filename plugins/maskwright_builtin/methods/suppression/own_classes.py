@@ -58,7 +58,7 @@ def k_anonymous(
         progress(min(max(1.0 - len(risky) / start, 0.0), 0.9))
         risky = search.save(risky)
         if len(risky):
-            # More keys than can be tried in all sets: one is emptied in all that are left, and the sets are tried again.
+            # More keys than can be tried in all sets: one is emptied in all that are left; sets are tried again.
             key = _key_to_empty(search, risky, base)
             if key is None:
                 risky = _filled_up(words, risky, k, households)
@@ -176,7 +176,7 @@ class _Search:
                 costs += self.worth[j] * ((whole & mask).any(axis=1) & ~(self.words & mask).any(axis=1))
             order = np.argsort(classes, kind="stable")
             gained = move_records(
-                self.words, whole, costs, order, np.append(0, np.cumsum(sizes)), classes, sizes.copy(),
+                self.words, whole, costs, order, np.append(0, np.cumsum(sizes)), sizes.copy(),
                 heads[:count], table, keeps, worth, self.packed.masks, self.worth, self.k,
                 SLACK * float(self.worth.min()),
             )  # fmt: skip
@@ -225,7 +225,7 @@ def _filled_up(
     Returns those that are at risk then.
     """
     words[risky] = 0
-    classes, records = classes_and_sizes(words)
+    classes = classes_and_sizes(words)[0]
     sizes = sizes_of(words, households)
     empty = ~words.any(axis=1)
     if sizes[empty][0] < k:
