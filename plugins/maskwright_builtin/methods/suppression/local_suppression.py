@@ -65,7 +65,7 @@ class LocalSuppressionParams(BaseModel, extra="forbid", frozen=True):
             default=None,
             min_length=1,
             description="k for each of these sets, {name: [keys]}, and not for all keys together: what different "
-        "intruders know. All sets are verified.",
+            "intruders know. All sets are verified.",
         )
     )
     l: Annotated[  # noqa: E741 - the name of the field
@@ -97,8 +97,8 @@ class LocalSuppressionParams(BaseModel, extra="forbid", frozen=True):
         return self
 
 
-def protect(block: Block, params: LocalSuppressionParams, rng: np.random.Generator) -> Masked:  # noqa: ARG001 - "
-        "the contract""Empty key cells until every combination of keys is that of k records or more.
+def protect(block: Block, params: LocalSuppressionParams, rng: np.random.Generator) -> Masked:  # noqa: ARG001 - the contract
+    """Empty key cells until every combination of keys is that of k records or more.
 
     Greedy. Sets of keys are tried, those worth least first; of those worth the same, the one that brings most of the
     records at risk (in classes below k) into classes of k when it is emptied in all of them. It is emptied in the
