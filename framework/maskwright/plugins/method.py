@@ -231,7 +231,7 @@ class Method:
     def promised_k(self, params: BaseModel) -> int | None:
         """Smallest cluster, or smallest class of equal keys, promised with `params`; None when none is promised."""
         k = marked_value(params, PromisesK)
-        return k if isinstance(k, int) else None
+        return k if isinstance(k, int) and (not self.has_keys or "k" in self.preserves) else None
 
     def smallest_cluster(self, params: BaseModel) -> int | None:
         """Smallest cluster promised with `params`; None when it makes no clusters or promises none."""

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from maskwright import Measurable
-    from maskwright_builtin.measures.record_linkage.mixed.mixed_keys import MixedKey, Ordered, Rows
+    from maskwright_builtin.measures.record_linkage.mixed.mixed_keys import MixedKey, Ordered
     from maskwright_builtin.measures.record_linkage.mixed.nearest_rows import Links
     from maskwright_builtin.measures.record_linkage.mixed.nearest_rows_kernel import Costs
 

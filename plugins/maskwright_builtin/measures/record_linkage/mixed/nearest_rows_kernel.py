@@ -269,7 +269,7 @@ def search(
 
 
 @compiled
-def cut_rows(  # noqa: C901, PLR0912, PLR0915 - calls and small arrays inside a kernel cost more than its branches
+def cut_rows(
     low: Floats,
     high: Floats,
     split: Floats,
