@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from maskwright.data.dataset import Column, Dataset
-from maskwright.data.dates import iso_text
+from maskwright.data.date_texts import iso_text
 from maskwright.data.record_chunk import RecordChunk
 from maskwright.edits.algebra.polynomial import polynomial_of
 from maskwright.edits.evaluation.exact import evaluate_exact
@@ -100,9 +100,9 @@ def _of_values(condition: Expression, original: Variable, values: Values) -> tup
 
 
 def _whole_numbers(original: Variable, values: Interval) -> NDArray[np.float64] | None:
-    if original.is_date:
+    if original.type == "date":
         values = values.common(Interval(Fraction(FIRST_DAY), Fraction(LAST_DAY)))
-    if not (original.is_date or original.type == "integer") or values.low is None or values.high is None:
+    if original.type not in ("date", "integer") or values.low is None or values.high is None:
         return None
     if values.is_empty or values.high - values.low > MOST_VALUES:
         return None
@@ -114,7 +114,7 @@ def truth_of_listed(
 ) -> NDArray[np.bool_] | None:
     """Whether a condition on one variable is true of each value; None where it is neither true nor false of one."""
     if original.is_numeric:
-        return _truth(condition, original, np.array([float(each) for each in values]))
+        return _truth(condition, original, np.array([float(each) * original.day for each in values]))
     if not set(values) <= set(original.categories):
         return None
     codes = np.array([original.categories.index(str(each)) for each in values], dtype=np.int32)
@@ -145,7 +145,7 @@ def _borders(condition: Expression, original: Variable, values: Values) -> tuple
         found = [iso_text(int(each)) if original.is_date else f"{each:g}" for each in starts[: MOST_BORDERS + 1]]
         return tuple(found) if len(found) <= MOST_BORDERS else ()
     return tuple(
-        iso_text(int(each)) if original.is_date else f"{float(each):.12g}"
+        iso_text(each) if original.is_date else f"{float(each):.12g}"
         for each in sorted({_start(original, *turn) for turn in _turns(condition)})
         if values.holds(each)
     )
@@ -178,5 +178,5 @@ def _start(original: Variable, turn: Fraction, belongs_above: bool) -> Fraction:
     """First value of a band that begins where the truth turns: the next one, where the turn itself lies below it."""
     if belongs_above:
         return turn
-    step = 0 if original.type == "integer" or original.is_date else original.decimals
-    return turn if step is None else turn + Fraction(1, 10**step)
+    step = 0 if original.type in ("integer", "date") else original.decimals
+    return turn if step is None else turn + Fraction(1, 10**step * original.day)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from datetime import date, timedelta
 from fractions import Fraction
 from typing import TYPE_CHECKING
@@ -183,5 +184,5 @@ def _years(found: Interval | None) -> Interval | None:
 def _year(day: Fraction | None) -> Fraction | None:
     if day is None:
         return None
-    inside = min(max(int(day), FIRST_DAY), LAST_DAY)
+    inside = min(max(math.floor(day), FIRST_DAY), LAST_DAY)
     return Fraction((_START + timedelta(days=inside)).year)

@@ -133,12 +133,13 @@ def _values(original: Variable, band: Band, ranges: Interval) -> Values:
     if band.members is not None:
         if all(isinstance(member, str) for member in band.members):
             return tuple(str(member) for member in band.members)
-        numbers = sorted(_exact(float(member)) for member in band.members)
+        numbers = sorted(_exact(float(member)) / original.day for member in band.members)
         return tuple(each for each in numbers if ranges.holds(each))
-    low = None if math.isinf(band.lower) else _exact(band.lower)
-    high = None if math.isinf(band.upper) else _exact(band.upper)
+    # Rules know moments as days and parts of days.
+    low = None if math.isinf(band.lower) else _exact(band.lower) / original.day
+    high = None if math.isinf(band.upper) else _exact(band.upper) / original.day
     found = Interval(low, high, high_closed=band.upper_inclusive or high is None).common(ranges)
-    return found.whole() if original.is_date or original.type == "integer" else found
+    return found.whole() if original.type in ("date", "integer") else found
 
 
 def _exact(value: float) -> Fraction:
