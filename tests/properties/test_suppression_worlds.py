@@ -78,6 +78,9 @@ def world(seed: int) -> World:
     if rng.random() < 0.3:
         frame["label"] = "L" + frame[names[0]]
         determined = ((names[0], "label"), ("label", names[0]))
+        # In few records, or where one value is nearly everybody's, nobody can tell a label from chance: it is declared.
+        if len(frame) < 40 or frame[names[0]].value_counts(normalize=True).max() > 0.7:
+            edits.append(f"({names[0]}, label) in original")
     keys = tuple(str(name) for name in rng.permutation(names)[: int(rng.integers(1, len(names) + 1))])
     params: dict[str, Any] = {"k": int(rng.integers(2, 5)), "keys": list(keys), "count": str(rng.choice(COUNTS))}
     if params["count"] == "own" and len(keys) > 2 and rng.random() < 0.4:
