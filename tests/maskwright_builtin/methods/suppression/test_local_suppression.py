@@ -115,7 +115,7 @@ def test_few_cells_of_the_survey_are_emptied(survey: np.ndarray, count: str, mos
 
 
 def test_the_toy_is_emptied_at_its_optimum(toy: np.ndarray) -> None:
-    """6 and 18 cells, proven by listing all partitions; no record is emptied altogether, which would buy k for others."""
+    """6 and 18 cells, the least of all partitions; no record is emptied altogether, which would buy k for others."""
     assert [masked(block(toy), k=k).missing.sum() for k in (2, 3)] == [6, 18]
     assert masked(block(toy), k=2, count="subset").missing.sum() <= 6
     done = masked(block(toy), k=2, count="wildcard")
