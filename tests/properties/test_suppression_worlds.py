@@ -38,6 +38,7 @@ class World:
 
     frame: pd.DataFrame
     edits: tuple[str, ...]
+    values: dict[str, list[str]]
     allowed: Callable[[Record], bool]
     determined: tuple[tuple[str, str], ...]
     keys: tuple[str, ...]
@@ -78,13 +79,16 @@ def world(seed: int) -> World:
     if rng.random() < 0.3:
         frame["label"] = "L" + frame[names[0]]
         determined = ((names[0], "label"), ("label", names[0]))
+        # In few records, or where one value is nearly everybody's, nobody can tell a label from chance: it is declared.
+        if len(frame) < 40 or frame[names[0]].value_counts(normalize=True).max() > 0.7:
+            edits.append(f"({names[0]}, label) in original")
     keys = tuple(str(name) for name in rng.permutation(names)[: int(rng.integers(1, len(names) + 1))])
     params: dict[str, Any] = {"k": int(rng.integers(2, 5)), "keys": list(keys), "count": str(rng.choice(COUNTS))}
     if params["count"] == "own" and len(keys) > 2 and rng.random() < 0.4:
         params["subsets"] = 2
     if rng.random() < 0.3:
         params["importance"] = {keys[0]: 3.0}
-    return World(frame, tuple(edits), lambda r: all(test(r) for test in tests), determined, keys, params)
+    return World(frame, tuple(edits), values, lambda r: all(test(r) for test in tests), determined, keys, params)
 
 
 def suppressed(given: World) -> pd.DataFrame | None:
@@ -137,7 +141,7 @@ def mistakes(given: World, published: pd.DataFrame) -> list[str]:
         shown = [tuple(each) for each in published[list(keys)].to_numpy()]
         if min(counted(shown, given.params["count"])) < given.params["k"]:
             found.append(f"k is not reached on {keys}")
-    possible = {name: sorted(set(given.frame[name])) for name in given.frame.columns if name != "label"}
+    possible = given.values
     records = published.to_dict("records")
     for record in records:
         empty = [name for name in possible if record[name] is None]
@@ -148,10 +152,7 @@ def mistakes(given: World, published: pd.DataFrame) -> list[str]:
         left = [each for each in completed if given.allowed(each)]
         if not left:
             found.append("the published cells break an edit")
-        # Of a variable that has one value in the whole file, the cell is known whatever is done.
-        found += [
-            f"{name} follows" for name in empty if len(possible[name]) > 1 and len({each[name] for each in left}) == 1
-        ]
+        found += [f"{name} follows" for name in empty if len({each[name] for each in left}) == 1]
         for known, name in given.determined:
             if record[known] is not None and record[name] is None:
                 others = {each[name] for each in records if each[known] == record[known] and each[name] is not None}

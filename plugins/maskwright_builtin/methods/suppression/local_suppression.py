@@ -107,6 +107,16 @@ def protect(block: Block, params: LocalSuppressionParams, rng: np.random.Generat
     show more, one by one or a class altogether, as long as every class has k. Where there are too many sets of keys,
     those of few are tried, then the key is emptied that brings the records left into the largest classes, and so on.
 
+    That is for `own` classes. For `alpha0` and `subset`, sets of keys are tried likewise, and the own classes are taken
+    where they cost less. For `wildcard`, of records that become equal without some keys only as many are emptied as the
+    others need to count k, those first that save most. Then emptied cells are published again, one by one in order of
+    importance, where everybody still counts k. By all counts, a record counts another only if it shows all that the
+    first shows or, for `wildcard`, more than half of it, so that records emptied altogether count for nobody.
+
+    For several sets of keys this is done for one after the other until all hold. For `l` and `t`, each class that fails
+    is joined with the one that costs least: the keys in which they differ are emptied in both. Households are counted
+    where they are declared; a key that is the same in all members of every household is emptied in all or in none.
+
     Parameters
     ----------
     block : Block
@@ -124,12 +134,14 @@ def protect(block: Block, params: LocalSuppressionParams, rng: np.random.Generat
     Raises
     ------
     InputError
-        When there are fewer than k records (or households), or a name is not that of a key.
+        When there are fewer than k records (or households), a name is not that of a key, a diversity is beyond that of
+        all records together, or households are to be counted by another count than `own`.
 
     Notes
     -----
     Counting an empty cell as a value of its own asks more than counting it as equal to any value: k reached here is
-    reached there too. Sets of keys are tried by hashing packed keys, of the records at risk alone.
+    reached there too. Sets of keys are tried by hashing packed keys, of the records at risk alone. The fewest cells are
+    hard to find for k >= 3: Meyerson, A. and Williams, R. (2004), PODS, 223-228.
 
     References
     ----------

@@ -22,7 +22,7 @@ Matching = Literal["alpha0", "subset", "wildcard"]
 
 RATIOS = (8.0, 4.0, 2.0, 1.0)
 """How many records a record that is emptied has to save, at first and at last, where it counts for others."""
-MOST_COMPARISONS = 500_000_000
+MOST_COMPARISONS = 200_000_000
 """Of rows with each other, to publish cells again."""
 
 
@@ -126,7 +126,7 @@ class _Search:
         if not len(risky):
             return 0
         shown = self._shown()
-        complete = shown.all(axis=1).astype(np.int64)
+        complete = np.asarray(shown.all(axis=1), dtype=np.int64)
         holes, example = numbered(pack_keys([each.astype(np.int64) - 1 for each in shown[risky].T]))
         order = np.lexsort((self._counts[risky], holes))
         starts = np.searchsorted(holes[order], np.arange(len(example) + 1))
