@@ -63,7 +63,8 @@ class CellRunner:
         dict
             Plain data without any value of a record: ``status`` ("ok" or "failed"), ``problem`` (one line, of a cell
             that failed), ``violations`` (of edits of severity error), ``adjusted`` (records, summed over edits),
-            ``smallest_class`` (of equal whole records), ``measures`` (label to value and parts), ``seconds``.
+            ``smallest_class`` (of equal whole records), ``measures`` (label to value, parts, and variables
+            left out), ``seconds``.
         """
         start = time.perf_counter()
         try:
@@ -144,6 +145,7 @@ def _measured(
 
 
 def _plain(found: Measurement) -> dict[str, Any]:
-    """Value and parts; null for what is not defined. Notes and contributions of variables are left to ``run``."""
+    """Value, parts, and what was not looked at; null for what is not defined. Notes are left to ``run``."""
     parts = {name: float(value) if math.isfinite(value) else None for name, value in found.parts.items()}
-    return {"value": float(found.value) if math.isfinite(found.value) else None, "parts": parts}
+    value = float(found.value) if math.isfinite(found.value) else None
+    return {"value": value, "parts": parts, "leaves_out": list(found.leaves_out)}

@@ -102,7 +102,7 @@ def _picture(identifier: str, table: TableRecord, before: TableRecord | None) ->
         rows, unit = _shares(joined), "percent"
     if len(rows) < 2:
         return None
-    longest = max((value for _, figures in rows for value in figures if _is_drawn(value)), default=0.0)
+    longest = max((_length(value) for _, figures in rows for value in figures), default=0.0)
     words = "; ".join(
         f"{label}: "
         + ", ".join(f"{name} {wording.with_unit(value, unit)}" for name, value in zip(series, figures, strict=True))
@@ -186,9 +186,10 @@ def _bars(
     top: float, figures: Sequence[float | None], kinds: Sequence[str], unit: str, longest: float
 ) -> Iterator[DrawnBar]:
     for place, (kind, value) in enumerate(zip(kinds, figures, strict=True)):
-        length = LENGTH * value / longest if value is not None and _is_drawn(value) and longest else 0.0
+        length = LENGTH * _length(value) / longest if longest else 0.0
         yield DrawnBar(kind, round(top + BAR * place, 1), round(length, 1), wording.with_unit(value, unit))
 
 
-def _is_drawn(value: float | None) -> bool:
-    return value is not None and math.isfinite(value) and value > 0
+def _length(value: float | None) -> float:
+    """What a bar is as long as; 0 where there is nothing to draw."""
+    return value if value is not None and math.isfinite(value) and value > 0 else 0.0
