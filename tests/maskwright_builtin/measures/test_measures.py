@@ -18,6 +18,8 @@ PARAMS = {
     "weighted_score": {"components": [{"measure": "pil", "weight": 0.6}, {"measure": "sse", "weight": 0.4}]},
     "k_anonymity": {"keys": ["v1", "v2"]},
     "uniqueness": {"keys": ["v1", "v2"]},
+    "mixed_record_linkage": {"keys": ["v1", "v2"]},
+    "mixed_probabilistic_record_linkage": {"keys": ["v1", "v2"]},
     "suda": {"keys": ["v1", "v2"]},
     "population_uniques": {"keys": ["v1", "v2"]},
     "l_diversity": {"keys": ["v1"], "sensitive": ["v3", "v4"]},
