@@ -29,7 +29,7 @@ from maskwright.release.other_format import in_codes_of, with_new_codes
 from maskwright.release.second_look import is_read_twice, second_look
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Sequence
 
     from maskwright.commands.arrive import Clock
     from maskwright.commands.plan import ReadyRun
