@@ -56,6 +56,7 @@ if TYPE_CHECKING:
     from maskwright.edits.evaluation.check import evaluate as evaluate
     from maskwright.edits.languages.conversion.convert import convert_edits as convert_edits
     from maskwright.edits.localisation.localize import Localisation as Localisation
+    from maskwright.edits.reasoning.completion import Completion as Completion
     from maskwright.edits.suggestions.model import Suggestions as Suggestions
     from maskwright.experiments.compare import compare as compare
     from maskwright.experiments.results import Compared as Compared
@@ -134,6 +135,7 @@ _HOME = {
     "Compared": "maskwright.experiments.results",
     "CompanionVariables": "maskwright.plugins.parameter_markers",
     "Comparison": "maskwright.plugins.measure",
+    "Completion": "maskwright.edits.reasoning.completion",
     "DataError": "maskwright.foundation.errors",
     "Dataset": "maskwright.data.dataset",
     "DependentVariables": "maskwright.plugins.parameter_markers",

@@ -86,12 +86,13 @@ class CellRunner:
         original, edits, released = arrived.original, plan.edits, plan.edits
         if active.steps:
             result = mask(original, edits, plan, seed, Execution(), Quiet())
-            released = result.edits
+            released, domain = result.edits, result.domain(original)
             masked, adjusted, smallest = result.masked, sum(result.adjusted.values()), result.k["records"]["smallest"]
         else:
             masked, adjusted = original.without(plan.dropped), 0
+            domain = Domain.from_dataset(original, domain_tuples(edits))
             smallest, _ = class_sizes(masked, masked.names, 2)
-        outcome = check_dataset(masked, released, Domain.from_dataset(original, domain_tuples(edits)))
+        outcome = check_dataset(masked, released, domain)
         names = (
             *released_variables(original, masked, plan.masked, plan.recoded),
             *released_categories(original, masked, plan.masked),
@@ -103,7 +104,14 @@ class CellRunner:
             "adjusted": adjusted,
             "smallest_class": smallest,
             "measures": _measured(
-                measures, original, masked, edits, plan, seed, names, plan.masked if active.steps else ()
+                measures,
+                original,
+                masked,
+                plan.edits_on_values,
+                plan,
+                seed,
+                names,
+                plan.masked if active.steps else (),
             ),
         }
 
@@ -130,8 +138,9 @@ def _measured(
     changed: tuple[str, ...],
 ) -> dict[str, Any]:
     found = compute_measures(
-        measures, original, masked, edits, plan.to_json(), seed, Quiet(), names, changed=changed, before=False
-    )
+        measures, original, masked, edits, plan.to_json(), seed, Quiet(), names, changed=changed, before=False,
+        drawn=plan.draws_records,
+    )  # fmt: skip
     return {label: _plain(each) for label, each in found.items()}
 
 

@@ -194,6 +194,8 @@ class UnpairedRecords(InputError):  # noqa: N818 - the state by its name
         What cannot do without, as the beginning of a sentence.
     original, masked : int
         Records of the two files.
+    drawn : bool
+        Whether a method drew the records of the masked file anew.
 
     Examples
     --------
@@ -203,7 +205,15 @@ class UnpairedRecords(InputError):  # noqa: N818 - the state by its name
         --key NAME (in Python key='NAME') names the variable that identifies a record in both files
     """
 
-    def __init__(self, needed: str, original: int, masked: int) -> None:
+    def __init__(self, needed: str, original: int, masked: int, *, drawn: bool = False) -> None:
+        if drawn:
+            super().__init__(
+                Problem(
+                    f"{needed}, but a step draws records anew, and none comes from an original",
+                    hint="measures of tables and distributions compare the two files as files",
+                )
+            )
+            return
         super().__init__(
             Problem(
                 f"{needed}, but the original has {original} records and the masked file {masked}, and no --key pairs "

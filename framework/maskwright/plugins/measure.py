@@ -47,6 +47,9 @@ class Comparison:
     progress : callable
     categorical : tuple of str
         The categorical variables to compare, in file order; all are in both files, and published as categories.
+    drawn : bool
+        Whether a method drew the masked records anew, so that none comes from the original in its row; weights and
+        households stay in their rows.
 
     Examples
     --------
@@ -69,10 +72,16 @@ class Comparison:
     plan: Mapping[str, Any] = field(default_factory=dict)
     progress: Progress = silent
     categorical: tuple[str, ...] = ()
+    drawn: bool = False
 
     @property
     def paired(self) -> bool:
-        """Whether the original of each masked record is known: by `origin`, or as both files have as many records."""
+        """Whether the original of each masked record is known: by `origin`, or as both files have as many records.
+
+        None is where records were drawn anew.
+        """
+        if self.drawn:
+            return False
         known = self.origin is not None or self.masked.origin is not None
         return known or len(self.original) == len(self.masked)
 
@@ -90,7 +99,7 @@ class Comparison:
         UnpairedRecords
         """
         if not self.paired:
-            raise UnpairedRecords(needed, len(self.original), len(self.masked))
+            raise UnpairedRecords(needed, len(self.original), len(self.masked), drawn=self.drawn)
 
     def original_values(self) -> NDArray[np.float64]:
         """Values of `variables` in the originals of the masked records; shape (m, p), NaN where missing.
@@ -115,7 +124,7 @@ class Comparison:
         UnpairedRecords
             When weights are declared and records are not paired.
         """
-        if self.weights is not None:
+        if self.weights is not None and not self.drawn:
             self.require_pairs("the weights of masked records are those of their originals")
         return self.weights if self.weights is None or self.origin is None else self.weights[self.origin]
 
@@ -127,7 +136,7 @@ class Comparison:
         UnpairedRecords
             When households are declared and records are not paired.
         """
-        if self.households is not None:
+        if self.households is not None and not self.drawn:
             self.require_pairs("the households of masked records are those of their originals")
         return self.households if self.households is None or self.origin is None else self.households[self.origin]
 

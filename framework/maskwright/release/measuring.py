@@ -148,6 +148,7 @@ def compute_measures(
     about_categories: tuple[str, ...] = (),
     changed: Collection[str] | None = None,
     before: bool = True,
+    drawn: bool = False,
 ) -> dict[str, Measurement]:
     """Compute measures; each draws from a generator of its own label.
 
@@ -174,6 +175,8 @@ def compute_measures(
         Names of the variables that steps mask; by default those whose values differ.
     before : bool
         Whether measures that look at one file are computed on the original too.
+    drawn : bool
+        Whether a step draws records anew, so that they are not paired.
 
     Raises
     ------
@@ -203,7 +206,7 @@ def compute_measures(
         with stage(reporter, f"Measuring {request.label}") as progress:
             comparison = Comparison(
                 original, masked, names, edits, masked.origin, weights, original.households, plan, progress,
-                categorical,
+                categorical, drawn,
             )  # fmt: skip
             found = _computed(request, comparison, seed, unpaired, before=before)
         used = names_used(request.measure, request.params, given)
@@ -254,7 +257,9 @@ def _of_original(request: MeasureRequest, comparison: Comparison, rng: np.random
     """The same measure, of the original as if it were released as it is."""
     released = replace(comparison.original, origin=None)
     try:
-        return request.measure.compute(replace(comparison, masked=released, origin=None), request.params, rng)
+        return request.measure.compute(
+            replace(comparison, masked=released, origin=None, drawn=False), request.params, rng
+        )
     except InputError as error:
         return Measurement(math.nan, notes=(f"not computed of the original: {error}",))
 

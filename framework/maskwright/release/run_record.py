@@ -119,10 +119,16 @@ class EditRecord(RecordPart):
     fired: int = Field(description="Masked records that it is for.")
     adjusted: int = Field(description="Masked records that were moved because of it.")
     loss: float = Field(description="Added by adjusting records that violated this edit only; unit of loss_by_step.")
+    form: Public[Literal["translated", "weakened"] | None] = Field(
+        default=None,
+        description="Of an edit on recoded variables: 'text' says it of the published categories, with the same "
+        "meaning or a weaker one.",
+    )
+    stated: Public[str | None] = Field(default=None, description="Its text on the original values then.")
 
 
 class DroppedEdit(RecordPart):
-    """An edit that reads what is published as categories, so nobody can check it."""
+    """An edit that cannot be said of the categories that are published of what it reads."""
 
     name: Public[str]
     text: Public[str]

@@ -16,10 +16,17 @@ from maskwright_builtin.methods.rounding import ROUNDING
 from maskwright_builtin.methods.sampling import SAMPLING
 from maskwright_builtin.methods.suppression import LOCAL_SUPPRESSION, RECORD_SUPPRESSION
 from maskwright_builtin.methods.swapping import DATA_SHUFFLING, DATA_SWAPPING, RANK_SWAPPING, TARGETED_SWAPPING
-from maskwright_builtin.methods.synthetic import FUZZY_C_REGRESSION, IPSO, MICRO_HYBRID, MURALIDHAR_SARATHY
+from maskwright_builtin.methods.synthetic import (
+    CART_SYNTHESIS,
+    FUZZY_C_REGRESSION,
+    IPSO,
+    MICRO_HYBRID,
+    MURALIDHAR_SARATHY,
+)
 
 METHODS = (
     ADDITIVE_NOISE,
+    CART_SYNTHESIS,
     CORRELATED_NOISE,
     DATA_SHUFFLING,
     DATA_SWAPPING,

@@ -43,7 +43,7 @@ def check_masked(method: Method, params: BaseModel, block: Block, masked: Masked
     if not np.all(np.isfinite(masked.values[~masked.missing])):
         raise PluginError(f"method {name!r} returned NaN or infinite values in cells that are not missing")
     had = block.missing if masked.kept_rows is None else block.missing[masked.kept_rows]
-    if "cells" not in method.removes and (masked.missing & ~had).any():
+    if "cells" not in method.removes and not method.draws_records and (masked.missing & ~had).any():
         raise PluginError(f"method {name!r} left cells empty, and does not say that it removes cells")
     _check_detail(method, block, masked)
     if masked.labels is None or masked.representatives is None:

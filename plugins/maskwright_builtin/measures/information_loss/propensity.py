@@ -212,7 +212,7 @@ def _by_tree(
     comparison: Comparison, params: PropensityParams, rng: np.random.Generator, both: _BothFiles
 ) -> Measurement:
     n, m = len(both.files.values[0]), len(both.files.values[1])
-    paired = _one_to_one(n, m, both.origin)
+    paired = _one_to_one(n, m, both.origin) if comparison.paired else None
     notes = list(both.notes)
     if paired is None:
         notes.append("records are not paired one to one: chance is that of records exchanged among all of both files")

@@ -1,0 +1,227 @@
+"""Which partial records can still be completed so that edits hold, for many records at once.
+
+What is known of a variable is an interval, or the set of its categories that are left; clauses with one alternative
+left narrow it (bounds propagation). It is not complete: a record that is said to be completable may not be, never the
+other way round, up to rounding. Whether edits hold in whole records is evaluated.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from maskwright.data.dataset import Column
+from maskwright.data.number_text import read_numbers
+from maskwright.data.record_chunk import RecordChunk, column_cells
+from maskwright.edits.edit import DomainPart
+from maskwright.edits.evaluation.check import evaluate
+from maskwright.edits.evaluation.domain import Domain, domain_tuples
+from maskwright.edits.reasoning.clauses import clauses_of
+from maskwright.edits.reasoning.known_combinations import KnownCombinations
+from maskwright.edits.reasoning.narrowing import Condition, Knowledge, condition_of
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Mapping, Sequence
+
+    from numpy.typing import NDArray
+
+    from maskwright.data.variable import Variable
+    from maskwright.edits.edit import Edit
+    from maskwright.edits.edit_set import EditSet
+
+ROUNDS = 4
+"""Passes over the clauses: what is found later is left to the evaluation of whole records."""
+
+CELLS_AT_ONCE = 4_000_000
+"""Records times (variables and categories) that are looked at together; bounds memory."""
+
+
+class Completion:
+    """Whether edits can still hold when only some variables of a record have a value.
+
+    Parameters
+    ----------
+    edits : EditSet
+        Those that read other variables are left out.
+    variables : sequence of Variable
+    originals : mapping of name to ndarray of shape (n,), float64
+        The variables in the original records: numbers, or category codes; NaN where missing. Gives the combinations of
+        ``in original``, and the range (or the categories) of a variable that has no value yet.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from maskwright import Completion, EditSet, Variable
+    >>> originals = {"part": np.array([1.0, 3.0]), "total": np.array([4.0, 5.0])}
+    >>> completion = Completion(EditSet.parse(["part <= total"]), [Variable("part"), Variable("total")], originals)
+    >>> completion.can_complete({"part": np.array([2.0, 7.0, np.nan])}, "part")
+    array([ True, False,  True])
+    """
+
+    def __init__(
+        self,
+        edits: EditSet,
+        variables: Sequence[Variable],
+        originals: Mapping[str, NDArray[np.float64]],
+    ) -> None:
+        self._variables = {variable.name: variable for variable in variables}
+        self._edits = tuple(
+            edit for edit in edits if edit.engine is None and set(edit.variables) <= set(self._variables)
+        )
+        numbers = {each.name: _numbers(each) for each in variables if not each.is_numeric}
+        self._codes = numbers
+        self._clauses: list[tuple[frozenset[str], tuple[tuple[Condition, ...], ...]]] = []
+        self._known: list[KnownCombinations] = []
+        self._evaluated: list[Edit] = []
+        self._domain = _domain(self._edits, self._variables, originals)
+        self._ranges = {name: _range(originals[name]) for name in self._variables}
+        self._take_apart(originals)
+
+    def _take_apart(self, originals: Mapping[str, NDArray[np.float64]]) -> None:
+        for edit in self._edits:
+            is_open = False
+            for part, clause in zip(edit.parts, clauses_of(edit), strict=True):
+                if isinstance(part, DomainPart):
+                    self._known.append(KnownCombinations(part.variables, originals))
+                    continue
+                alternatives = []
+                for atoms in clause.alternatives:
+                    found = [condition_of(atom, self._variables, self._codes) for atom in atoms]
+                    is_open |= None in found
+                    alternatives.append(tuple(each for each in found if each is not None))
+                # An alternative of which nothing is known always stays possible.
+                if all(alternatives):
+                    names = frozenset(name for each in alternatives for one in each for name in one.names)
+                    self._clauses.append((names, tuple(alternatives)))
+            if is_open:
+                self._evaluated.append(edit)
+
+    @property
+    def restricted(self) -> frozenset[str]:
+        """Names of the variables that an edit reads."""
+        return frozenset(name for edit in self._edits for name in edit.variables)
+
+    def can_complete(self, fixed: Mapping[str, NDArray[np.float64]], newest: str) -> NDArray[np.bool_]:
+        """Whether each record may be completed; shape (m,).
+
+        Parameters
+        ----------
+        fixed : mapping of name to ndarray of shape (m,), float64
+            The variables that have a value, or no value for good (NaN).
+        newest : str
+            The one of them that has one last: without it the records could be completed.
+        """
+        found = np.ones(len(fixed[newest]), dtype=np.bool_)
+        whole = [edit for edit in self._evaluated if newest in edit.variables and set(edit.variables) <= set(fixed)]
+        clauses = self._reached(newest, fixed)
+        combinations = [each for each in self._known if newest in each.names]
+        if not (whole or clauses or combinations):
+            return found
+        for part in self._slices(len(found)):
+            here = {name: values[part] for name, values in fixed.items()}
+            for each in combinations:
+                found[part] &= each.may_hold(here)
+            if clauses:
+                found[part] &= self._propagated(here, clauses)[0]
+            if whole:
+                found[part] &= ~self._broken(whole, here)
+        return found
+
+    def bounds(
+        self, fixed: Mapping[str, NDArray[np.float64]], name: str
+    ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """Least and largest number that a variable without a value may have; each of shape (m,)."""
+        m = len(next(iter(fixed.values())))
+        low, high = np.empty(m), np.empty(m)
+        for part in self._slices(m):
+            here = {each: values[part] for each, values in fixed.items()}
+            _, known = self._propagated(here, self._reached(name, fixed))
+            low[part], high[part] = known.interval(name)
+        return low, high
+
+    def broken(self, values: Mapping[str, NDArray[np.float64]]) -> NDArray[np.bool_]:
+        """Whether each whole record violates an edit, as it is evaluated; shape (m,)."""
+        m = len(next(iter(values.values())))
+        found = np.zeros(m, dtype=np.bool_)
+        for part in self._slices(m):
+            found[part] = self._broken(self._edits, {name: each[part] for name, each in values.items()})
+        return found
+
+    def _broken(self, edits: Sequence[Edit], values: Mapping[str, NDArray[np.float64]]) -> NDArray[np.bool_]:
+        m = len(next(iter(values.values())))
+        read = dict.fromkeys(name for edit in edits for name in edit.variables)
+        chunk = RecordChunk(m, {name: column_cells(_column(self._variables[name], values[name])) for name in read})
+        found = np.zeros(m, dtype=np.bool_)
+        for edit in edits:
+            found |= ~evaluate(edit, chunk, self._domain).holds
+        return found
+
+    def _slices(self, m: int) -> list[slice]:
+        width = len(self._variables) + sum(len(codes) for codes in self._codes.values())
+        step = max(CELLS_AT_ONCE // max(width, 1), 1)
+        return [slice(start, min(start + step, m)) for start in range(0, m, step)]
+
+    def _reached(
+        self, newest: str, fixed: Collection[str]
+    ) -> tuple[tuple[frozenset[str], tuple[tuple[Condition, ...], ...]], ...]:
+        """Clauses that read a variable, and those that they reach over variables without a value."""
+        reached, free, grows = set[int](), {newest}, True
+        while grows:
+            more = {place for place, (names, _) in enumerate(self._clauses) if names & free} - reached
+            reached |= more
+            free |= {name for place in more for name in self._clauses[place][0] if name not in fixed}
+            grows = bool(more)
+        return tuple(self._clauses[place] for place in sorted(reached))
+
+    def _propagated(
+        self,
+        fixed: Mapping[str, NDArray[np.float64]],
+        clauses: Sequence[tuple[frozenset[str], tuple[tuple[Condition, ...], ...]]],
+    ) -> tuple[NDArray[np.bool_], Knowledge]:
+        known = Knowledge(fixed, self._variables, self._codes, self._ranges)
+        for _ in range(ROUNDS):
+            known.changed = False
+            for _, alternatives in clauses:
+                alive = [
+                    np.logical_and.reduce([condition.may_hold(known) for condition in each]) for each in alternatives
+                ]
+                count = np.sum(alive, axis=0)
+                known.possible &= count > 0
+                for each, own in zip(alternatives, alive, strict=True):
+                    only = own & (count == 1) & known.possible
+                    if only.any():
+                        for condition in each:
+                            condition.narrow(known, only)
+            if not known.changed:
+                break
+        return known.possible, known
+
+
+def _numbers(variable: Variable) -> NDArray[np.float64]:
+    """The number that each category says; NaN where it says none."""
+    return np.asarray(read_numbers(variable.category_texts).values, dtype=np.float64)
+
+
+def _range(values: NDArray[np.float64]) -> tuple[float, float]:
+    present = values[~np.isnan(values)]
+    return (float(present.min()), float(present.max())) if present.size else (-math.inf, math.inf)
+
+
+def _column(variable: Variable, values: NDArray[np.float64]) -> Column:
+    missing = np.isnan(values)
+    if variable.is_numeric:
+        return Column(variable, values.copy(), missing)
+    return Column(variable, np.where(missing, -1, values).astype(np.int32), missing)
+
+
+def _domain(
+    edits: Sequence[Edit], variables: Mapping[str, Variable], originals: Mapping[str, NDArray[np.float64]]
+) -> Domain | None:
+    tuples = domain_tuples(edits)
+    if not tuples:
+        return None
+    names = dict.fromkeys(name for each in tuples for name in each)
+    cells = {name: column_cells(_column(variables[name], originals[name])) for name in names}
+    return Domain.from_chunks(tuples, [RecordChunk(len(originals[next(iter(names))]), cells)])
