@@ -62,7 +62,7 @@ class LeafDonors:
         )
         self.smallest_is_met = is_category and int(np.bincount(self.values.astype(np.int64)).max()) >= LEAST_DONORS
 
-    def _reach(self, own: NDArray[np.int32]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    def _reach(self, own: NDArray[np.int64]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         """Between which numbers the value of each run of equal ones is drawn."""
         values, leaf = self.values[self.run_start], own[self.run_start]
         if self.is_category:
@@ -149,8 +149,8 @@ def _depth_first(tree: Tree) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     for node in range(many - 1, 0, -1):
         size[tree.parent[node]] += size[node]
     position = np.zeros(many, dtype=np.int64)
-    for node in np.flatnonzero(~tree.is_leaf):
-        child = tree.first_child[node]
-        position[child] = position[node] + 1
+    for split in np.flatnonzero(~tree.is_leaf):
+        child = tree.first_child[split]
+        position[child] = position[split] + 1
         position[child + 1] = position[child] + size[child]
     return position, size
