@@ -93,6 +93,7 @@ if TYPE_CHECKING:
     from maskwright.plugins.measure import Measure as Measure
     from maskwright.plugins.measure import Measurement as Measurement
     from maskwright.plugins.measure import MeasurePart as MeasurePart
+    from maskwright.plugins.measure_table import MeasureTable as MeasureTable
     from maskwright.plugins.method import Masked as Masked
     from maskwright.plugins.method import Method as Method
     from maskwright.plugins.parameter_markers import CompanionVariables as CompanionVariables
@@ -113,6 +114,7 @@ if TYPE_CHECKING:
     from maskwright.release import wording as wording
     from maskwright.release.run_record import MeasureRecord as MeasureRecord
     from maskwright.release.run_record import RunRecord as RunRecord
+    from maskwright.release.run_record import TableRecord as TableRecord
 
 __version__ = "0.1.0"
 
@@ -172,6 +174,7 @@ _HOME = {
     "Measurable": "maskwright.plugins.measure",
     "Measurement": "maskwright.plugins.measure",
     "MeasurePart": "maskwright.plugins.measure",
+    "MeasureTable": "maskwright.plugins.measure_table",
     "MeasureRecord": "maskwright.release.run_record",
     "Method": "maskwright.plugins.method",
     "NamesFile": "maskwright.plugins.parameter_markers",
@@ -210,6 +213,7 @@ _HOME = {
     "UnpairedRecords": "maskwright.foundation.errors",
     "validate": "maskwright.commands.validate",
     "UsesWeights": "maskwright.plugins.parameter_markers",
+    "TableRecord": "maskwright.release.run_record",
     "Variable": "maskwright.data.variable",
     "wording": "maskwright.release",
     "MissingCells": "maskwright.data.missing",

@@ -11,6 +11,7 @@ from maskwright.commands.requests import DeclaredVariables, Rules, masking_reque
 from maskwright.data.dataset import Dataset
 from maskwright.data.frame_libraries import taken_in
 from maskwright.data.variable import Variable, VariableType
+from maskwright.edits.edit_set import EditSet
 from maskwright.edits.variable_ranges import refuse_ranges
 from maskwright.foundation.errors import InputError, Problem
 from maskwright.foundation.progress import Logged, Reporter, stage
@@ -18,9 +19,14 @@ from maskwright.pipeline.names import in_order
 from maskwright.pipeline.reading import read_pipeline
 from maskwright.pipeline.resolved import DataInMemory, Pipeline
 from maskwright.planning.applicable_edits import refuse_contradictions
-from maskwright.planning.dropped_edits import dropped_edit_notices, without_dropped
 from maskwright.planning.plan import Plan, make_plan
 from maskwright.planning.publication_warnings import publication_notices
+from maskwright.planning.recoded_edits import (
+    published_before_data,
+    recoded_edit_notices,
+    recoded_variables,
+    settled,
+)
 from maskwright.release.arranging import Arranged, Keys, arranged, key_names
 from maskwright.release.doubt_record import doubt_records
 from maskwright.release.facts import data_facts
@@ -36,10 +42,10 @@ if TYPE_CHECKING:
     from maskwright.data.declaration import VariableDeclaration
     from maskwright.data.frame_libraries import Data
     from maskwright.edits.edit import Edit
-    from maskwright.edits.edit_set import EditSet
     from maskwright.edits.evaluation.check import Outcome
     from maskwright.foundation.doubts import Doubt
     from maskwright.pipeline.resolved import MaskingRequest
+    from maskwright.planning.model import Step
 
 
 @dataclass(frozen=True, eq=False)
@@ -182,10 +188,11 @@ def plan_pipeline(
     keys = key_names(request.release, variables, request.data.cluster)
     variables = [replace(each, renewed=each.name in keys) for each in variables]
     rule_notices = refuse_contradictions(edits, variables)
-    plan = make_plan(request.steps, variables, without_dropped(edits, request.steps, variables))
+    plan = _plan(request.steps, variables, edits)
     _refuse_impossible_limits(plan)
     dropped = _dropped(edits, plan)
-    return plan.to_json() | {"notices": [*edits.notes, *rule_notices, *dropped_edit_notices(dropped)]}
+    said = recoded_edit_notices(plan.translations, dropped)
+    return plan.to_json() | {"notices": [*edits.notes, *rule_notices, *said]}
 
 
 def prepare(
@@ -218,7 +225,7 @@ def prepare(
     written = not_read_twice(request.output.source) if isinstance(request, Pipeline) else ()
     notices = (
         *arrived.notices,
-        *dropped_edit_notices(dropped),
+        *recoded_edit_notices(plan.translations, dropped),
         *_earlier_release_notices(request),
         *_notices_of_format(request, arrived.original),
         *plan.warnings,
@@ -242,10 +249,25 @@ def plan_of(request: MaskingRequest, arrived: CheckedInput) -> Plan:
     """Plan of a request's steps on data that have been read; its edits are those that the steps do not drop."""
     variables = [*arrived.identifiers, *arrived.original.variables]
     with explained_by(arrived.doubts):
-        edits = without_dropped(arrived.edits, request.steps, variables)
-        plan = make_plan(request.steps, variables, edits, arrived.original, arrived.broken)
+        plan = _plan(request.steps, variables, arrived.edits, arrived.original, arrived.broken)
         _refuse_impossible_limits(plan)
     return plan
+
+
+def _plan(
+    steps: Sequence[Step],
+    variables: Sequence[Variable],
+    edits: EditSet,
+    data: Dataset | None = None,
+    broken: Mapping[str, int] | None = None,
+) -> Plan:
+    """Plan with what becomes of the edits on recoded variables, as far as that is known before masking."""
+    coarse = recoded_variables(edits, steps, variables, broken or {})
+    known = published_before_data(steps, variables, coarse)
+    found = settled(edits, coarse, known, lambda _: None, coarse.steps.keys() - known.keys())
+    gone = {edit.name for edit in found.dropped}
+    kept = EditSet(tuple(edit for edit in edits if edit.name not in gone), edits.notes)
+    return make_plan(steps, variables, kept, data, broken, coarse=coarse, translations=found.translations)
 
 
 def _refuse_impossible_limits(plan: Plan) -> None:

@@ -17,7 +17,6 @@ from maskwright.data.frame_libraries import given_back, taken_in
 from maskwright.data.restored_frames import released_frame
 from maskwright.data.written_cells import untouched_columns
 from maskwright.edits.evaluation.check_data import check_dataset
-from maskwright.edits.evaluation.domain import Domain, domain_tuples
 from maskwright.foundation.errors import EditViolation, Problem
 from maskwright.foundation.progress import LOGGER, Logged, Reporter
 from maskwright.foundation.randomness import fresh_seed
@@ -207,8 +206,7 @@ def _masked(
     result = mask(ready.original, ready.edits, ready.plan, seed, execution, listener)
     for notice in result.notices:
         listener.notice(notice)
-    domain = Domain.from_dataset(ready.original, domain_tuples(ready.edits))
-    outcome = check_dataset(result.masked, result.edits, domain)
+    outcome = check_dataset(result.masked, result.edits, result.domain(ready.original))
     if is_released:
         unchanged = unchanged_cells(ready.original, result.masked)
         seen = unchanged_doubts(unchanged, ready.plan, result.doubts)

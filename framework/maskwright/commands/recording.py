@@ -39,7 +39,7 @@ if TYPE_CHECKING:
 
     from maskwright.commands.plan import ReadyRun
     from maskwright.data.dataset import Layout
-    from maskwright.edits.edit import EditKind
+    from maskwright.edits.edit import Edit, EditKind
     from maskwright.edits.evaluation.check import Outcome
     from maskwright.masking.masking_result import MaskingResult
     from maskwright.pipeline.resolved import Pipeline
@@ -100,7 +100,7 @@ def run_record(run: MeasuredRun) -> RunRecord:
         plan=plan,
         edits=tuple(_edits(run, plan)),
         doubts=doubt_records(run.judgement),
-        dropped_edits=tuple(DroppedEdit(name=edit.name, text=edit.text) for edit in prepared.dropped),
+        dropped_edits=tuple(DroppedEdit(name=edit.name, text=edit.text) for edit in _dropped(run)),
         suppressed=tuple(
             SuppressedCells.model_validate(each) for each in (result.removal.suppressed if result.removal else ())
         ),
@@ -177,6 +177,7 @@ def _edits(run: MeasuredRun, plan: PlanRecord) -> Iterator[EditRecord]:
     planned |= {each.edit: (each.kept_by, each.how) for each in result.keepers}
     # An edit that is published `when` its cells are present is still of the kind that was masked for.
     own_kind: dict[str, EditKind] = {edit.name: edit.kind for edit in prepared.edits}
+    became = {} if result.terms is None else {each.original.name: each for each in result.terms.translations}
     for each in run.outcome.edits:
         kept_by, how = planned[each.name]
         moved = result.adjusted.get(each.name, 0)
@@ -199,7 +200,14 @@ def _edits(run: MeasuredRun, plan: PlanRecord) -> Iterator[EditRecord]:
             fired=each.fired,
             adjusted=moved,
             loss=(result.cost.edits or {}).get(each.name, 0.0),
+            form=became[each.name].form if each.name in became else None,
+            stated=became[each.name].original.text if each.name in became else None,
         )
+
+
+def _dropped(run: MeasuredRun) -> tuple[Edit, ...]:
+    """Edits that were dropped before masking, and when the categories were known."""
+    return (*run.prepared.dropped, *(() if run.result.terms is None else run.result.terms.dropped))
 
 
 def run_json(record: Mapping[str, Any]) -> dict[str, Any]:

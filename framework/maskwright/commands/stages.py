@@ -7,7 +7,6 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from maskwright.commands.reading import load
-from maskwright.edits.evaluation.domain import Domain, domain_tuples
 from maskwright.foundation.progress import Reporter, stage
 from maskwright.masking.context import Execution, Observer
 from maskwright.masking.mask import mask
@@ -124,9 +123,10 @@ class PipelineRun:
         """Verdict of every edit on every record of the masked file, as if nothing were known of how it was made."""
         file = written_file(self.release.temporary("data"), self.pipeline, ())
         original = self.ready.original
-        domain = Domain.from_dataset(original, domain_tuples(self.ready.edits))
-        known = {variable.name: variable for variable in original.variables}
-        known |= {each.name: _with_codes_of(known[each.name], each) for each in result.masked.variables}
+        reference = result.reference(original)
+        known = {variable.name: variable for variable in reference.variables}
+        published = (each for each in result.masked.variables if each.name in known)  # new keys are no variables
+        known |= {each.name: _with_codes_of(known[each.name], each) for each in published}
         with contextlib.ExitStack() as stack:
             progress = stack.enter_context(stage(self.reporter, "Validating"))
             stack.enter_context(self.clock("validate"))
@@ -135,12 +135,13 @@ class PipelineRun:
                 stack.enter_context(writing(self.release.temporary("svrl")))
                 svrl = stack.enter_context(self.release.temporary("svrl").open("wb"))
             outcome = check_file(
-                file.path, file.source, file.params, result.edits, domain=domain, variables=known, svrl=svrl,
+                file.path, file.source, file.params, result.edits, domain=result.domain(original), variables=known,
+                svrl=svrl,
                 progress=progress,
             )  # fmt: skip
         if is_read_twice(file.source):
             with self.clock("second look"), stage(self.reporter, "Validating a second time"):
-                alone = second_look(file.path, file.source, result.masked, result.edits, outcome, original)
+                alone = second_look(file.path, file.source, result.masked, result.edits, outcome, reference)
             if alone:
                 self.tell([f"{len(alone)} of {len(outcome.edits)} edits have no second opinion: {', '.join(alone)}"])
         return outcome
@@ -155,7 +156,7 @@ class PipelineRun:
             if any(each.asked for each in requests):
                 self.tell(about[:1])
             found = compute_measures(
-                requests, original, released, self.ready.edits, plan.to_json(), self.seed, self.reporter,
+                requests, original, released, plan.edits_on_values, plan.to_json(), self.seed, self.reporter,
                 (*names, *categories), about=about,
                 about_categories=unmasked_variable_notices(categories, plan.masked), changed=plan.masked,
                 drawn=plan.draws_records,

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -101,9 +100,6 @@ def _typed(column: Column, *, keeps_empty: bool, letter_codes: bool) -> Callable
     """What gives the cells of some records to a format with types."""
     told = keeps_empty or letter_codes
     if told and column.variable.is_numeric and not _has_number_codes(column, letter_codes=letter_codes):
-        if not keeps_empty:
-            # Dates of text are written as the format that is left behind had them.
-            column = replace(column, variable=replace(column.variable, date_format=None))
         return partial(_text, column, canonical=False)
     if not column.variable.is_numeric:
         return partial(_typed_categories, column, keeps_empty=keeps_empty)

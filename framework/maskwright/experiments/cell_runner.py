@@ -63,7 +63,8 @@ class CellRunner:
         dict
             Plain data without any value of a record: ``status`` ("ok" or "failed"), ``problem`` (one line, of a cell
             that failed), ``violations`` (of edits of severity error), ``adjusted`` (records, summed over edits),
-            ``smallest_class`` (of equal whole records), ``measures`` (label to value and parts), ``seconds``.
+            ``smallest_class`` (of equal whole records), ``measures`` (label to value, parts, and variables
+            left out), ``seconds``.
         """
         start = time.perf_counter()
         try:
@@ -85,12 +86,13 @@ class CellRunner:
         original, edits, released = arrived.original, plan.edits, plan.edits
         if active.steps:
             result = mask(original, edits, plan, seed, Execution(), Quiet())
-            released = result.edits
+            released, domain = result.edits, result.domain(original)
             masked, adjusted, smallest = result.masked, sum(result.adjusted.values()), result.k["records"]["smallest"]
         else:
             masked, adjusted = original.without(plan.dropped), 0
+            domain = Domain.from_dataset(original, domain_tuples(edits))
             smallest, _ = class_sizes(masked, masked.names, 2)
-        outcome = check_dataset(masked, released, Domain.from_dataset(original, domain_tuples(edits)))
+        outcome = check_dataset(masked, released, domain)
         names = (
             *released_variables(original, masked, plan.masked, plan.recoded),
             *released_categories(original, masked, plan.masked),
@@ -102,7 +104,14 @@ class CellRunner:
             "adjusted": adjusted,
             "smallest_class": smallest,
             "measures": _measured(
-                measures, original, masked, edits, plan, seed, names, plan.masked if active.steps else ()
+                measures,
+                original,
+                masked,
+                plan.edits_on_values,
+                plan,
+                seed,
+                names,
+                plan.masked if active.steps else (),
             ),
         }
 
@@ -136,6 +145,7 @@ def _measured(
 
 
 def _plain(found: Measurement) -> dict[str, Any]:
-    """Value and parts; null for what is not defined. Notes and contributions of variables are left to ``run``."""
+    """Value, parts, and what was not looked at; null for what is not defined. Notes are left to ``run``."""
     parts = {name: float(value) if math.isfinite(value) else None for name, value in found.parts.items()}
-    return {"value": float(found.value) if math.isfinite(found.value) else None, "parts": parts}
+    value = float(found.value) if math.isfinite(found.value) else None
+    return {"value": value, "parts": parts, "leaves_out": list(found.leaves_out)}

@@ -147,7 +147,17 @@ def run_cells(
         described, tuple(cells), runs, points, score, risk, loss,
         _best(described, eligible, cells, score), _front(described, eligible, risk, loss),
         computed, len(runs) - computed, time.perf_counter() - start,
+        {cell.name: _leaves_out(runs) for cell, runs in zip(cells, found, strict=True)},
     )  # fmt: skip
+
+
+def _leaves_out(runs: Sequence[Mapping[str, Any]]) -> dict[str, tuple[str, ...]]:
+    """What each measure leaves out in some run of a cell, by label."""
+    found: dict[str, dict[str, None]] = {}
+    for run in runs:
+        for label, measured in run.get("measures", {}).items():
+            found.setdefault(label, {}).update(dict.fromkeys(measured.get("leaves_out", ())))
+    return {label: tuple(names) for label, names in found.items() if names}
 
 
 def _refuse_to_overwrite_inputs(described: Experiment, cells: Sequence[Cell]) -> None:

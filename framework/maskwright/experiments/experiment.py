@@ -17,7 +17,7 @@ from maskwright.foundation.yaml_subtrees import only, texts
 from maskwright.pipeline.names import in_order
 from maskwright.pipeline.overrides import path_steps, set_at
 from maskwright.pipeline.resolve import resolve_pipeline, text_of
-from maskwright.pipeline.steps import resolve_measures
+from maskwright.pipeline.steps import resolve_measures, resolve_thresholds
 from maskwright.plugins.parameter_markers import PromisesK
 from maskwright.plugins.registry import plugins
 
@@ -320,7 +320,11 @@ def _check_labels(
     named = [(node.raw, node.place) for node in (root.at(path) for path in places) if node is not None and node.raw]
     thresholds = root.at(("tune", "thresholds"))
     if thresholds is not None and stated.tune.thresholds:
-        named += [(key.raw, key.place) for key, _ in thresholds.entries]
+        # Parts of a measure that says which it has are known before anything is run, with their ranges.
+        known = {request.label: request for request in measures if request.measure.parts is not None}
+        sure = tuple(key.raw for key, _ in thresholds.entries if key.raw.split(".")[0] in known)
+        resolve_thresholds(only(thresholds, sure), tuple(known.values()), problems)
+        named += [(key.raw, key.place) for key, _ in thresholds.entries if key.raw not in sure]
     for name, place in named:
         if name not in labels and name.split(".")[0] not in labels:
             hint = "Name a measure of the `measure:` list by its label, or a part of it: mg.ERD"

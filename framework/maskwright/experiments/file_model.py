@@ -79,7 +79,9 @@ class TuneSection(BaseModel, extra="forbid", frozen=True):
         default=None, description="Measure or part to make small; left out, the score, else the loss of the map."
     )
     thresholds: dict[Name, Annotated[float, Field(allow_inf_nan=False)]] = Field(
-        default_factory=dict, description="Largest values of other measures or parts, for instance of a risk."
+        default_factory=dict,
+        description="Bounds of other measures or parts, for instance of a risk, as in a pipeline: largest values or, "
+        "where larger is better, smallest.",
     )
     trials: int = Field(default=50, ge=1, le=100_000, description="Settings to try beyond the grid's.")
     seconds: float | None = Field(default=None, gt=0, allow_inf_nan=False, description="Stop after so long, earlier.")

@@ -10,6 +10,7 @@ import numpy as np
 from maskwright.experiments.export import write_pipeline
 from maskwright.foundation.errors import InputError, Problem, unknown_name
 from maskwright.pipeline.steps import judged_figures
+from maskwright.plugins.parameter_markers import PromisesK
 from maskwright.release.wording import plural
 
 if TYPE_CHECKING:
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
 
     from maskwright.experiments.experiment import Cell, Experiment
     from maskwright.pipeline.resolved import MeasureRequest
+    from maskwright.planning.model import Step
 
 
 @dataclass(frozen=True, eq=False)
@@ -43,6 +45,8 @@ class Compared:
     computed, cached : int
         Runs.
     seconds : float
+    leaves_out : mapping of cell to mapping of label to tuple of str
+        Masked variables that a loss, and quasi-identifiers that a risk does not look at.
     files : mapping of str to Path
         What was written.
 
@@ -77,6 +81,7 @@ class Compared:
     computed: int
     cached: int
     seconds: float
+    leaves_out: Mapping[str, Mapping[str, tuple[str, ...]]] = field(default_factory=dict)
     files: dict[str, Path] = field(default_factory=dict)
 
     @property
@@ -147,6 +152,30 @@ class Compared:
         masking = [cell.name for cell in self.cells if cell.active.steps]
         return tuple(name for name in masking if name not in self.failed and name not in self.violating)
 
+    def left_out(self, column: str) -> Mapping[tuple[str, ...], tuple[str, ...]]:
+        """Variables that a figure does not look at, and the cells in which it does not, in order.
+
+        Parameters
+        ----------
+        column : str
+            Label of a measure, or of a part.
+        """
+        label = request_of(self.experiment, column).label
+        found: dict[tuple[str, ...], list[str]] = {}
+        for cell in self.cells:
+            names = self.leaves_out.get(cell.name, {}).get(label, ())
+            if names:
+                found.setdefault(names, []).append(cell.name)
+        return {names: tuple(cells) for names, cells in found.items()}
+
+    @property
+    def at_random(self) -> tuple[str, ...]:
+        """Cells that draw values and promise no k, where the risk of the map is counted in the masked file alone."""
+        if self.risk is None or not request_of(self.experiment, self.risk).measure.of_one_file:
+            return ()
+        usable = set(self.usable)
+        return tuple(cell.name for cell in self.cells if cell.name in usable and any(map(_draws, cell.active.steps)))
+
     def to_json(self) -> dict[str, Any]:
         """Return what ``maskwright compare --json`` prints."""
         return {
@@ -159,6 +188,11 @@ class Compared:
             "score": self.score,
             "risk": self.risk,
             "loss": self.loss,
+            "leaves_out": {
+                column: [{"variables": list(names), "cells": list(cells)} for names, cells in left.items()]
+                for column in dict.fromkeys((self.score, self.risk, self.loss))
+                if column is not None and (left := self.left_out(column))
+            },
             "best": None if self.best is None else self._point(self.best),
             "front": [self._point(name) for name in self.front],
             "files": {key: str(path) for key, path in self.files.items()},
@@ -171,6 +205,10 @@ class Compared:
             column: self.value(name, column) for column in (self.score, self.risk, self.loss) if column is not None
         }
         return {"cell": name, "family": cell.family, "edits": cell.edits, "settings": dict(cell.values), **judged}
+
+
+def _draws(step: Step) -> bool:
+    return not step.is_deterministic and step.method.parameter(PromisesK) is None
 
 
 def request_of(described: Experiment, column: str) -> MeasureRequest:

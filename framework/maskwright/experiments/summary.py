@@ -5,7 +5,8 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING
 
-from maskwright.experiments.results import sign_of
+from maskwright.experiments.results import request_of, sign_of
+from maskwright.release.wording import names
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -13,6 +14,7 @@ if TYPE_CHECKING:
     from maskwright.experiments.results import Compared
 
 MOST_SHOWN = 10
+MOST_NAMED = 4
 
 
 def summary_text(compared: Compared) -> str:
@@ -39,10 +41,34 @@ def _lines(compared: Compared) -> Iterator[str]:
             yield f"  {name}: {', '.join(said)}"
         if len(compared.front) > MOST_SHOWN:
             yield f"  and {len(compared.front) - MOST_SHOWN} more, on the map"
+    for column in dict.fromkeys((compared.score, compared.risk, compared.loss)):
+        yield from () if column is None else _left_out(compared, column)
+    if compared.at_random:
+        yield (
+            f"{compared.risk} is counted in the masked file alone. Of {_cells(compared, compared.at_random)}, which "
+            "draw values at random, it does not say who is found: measure linkage too."
+        )
     yield (
         "These figures are of masked files that were made for comparison; a release is masked anew, with random "
         "numbers of its own."
     )
+
+
+def _left_out(compared: Compared, column: str) -> Iterator[str]:
+    """What a figure does not look at; losses of other variables cannot be compared."""
+    request = request_of(compared.experiment, column)
+    for left, cells in compared.left_out(column).items():
+        hint = f"; name what it looks at: {{{request.label}: {{variables: [...]}}}}"
+        takes = "variables" in request.measure.params.model_fields
+        yield (
+            f"{column} does not look at {names(left, MOST_SHOWN)} in {_cells(compared, cells)}"
+            f"{hint if takes and len(cells) < len(compared.usable) else ''}."
+        )
+
+
+def _cells(compared: Compared, cells: Sequence[str]) -> str:
+    """Some cells by name, or that it is all of those that mask."""
+    return "every cell" if set(compared.usable) <= set(cells) else names(cells, MOST_NAMED)
 
 
 def _some(lines: Sequence[str]) -> Iterator[str]:

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from maskwright.data.dataset import Dataset
     from maskwright.edits.edit_set import EditSet
     from maskwright.foundation.progress import Reporter
+    from maskwright.masking.published_edits import PublishedTerms
     from maskwright.planning.plan import Plan
 
 Observer = Callable[[int, str, Block, Masked | None], None]
@@ -54,6 +55,8 @@ class MaskingContext:
         Told of stages.
     observe : callable or None
         Told of each block before and after a method masks it.
+    terms : PublishedTerms or None
+        In which the edits on recoded variables are said; None: no variable is recoded yet.
     """
 
     original: Dataset
@@ -63,8 +66,14 @@ class MaskingContext:
     execution: Execution
     reporter: Reporter
     observe: Observer | None = None
+    terms: PublishedTerms | None = None
+
+    @property
+    def reference(self) -> Dataset:
+        """The original, with the categories that are published in the place of the values of recoded variables."""
+        return self.original if self.terms is None else self.terms.reference
 
     @cached_property
     def domain(self) -> Domain:
         """Combinations of values in the original, for domain edits."""
-        return Domain.from_dataset(self.original, domain_tuples(self.edits))
+        return Domain.from_dataset(self.reference, domain_tuples(self.edits))

@@ -36,6 +36,7 @@ from maskwright.masking.masking_result import MaskingResult
 from maskwright.masking.protecting.assembling import GroupResult, with_group
 from maskwright.masking.protecting.local import protect_group
 from maskwright.masking.protecting.variable_group import GroupWork
+from maskwright.masking.published_edits import in_published_terms
 from maskwright.masking.standardisation import Standardisation
 from maskwright.masking.suppressing.steps import Removal, remove
 from maskwright.masking.unchanged_values import unchanged_doubts
@@ -45,6 +46,7 @@ from maskwright.masking.values_out_of_range import range_notices
 from maskwright.planning.keepers import limit_keeper
 from maskwright.planning.limits import StepLimit, limit_edits
 from maskwright.planning.plan import with_fewer_records
+from maskwright.planning.recoded_edits import recoded_edit_notices
 
 if TYPE_CHECKING:
     from maskwright.data.dataset import Dataset
@@ -92,6 +94,7 @@ def mask(
         replace(original, origin=None), edits + plan.limits, plan, seed, execution, reporter, observe
     )
     protected = _protect(context)
+    context = in_published_terms(context, protected.data)
     context = _with_found_limits(context, protected)
     categories = _adjust_categories(protected.data, context)
     protected = replace(protected, data=with_categories(protected.data, categories))
@@ -147,6 +150,7 @@ def _protect_step(
     number: int, step: Step, before: _Protected, context: MaskingContext, progress: Progress
 ) -> _Protected:
     """Mask the groups of one step, each from what the steps before made."""
+    context = in_published_terms(context, before.data)
     groups = [group for group in context.plan.groups if group.step == number]
     data, results, standardisation = before.data, list(before.results), before.standardisation
     for position, planned in enumerate(groups):
@@ -174,7 +178,7 @@ def _protect_step(
 
 def _work(group: Group, step: Step, edits: EditSet) -> GroupWork:
     assert group.strata is not None
-    inside = EditSet(tuple(edits[name] for name in group.edits))
+    inside = EditSet(tuple(edit for edit in edits if edit.name in group.edits))
     companions = step.companions
     if step.method.companions_of_edits:
         tied = (name for name in inside.variables if name not in group.variables)
@@ -212,6 +216,7 @@ def _result(
     context: MaskingContext,
 ) -> MaskingResult:
     """Put the masked data and what is said of them together."""
+    context = in_published_terms(context, removal.shown)
     plan, edits = context.plan, context.edits
     results = (*protected.results, *removal.results)
     masked = _published(removal.data, original, plan)
@@ -245,6 +250,7 @@ def _result(
             *category_notices(categories, plan),
             *drift_notices(drift),
             *removal.notices,
+            *_notices_of_edits(context),
         ),
         doubts=(
             *protected.doubts,
@@ -259,7 +265,17 @@ def _result(
         cost=sum((each.cost for each in units), Cost()),
         drift=drift,
         removal=removal,
+        terms=context.terms,
     )
+
+
+def _notices_of_edits(context: MaskingContext) -> tuple[str, ...]:
+    """What became of edits on recoded variables, beyond what the plan says."""
+    if context.terms is None:
+        return ()
+    said = {each.original.name for each in context.plan.translations}
+    new = [each for each in context.terms.translations if each.original.name not in said]
+    return recoded_edit_notices(new, context.terms.dropped)
 
 
 def _published(data: Dataset, original: Dataset, plan: Plan) -> Dataset:

@@ -6,6 +6,7 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 from maskwright.data.dataset import Column, Dataset
+from maskwright.edits.evaluation.domain import Domain, domain_tuples
 from maskwright.masking.adjusting.cost import Cost
 
 if TYPE_CHECKING:
@@ -14,6 +15,7 @@ if TYPE_CHECKING:
     from maskwright.edits.edit_set import EditSet
     from maskwright.foundation.doubts import Doubt
     from maskwright.masking.adjusting.drift import Drift
+    from maskwright.masking.published_edits import PublishedTerms
     from maskwright.masking.suppressing.steps import Removal
     from maskwright.planning.model import Keeper
 
@@ -50,6 +52,8 @@ class MaskingResult:
         Of masking, adjusting and rounding.
     removal : Removal
         What the last steps took away.
+    terms : PublishedTerms or None
+        In which the edits on recoded variables are said; None: no variable is recoded.
     drift : Drift or None
         How far adjustment and rounding moved means and covariances of the masked numeric variables.
     """
@@ -68,12 +72,21 @@ class MaskingResult:
     cost: Cost = field(default_factory=Cost)
     drift: Drift | None = None
     removal: Removal | None = None
+    terms: PublishedTerms | None = None
 
     @property
     def edits(self) -> EditSet:
         """Edits that hold in `masked`: when everything they read is there, where cells were suppressed."""
         assert self.removal is not None
         return self.removal.edits
+
+    def domain(self, original: Dataset) -> Domain:
+        """Combinations that domain edits of `masked` refer to: of the original, recoded alike."""
+        return Domain.from_dataset(self.reference(original), domain_tuples(self.edits))
+
+    def reference(self, original: Dataset) -> Dataset:
+        """The original, with the categories that are published in the place of the values of recoded variables."""
+        return original if self.terms is None else self.terms.reference
 
     def published_as(self, masked: Dataset, edits: EditSet) -> MaskingResult:
         """Copy with the masked data in the form of the release, and the edits that hold in it."""

@@ -79,7 +79,8 @@ def _in_params(params: Node, method: Node | None, registry: Registry) -> Iterato
     yield from _texts(params.get("structural_zeros"))
     weights = params.get("adjustment_weights")
     yield from () if weights is None else (name for name, _ in weights.entries)
-    yield from _texts(params.at(("release_edits", "drop")))
+    for key in ("weaken", "drop"):
+        yield from _texts(params.at(("release_edits", key)))
 
 
 def _texts(node: Node | None) -> tuple[Node, ...]:

@@ -37,17 +37,17 @@ def category_units(
     edits : EditSet
         With the limits of the steps.
     recoded : frozenset of str
-        Variables that are published as coarser categories, which no edit reads.
+        Variables that are published as coarser categories: they stay as they are.
     """
     shaping = [(step, own.names) for step, own in zip(steps, chosen, strict=True) if not step.only_removes]
-    changed = {name for _, names in shaping for name in names}
+    changed = {name for _, names in shaping for name in names} - recoded
     promised = {
         name for step, names in shaping if step.k is not None and step.planning.k_guarantee == "require"
         for name in names
     }  # fmt: skip
     movable = [
         name for name in known
-        if name in changed and name not in recoded | promised and not known[name].is_numeric
+        if name in changed and name not in promised and not known[name].is_numeric
     ]  # fmt: skip
     own = [
         edit for edit in edits

@@ -51,6 +51,27 @@ def category_keeper(edit: Edit) -> Keeper:
     return Keeper(edit.name, "adjustment", "records that break it get the nearest categories that satisfy it")
 
 
+def recoded_keeper(edit: Edit, remasked: frozenset[str], broken: int) -> Keeper:
+    """Keeper of an edit whose masked variables are all published as coarser categories.
+
+    Parameters
+    ----------
+    edit : Edit
+    remasked : frozenset of str
+        Variables that other steps change besides.
+    broken : int
+        Original records that violate it.
+    """
+    why_not = _only_checked(edit, set(edit.variables))
+    if why_not is not None and edit.kind != "checked":
+        return Keeper(edit.name, "checked", why_not)
+    if broken:
+        return Keeper(edit.name, "checked", f"{broken} original record(s) violate it")
+    if remasked.intersection(edit.variables):
+        return Keeper(edit.name, "checked", "its variables are recoded, and change besides")
+    return Keeper(edit.name, "construction", "it is said of the published categories, which hold the true values")
+
+
 def moving_edits(
     edits: EditSet,
     groups: Sequence[Group],

@@ -139,7 +139,8 @@ class Step:
                 [
                     *(self.variables or ()), *self.dependents, *self.companions, *self.keys,
                     *(name for group in self.groups for name in group),
-                    *planning.structural_zeros, *planning.adjustment_weights, *planning.release_edits.drop,
+                    *planning.structural_zeros, *planning.adjustment_weights, *planning.release_edits.weaken,
+                    *planning.release_edits.drop,
                 ]
             )
         )  # fmt: skip

@@ -8,11 +8,17 @@ from pydantic import BaseModel, Field
 
 
 class ReleaseEdits(BaseModel, extra="forbid", frozen=True):
-    """What becomes of edits on variables whose values are no longer published."""
+    """What may become of edits on recoded variables that cannot be said of the categories with the same meaning."""
 
+    weaken: tuple[str, ...] = Field(
+        default=(),
+        description="Variables that the step publishes as coarser categories: an edit that reads no other recoded "
+        "variable may be weakened to what is true of every true record.",
+    )
     drop: tuple[str, ...] = Field(
         default=(),
-        description="Variables that the step publishes as coarser categories: edits that read them are dropped.",
+        description="Variables that the step publishes as coarser categories: an edit that reads one of them, and is "
+        "neither translated nor weakened, is dropped.",
     )
 
 
@@ -54,8 +60,10 @@ class PlanningParams(BaseModel, extra="forbid", frozen=True):
     )
     release_edits: ReleaseEdits = Field(
         default=ReleaseEdits(),
-        description="For steps that publish coarser categories (recoding): {drop: [variables]} drops the edits that "
-        "read these variables, with a notice. An edit on a recoded variable that is not listed stops the run.",
+        description="For steps that publish coarser categories (recoding, generalisation). An edit on a recoded "
+        "variable is translated where each category lies on one side of its conditions: 'if age < 16' with a border at "
+        "16. One that is not stops the run, unless {weaken: [variables]} lets it be weakened, or {drop: [variables]} "
+        "lets it go; each with a notice.",
     )
     adjustment_weights: dict[str, Annotated[float, Field(gt=0, allow_inf_nan=False)]] = Field(
         default_factory=dict,

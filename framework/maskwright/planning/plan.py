@@ -18,7 +18,14 @@ from maskwright.planning.category_units import category_units
 from maskwright.planning.criteria import Criterion, criteria
 from maskwright.planning.grouping import Components, choose_operators, group_variables
 from maskwright.planning.household_constants import household_doubts
-from maskwright.planning.keepers import category_keeper, keeper_of, limit_keeper, moving_edits, moving_keeper
+from maskwright.planning.keepers import (
+    category_keeper,
+    keeper_of,
+    limit_keeper,
+    moving_edits,
+    moving_keeper,
+    recoded_keeper,
+)
 from maskwright.planning.later_steps import random_change_notices, undone_promises
 from maskwright.planning.limits import StepLimit, declared_limits, limit_edits
 from maskwright.planning.missing_cells import (
@@ -30,6 +37,7 @@ from maskwright.planning.missing_cells import (
 from maskwright.planning.model import AdjustmentUnit, Group, Keeper, Step
 from maskwright.planning.plan_warnings import dangers
 from maskwright.planning.read_off import read_off_doubts
+from maskwright.planning.recoded_edits import RecodedVariables
 from maskwright.planning.signs import sign_notices
 from maskwright.planning.step_variables import StepVariables, variables_of_steps
 from maskwright.planning.strata import Strata, stratify
@@ -42,6 +50,7 @@ if TYPE_CHECKING:
     from maskwright.data.dataset import Dataset
     from maskwright.data.variable import Variable
     from maskwright.edits.edit import Edit
+    from maskwright.edits.translation.translate import Translation
     from maskwright.foundation.doubts import Doubt
 
 LOOKED_AT = 100_000
@@ -79,6 +88,10 @@ class Plan:
         The same, and promises that no edit says.
     recoded : frozenset of str
         Variables that are published as coarser categories.
+    coarse : RecodedVariables
+        The same, and what may become of edits that read them.
+    translations : tuple of Translation
+        Edits on recoded variables as they hold of the published categories, where these are known beforehand.
     may_lose_cells : tuple of str
         Variables that no step masks, and of which cells are suppressed where they would give suppressed ones away.
 
@@ -107,6 +120,13 @@ class Plan:
     limits: EditSet = field(default_factory=EditSet)
     promised: tuple[StepLimit, ...] = ()
     category_units: tuple[AdjustmentUnit, ...] = ()
+    coarse: RecodedVariables = field(default_factory=RecodedVariables)
+    translations: tuple[Translation, ...] = ()
+
+    @property
+    def edits_on_values(self) -> EditSet:
+        """Edits that read no variable that is published as categories."""
+        return EditSet(tuple(edit for edit in self.edits if not self.recoded.intersection(edit.variables)))
 
     @property
     def shaping(self) -> int:
@@ -160,6 +180,7 @@ class Plan:
     def to_json(self) -> dict[str, Any]:
         """Plain record of the plan, as in `run.json` and for measures."""
         edits = {edit.name: edit for edit in (*self.edits, *self.limits)}
+        said = {each.original.name: each for each in self.translations}
         return {
             "records": self.records,
             "steps": [
@@ -178,6 +199,8 @@ class Plan:
                     "text": edits[keeper.edit].text,
                     "kept_by": keeper.kept_by,
                     "how": keeper.how,
+                    "form": said[keeper.edit].form if keeper.edit in said else None,
+                    "becomes": _text(said[keeper.edit].edit) if keeper.edit in said else None,
                 }
                 for keeper in self.keepers
             ],
@@ -199,6 +222,10 @@ class Plan:
         }
 
 
+def _text(edit: Edit | None) -> str | None:
+    return None if edit is None else edit.text
+
+
 def _group_json(group: Group, step: Step) -> dict[str, Any]:
     strata = group.strata.strata if group.strata else ()
     return {
@@ -218,6 +245,9 @@ def make_plan(
     edits: EditSet,
     data: Dataset | None = None,
     arrival: Mapping[str, int] | None = None,
+    *,
+    coarse: RecodedVariables | None = None,
+    translations: Sequence[Translation] = (),
 ) -> Plan:
     """Plan a run.
 
@@ -232,6 +262,9 @@ def make_plan(
         The original; without it strata are not planned.
     arrival : mapping of edit name to int, optional
         Records of the original that violate each edit.
+    coarse : RecodedVariables, optional
+    translations : sequence of Translation
+        Of edits on recoded variables, as far as they are known.
 
     Raises
     ------
@@ -251,7 +284,9 @@ def make_plan(
     adjusted = frozenset(name for unit in categories for name in unit.edits)
     groups: list[Group] = []
     for number, (step, own) in enumerate(zip(steps, chosen, strict=True), 1):
-        relevant = EditSet(tuple(edit for edit in edits if set(edit.variables) & set(own.names)))
+        # What is published as categories has no groups of values to keep edits in.
+        touching = () if "detail" in step.method.removes else edits.on(own.names)
+        relevant = EditSet(tuple(touching))
         found = group_variables(own.names, relevant, step.planning, step.groups, step.method.scope)
         with step.placed(f"step {number}: "):
             groups.extend(
@@ -260,11 +295,17 @@ def make_plan(
     shaping = [None if steps[group.step - 1].only_removes else group for group in groups]
     units = adjustment_units(shaping, known, edits + limits, masked - recoded)
     require_k(units, steps, [group for group in shaping if group is not None], edits)
+    remasked = frozenset(
+        name for step, own in zip(steps, chosen, strict=True) if "detail" not in step.method.removes
+        and not step.only_removes for name in own.names
+    )  # fmt: skip
     moving = moving_edits(edits, groups, (*categories, *units), steps, masked, arrival or {})
 
     def keeper(edit: Edit) -> Keeper:
         if edit.name in moving:
             return moving_keeper(edit)
+        if recoded.intersection(edit.variables) and not (remasked - recoded).intersection(edit.variables):
+            return recoded_keeper(edit, remasked, (arrival or {}).get(edit.name, 0))
         return (
             category_keeper(edit)
             if edit.name in adjusted
@@ -298,7 +339,7 @@ def make_plan(
         tuple(steps), tuple(groups), tuple(units), keepers, known, untouched, dropped,
         None if data is None else len(data), said, edits, recoded,
         _may_lose_cells(steps, chosen, known, untouched, edits, data), (*doubts, *undone_promises(groups, steps)),
-        limits, promised, tuple(categories),
+        limits, promised, tuple(categories), coarse or RecodedVariables(), tuple(translations),
     )  # fmt: skip
 
 

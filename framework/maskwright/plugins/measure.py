@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 
     from maskwright.data.dataset import Dataset
     from maskwright.data.variable import Variable
+    from maskwright.plugins.measure_table import MeasureTable
 
 
 @dataclass(frozen=True, eq=False)
@@ -212,6 +213,8 @@ class Measurement:
     notes : tuple of str
     sentence : str
         What the value says, in one sentence for somebody who has to decide on the release and has read no paper.
+    tables : tuple of MeasureTable
+        Distributions and other figures that a report draws; confidential.
     leaves_out : tuple of str
         Quasi-identifiers that a risk, and masked variables that a loss does not look at. Filled in by the framework,
         from what the measure says it uses.
@@ -233,6 +236,7 @@ class Measurement:
     interval: tuple[float, float] | None = None
     notes: tuple[str, ...] = ()
     sentence: str = ""
+    tables: tuple[MeasureTable, ...] = ()
     leaves_out: tuple[str, ...] = ()
     before: Measurement | None = field(default=None, repr=False)
 

@@ -132,8 +132,8 @@ class Method:
     removes : frozenset of str
         Information that it takes away instead of changing values: ``records`` (it drops some), ``cells`` (it leaves
         some empty), ``detail`` (it publishes coarser categories instead of values: `Masked.variables` says which, and
-        rules on these variables can hold no longer). The engine refuses results that take away anything else. A
-        method that removes records needs ``scope="all"``.
+        rules on these variables are translated by `Variable.bands`). The engine refuses results that take away
+        anything else. A method that removes records needs ``scope="all"``.
     deterministic : bool
         Whether it leaves `rng` alone.
     counts_households : bool
@@ -159,6 +159,9 @@ class Method:
     variant : callable or None
         ``(params) -> Method``: what the method is with these parameters, where `scope` or what it preserves depends on
         them. Defined at the top of a module.
+    publishes : callable or None
+        ``(params, variable) -> Variable or None``: the variable as a method that removes detail publishes it, with
+        `Variable.bands`, where that is known before any data are read; None: it is not. Defined at the top of a module.
     changes_few : bool
         Whether it is expected to leave most values as they are: only a variable that it leaves as it is altogether is
         then a doubt. Else so is one in which it changes less than one value in a thousand.
@@ -199,6 +202,7 @@ class Method:
     keeps_equals: Callable[[Any], bool] | None = None
     companions_of_edits: bool = False
     variant: Callable[[Any], Method] | None = None
+    publishes: Callable[[Any, Variable], Variable | None] | None = None
     changes_few: bool = False
     draws_records: bool = False
     reference: str = ""
@@ -227,7 +231,7 @@ class Method:
     def promised_k(self, params: BaseModel) -> int | None:
         """Smallest cluster, or smallest class of equal keys, promised with `params`; None when none is promised."""
         k = marked_value(params, PromisesK)
-        return k if isinstance(k, int) else None
+        return k if isinstance(k, int) and (not self.has_keys or "k" in self.preserves) else None
 
     def smallest_cluster(self, params: BaseModel) -> int | None:
         """Smallest cluster promised with `params`; None when it makes no clusters or promises none."""

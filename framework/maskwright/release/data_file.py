@@ -64,7 +64,7 @@ def written_file(path: Path, pipeline: Pipeline, variables: Sequence[Variable]) 
             type=variable.type,
             role=variable.role,
             decimals=variable.decimals if variable.is_numeric and not variable.is_date else None,
-            format=variable.date_format if same or pipeline.output.source.writes_text else None,
+            format=variable.date_format,
             categories=variable.categories if variable.type == "ordinal" else (),
             missing=tuple((text, "") for text in dict.fromkeys(variable.empty_texts)),
         )

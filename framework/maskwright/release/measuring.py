@@ -17,7 +17,7 @@ from maskwright.pipeline.steps import judged_figures
 from maskwright.plugins.measure import Comparison, Measurable, Measure, Measurement, MeasurePart
 from maskwright.plugins.parameter_markers import files_named
 from maskwright.release.measured_variables import JUDGED, OF_CATEGORIES, given_to_measures, left_out, names_used
-from maskwright.release.run_record import FiguresBefore, MeasureRecord, PartThreshold
+from maskwright.release.run_record import FiguresBefore, MeasureRecord, PartThreshold, TableRecord
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping, Sequence
@@ -200,7 +200,7 @@ def compute_measures(
         missed = left_out(request.measure, request.params, given, hidden)
         if missed.blind:
             unseen = f"not defined: {', '.join(missed.blind)} looks at none of the masked variables"
-            unseen += OF_CATEGORIES if any(name in hidden for name in categorical) else ""
+            unseen += OF_CATEGORIES if request.measure.kind == "score" else ""
             results[request.label] = Measurement(math.nan, notes=(unseen,), leaves_out=missed.names)
             continue
         with stage(reporter, f"Measuring {request.label}") as progress:
@@ -354,6 +354,7 @@ def measure_record(
             value=_number(found.before.value),
             parts={name: _number(value) for name, value in found.before.parts.items()},
             per_variable={name: _number(value) for name, value in found.before.per_variable.items()},
+            tables=_tables(found.before),
         )
     )
     return MeasureRecord(
@@ -374,7 +375,21 @@ def measure_record(
         part_thresholds=of_parts,
         part_units=units,
         sentence=found.sentence,
+        tables=_tables(found),
         before=before,
+    )
+
+
+def _tables(found: Measurement) -> tuple[TableRecord, ...]:
+    return tuple(
+        TableRecord(
+            name=table.name,
+            title=table.title,
+            columns=table.columns,
+            rows=tuple((label, tuple(map(_number, figures))) for label, *figures in table.rows),
+            unit=table.unit,
+        )
+        for table in found.tables
     )
 
 

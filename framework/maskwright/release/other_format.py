@@ -46,9 +46,11 @@ def in_codes_of(data: Dataset, source: Source) -> tuple[Dataset, Renamed]:
     changed: dict[str, Column] = {}
     renamed: dict[str, dict[str, str]] = {}
     for column in data:
-        new = {old: code for old, code in source.missing_codes(column.variable).items() if old != code}
+        held = source.missing_codes(column.variable)
+        new = {old: code for old, code in held.items() if old != code}
         if new:
             renamed[column.name] = new
+        if new or (held and column.variable.is_date):
             changed[column.name] = _with_codes(column, new)
     return data.with_columns(changed), renamed
 
@@ -65,6 +67,8 @@ def _with_codes(column: Column, new: Mapping[str, str]) -> Column:
         missing_codes=tuple(new.get(code, code) for code in variable.missing_codes),
         missing_meanings=said,
         suppressed_as=None if suppressed is None else new.get(suppressed, suppressed),
+        # Dates beside such codes are texts on their way, of ISO 8601, and no texts in the file.
+        date_format=None,
     )
     told = None if blank is None else replace(blank, texts=tuple(_new_text(text, new) for text in blank.texts))
     return replace(column, variable=with_new, blank=told, written=None)

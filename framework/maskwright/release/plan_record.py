@@ -51,6 +51,12 @@ class PlannedEdit(RecordPart):
     text: str
     kept_by: KeptBy
     how: str
+    form: Literal["translated", "weakened"] | None = Field(
+        default=None,
+        description="Of an edit on recoded variables: how it holds of the published categories, with the same meaning "
+        "or a weaker one; null also where that is not known before masking.",
+    )
+    becomes: str | None = Field(default=None, description="What it says then.")
 
 
 class PlannedUnit(RecordPart):

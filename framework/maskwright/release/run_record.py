@@ -119,10 +119,16 @@ class EditRecord(RecordPart):
     fired: int = Field(description="Masked records that it is for.")
     adjusted: int = Field(description="Masked records that were moved because of it.")
     loss: float = Field(description="Added by adjusting records that violated this edit only; unit of loss_by_step.")
+    form: Public[Literal["translated", "weakened"] | None] = Field(
+        default=None,
+        description="Of an edit on recoded variables: 'text' says it of the published categories, with the same "
+        "meaning or a weaker one.",
+    )
+    stated: Public[str | None] = Field(default=None, description="Its text on the original values then.")
 
 
 class DroppedEdit(RecordPart):
-    """An edit that reads what is published as categories, so nobody can check it."""
+    """An edit that cannot be said of the categories that are published of what it reads."""
 
     name: Public[str]
     text: Public[str]
@@ -208,12 +214,23 @@ class ClassesRecord(RecordPart):
     records: Public[ClassSizes | None] = Field(description="On every published variable.")
 
 
+class TableRecord(RecordPart):
+    """A table of what a measure found, as `MeasureTable` has it."""
+
+    name: str
+    title: str
+    columns: tuple[str, ...] = Field(description="Heading of the labels, then of each column of figures.")
+    rows: tuple[tuple[str, tuple[float | None, ...]], ...] = Field(description="A label, and its figures.")
+    unit: str = Field(description="'records': counts of records in bands, from low to high.")
+
+
 class FiguresBefore(RecordPart):
     """What a measure that looks at one file found in the original."""
 
     value: float | None
     parts: dict[str, float | None]
     per_variable: dict[str, float | None]
+    tables: tuple[TableRecord, ...] = ()
 
 
 class PartThreshold(RecordPart):
@@ -255,6 +272,7 @@ class MeasureRecord(RecordPart):
     part_thresholds: dict[str, PartThreshold] = Field(default={}, description="By part.")
     part_units: dict[str, str] = Field(default={}, description="Of the parts whose unit is not that of the value.")
     sentence: str = Field(default="", description="What the value says, in one sentence.")
+    tables: tuple[TableRecord, ...] = Field(default=(), description="Distributions that a report draws.")
     before: FiguresBefore | None = Field(
         default=None, description="The same of the original, of measures that look at one file."
     )

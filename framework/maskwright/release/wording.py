@@ -237,7 +237,7 @@ def classes_of_equal_records(k: ClassesRecord) -> list[tuple[str, ClassSizes]]:
 
 def kept_as_planned(edit: EditRecord) -> str:
     """Who kept an edit, beside who was to keep it where that was another."""
-    kept = KEPT_BY[edit.kept_by]
+    kept = KEPT_BY[edit.kept_by] + (f", {edit.form}" if edit.form else "")
     if edit.kept_by == edit.planned == "adjustment" and not edit.adjusted and not edit.violations:
         return f"{kept}, not needed"
     return kept if edit.planned == edit.kept_by else f"{kept} (planned: {KEPT_BY[edit.planned]})"

@@ -156,6 +156,11 @@ def _check_measurement(measure: Measure, files: _Files, found: Measurement) -> N
     for name, part in {**found.parts, **found.per_variable}.items():
         require(isinstance(name, str) and isinstance(part, float), "parts and per_variable map text to float")
         require(not math.isnan(part) or bool(found.notes), f"{name} is not defined, which needs a note that says why")
+    tables = [table.name for table in found.tables]
+    require(len(set(tables)) == len(tables), "no two tables may have the same name")
+    for table in found.tables:
+        labels = [label for label, *_ in table.rows]
+        require(len(set(labels)) == len(labels), f"table {table.name}: no two rows may have the same label")
     if found.per_record is not None:
         shape = (len(files.masked),)
         require(found.per_record.shape == shape, f"per_record must have shape {shape}, one for each masked record")

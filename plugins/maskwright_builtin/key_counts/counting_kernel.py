@@ -13,8 +13,9 @@ if TYPE_CHECKING:
 
     Numbers = NDArray[np.int64]
 
-SUBSET, COMPLETE, ANY = 0, 1, 2
-"""Whom a row counts besides its equals: rows that show all that it shows; rows without missing keys; all."""
+SUBSET, COMPLETE, ANY, MOST = 0, 1, 2, 3
+"""Whom a row counts besides its equals: rows that show all that it shows; rows without missing keys; all; rows that
+show more than half of what it shows."""
 
 SPREAD = np.int64(-7046029254386353131)
 """The odd number nearest to 2**64 divided by the golden ratio: multiplying spreads keys over the high bits."""
@@ -72,15 +73,22 @@ def number_rows(words: Numbers, table: NDArray[np.int32], dense: bool, of_row: N
 
 
 @inlined
-def _counts(rule: int, mine: Numbers, other: Numbers, all_bits: Numbers) -> bool:
+def _counts(rule: int, mine: Numbers, other: Numbers, masks: Numbers) -> bool:
     """Whether rows that show the keys in `mine` count rows that show those in `other`."""
-    counted = True
-    for word in range(mine.shape[0]):
-        if rule == SUBSET:
-            counted &= mine[word] & other[word] == mine[word]
-        elif rule == COMPLETE:
-            counted &= other[word] == all_bits[word]
-    return counted
+    asked, shown, lacking = 0, 0, 0
+    for key in range(masks.shape[0]):
+        here, there = False, False
+        for word in range(masks.shape[1]):
+            here |= mine[word] & masks[key, word] != 0
+            there |= other[word] & masks[key, word] != 0
+        asked += here
+        shown += here and there
+        lacking += not there
+    if rule == SUBSET:
+        return shown == asked
+    if rule == COMPLETE:
+        return lacking == 0
+    return rule == ANY or shown == asked or 2 * shown > asked
 
 
 @compiled
@@ -88,7 +96,7 @@ def add_matches(
     words: Numbers,
     observed: Numbers,
     starts: Numbers,
-    all_bits: Numbers,
+    masks: Numbers,
     rule: int,
     size: Numbers,
     weight: NDArray[np.float64],
@@ -108,7 +116,8 @@ def add_matches(
         The bits of the keys that the rows of each pattern show.
     starts : ndarray of shape (m + 1,), int64
         First row of each pattern.
-    all_bits : ndarray of shape (w,), int64
+    masks : ndarray of shape (q, w), int64
+        The bits of each key.
     rule : int
     size, weight : ndarray of shape (r,)
         Records of each row, and the sum of their weights.
@@ -129,8 +138,8 @@ def add_matches(
     common = np.empty(width, np.int64)
     for a in range(patterns):
         for b in range(a + 1, patterns):
-            a_counts = _counts(rule, observed[a], observed[b], all_bits)
-            b_counts = _counts(rule, observed[b], observed[a], all_bits)
+            a_counts = _counts(rule, observed[a], observed[b], masks)
+            b_counts = _counts(rule, observed[b], observed[a], masks)
             if not a_counts and not b_counts:
                 continue
             small, large, small_counts, large_counts = a, b, a_counts, b_counts
@@ -181,7 +190,7 @@ def count_matching_households(
     words: Numbers,
     observed: Numbers,
     starts: Numbers,
-    all_bits: Numbers,
+    masks: Numbers,
     rule: int,
     pair_starts: Numbers,
     pair_household: Numbers,
@@ -195,7 +204,7 @@ def count_matching_households(
 
     Parameters
     ----------
-    words, observed, starts, all_bits, rule
+    words, observed, starts, masks, rule
         As for `add_matches`.
     pair_starts : ndarray of shape (r + 1,), int64
     pair_household : ndarray of int64
@@ -221,7 +230,7 @@ def count_matching_households(
     for a in range(patterns):
         table[:] = 0
         for b in range(patterns):
-            counted[b] = a == b or _counts(rule, observed[a], observed[b], all_bits)
+            counted[b] = a == b or _counts(rule, observed[a], observed[b], masks)
             if not counted[b]:
                 continue
             for word in range(width):

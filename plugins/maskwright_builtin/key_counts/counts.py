@@ -155,6 +155,28 @@ def _rule(missing_keys: MissingKeys) -> int:
     return {"subset": SUBSET, "alpha0": COMPLETE, "wildcard": ANY}[missing_keys]
 
 
+def matched_sizes(packed: PackedKeys, size: NDArray[np.int64], rule: int) -> NDArray[np.int64]:
+    """Sum of the sizes of the rows that each row counts, those that show the same among them; shape (n,).
+
+    Parameters
+    ----------
+    packed : PackedKeys
+    size : ndarray of shape (n,), int64
+    rule : int
+        Of `maskwright_builtin.key_counts.counting_kernel`.
+    """
+    from maskwright_builtin.key_counts.counting_kernel import add_matches
+
+    of_row, first = numbered(packed)
+    total = np.zeros(len(first), dtype=np.int64)
+    np.add.at(total, of_row, size)
+    found = _patterns(packed, first)
+    there = total[found.order]
+    records, weight = there.copy(), np.zeros(len(there))
+    add_matches(found.words, found.observed, found.starts, packed.masks, rule, there, weight, records, weight.copy())
+    return np.asarray(_back(records, found.order)[of_row], dtype=np.int64)
+
+
 def _records_matched(
     packed: PackedKeys,
     first: NDArray[np.int64],
@@ -167,9 +189,8 @@ def _records_matched(
     found = _patterns(packed, first)
     size, weight = size[found.order], weight[found.order]
     records, population = size.copy(), weight.copy()
-    all_bits = np.bitwise_or.reduce(packed.masks, axis=0)
     add_matches(
-        found.words, found.observed, found.starts, all_bits, _rule(missing_keys), size, weight, records, population
+        found.words, found.observed, found.starts, packed.masks, _rule(missing_keys), size, weight, records, population
     )
     return _back(records, found.order), _back(population, found.order)
 
@@ -190,12 +211,11 @@ def _households_matched(
     by_row = np.argsort(place[in_row], kind="stable")
     pair_starts = np.append(0, np.cumsum(np.bincount(place[in_row], minlength=len(first))))
     records, population = np.empty(len(first), dtype=np.int64), np.empty(len(first))
-    all_bits = np.bitwise_or.reduce(packed.masks, axis=0)
     count_matching_households(
         found.words,
         found.observed,
         found.starts,
-        all_bits,
+        packed.masks,
         _rule(missing_keys),
         pair_starts,
         household[by_row],

@@ -32,6 +32,10 @@ from maskwright_builtin.measures.key_variables.t_closeness import T_CLOSENESS
 from maskwright_builtin.measures.key_variables.uniqueness import UNIQUENESS
 from maskwright_builtin.measures.record_linkage.distance_record_linkage import DISTANCE_RECORD_LINKAGE
 from maskwright_builtin.measures.record_linkage.mahalanobis_record_linkage import MAHALANOBIS_RECORD_LINKAGE
+from maskwright_builtin.measures.record_linkage.mixed.mixed_probabilistic_record_linkage import (
+    MIXED_PROBABILISTIC_RECORD_LINKAGE,
+)
+from maskwright_builtin.measures.record_linkage.mixed.mixed_record_linkage import MIXED_RECORD_LINKAGE
 from maskwright_builtin.measures.record_linkage.probabilistic_record_linkage import PROBABILISTIC_RECORD_LINKAGE
 from maskwright_builtin.measures.scores.score import SCORE
 from maskwright_builtin.measures.scores.thesis_score import THESIS_SCORE
@@ -62,6 +66,8 @@ MEASURES = (
     MAHALANOBIS_RECORD_LINKAGE,
     ORDER_STATISTICS_ATTACK,
     MICROAGGREGATION_GAP,
+    MIXED_PROBABILISTIC_RECORD_LINKAGE,
+    MIXED_RECORD_LINKAGE,
     PROBABILISTIC_INFORMATION_LOSS,
     PROBABILISTIC_RECORD_LINKAGE,
     PROPENSITY,

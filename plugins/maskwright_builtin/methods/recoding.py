@@ -349,6 +349,19 @@ def joined(variable: Variable, groups: Mapping[str, Sequence[str]]) -> tuple[NDA
     return codes, categories
 
 
+def publishes(params: RecodingParams, variable: Variable) -> Variable | None:
+    """Variable as it is published, where bounds, groups or a level say it without data."""
+    how = params.recode.get(variable.name)
+    if how is None or isinstance(how, str) or (isinstance(how, dict) and not variable.categories):
+        return None
+    if isinstance(how, Level) and variable.hierarchy is None:
+        return None
+    empty = np.zeros((0, 1))
+    block = Block(empty, np.zeros((0, 1), dtype=np.bool_), (variable,))
+    found = protect(block, params, np.random.default_rng(0)).variables
+    return None if found is None else found[0]
+
+
 def keeps_equals(params: RecodingParams) -> bool:  # noqa: ARG001 - the signature is the contract's
     """Equal values are recoded alike."""
     return True
@@ -365,6 +378,7 @@ RECODING = Method(
     removes=frozenset({"detail"}),
     deterministic=True,
     keeps_equals=keeps_equals,
+    publishes=publishes,
     changes_few=True,
     reference="Hundepool et al. (2012), Statistical Disclosure Control, section 3.4.2; Willenborg and de Waal (2001), "
     "Elements of Statistical Disclosure Control, section 1.3",

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from maskwright import Report, RunRecord, wording
+from maskwright_builtin.reports.pictures import LEFT, Picture, pictures
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -37,6 +38,7 @@ class ShownMeasure:
     found: MeasureRecord
     parts: tuple[Bar, ...]
     per_variable: tuple[Bar, ...]
+    pictures: tuple[Picture, ...]
 
     @property
     def text(self) -> str:
@@ -78,7 +80,9 @@ def write_html(path: Path, record: Mapping[str, Any]) -> None:
         "waived": [doubt for doubt in found.doubts if doubt.because is not None],
         "unmasked": wording.published_unmasked(found),
         "classes": wording.classes_of_equal_records(found.k) if found.k.expected is not None else [],
-        "measures": [_measure(label, measure) for label, measure in found.measures.items()],
+        "measures": [
+            _measure(number, label, measure) for number, (label, measure) in enumerate(found.measures.items(), 1)
+        ],
         "steps": found.plan.steps,
         "arrived": sum(edit.violations_on_arrival for edit in found.edits),
         # What the plan warns of is among the notices too: each is said once.
@@ -89,12 +93,12 @@ def write_html(path: Path, record: Mapping[str, Any]) -> None:
     path.write_text(_template().render(shown), encoding="utf-8", newline="\n")
 
 
-def _measure(label: str, measure: MeasureRecord) -> ShownMeasure:
+def _measure(number: int, label: str, measure: MeasureRecord) -> ShownMeasure:
     units = {name: measure.part_units.get(name, measure.unit) for name in measure.parts}
     parts = _bars(measure.parts, units, {} if measure.before is None else measure.before.parts)
     own = dict.fromkeys(measure.per_variable, measure.unit)
     per_variable = _bars(measure.per_variable, own, {} if measure.before is None else measure.before.per_variable)
-    return ShownMeasure(label, measure, parts, per_variable)
+    return ShownMeasure(label, measure, parts, per_variable, pictures(number, measure))
 
 
 def _bars(
@@ -142,6 +146,7 @@ def _template() -> Template:
     environment.globals["loss_by_step"] = wording.loss_by_step
     environment.globals["moved_rows"] = wording.moved_rows
     environment.globals["bar_width"] = BAR_WIDTH
+    environment.globals["label_width"] = LEFT
     return environment.get_template("report.html.j2")
 
 

@@ -28,6 +28,7 @@ variables.name variables.type variables.decimals variables.masked
 release.order release.new_keys
 steps.method steps.params steps.groups.variables steps.groups.operators
 edits.name edits.kind edits.text edits.severity edits.kept_by edits.violations edits.not_applicable
+edits.form edits.stated
 doubts.id doubts.doubt doubts.about doubts.subject
 dropped_edits.name dropped_edits.text
 suppressed.variable suppressed.cells suppressed.complementary suppressed.for_dependencies

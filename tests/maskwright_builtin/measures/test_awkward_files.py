@@ -18,6 +18,8 @@ KEYS = {"keys": ["a"]}
 PARAMS: dict[str, dict[str, Any]] = {
     "k_anonymity": KEYS,
     "uniqueness": KEYS,
+    "individual_risk": KEYS,
+    "k_map": KEYS,
     "suda": KEYS,
     "population_uniques": {**KEYS, "sampling_fraction": 0.1},
     "l_diversity": {**KEYS, "sensitive": ["c"]},

@@ -18,10 +18,22 @@ PARAMS = {
     "weighted_score": {"components": [{"measure": "pil", "weight": 0.6}, {"measure": "sse", "weight": 0.4}]},
     "k_anonymity": {"keys": ["v1", "v2"]},
     "uniqueness": {"keys": ["v1", "v2"]},
+    "individual_risk": {"keys": ["v1", "v2"]},
+    "k_map": {"keys": ["v1", "v2"]},
     "suda": {"keys": ["v1", "v2"]},
     "population_uniques": {"keys": ["v1", "v2"]},
     "l_diversity": {"keys": ["v1"], "sensitive": ["v3", "v4"]},
     "t_closeness": {"keys": ["v1"], "sensitive": ["v3", "v4"]},
+    **{
+        name: {"variables": ["v1", "v2", "v3", "v4"]}
+        for name in (
+            "contingency_tables",
+            "contingency_table_loss",
+            "cramers_v",
+            "distance_based_loss",
+            "entropy_based_loss",
+        )
+    },
 }
 """Parameters of measures that do not run without."""
 
@@ -54,7 +66,7 @@ def test_the_record_is_complete(measure):
     assert measure.direction in ("lower", "higher")
     assert measure.reference
     assert measure.summary
-    assert measure.deterministic == (measure.name not in ("subdomains", "weighted_score"))
+    assert measure.deterministic == (measure.name not in ("subdomains", "weighted_score", "propensity"))
     assert measure.compute.__doc__
     for name, field in measure.params.model_fields.items():
         assert field.description, name

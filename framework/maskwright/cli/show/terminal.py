@@ -85,7 +85,8 @@ def print_plan(shown: Mapping[str, object]) -> None:
         out.print()
         table = table_of("edit", "kind", "kept by", "how")
         for edit in plan.edits:
-            table.add_row(edit.name, edit.kind, KEPT_BY[edit.kept_by], edit.how)
+            how = edit.how if edit.form is None else f"{edit.form}: {edit.becomes}"
+            table.add_row(edit.name, edit.kind, KEPT_BY[edit.kept_by], how)
         show(out, table)
     out.print()
     _print_untouched(out, plan)

@@ -12,6 +12,7 @@ from maskwright.foundation.progress import Progress, part, stage
 from maskwright.masking.protecting.assembling import GroupResult, with_group
 from maskwright.masking.protecting.local import protect_group
 from maskwright.masking.protecting.variable_group import GroupWork
+from maskwright.masking.published_edits import in_published_terms
 from maskwright.masking.suppressing.coarser import in_published_detail
 from maskwright.masking.suppressing.complementary import Complement, complement, without_cells
 from maskwright.masking.suppressing.following_doubts import following_doubts
@@ -48,6 +49,8 @@ class Removal:
         Records left, as positions in the dataset that came in.
     edits : EditSet
         That hold in what is published: `when` everything they read is there.
+    shown : Dataset
+        As it would be published without suppression.
     not_applicable : mapping of edit name to int
         Records in which a cell that the edit reads was suppressed.
     suppressed : tuple of mappings
@@ -62,6 +65,7 @@ class Removal:
     results: tuple[GroupResult, ...]
     rows: NDArray[np.int64]
     edits: EditSet
+    shown: Dataset
     not_applicable: Mapping[str, int] = field(default_factory=dict)
     suppressed: tuple[Mapping[str, Any], ...] = ()
     notices: tuple[str, ...] = ()
@@ -85,7 +89,7 @@ def remove(data: Dataset, standardisation: Standardisation, context: MaskingCont
     PluginError
         When a method breaks its contract.
     """
-    plan, edits = context.plan, context.edits
+    plan = context.plan
     state = _State(data, data, np.arange(len(data)))
     results: list[GroupResult] = []
     for number, step in enumerate(plan.steps[plan.shaping :], plan.shaping + 1):
@@ -93,8 +97,9 @@ def remove(data: Dataset, standardisation: Standardisation, context: MaskingCont
         with stage(context.reporter, f"Removing, step {number}: {step.method.name}") as progress:
             if state.data.origin is not None:
                 group = with_fewer_records(plan, group, context.original.taken(state.data.origin))
+            context = in_published_terms(context, state.shown)
             work = GroupWork(
-                number, step.method, step.params, group.variables, group.operators, edits.on(group.variables),
+                number, step.method, step.params, group.variables, group.operators, context.edits.on(group.variables),
                 group.strata.codes if group.strata is not None else np.zeros(len(state.data), dtype=np.int64),
                 step.companions,
             )  # fmt: skip
@@ -109,10 +114,12 @@ def remove(data: Dataset, standardisation: Standardisation, context: MaskingCont
     if any(result.kept_rows is not None for result in results):
         # Records that were left out are no longer among those that cells can be read off.
         state = replace(state, read_off=_reader(state, (), plan).left(state.hidden))
+    context = in_published_terms(context, state.shown)
+    edits = context.edits
     counts = not_applicable(edits, state.hidden)
     return Removal(
         state.data, tuple(results), state.rows,
-        when_present(edits, [name for name, gone in state.hidden.items() if gone.any()]), counts,
+        when_present(edits, [name for name, gone in state.hidden.items() if gone.any()]), state.shown, counts,
         tuple(state.suppressed()), tuple(state.said()), tuple(following_doubts(state.hidden, state.by_edits,
         state.read_off, edits)),
     )  # fmt: skip
@@ -202,12 +209,13 @@ def _suppress(
     progress: Progress,
 ) -> _State:
     """Complementary suppression after a step that suppresses cells; where it takes keys, the step is run again."""
-    certain = [edit for edit in context.edits if edit.severity == "error" and not edit.shadowed]
     weights = _weights(context.plan)
     reader: Reader | None = None
     for _ in range(_MOST_ROUNDS):
         shown = state.shown
         state = state.with_cells(result)
+        context = in_published_terms(context, state.shown)
+        certain = [edit for edit in context.edits if edit.severity == "error" and not edit.shadowed]
         if reader is None or state.shown is not shown:
             reader = _reader(state, keys, context.plan)
         before = state.hidden

@@ -21,8 +21,10 @@ from maskwright_builtin.measures.key_variables.key_sets import (
 from maskwright_builtin.measures.key_variables.negative_binomial_risk import (
     approximate_risk,
     individual_risk,
+    positive_weights,
     sampling_fraction,
 )
+from maskwright_builtin.measures.key_variables.records_in_bands import risk_table
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -85,7 +87,7 @@ def measure_individual_risk(
     are taken as independent. A household larger than a published size gives itself away: make its size a key.
 
     A missing key counts as `count` says. Where weights are below 1, F would be less than f, and is taken as f; a note
-    says in how many records. Zero weights are refused, and with missing ones none are used, which a note says too.
+    says in how many records. A weight of zero counts as 1, and with missing ones none are used; notes say that too.
 
     There is no interval: the estimate's own error is that of the model, and no sample shows it.
 
@@ -109,7 +111,7 @@ def measure_individual_risk(
     Raises
     ------
     InputError
-        No key variables, variables that a file does not have, a weight that is zero.
+        No key variables, or variables that a file does not have.
     """
     return worst_of_sets(
         comparison, params, "individual_risk", lambda keys: _on_keys(comparison, params, keys), direction="lower"
@@ -118,8 +120,8 @@ def measure_individual_risk(
 
 def _on_keys(comparison: Comparison, params: IndividualRiskParams, keys: tuple[str, ...]) -> Measurement:
     codes = key_codes(comparison, keys, "individual_risk")
-    weights = comparison.masked_weights()
-    notes = [f"key variables: {', '.join(keys)}"]
+    weights, about_weights = positive_weights(comparison.masked_weights())
+    notes = [f"key variables: {', '.join(keys)}", *about_weights]
     if weights is None:
         notes.append("without weights the file is taken to be the population: the risk of a record is 1 / f")
     risk, cut = _risks(codes, params, weights)
@@ -149,6 +151,7 @@ def _on_keys(comparison: Comparison, params: IndividualRiskParams, keys: tuple[s
         per_record=risk,
         notes=tuple(notes),
         sentence=_sentence(keys, risk, _listed(params.bound)),
+        tables=(risk_table(risk),),
     )
 
 

@@ -16,6 +16,7 @@ from maskwright_builtin.measures.key_variables.key_sets import (
     set_parts,
     worst_of_sets,
 )
+from maskwright_builtin.measures.key_variables.records_in_bands import size_table
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -83,6 +84,7 @@ def _on_keys(comparison: Comparison, params: KAnonymityParams, keys: tuple[str, 
         notes=(f"key variables: {', '.join(keys)}",),
         sentence=f"The smallest group that shares {listed(keys)} holds {smallest:,} {what}; {below:,} of the "
         f"{len(sizes):,} records are in groups of fewer than {params.k}.",
+        tables=(size_table(sizes, "records" if classes.households is None else "households"),),
     )
 
 

@@ -20,6 +20,7 @@ from maskwright_builtin.measures.key_variables.key_sets import (
     set_parts,
     worst_of_sets,
 )
+from maskwright_builtin.measures.key_variables.negative_binomial_risk import positive_weights
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -54,7 +55,7 @@ def k_map(
     missing keys, and show all of it themselves. A record that nobody of the population is like is an error: the file
     is not that of its population, or its keys are coded otherwise. Without one, F is the sum of the weights of the
     records with these keys, an estimate, and poor where f is small; without weights the file is taken to be the
-    population. Then a missing key is a value of its own.
+    population. Then a missing key is a value of its own. People are counted, and not households.
 
     There is no interval: with a population file nothing is estimated.
 
@@ -87,9 +88,9 @@ def _on_keys(
 ) -> Measurement:
     notes = [f"key variables: {', '.join(keys)}"]
     if population is None:
-        weights = comparison.masked_weights()
+        weights, about_weights = positive_weights(comparison.masked_weights())
         how = "estimated by the weights" if weights is not None else "the file itself: there are no weights"
-        notes.append(f"the population is {how}")
+        notes += [f"the population is {how}", *about_weights]
         people = count_keys(key_codes(comparison, keys, "k_map"), "own", weights).population
     else:
         people = _found_in(population, comparison, keys)

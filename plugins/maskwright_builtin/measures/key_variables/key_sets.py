@@ -109,6 +109,7 @@ def worst_of_sets(
         per_record=np.maximum.reduce(contributions) if contributions else None,
         notes=(f"the worst of {len(found)} set(s) of keys is {worst}", *found[worst].notes),
         sentence=found[worst].sentence,
+        tables=found[worst].tables,
     )
 
 

@@ -10,6 +10,22 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 
+def positive_weights(weights: NDArray[np.float64] | None) -> tuple[NDArray[np.float64] | None, tuple[str, ...]]:
+    """Weights with which every record stands for somebody, and what was done to that end.
+
+    Parameters
+    ----------
+    weights : ndarray of shape (n,), float64, or None
+        None of them negative.
+    """
+    if weights is None or weights.all():
+        return weights, ()
+    note = (
+        f"{int((weights == 0.0).sum())} record(s) with a weight of zero count with weight 1: they stand for themselves"
+    )
+    return np.where(weights == 0.0, 1.0, weights), (note,)
+
+
 def sampling_fraction(
     file: NDArray[np.int64], population: NDArray[np.float64]
 ) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from pydantic import Field
 
-from maskwright import Comparison, InputError, Measurable, Measure, Measurement, MeasurePart, Problem
+from maskwright import Comparison, InputError, Measurable, Measure, Measurement, MeasurePart, MeasureTable, Problem
 from maskwright_builtin.measures.key_variables.key_classes import key_codes
 from maskwright_builtin.measures.key_variables.key_sets import (
     KeySetsParams,
@@ -37,6 +37,7 @@ MOST_SETS = 25_000
 FEWEST_NAMED = 10
 """A value that fewer records have is not named."""
 SETS_NOTED = 5
+CONTRIBUTIONS = "What each key contributes to the SUDA score"
 
 
 class SudaParams(KeySetsParams, FractionParams, extra="forbid", frozen=True):
@@ -144,17 +145,21 @@ def _on_keys(comparison: Comparison, params: SudaParams, keys: tuple[str, ...]) 
         parts |= _sets(keys, found, n)
     if params.values:
         parts |= _values(comparison, keys, codes, rows.record, found.by_key, params.values)
+    contributions = {
+        key: 100.0 * float(part) / total if total else 0.0
+        for key, part in zip(keys, found.by_key.sum(axis=1), strict=True)
+    }
     return Measurement(
         100.0 * float((risk > params.above).mean()),
         parts=parts,
-        per_variable={
-            key: 100.0 * float(part) / total if total else 0.0
-            for key, part in zip(keys, found.by_key.sum(axis=1), strict=True)
-        },
+        per_variable=contributions,
         per_record=100.0 * risk,
         notes=(f"key variables: {', '.join(keys)}; sets of up to {largest}", *notes, *_smallest(keys, found, n)),
         sentence=_sentence(
             keys, largest, int((found.score > 0).sum()), int((risk > params.above).sum()), n, params.above
+        ),
+        tables=(
+            MeasureTable("contributions", CONTRIBUTIONS, ("key", "share of the score"), tuple(contributions.items())),
         ),
     )
 

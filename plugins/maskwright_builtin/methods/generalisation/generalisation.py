@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import TYPE_CHECKING, Annotated
 
 import numpy as np
 from pydantic import BaseModel, Field, model_validator
@@ -17,51 +17,18 @@ from maskwright import (
     NamesVariables,
     PromisesK,
 )
-from maskwright_builtin.methods.generalisation.criteria import Criteria, Sensitive, sensitive
-from maskwright_builtin.methods.generalisation.diversity_kernel import DISTINCT, ENTROPY, EQUAL, ORDERED, RECURSIVE
+from maskwright_builtin.methods.generalisation.criteria import Criteria
 from maskwright_builtin.methods.generalisation.given_away import given_away
 from maskwright_builtin.methods.generalisation.lattice import MOST_NODES, Lattice
 from maskwright_builtin.methods.generalisation.leaf_rows import Key, Rows, keys_and_rows
 from maskwright_builtin.methods.generalisation.losses import LossName, loss_of
 from maskwright_builtin.methods.generalisation.search import Evaluator, Found, best_node
+from maskwright_builtin.methods.generalisation.sensitive_bounds import Closeness, Diversity, bounds_of
 from maskwright_builtin.methods.published_levels import on_level
 from maskwright_builtin.methods.suppression.keys import key_positions
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-
-    from numpy.typing import NDArray
-
-
-class Diversity(BaseModel, extra="forbid", frozen=True):
-    """Least diversity of a sensitive variable in every class, counted in one of three ways."""
-
-    distinct: Annotated[int, Field(ge=2)] | None = Field(default=None, description="Different values.")
-    entropy: Annotated[float, Field(gt=1)] | None = Field(
-        default=None, description="exp of their entropy: as many values, were they equally frequent."
-    )
-    recursive: Annotated[int, Field(ge=2)] | None = Field(
-        default=None,
-        description="Recursive (c, l): the most frequent value is less frequent than c times all from the l-th on.",
-    )
-    c: Annotated[float, Field(gt=0)] = Field(default=2.0, description="Of recursive diversity.")
-
-    @model_validator(mode="after")
-    def _is_one(self) -> Diversity:
-        if sum(each is not None for each in (self.distinct, self.entropy, self.recursive)) != 1:
-            raise ValueError("give one of distinct, entropy and recursive")
-        return self
-
-
-class Closeness(BaseModel, extra="forbid", frozen=True):
-    """Largest distance between the values of a sensitive variable in a class and in the file."""
-
-    most: Annotated[float, Field(ge=0, le=1)] = Field(description="The largest distance.")
-    distance: Literal["equal", "ordered"] | None = Field(
-        default=None,
-        description="'equal': half the sum of the differences of shares. 'ordered': of the cumulative shares, over the "
-        "number of values less one. Left out: ordered for numbers, dates and ordinal categories.",
-    )
+    from collections.abc import Sequence
 
 
 LevelRange = Annotated[tuple[Annotated[int, Field(ge=0)], Annotated[int, Field(ge=0)]], Field()]
@@ -180,7 +147,7 @@ def protect(block: Block, params: GeneralisationParams, rng: np.random.Generator
     _refuse(block, params, names)
     asked = {name: each if isinstance(each, tuple) else (each, each) for name, each in params.levels.items()}
     keys, rows = keys_and_rows(block, positions, asked, weighted=params.k_map is not None)
-    bounds = tuple(_bounds(block, params, rows.of_leaf))
+    bounds = tuple(bounds_of(block, params.l, params.t, rows.of_leaf))
     for each in bounds:
         each.refuse_impossible()
     criteria = Criteria(params.k, params.k_map, bounds, block.households, rows.of_leaf)
@@ -208,25 +175,6 @@ def _refuse(block: Block, params: GeneralisationParams, names: Sequence[str]) ->
         raise InputError(f"k = {params.k} is larger than the number of {what}, {count}: no class of {params.k} exists")
     if params.k_map is not None and block.weights is None:
         raise InputError("k_map is estimated by sampling weights, and no variable has the role weight")
-
-
-def _bounds(block: Block, params: GeneralisationParams, of_record: NDArray[np.int32]) -> Iterator[Sensitive]:
-    """Bounds on sensitive variables."""
-    for name, least in params.l.items():
-        asked = Diversity(distinct=least) if isinstance(least, int) else least
-        if asked.distinct is not None:
-            kind, bound = DISTINCT, float(asked.distinct)
-        elif asked.entropy is not None:
-            kind, bound = ENTROPY, asked.entropy
-        else:
-            kind, bound = RECURSIVE, float(asked.recursive or 0)
-        yield sensitive(name, kind, bound, asked.c, block.companions[name], of_record)
-    for name, most in params.t.items():
-        wanted = Closeness(most=most) if isinstance(most, float | int) else most
-        nominal = block.companion_variables[name].type == "nominal"
-        distance = wanted.distance or ("equal" if nominal else "ordered")
-        kind = EQUAL if distance == "equal" else ORDERED
-        yield sensitive(name, kind, wanted.most, 0.0, block.companions[name], of_record)
 
 
 def _no_node(lattice: Lattice, keys: Sequence[Key], params: GeneralisationParams) -> str:

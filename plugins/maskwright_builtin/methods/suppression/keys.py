@@ -54,3 +54,24 @@ def class_size(codes: NDArray[np.int64], households: NDArray[np.int64] | None) -
     """
     classes = classes_of(list(codes.T))
     return np.asarray(class_sizes(classes, households)[classes], dtype=np.int64)
+
+
+def kept_in_households(
+    reached: NDArray[np.int64], codes: NDArray[np.int64], households: NDArray[np.int64]
+) -> NDArray[np.int64]:
+    """Empty a key that is the same in every household in all members, where it is emptied in one: the others show it.
+
+    Parameters
+    ----------
+    reached, codes : ndarray of shape (n, q), int64
+        After keys were emptied, and before.
+    households : ndarray of shape (n,), int64
+    """
+    closed = reached.copy()
+    _, first, homes = np.unique(households, return_index=True, return_inverse=True)
+    for key in range(codes.shape[1]):
+        if np.array_equal(codes[first[homes], key], codes[:, key]):
+            gone = np.zeros(len(first), dtype=np.bool_)
+            gone[homes[reached[:, key] == GONE]] = True
+            closed[gone[homes], key] = GONE
+    return closed

@@ -2,18 +2,34 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated
+from dataclasses import replace
+from itertools import combinations
+from typing import TYPE_CHECKING, Annotated, Literal
 
 import numpy as np
-from pydantic import BaseModel, Field
+from pydantic import BaseModel, Field, model_validator
 
-from maskwright import Block, InputError, KeyVariables, Masked, Method, PromisesK
-from maskwright_builtin.methods.suppression.keys import GONE, class_size, key_codes, key_positions
+from maskwright import (
+    Block,
+    CompanionVariables,
+    InputError,
+    KeyVariables,
+    Masked,
+    Method,
+    NamesVariables,
+    PromisesK,
+)
+from maskwright_builtin.key_counts.counts import count_keys
+from maskwright_builtin.methods.generalisation.sensitive_bounds import Closeness, Diversity
+from maskwright_builtin.methods.suppression.diverse_classes import with_diverse_classes
+from maskwright_builtin.methods.suppression.keys import GONE, kept_in_households, key_codes, key_positions
+from maskwright_builtin.methods.suppression.matching_counts import matching_k, silent
+from maskwright_builtin.methods.suppression.own_classes import k_anonymous
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
+    from collections.abc import Sequence
 
-    from maskwright import Progress
+    from numpy.typing import NDArray
 
 
 class LocalSuppressionParams(BaseModel, extra="forbid", frozen=True):
@@ -31,22 +47,75 @@ class LocalSuppressionParams(BaseModel, extra="forbid", frozen=True):
         description="Key variables, by which somebody could be recognised. Left out: the step's variables with role "
         "quasi_identifier or, if it has none, all its variables.",
     )
+    count: Literal["own", "alpha0", "subset", "wildcard"] = Field(
+        default="own",
+        description="Whom a record with an empty key counts as equal. 'own': records with the same keys empty; only "
+        "this is k-anonymity that anybody can recount in classes. 'alpha0': also all records without empty keys that "
+        "are equal on what it shows. 'subset': all that show the same on every key that it shows. 'wildcard': an "
+        "empty key matches any value, in either record, if the other one shows more than half of the keys that it "
+        "shows: fewest cells, but whole records can stay unique, made safe by the emptied cells of others alone.",
+    )
+    subsets: Annotated[int, Field(ge=1)] | None = Field(
+        default=None,
+        description="k for every set of so many keys, and not for all keys together: what an intruder may know who "
+        "knows no more than that many. All sets are verified.",
+    )
+    key_sets: Annotated[dict[str, Annotated[list[str], Field(min_length=1)]] | None, NamesVariables(in_values=True)] = (
+        Field(
+            default=None,
+            min_length=1,
+            description="k for each of these sets, {name: [keys]}, and not for all keys together: what different "
+            "intruders know. All sets are verified.",
+        )
+    )
+    l: Annotated[  # noqa: E741 - the name of the field
+        dict[str, Annotated[int, Field(ge=2)] | Diversity], CompanionVariables()
+    ] = Field(
+        default_factory=dict,
+        description="Least diversity of sensitive variables in every class: {occupation: 2} of different values, "
+        "{disease: {entropy: 2.5}}, {disease: {recursive: 3, c: 2}}. Records without a value do not count.",
+    )
+    t: Annotated[dict[str, Annotated[float, Field(ge=0, le=1)] | Closeness], CompanionVariables()] = Field(
+        default_factory=dict,
+        description="Largest distance between the values of sensitive variables in a class and in the file, from 0 to "
+        "1: {income: 0.3}, {income: {most: 0.3, distance: equal}}. Low bounds need a few large classes.",
+    )
     importance: dict[str, Annotated[float, Field(gt=0, allow_inf_nan=False)]] = Field(
         default_factory=dict,
         description="How much a cell of a key is worth, {key: worth}, 1 where nothing is said: with {age: 3}, age is "
         "emptied where that saves three times as many records as another key would.",
     )
 
+    @model_validator(mode="after")
+    def _fits_together(self) -> LocalSuppressionParams:
+        if self.subsets is not None and self.key_sets is not None:
+            raise ValueError("give `subsets` or `key_sets`, not both")
+        if (self.l or self.t) and (self.count != "own" or self.subsets is not None or self.key_sets is not None):
+            raise ValueError(
+                "l and t are of classes of records equal on all keys: they go with count 'own' and no sets"
+            )
+        return self
+
 
 def protect(block: Block, params: LocalSuppressionParams, rng: np.random.Generator) -> Masked:  # noqa: ARG001 - the contract
     """Empty key cells until every combination of keys is that of k records or more.
 
-    Greedy. Records in classes below k are at risk. In each round the key j is chosen with the greatest
-    s(j) / importance(j), s(j) being the records at risk that would be in classes of k or more with j emptied; j is
-    emptied in these. Where no key saves anybody, records of classes with some to spare lend what is missing: they lose
-    the same key. Where none can, the key is emptied that brings the records at risk into the largest classes, in all
-    of them. A rest of fewer than k records without any key is filled up with records of the largest
-    class or, where it cannot spare them, with all of the smallest.
+    Greedy. Sets of keys are tried, those worth least first; of those worth the same, the one that brings most of the
+    records at risk (in classes below k) into classes of k when it is emptied in all of them. It is emptied in the
+    records it saves. Before dearer sets are tried, records of classes with some to spare lend what others lack, where
+    that empties no more cells than one key more would in each of these. In the end records are moved to classes that
+    show more, one by one or a class altogether, as long as every class has k. Where there are too many sets of keys,
+    those of few are tried, then the key is emptied that brings the records left into the largest classes, and so on.
+
+    That is for `own` classes. For `alpha0` and `subset`, sets of keys are tried likewise, and the own classes are taken
+    where they cost less. For `wildcard`, of records that become equal without some keys only as many are emptied as the
+    others need to count k, those first that save most. Then emptied cells are published again, one by one in order of
+    importance, where everybody still counts k. By all counts, a record counts another only if it shows all that the
+    first shows or, for `wildcard`, more than half of it, so that records emptied altogether count for nobody.
+
+    For several sets of keys this is done for one after the other until all hold. For `l` and `t`, each class that fails
+    is joined with the one that costs least: the keys in which they differ are emptied in both. Households are counted
+    where they are declared; a key that is the same in all members of every household is emptied in all or in none.
 
     Parameters
     ----------
@@ -65,12 +134,14 @@ def protect(block: Block, params: LocalSuppressionParams, rng: np.random.Generat
     Raises
     ------
     InputError
-        When there are fewer than k records (or households), or a name is not that of a key.
+        When there are fewer than k records (or households), a name is not that of a key, a diversity is beyond that of
+        all records together, or households are to be counted by another count than `own`.
 
     Notes
     -----
     Counting an empty cell as a value of its own asks more than counting it as equal to any value: k reached here is
-    reached there too. A round costs one sort of the records for each key.
+    reached there too. Sets of keys are tried by hashing packed keys, of the records at risk alone. The fewest cells are
+    hard to find for k >= 3: Meyerson, A. and Williams, R. (2004), PODS, 223-228.
 
     References
     ----------
@@ -81,16 +152,19 @@ def protect(block: Block, params: LocalSuppressionParams, rng: np.random.Generat
     """
     positions = key_positions(block, params.keys)
     names = [block.names[j] for j in positions]
-    strangers = [name for name in params.importance if name not in names]
-    if strangers:
-        raise InputError(f"importance is of keys; no key is called {', '.join(strangers)} (keys: {', '.join(names)})")
-    count = block.n if block.households is None else len(np.unique(block.households))
-    if count < params.k:
-        what = "records" if block.households is None else "households"
-        raise InputError(f"k = {params.k} is larger than the number of {what}, {count}: no class of {params.k} exists")
+    _refuse(block, params, names)
     codes = key_codes(block, positions)
     worth = np.array([params.importance.get(name, 1.0) for name in names])
-    reached = k_anonymous(codes, params.k, block.households, worth, block.progress)
+    sets = _sets(params, names)
+    reached = codes
+    while True:
+        before, reached = reached, _emptied(reached, block, params, sets, worth)
+        if block.households is not None:
+            reached = kept_in_households(reached, codes, block.households)
+        if np.array_equal(before, reached):
+            break
+        if block.households is None and len(sets) == 1:
+            break
     missing = block.missing.copy()
     missing[:, positions] |= reached == GONE
     values = block.values.copy()
@@ -99,118 +173,90 @@ def protect(block: Block, params: LocalSuppressionParams, rng: np.random.Generat
     return Masked(
         values=values,
         missing=missing,
-        notes={"cells_suppressed": int(gone.sum()), "records_with_suppressed_cells": int(gone.any(axis=1).sum())},
+        notes={
+            "cells_suppressed": int(gone.sum()),
+            "records_with_suppressed_cells": int(gone.any(axis=1).sum()),
+            **_counted(reached, block, params, sets),
+        },
     )
 
 
-def k_anonymous(
-    codes: NDArray[np.int64],
-    k: int,
-    households: NDArray[np.int64] | None,
-    worth: NDArray[np.float64],
-    progress: Progress,
-) -> NDArray[np.int64]:
-    """Codes with cells set to `GONE` so that every class has k records, or households.
-
-    Parameters
-    ----------
-    codes : ndarray of shape (n, q), int64
-        Left as they are. There are at least k records (households).
-    k : int
-    households : ndarray of shape (n,), int64, or None
-    worth : ndarray of shape (q,), float64
-        Positive.
-    progress : callable
-
-    Returns
-    -------
-    ndarray of shape (n, q), int64
-    """
-    codes = codes.copy()
-    start: int | None = None
-    while True:
-        risky = class_size(codes, households) < k
-        left = int(risky.sum())
-        if not left:
-            progress(1.0)
-            return codes
-        start = left if start is None else start
-        progress(min(max(1.0 - left / start, 0.0), 0.99))
-        shown = risky[:, None] & (codes != GONE)
-        if not shown.any():
-            _fill_up(codes, risky, k, households)
-            continue
-        keys = np.flatnonzero(shown.any(axis=0))
-        choices = [_emptied(codes, risky, int(j), k, households) for j in keys]
-        if not any(saved for saved, _, _ in choices):
-            choices = [
-                _with_borrowed(codes, risky, int(j), k, households, choice)
-                for j, choice in zip(keys, choices, strict=True)
-            ]
-        scores = [(saved > 0, (saved or size) / worth[j]) for j, (saved, size, _) in zip(keys, choices, strict=True)]
-        best = scores.index(max(scores))
-        codes[choices[best][2], keys[best]] = GONE
+def _refuse(block: Block, params: LocalSuppressionParams, names: Sequence[str]) -> None:
+    """Stop for names that are no keys, for files that are too small, and for counts of households that are not made."""
+    if strangers := [name for name in params.importance if name not in names]:
+        raise InputError(f"importance is of keys; no key is called {', '.join(strangers)} (keys: {', '.join(names)})")
+    for title, keys in (params.key_sets or {}).items():
+        if strangers := [name for name in keys if name not in names]:
+            raise InputError(f"key_sets, {title}: no key is called {', '.join(strangers)} (keys: {', '.join(names)})")
+    if params.subsets is not None and params.subsets > len(names):
+        raise InputError(f"subsets of {params.subsets} keys: there are {len(names)} ({', '.join(names)})")
+    count = block.n if block.households is None else len(np.unique(block.households))
+    if count < params.k:
+        what = "records" if block.households is None else "households"
+        raise InputError(f"k = {params.k} is larger than the number of {what}, {count}: no class of {params.k} exists")
+    if block.households is not None and params.count != "own":
+        raise InputError(f"count '{params.count}' is of records, and `cluster` declares households: use count 'own'")
 
 
-Choice = tuple[int, int, "NDArray[np.bool_]"]
-"""Records that emptying a key saves, the summed sizes of the classes of records at risk then, and where to empty it."""
+def _sets(params: LocalSuppressionParams, names: Sequence[str]) -> list[list[int]]:
+    """Places of the keys of each set that k is asked of."""
+    if params.key_sets is not None:
+        return [[names.index(name) for name in dict.fromkeys(keys)] for keys in params.key_sets.values()]
+    size = len(names) if params.subsets is None else params.subsets
+    return [list(each) for each in combinations(range(len(names)), size)]
 
 
 def _emptied(
-    codes: NDArray[np.int64], risky: NDArray[np.bool_], j: int, k: int, households: NDArray[np.int64] | None
-) -> Choice:
-    """Empty key j in the records at risk that this saves or, where it saves none, in all of them."""
-    here = risky & (codes[:, j] != GONE)
-    trial = codes.copy()
-    trial[here, j] = GONE
-    sizes = class_size(trial, households)
-    saved = here & (sizes >= k)
-    return int(saved.sum()), int(sizes[here].sum()), saved if saved.any() else here
-
-
-def _with_borrowed(
     codes: NDArray[np.int64],
-    risky: NDArray[np.bool_],
-    j: int,
-    k: int,
-    households: NDArray[np.int64] | None,
-    otherwise: Choice,
-) -> Choice:
-    """Empty key j also in as many records of a class with some to spare as those at risk need to be k."""
-    if households is not None:
-        return otherwise
-    shown = codes[:, j] != GONE
-    sizes = class_size(codes, None)
-    rest = np.unique(np.delete(codes, j, axis=1), axis=0, return_inverse=True)[1].ravel()
-    order = np.argsort(rest, kind="stable")
-    starts = np.searchsorted(rest[order], np.arange(int(rest.max()) + 2))
-    emptied = np.zeros(len(codes), dtype=np.bool_)
-    for one in np.unique(rest[risky & shown]):
-        members = order[starts[one] : starts[one + 1]]
-        spare = members[~risky[members] & shown[members]]
-        joining = members[risky[members] | ~shown[members]]
-        needed = k - len(joining)
-        if not len(spare) or needed <= 0:
-            continue
-        largest = spare[np.argmax(sizes[spare])]
-        if sizes[largest] - needed >= k:
-            emptied[joining[shown[joining]]] = True
-            emptied[spare[codes[spare, j] == codes[largest, j]][:needed]] = True
-    saved = int((emptied & risky).sum())
-    return (saved, saved, emptied) if saved else otherwise
+    block: Block,
+    params: LocalSuppressionParams,
+    sets: Sequence[list[int]],
+    worth: NDArray[np.float64],
+) -> NDArray[np.int64]:
+    """Empty keys of one set after the other."""
+    reached = codes.copy()
+    for number, keys in enumerate(sets):
+        block.progress(number / len(sets))
+        progress = block.progress if len(sets) == 1 else silent
+        if params.count == "own":
+            reached[:, keys] = k_anonymous(reached[:, keys], params.k, block.households, worth[keys], progress)
+        else:
+            reached[:, keys] = matching_k(reached[:, keys], params.k, params.count, worth[keys], progress)
+    if params.l or params.t:
+        reached = with_diverse_classes(reached, block, params.l, params.t, worth)
+    return reached
 
 
-def _fill_up(codes: NDArray[np.int64], risky: NDArray[np.bool_], k: int, households: NDArray[np.int64] | None) -> None:
-    """Bring records into the class without any key until it has k."""
-    sizes = np.where(risky, 0, class_size(codes, households))
-    if households is None:
-        needed = k - int(risky.sum())
-        largest = int(np.argmax(sizes))
-        if sizes[largest] - needed >= k:
-            codes[np.flatnonzero((codes == codes[largest]).all(axis=1))[:needed]] = GONE
-            return
-    smallest = int(np.argmin(np.where(risky, np.iinfo(np.int64).max, sizes)))
-    codes[(codes == codes[smallest]).all(axis=1)] = GONE
+def _counted(
+    reached: NDArray[np.int64], block: Block, params: LocalSuppressionParams, sets: Sequence[list[int]]
+) -> dict[str, int | list[str]]:
+    """The k that is reached, counted anew in both ways, in the worst set of keys; of households where there are any."""
+    own, wildcard, below = block.n, block.n, np.zeros(block.n, dtype=np.bool_)
+    for keys in sets:
+        columns = list(reached[:, keys].T)
+        homes = None if block.households is None else np.unique(block.households, return_inverse=True)[1]
+        found = count_keys(columns, "own", households=homes).file
+        own = min(own, int(found.min()))
+        below |= found < params.k
+        wildcard = min(wildcard, int(count_keys(columns, "wildcard", households=homes).file.min()))
+    notes: dict[str, int | list[str]] = {
+        "smallest_count_own": own,
+        "smallest_count_wildcard": wildcard,
+        "records_below_k_own": int(below.sum()),
+    }
+    if below.any():
+        said = (
+            f"k holds by the count '{params.count}', in which an empty key matches others; with an empty key as a "
+            "value of its own, some records are in classes below k (note records_below_k_own)"
+        )
+        notes["warnings"] = [said]
+    return notes
+
+
+def _as_counted(params: LocalSuppressionParams) -> Method:
+    """Classes of k on all keys are promised only where they are made."""
+    classes = params.count == "own" and params.subsets is None and params.key_sets is None
+    return LOCAL_SUPPRESSION if classes else replace(LOCAL_SUPPRESSION, preserves=frozenset())
 
 
 LOCAL_SUPPRESSION = Method(
@@ -225,6 +271,7 @@ LOCAL_SUPPRESSION = Method(
     removes=frozenset({"cells"}),
     deterministic=True,
     counts_households=True,
+    variant=_as_counted,
     reference="Hundepool et al. (2012), Statistical Disclosure Control, section 3.4; Templ, Kowarik and Meindl (2015), "
     "J. Stat. Softw. 67(4); Sweeney (2002), Int. J. Uncertain. Fuzz. 10(5), 571-588",
     summary="Empties cells of the key variables until every combination of keys has at least k records.",

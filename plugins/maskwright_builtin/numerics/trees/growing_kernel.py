@@ -17,11 +17,11 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from maskwright_builtin.numerics.compilation import NONE, ZERO, compiled
+from maskwright_builtin.numerics.trees.tree import LEAF
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-LEAF = -1
 POWER_STEPS = 12
 """Steps towards the first principal component of the class shares: an order of categories needs no more."""
 RECORDS, WEIGHT, CHANNELS = 0, 1, 2

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from maskwright import InputError
-from maskwright_builtin.numerics.trees.growing_kernel import LEAF, apply, grow
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -17,6 +16,9 @@ if TYPE_CHECKING:
 
 LEAST_GAIN = 1e-12
 """Share of the root's impurity that rounding alone may give."""
+
+LEAF = -1
+"""In the place of what a node without children does not have."""
 
 
 @dataclass(frozen=True)
@@ -102,6 +104,8 @@ class Tree:
         predictors : Predictors
             The same ones, in the same codes, of the same or other records.
         """
+        from maskwright_builtin.numerics.trees.growing_kernel import apply  # Numba: plugins are listed without it
+
         return apply(predictors.codes, self.feature, self.first_child, self.first_side, self.sides)
 
 
@@ -177,6 +181,9 @@ def _tree(
             f"a tree needs predictors and records: {len(predictors.codes)} predictor(s) of "
             f"{predictors.codes.shape[1]} records, {len(classes)} to be predicted"
         )
+    # Numba: plugins are listed without it.
+    from maskwright_builtin.numerics.trees.growing_kernel import grow
+
     limits = limits or TreeLimits()
     share = max(limits.complexity, LEAST_GAIN)
     grown = Tree(

@@ -192,7 +192,7 @@ def test_what_breaks_a_promise_is_refused(steps: str, message: str, tmp_path: Pa
 def test_recoding_drops_the_edits_that_are_listed_and_says_so(tmp_path: Path) -> None:
     """Others hold as before; a later step may suppress bands."""
     steps = (
-        "  - {method: recoding, params: {recode: {age: [16, 25]}, release_edits: {drop: [age]}}}\n"
+        "  - {method: recoding, params: {recode: {age: [15, 25]}, release_edits: {drop: [age]}}}\n"
         "  - {method: local_suppression, params: {k: 5, keys: [sex, age]}}\n"
     )
     done = mw.run(pipeline(tmp_path, steps)).record
@@ -201,7 +201,7 @@ def test_recoding_drops_the_edits_that_are_listed_and_says_so(tmp_path: Path) ->
     assert any("'minor' is dropped" in notice for notice in done["notices"])
     assert "minor" not in (tmp_path / "masked.edits.sch").read_text()
     data = mw.read(tmp_path / "masked.xml", record="Record")
-    assert set(data["age"].variable.categories) <= {"below 16", "16 to below 25", "25 and above"}
+    assert set(data["age"].variable.categories) <= {"below 15", "15 to below 25", "25 and above"}
     sizes = data.to_pandas().groupby(["sex", "age"], dropna=False, observed=True).size()
     assert sizes.min() >= 5
 

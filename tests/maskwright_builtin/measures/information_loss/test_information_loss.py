@@ -294,6 +294,15 @@ def test_weights_that_are_asked_for_and_not_there_are_refused(found, name):
         found(name, *noisy(), {"weighted": True})
 
 
+OF_CATEGORIES = {
+    "contingency_tables",
+    "contingency_table_loss",
+    "cramers_v",
+    "distance_based_loss",
+    "entropy_based_loss",
+}
+
+
 @pytest.mark.parametrize("name", sorted(BY_NAME))
 def test_the_census_is_measured_without_a_silent_nan(name, census, compare):
     """The file has an exact dependence, PTOTVAL = POTHVAL + PEARNVAL; here also a constant and an empty variable."""
@@ -301,8 +310,10 @@ def test_the_census_is_measured_without_a_silent_nan(name, census, compare):
     masked = (original * 1.02).round().assign(ONE=1.0)
     measure = BY_NAME[name]
     of_keys = {"keys": ["FEDTAX"], "sensitive": ["AGI"]}
-    needed = {"components": [{"measure": "pi", "weight": 1}], **of_keys}
+    categories = {"variables": ["FEDTAX", "TOTAL", "ONE", "NONE"]}
+    needed = {"components": [{"measure": "pi", "weight": 1}], **of_keys, **categories}
     asked = ("components",) if name == "weighted_score" else ("keys", "sensitive")
+    asked += ("variables",) if name in OF_CATEGORIES else ()
     params = {key: needed[key] for key in asked if key in measure.params.model_fields}
     result = measure.compute(compare(original, masked), measure.params(**params), np.random.default_rng(0))
     assert np.isfinite(result.value)

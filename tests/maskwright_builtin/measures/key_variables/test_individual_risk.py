@@ -112,9 +112,10 @@ def test_weights_below_one_are_cut_and_told():
     assert any(note.startswith("in 2 record(s) the weights are below 1") for note in found.notes)
 
 
-def test_a_weight_of_zero_is_refused():
-    with pytest.raises(mw.InputError, match=r"zero.* in 1 record"):
-        of_frame(frame(a=["x", "y"], b=["1", "1"], w=[0.0, 4.0]), weights=True)
+def test_a_weight_of_zero_is_one_and_told():
+    found = of_frame(frame(a=["x", "y"], b=["1", "1"], w=[0.0, 4.0]), weights=True)
+    assert found.per_record[0] == 1.0
+    assert any(note.startswith("1 record(s) with a weight of zero") for note in found.notes)
 
 
 def test_a_missing_weight_is_told():

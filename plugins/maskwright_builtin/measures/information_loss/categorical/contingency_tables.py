@@ -6,6 +6,7 @@ import numpy as np
 from pydantic import Field
 
 from maskwright import Comparison, Measure, Measurement
+from maskwright_builtin.measures.information_loss.categorical.category_shares import category_tables
 from maskwright_builtin.measures.information_loss.categorical.paired_categories import (
     NOTHING,
     CategoricalParams,
@@ -85,7 +86,13 @@ def contingency_tables(
             notes.append(f"farthest apart of the {len(hellinger[way])} table(s) of {way}: {worst[way][1]}")
     if ways < params.ways:
         notes.append(f"tables of at most {ways}: there are no more variables")
-    return Measurement(parts[f"hellinger_{ways}"], parts, per_variable, notes=tuple(notes))
+    return Measurement(
+        parts[f"hellinger_{ways}"],
+        parts,
+        per_variable,
+        notes=tuple(notes),
+        tables=category_tables(comparison, files),
+    )
 
 
 CONTINGENCY_TABLES = Measure(

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from maskwright import Comparison, Measure, Measurement
+from maskwright import Comparison, Measure, Measurement, MeasureTable
 from maskwright_builtin.measures.common.pairing import listed
 from maskwright_builtin.measures.information_loss.categorical.paired_categories import (
     NOTHING,
@@ -18,7 +18,12 @@ from maskwright_builtin.measures.information_loss.categorical.paired_categories 
 from maskwright_builtin.measures.information_loss.categorical.tables import tables
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from numpy.typing import NDArray
+
+MOST_DRAWN = 12
+"""Pairs in the table, those that change most."""
 
 
 def cramers_v(comparison: Comparison, params: CategoricalParams, rng: np.random.Generator) -> Measurement:  # noqa: ARG001
@@ -50,7 +55,7 @@ def cramers_v(comparison: Comparison, params: CategoricalParams, rng: np.random.
         few = "not defined: an association needs two categorical variables"
         return Measurement(float("nan"), notes=(*files.notes, few if files.variables else NOTHING))
     changes: list[float] = []
-    found: list[tuple[float, float]] = []
+    found: dict[str, tuple[float, float]] = {}
     of_variable: dict[str, list[float]] = {each.name: [] for each in files.variables}
     largest, pair = -1.0, ""
     without: list[str] = []
@@ -63,7 +68,7 @@ def cramers_v(comparison: Comparison, params: CategoricalParams, rng: np.random.
             continue
         change = abs(before - after)
         changes.append(change)
-        found.append((before, after))
+        found[f"{first.name} * {second.name}"] = (before, after)
         of_variable[first.name].append(change)
         of_variable[second.name].append(change)
         if change > largest:
@@ -74,10 +79,18 @@ def cramers_v(comparison: Comparison, params: CategoricalParams, rng: np.random.
     if not changes:
         return Measurement(float("nan"), notes=(*notes, "not defined: no pair has an association in both files"))
     notes.append(f"changes most: {pair}")
-    means = np.mean(found, axis=0)
+    means = np.mean(list(found.values()), axis=0)
     parts = {"largest": largest, "mean_original": float(means[0]), "mean_masked": float(means[1])}
     per_variable = {name: float(np.mean(own)) for name, own in of_variable.items() if own}
-    return Measurement(float(np.mean(changes)), parts, per_variable, notes=tuple(notes))
+    return Measurement(float(np.mean(changes)), parts, per_variable, notes=tuple(notes), tables=(_most_changed(found),))
+
+
+def _most_changed(found: Mapping[str, tuple[float, float]]) -> MeasureTable:
+    """Pairs that change most, or all of few."""
+    order = sorted(found, key=lambda pair: (-abs(found[pair][0] - found[pair][1]), pair))[:MOST_DRAWN]
+    title = "Association of pairs (Cramer's V)" + (", those that change most" if len(found) > MOST_DRAWN else "")
+    rows = tuple((pair, *found[pair]) for pair in order)
+    return MeasureTable("pairs", title, ("pair", "original", "masked"), rows, "V")
 
 
 def association(counts: NDArray[np.float64], columns: int, occurring: NDArray[np.int64] | None = None) -> float:

@@ -80,9 +80,11 @@ def entropy_based_loss(
         comparison.progress((position + 1) / len(names))
     everything = float(per_record.sum() if own is None else np.dot(per_record, own))
     never = [name for name in names if comparison.original[name].missing.all()]
-    notes = (f"no record of the original has a value, nothing can be lost: {listed(never)}",) if never else ()
+    notes = ["a missing cell counts as a category"]
+    if never:
+        notes.append(f"no record of the original has a value, nothing can be lost: {listed(never)}")
     parts = {"bits": everything, "bits_per_record": everything / m}
-    return Measurement(float(np.mean(list(per_variable.values()))), parts, per_variable, per_record, notes=notes)
+    return Measurement(float(np.mean(list(per_variable.values()))), parts, per_variable, per_record, notes=tuple(notes))
 
 
 def conditional_entropy(

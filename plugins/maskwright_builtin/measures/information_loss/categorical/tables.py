@@ -8,8 +8,6 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from maskwright_builtin.measures.information_loss.categorical.counting_kernel import count_pairs, weigh_pairs
-
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
@@ -148,6 +146,9 @@ def _counted(
     cells: int,
     weights: NDArray[np.float64] | None,
 ) -> NDArray[np.float64]:
+    # Numba: plugins are listed without it.
+    from maskwright_builtin.measures.information_loss.categorical.counting_kernel import count_pairs, weigh_pairs
+
     if weights is not None:
         weighed = np.zeros(cells)
         weigh_pairs(first, second, size, weights, weighed)

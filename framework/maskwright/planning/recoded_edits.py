@@ -1,0 +1,233 @@
+"""Edits on recoded variables: translated onto the published categories, weakened or dropped where steps say so."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from textwrap import shorten
+from typing import TYPE_CHECKING
+
+from maskwright.edits.edit_set import EditSet
+from maskwright.edits.translation.translate import NotKnownYet, translate
+from maskwright.edits.translation.values import ranges_of, recoded
+from maskwright.foundation.errors import InputError, Problem, unknown_name
+from maskwright.planning.step_variables import variables_of_steps
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Iterator, Mapping, Sequence
+
+    from maskwright.data.variable import Variable
+    from maskwright.edits.edit import Edit
+    from maskwright.edits.translation.single import Straddling
+    from maskwright.edits.translation.translate import Translation, Whole
+    from maskwright.edits.translation.values import Interval
+    from maskwright.planning.model import Step
+
+MOST_LETTERS = 200
+"""Of the text of an edit in a notice; the record has it whole."""
+MOST_SHOWN = 3
+"""Categories of a variable that a message names."""
+
+
+@dataclass(frozen=True, eq=False)
+class RecodedVariables:
+    """Variables that steps publish as coarser categories, and what may become of their edits.
+
+    Attributes
+    ----------
+    steps : mapping of name to int
+        Last step, 1-based, that publishes the variable as categories.
+    original : mapping of name to Variable
+        As they are in the file.
+    weaken, drop : frozenset of str
+        What `release_edits` of the steps lists.
+    ranges : mapping of name to Interval
+        That edits on a variable alone leave it, of those that every original record keeps.
+    """
+
+    steps: Mapping[str, int] = field(default_factory=dict)
+    original: Mapping[str, Variable] = field(default_factory=dict)
+    weaken: frozenset[str] = frozenset()
+    drop: frozenset[str] = frozenset()
+    ranges: Mapping[str, Interval] = field(default_factory=dict)
+
+    def read_by(self, edit: Edit) -> tuple[str, ...]:
+        """Recoded variables that an edit reads."""
+        return tuple(name for name in edit.variables if name in self.steps)
+
+
+@dataclass(frozen=True, eq=False)
+class Settled:
+    """What became of edits.
+
+    Attributes
+    ----------
+    edits : EditSet
+        On published categories where they could be translated; those on variables of which the categories are not
+        known yet are left as they are.
+    translations : tuple of Translation
+        Of those that were translated or weakened.
+    dropped : tuple of Edit
+    """
+
+    edits: EditSet
+    translations: tuple[Translation, ...] = ()
+    dropped: tuple[Edit, ...] = ()
+
+
+def recoded_variables(
+    edits: EditSet, steps: Sequence[Step], variables: Sequence[Variable], broken: Mapping[str, int]
+) -> RecodedVariables:
+    """Variables that steps publish as coarser categories.
+
+    Parameters
+    ----------
+    edits : EditSet
+    steps : sequence of Step
+    variables : sequence of Variable
+        Of the file.
+    broken : mapping of edit name to int
+        Original records that violate each edit.
+
+    Raises
+    ------
+    InputError
+        `release_edits` lists a variable that its step does not recode.
+    """
+    problems: list[Problem] = []
+    listed: dict[str, set[str]] = {"weaken": set(), "drop": set()}
+    coarse: dict[str, int] = {}
+    for number, (step, found) in enumerate(zip(steps, variables_of_steps(steps, variables), strict=True), 1):
+        own = found.names if "detail" in step.method.removes else ()
+        coarse |= dict.fromkeys(own, number)
+        asked = {"weaken": step.planning.release_edits.weaken, "drop": step.planning.release_edits.drop}
+        for key, names in asked.items():
+            listed[key].update(name for name in names if name in own)
+            problems += [
+                Problem(f"step {number}: release_edits.{key}: {said}")
+                for name in names
+                if name not in own
+                and (said := unknown_name("variable that the step publishes as categories", name, own))
+            ]
+    if problems:
+        raise InputError(problems)
+    kept = [edit for edit in edits if not broken.get(edit.name)]
+    ranges = {name: each for name, each in ranges_of(kept).items() if name in coarse}
+    return RecodedVariables(
+        coarse, {each.name: each for each in variables if each.name in coarse},
+        frozenset(listed["weaken"]), frozenset(listed["drop"]), ranges,
+    )  # fmt: skip
+
+
+def published_before_data(
+    steps: Sequence[Step], variables: Sequence[Variable], coarse: RecodedVariables
+) -> dict[str, Variable]:
+    """Recoded variables as they are published, where that is known before the steps are run."""
+    known: dict[str, Variable | None] = {each.name: each for each in variables}
+    for step, found in zip(steps, variables_of_steps(steps, variables), strict=True):
+        if "detail" not in step.method.removes:
+            continue
+        for name in found.names:
+            before = known[name]
+            publishes = step.method.publishes
+            known[name] = None if before is None or publishes is None else publishes(step.params, before)
+    return {name: each for name in coarse.steps if (each := known[name]) is not None}
+
+
+def settled(
+    edits: EditSet,
+    coarse: RecodedVariables,
+    published: Mapping[str, Variable],
+    whole: Whole,
+    unknown: Collection[str] = (),
+) -> Settled:
+    """Edits as they hold of published categories.
+
+    An edit that can be translated is: its verdict stays the same. Else it is weakened where `release_edits` allows that
+    of each recoded variable that it reads, else dropped where it allows that of one of them.
+
+    Parameters
+    ----------
+    edits : EditSet
+    coarse : RecodedVariables
+    published : mapping of name to Variable
+        Recoded variables whose categories are known.
+    whole : callable
+        Whether recoded combinations of variables stand for combinations of the original alone; None: not known.
+    unknown : collection of str
+        Recoded variables whose categories are not known yet.
+
+    Raises
+    ------
+    InputError
+        An edit would have to be weakened or dropped, and no step says that it may.
+    """
+    variables = {
+        name: recoded(coarse.original[name], each, coarse.ranges.get(name)) for name, each in published.items()
+    }
+    kept: list[Edit] = []
+    done: list[Translation] = []
+    dropped: list[Edit] = []
+    problems: list[Problem] = []
+    for edit in edits:
+        names = tuple(name for name in edit.variables if name in published)
+        if edit.shadowed or not names or not set(unknown).isdisjoint(edit.variables):
+            kept.append(edit)
+            continue
+        try:
+            found = translate(edit, variables, whole)
+        except NotKnownYet:
+            kept.append(edit)
+            continue
+        if found.edit is not None and (found.form == "translated" or coarse.weaken.issuperset(names)):
+            kept.append(found.edit)
+            done.append(found)
+        elif coarse.drop.intersection(names):
+            dropped.append(edit)
+        else:
+            problems.append(_problem(found, names, coarse))
+    if problems:
+        raise InputError(problems)
+    return Settled(EditSet(tuple(kept), edits.notes), tuple(done), tuple(dropped))
+
+
+def _problem(found: Translation, names: Sequence[str], coarse: RecodedVariables) -> Problem:
+    """Edit that cannot be kept as it is, why, and what to do."""
+    edit = found.original
+    steps = ", ".join(f"step {coarse.steps[name]} publishes {name} as coarser categories" for name in names)
+    why = [each for each in (found.reason, *_straddling(found.straddling)) if each]
+    message = f"{steps}, and edit {edit.name!r} cannot be said of them with the same meaning"
+    message += f": {'; '.join(why)}" if why else ""
+    borders: dict[str, dict[str, None]] = {}
+    for each in found.straddling:
+        borders.setdefault(each.variable, {}).update(dict.fromkeys(each.borders))
+    ways = [f"put a border of {name} at {' and '.join(at)}" for name, at in borders.items() if at]
+    listed = ", ".join(names)
+    if found.edit is not None:
+        ways.append(
+            f"let it be weakened to what is true of every true record, 'release_edits: {{weaken: [{listed}]}}' in the "
+            "step's params"
+        )
+    ways.append(f"let it go, 'release_edits: {{drop: [{listed}]}}'")
+    return Problem(message, edit.place, "; or ".join(ways))
+
+
+def _straddling(found: Sequence[Straddling]) -> Iterator[str]:
+    for name in dict.fromkeys(each.variable for each in found):
+        shown = list(dict.fromkeys(repr(each.category) for each in found if each.variable == name))
+        more = f" and {len(shown) - MOST_SHOWN} more" if len(shown) > MOST_SHOWN else ""
+        yield f"{', '.join(shown[:MOST_SHOWN])}{more} of {name} has values on both sides of it"
+
+
+def recoded_edit_notices(translations: Sequence[Translation], dropped: Sequence[Edit]) -> tuple[str, ...]:
+    """Notices about edits that say less than before, or nothing."""
+    weakened = [
+        f"edit {each.original.name!r} is weakened, as release_edits says: {shorten(each.edit.text, MOST_LETTERS)}"
+        for each in translations
+        if each.form == "weakened" and each.edit is not None
+    ]
+    gone = [
+        f"edit {edit.name!r} is dropped, as release_edits says: what it reads ({', '.join(edit.variables)}) is "
+        "published as categories, of which it cannot be said"
+        for edit in dropped
+    ]
+    return (*weakened, *gone)

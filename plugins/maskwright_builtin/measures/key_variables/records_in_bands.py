@@ -1,0 +1,60 @@
+"""Distributions of records over bands of risk, or of class size, for the report."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from maskwright import MeasureTable
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from numpy.typing import NDArray
+
+RISK_BANDS: Mapping[str, float] = {
+    "up to 0.01": 0.01,
+    "0.01 to 0.05": 0.05,
+    "0.05 to 0.1": 0.1,
+    "0.1 to 0.2": 0.2,
+    "0.2 to 0.5": 0.5,
+    "0.5 to 1": 1.0,
+}
+"""Each holds its upper bound."""
+SIZE_BANDS: Mapping[str, float] = {"1": 1, "2": 2, "3 to 4": 4, "5 to 9": 9, "10 and more": math.inf}
+
+
+def risk_table(risk: NDArray[np.float64], title: str = "Records by individual risk") -> MeasureTable:
+    """Records in bands of risk.
+
+    Parameters
+    ----------
+    risk : ndarray of shape (n,), float64
+        Of each record, 0 to 1.
+    title : str
+    """
+    return _table("risk_bands", title, "risk", risk, RISK_BANDS)
+
+
+def size_table(sizes: NDArray[np.int64], what: str = "records") -> MeasureTable:
+    """Records in bands of the size of their class.
+
+    Parameters
+    ----------
+    sizes : ndarray of shape (n,), int64
+        Of the class of each record.
+    what : str
+        What the size of a class counts.
+    """
+    return _table("class_sizes", f"Records by how many {what} share their keys", "class size", sizes, SIZE_BANDS)
+
+
+def _table(
+    name: str, title: str, heading: str, values: NDArray[np.float64] | NDArray[np.int64], bands: Mapping[str, float]
+) -> MeasureTable:
+    band = np.searchsorted(np.array(list(bands.values())), values, side="left")
+    counts = np.bincount(np.minimum(band, len(bands) - 1), minlength=len(bands))
+    rows = tuple((label, float(count)) for label, count in zip(bands, counts, strict=True))
+    return MeasureTable(name, title, (heading, "records"), rows, "records")

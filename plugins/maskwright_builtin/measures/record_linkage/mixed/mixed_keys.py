@@ -1,0 +1,271 @@
+"""Keys of any type in both files as places on a line: points, and stretches for published bands and groups."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Literal
+
+import numpy as np
+
+from maskwright import InputError
+from maskwright_builtin.key_counts.classes import numbered
+from maskwright_builtin.key_counts.packing import pack_keys
+from maskwright_builtin.measures.record_linkage.mixed.category_places import category_places
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Sequence
+
+    from numpy.typing import NDArray
+
+    from maskwright import Band, Column, Comparison
+
+Kind = Literal["nominal", "ordered", "numeric"]
+Ordered = Literal["steps", "mid_ranks", "equality"]
+
+
+@dataclass(frozen=True, eq=False)
+class KeyColumn:
+    """One key in one file.
+
+    Attributes
+    ----------
+    codes : ndarray of shape (n,), int64
+        Value of each record, -1 where missing.
+    low, high : ndarray of shape (v,), float64
+        From where to where each value reaches; the same for one value, apart for a band.
+    """
+
+    codes: NDArray[np.int64]
+    low: NDArray[np.float64]
+    high: NDArray[np.float64]
+
+
+@dataclass(frozen=True, eq=False)
+class MixedKey:
+    """One key in both files.
+
+    Attributes
+    ----------
+    name : str
+    kind : {"nominal", "ordered", "numeric"}
+        How a gap between two values counts: as one, or by its size.
+    original, masked : KeyColumn
+    span : float
+        The gap that counts as a whole difference: the range of the original, or the steps between the first and the
+        last category. 1 for nominal keys.
+    scale : float
+        Places of numbers are so many times their values.
+    """
+
+    name: str
+    kind: Kind
+    original: KeyColumn
+    masked: KeyColumn
+    span: float = 1.0
+    scale: float = 1.0
+
+    @property
+    def width(self) -> float:
+        """The largest gap there is."""
+        columns = [column for column in (self.original, self.masked) if column.low.size]
+        if not columns:
+            return 0.0
+        return float(max(column.high.max() for column in columns) - min(column.low.min() for column in columns))
+
+
+@dataclass(frozen=True, eq=False)
+class Rows:
+    """The distinct rows of one file.
+
+    Attributes
+    ----------
+    low, high : ndarray of shape (r, d), float64
+        0 where missing.
+    present : ndarray of shape (r,), int64
+        Bit j: key j is there.
+    copies : ndarray of shape (r,), int64
+    of_record : ndarray of shape (n,), int64
+    first : ndarray of shape (r,), int64
+        The first record of each row.
+    """
+
+    low: NDArray[np.float64]
+    high: NDArray[np.float64]
+    present: NDArray[np.int64]
+    copies: NDArray[np.int64]
+    of_record: NDArray[np.int64]
+    first: NDArray[np.int64]
+
+    def part(self, records: NDArray[np.int64]) -> Rows:
+        """The same rows, with some of the records only."""
+        of_record = self.of_record[records]
+        return replace(self, copies=np.bincount(of_record, minlength=len(self.low)), of_record=of_record)
+
+
+def rows_of(columns: Sequence[KeyColumn], records: NDArray[np.int64] | None = None) -> Rows:
+    """Distinct rows of one file.
+
+    Parameters
+    ----------
+    columns : sequence of KeyColumn
+    records : ndarray of shape (m,), int64, optional
+        Records to take, in any order and more than once; by default all.
+    """
+    codes = [column.codes if records is None else column.codes[records] for column in columns]
+    of_record, first = numbered(pack_keys(codes))
+    low, high = np.zeros((len(first), len(columns))), np.zeros((len(first), len(columns)))
+    present = np.zeros(len(first), dtype=np.int64)
+    for j, (column, code) in enumerate(zip(columns, codes, strict=True)):
+        own = code[first]
+        there = own >= 0
+        low[there, j], high[there, j] = column.low[own[there]], column.high[own[there]]
+        present |= there.astype(np.int64) << j
+    return Rows(low, high, present, np.bincount(of_record, minlength=len(first)), of_record, first)
+
+
+def mixed_keys(
+    comparison: Comparison, keys: Sequence[str], nominal: Collection[str], ordered: Ordered
+) -> tuple[list[MixedKey], list[str]]:
+    """Keys of both files, and notes on how they are compared.
+
+    Parameters
+    ----------
+    comparison : Comparison
+    keys : sequence of str
+    nominal : collection of str
+        Keys whose values are names, though they are numbers or have an order.
+    ordered : {"steps", "mid_ranks", "equality"}
+        How ordered categories are compared.
+
+    Raises
+    ------
+    InputError
+        A file does not have a key, or has no records.
+    """
+    found, notes = [], []
+    for name in keys:
+        codes = comparison.keys(name)  # refuses a name that a file has not, with the nearest one
+        if not (len(codes[0]) and len(codes[1])):
+            raise InputError(f"there is nothing to link: {len(codes[0])} original and {len(codes[1])} masked records")
+        before, after = comparison.original[name], comparison.masked[name]
+        key = _key(before, after, as_names=name in nominal, ordered=ordered)
+        if key is None:
+            key = MixedKey(name, "nominal", *(_by_code(each) for each in codes))
+            notes.append(
+                f"{name}: what its published categories stand for is not known; they are compared with the original "
+                "values as texts"
+            )
+        found.append(key)
+    gone = [sum(int((getattr(key, file).codes < 0).sum()) for key in found) for file in ("original", "masked")]
+    if any(gone):
+        notes.append(f"missing cells: {gone[0]} in the original file, {gone[1]} in the masked file")
+    return found, notes
+
+
+def _key(before: Column, after: Column, *, as_names: bool, ordered: Ordered) -> MixedKey | None:
+    """The key by what its values are; None where the published categories cannot be placed among the original ones."""
+    if before.variable.is_numeric:
+        return _numeric(before, after, as_names=as_names)
+    if after.variable.is_numeric:
+        return None
+    by_order = before.variable.type == "ordinal" and ordered != "equality" and not as_names
+    places = category_places(before.variable, after.variable, _occurring(after), in_order=by_order)
+    if places is None:
+        return None
+    at, low, high = places.original, places.low, places.high
+    span = float(len(at) - 1) if by_order else 1.0
+    if by_order and ordered == "mid_ranks":
+        counts = np.bincount(before.values[~before.missing].astype(np.int64), minlength=len(at))
+        # Twice the mid-rank, a whole number.
+        ranks = (2 * np.cumsum(counts) - counts + 1).astype(np.float64)
+        at, low, high = ranks, ranks[low.astype(np.int64)], ranks[high.astype(np.int64)]
+        span = float(np.ptp(ranks[counts > 0])) if counts.any() else 0.0
+    kind: Kind = "ordered" if by_order and span > 0.0 else "nominal"
+    masked = KeyColumn(_category_codes(after), low, high)
+    return MixedKey(before.name, kind, KeyColumn(_category_codes(before), at, at), masked, span or 1.0)
+
+
+def _category_codes(column: Column) -> NDArray[np.int64]:
+    return np.where(column.missing, -1, column.values.astype(np.int64))
+
+
+def _occurring(column: Column) -> NDArray[np.int64]:
+    return np.unique(column.values[~column.missing]).astype(np.int64)
+
+
+def _by_code(codes: NDArray[np.int64]) -> KeyColumn:
+    places = np.arange(float(codes.max(initial=-1) + 1))
+    return KeyColumn(codes, places, places)
+
+
+def _numeric(before: Column, after: Column, *, as_names: bool) -> MixedKey | None:
+    old_codes, old = _values(before)
+    declared = [column.variable.decimals or 0 for column in (before, after)]
+    if after.variable.is_numeric:
+        new_codes, new = _values(after)
+        scale = _grid([old, new], max(declared))
+        low = high = _on_grid(new, scale)
+    else:
+        bands = bands_of(before, after)
+        if bands is None:
+            return None
+        scale = _grid([old], max(declared))
+        new_codes = _category_codes(after)
+        ends = (float(old.min()), float(old.max())) if old.size else (0.0, 0.0)
+        sides = np.array([_sides(band, ends, scale) for band in bands]).reshape(-1, 2)
+        low, high = sides[:, 0], sides[:, 1]
+    places = _on_grid(old, scale)
+    span = float(np.ptp(places)) if places.size else 0.0
+    kind: Kind = "nominal" if as_names or span == 0.0 else "numeric"
+    files = KeyColumn(old_codes, places, places), KeyColumn(new_codes, low, high)
+    return MixedKey(before.name, kind, *files, span or 1.0, scale or 1.0)
+
+
+def bands_of(before: Column, after: Column) -> list[Band] | None:
+    """What each published category of a number stands for; None where it is not known of one that occurs."""
+    from maskwright_builtin.measures.record_linkage.mixed.category_places import band_of_text
+
+    known = band_of_text(before.variable, after.variable)
+    texts = after.variable.categories
+    if any(texts[code] not in known for code in _occurring(after)):
+        return None
+    everything = next(iter(known.values()), None)
+    if everything is None:
+        return []
+    return [known.get(text, everything) for text in texts]
+
+
+def _values(column: Column) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
+    codes = np.full(len(column.values), -1, dtype=np.int64)
+    there = ~column.missing
+    values, codes[there] = np.unique(column.values[there], return_inverse=True)
+    return codes, values.astype(np.float64)
+
+
+def _grid(files: Sequence[NDArray[np.float64]], decimals: int) -> float:
+    """Factor that makes all values whole numbers, so that differences are exact; 0 where there is none."""
+    factor = 10.0**decimals
+    for values in files:
+        scaled = values * factor
+        if (np.abs(np.rint(scaled) - scaled) > 1e-6).any() or (np.abs(scaled) >= 2.0**50).any():
+            return 0.0
+    return factor
+
+
+def _on_grid(values: NDArray[np.float64], scale: float) -> NDArray[np.float64]:
+    return np.rint(values * scale) if scale else values
+
+
+def _sides(band: Band, ends: tuple[float, float], scale: float) -> tuple[float, float]:
+    """The least and the largest number of a band; open ends reach as far as the original."""
+    if band.members is not None:
+        numbers = [float(member) for member in band.members]
+        low, high = min(numbers), max(numbers)
+        return (round(low * scale), round(high * scale)) if scale else (low, high)
+    low, high = max(band.lower, min(ends[0], band.upper)), min(band.upper, max(ends[1], band.lower))
+    inclusive = band.upper_inclusive or high < band.upper
+    if scale:
+        last = np.floor(high * scale + 1e-6) if inclusive else np.ceil(high * scale - 1e-6) - 1.0
+        first = float(np.ceil(low * scale - 1e-6))
+        return first, max(first, float(last))
+    return low, high if inclusive else max(low, float(np.nextafter(high, -np.inf)))

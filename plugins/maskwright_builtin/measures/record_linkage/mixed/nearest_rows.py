@@ -1,0 +1,169 @@
+"""The nearest rows of the other file over keys of any type, exactly, with how many records share the place."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from maskwright_builtin.measures.record_linkage.relatives import large_households, relatives
+from maskwright_builtin.numerics.threads import in_order
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from maskwright import Progress
+    from maskwright_builtin.measures.record_linkage.mixed.mixed_keys import Rows
+    from maskwright_builtin.measures.record_linkage.mixed.nearest_rows_kernel import Costs, Forest
+
+LEAF = 16
+"""Rows of a leaf, at most about."""
+QUERIES_AT_ONCE = 2048
+
+
+@dataclass(frozen=True, eq=False)
+class Links:
+    """What linking every query record to its nearest records found.
+
+    Attributes
+    ----------
+    chance : ndarray of shape (q,), float64
+        Of reaching a record of the own household.
+    ties : ndarray of shape (q,), int64
+        Records that are nearest; 0 where there is none with a key in common.
+    """
+
+    chance: NDArray[np.float64]
+    ties: NDArray[np.int64]
+
+
+def link(
+    queries: Rows,
+    targets: Rows,
+    costs: Costs,
+    households: tuple[NDArray[np.int64], NDArray[np.int64]],
+    split: NDArray[np.float64],
+    progress: Progress,
+) -> Links:
+    """Link each query to its nearest targets; several that are as near share the link.
+
+    Parameters
+    ----------
+    queries, targets : Rows
+    costs : Costs
+        Its `top` has one row, or one for each row of the queries.
+    households : tuple of two ndarray of int64
+        Of the query and of the target records; each a household of its own where none are declared.
+    split : ndarray of shape (d,), float64
+        Makes the keys comparable where rows are cut into trees.
+    progress : callable
+    """
+    from maskwright_builtin.measures.record_linkage.mixed.nearest_rows_kernel import pair_costs
+
+    own, count = np.full(len(queries.of_record), np.inf), np.zeros(len(queries.of_record), dtype=np.int64)
+    for chosen, relative in relatives(*households):
+        found = np.empty(len(chosen))
+        sides = queries.low, queries.high, queries.present, queries.of_record[chosen]
+        others = targets.low, targets.high, targets.present, targets.of_record[relative]
+        pair_costs(*sides, *others, costs, found)
+        nearer = found < own[chosen]
+        count[chosen] = np.where(nearer, 1, count[chosen] + ((found == own[chosen]) & np.isfinite(found)))
+        own[chosen] = np.minimum(own[chosen], found)
+    for chosen, members in large_households(*households):
+        needed, of = np.unique(queries.of_record[chosen], return_inverse=True)
+        least, ties = np.full(len(queries.low), np.inf), np.zeros(len(queries.low), dtype=np.int64)
+        _nearest(queries, needed, forest_of(targets.part(members), split), costs, least, ties, _untold)
+        own[chosen], count[chosen] = least[needed[of]], ties[needed[of]]
+    least, ties = np.full(len(queries.low), np.inf), np.zeros(len(queries.low), dtype=np.int64)
+    np.minimum.at(least, queries.of_record, own)
+    _nearest(queries, np.arange(len(queries.low)), forest_of(targets, split), costs, least, ties, progress)
+    best, tied = least[queries.of_record], ties[queries.of_record]
+    correct = (own == best) & (tied > 0)
+    return Links(np.where(correct, count / np.maximum(tied, 1), 0.0), tied)
+
+
+def _nearest(
+    queries: Rows,
+    needed: NDArray[np.int64],
+    forest: Forest,
+    costs: Costs,
+    least: NDArray[np.float64],
+    ties: NDArray[np.int64],
+    progress: Progress,
+) -> None:
+    """Write the least cost, where a cost that it does not exceed stands, and the ties of the needed rows."""
+    from maskwright_builtin.measures.record_linkage.mixed.nearest_rows_kernel import search
+
+    if len(costs.top) > 1:
+        costs = costs._replace(top=costs.top[needed])
+    low, high = queries.low[needed], queries.high[needed]
+    present, best, tied = queries.present[needed], least[needed], ties[needed]
+
+    def answer(chunk: slice) -> None:
+        search(low[chunk], high[chunk], present[chunk], chunk.start, forest, costs, best[chunk], tied[chunk])
+
+    chunks = [slice(begin, begin + QUERIES_AT_ONCE) for begin in range(0, len(needed), QUERIES_AT_ONCE)]
+    for done, _ in enumerate(in_order(answer, chunks), start=1):
+        progress(done / len(chunks))
+    least[needed], ties[needed] = best, tied
+
+
+def forest_of(rows: Rows, split: NDArray[np.float64]) -> Forest:
+    """Cut distinct rows into a tree for each pattern of keys that are there.
+
+    Parameters
+    ----------
+    rows : Rows
+    split : ndarray of shape (d,), float64
+        Factor of each key; the key with the widest range is cut.
+    """
+    from maskwright_builtin.measures.record_linkage.mixed.nearest_rows_kernel import Forest, cut_rows
+
+    used = np.flatnonzero(rows.copies)
+    patterns, of_row, sizes = np.unique(rows.present[used], return_inverse=True, return_counts=True)
+    # The largest trees first: the nearest row is most likely there, and makes the search of the others short.
+    by_size = np.argsort(-sizes, kind="stable")
+    patterns, sizes, of_row = patterns[by_size], sizes[by_size], np.argsort(by_size)[of_row]
+    grouped = used[np.argsort(of_row, kind="stable")]
+    ends = np.cumsum(sizes)
+    trees, node, leaf = [], 0, 0
+    for begin, end in zip(ends - sizes, ends, strict=True):
+        members = grouped[begin:end]
+        low, high, size = rows.low[members], rows.high[members], len(members)
+        order = np.arange(size)
+        cut, children, bounds = np.empty(2 * size, np.int64), np.empty((2 * size, 2), np.int64), np.empty(size + 1, np.int64)
+        reach = np.zeros((2 * size, 6))
+        nodes, leaves = cut_rows(low, high, split, LEAF, order, cut, children, reach, bounds)
+        cut, children, bounds = cut[:nodes].copy(), children[:nodes].copy(), bounds[:leaves]
+        low, high = low[order], high[order]
+        inner = cut >= 0
+        children[inner] += node
+        children[~inner, 0] += leaf
+        boxes = np.minimum.reduceat(low, bounds), np.maximum.reduceat(high, bounds)
+        trees.append((low, high, rows.copies[members[order]], cut, children, reach[:nodes].copy(), *boxes, bounds + begin))
+        node, leaf = node + nodes, leaf + leaves
+    low, high, copies, cut, children, reach, leaf_low, leaf_high, bounds = map(
+        np.concatenate, zip(*trees, strict=True)
+    )
+    nodes_of = [len(tree[3]) for tree in trees]
+    return Forest(
+        low,
+        high,
+        copies,
+        patterns,
+        np.cumsum(nodes_of) - nodes_of,
+        np.array([tree[6].min(axis=0) for tree in trees]),
+        np.array([tree[7].max(axis=0) for tree in trees]),
+        cut,
+        np.ascontiguousarray(children[:, 0]),
+        np.ascontiguousarray(children[:, 1]),
+        reach,
+        leaf_low,
+        leaf_high,
+        np.append(bounds, len(low)),
+    )
+
+
+def _untold(share: float) -> None:
+    """Progress of a part that is not told."""

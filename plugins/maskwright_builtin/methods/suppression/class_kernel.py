@@ -1,0 +1,371 @@
+"""Compiled: which records are in classes of k when some keys are emptied, and which cells can be published again."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from maskwright_builtin.numerics.compilation import compiled, inlined
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    Numbers = NDArray[np.int64]
+    Slots = NDArray[np.int32]
+
+SPREAD = np.int64(-7046029254386353131)
+"""The odd number nearest to 2**64 divided by the golden ratio: multiplying spreads keys over the high bits."""
+
+
+@inlined
+def _slot(words: Numbers, row: int, keep: Numbers, last: int) -> int:
+    mixed = np.int64(0)
+    for word in range(words.shape[1]):
+        mixed = (mixed ^ (words[row, word] & keep[word])) * SPREAD
+        mixed ^= (mixed >> np.int64(32)) & np.int64(0xFFFFFFFF)
+    return int(mixed & last)
+
+
+@inlined
+def _is(words: Numbers, row: int, keep: Numbers, others: Numbers, other: int, kept: Numbers) -> bool:
+    same = True
+    for word in range(words.shape[1]):
+        same &= (words[row, word] & keep[word]) == (others[other, word] & kept[word])
+    return same
+
+
+@compiled
+def number_classes(words: Numbers, table: Slots, of_row: Numbers, first: Numbers) -> int:
+    """Number the different rows as they first occur, and leave them in a hash table.
+
+    Parameters
+    ----------
+    words : ndarray of shape (n, w), int64
+    table : ndarray, int32
+        Zeros: a power of two, at least twice n. Written: class + 1.
+    of_row, first : ndarray of shape (n,), int64
+        Written: the class of each row, and the first row of each class.
+
+    Returns
+    -------
+    int
+        How many classes.
+    """
+    everything = np.full(words.shape[1], np.int64(-1))
+    last = table.shape[0] - 1
+    count = 0
+    for row in range(words.shape[0]):
+        slot = _slot(words, row, everything, last)
+        while table[slot] != 0 and not _is(words, row, everything, words, first[table[slot] - 1], everything):
+            slot = (slot + 1) & last
+        if table[slot] == 0:
+            first[count] = row
+            count += 1
+            table[slot] = count
+        of_row[row] = table[slot] - 1
+    return count
+
+
+@compiled
+def saved_records(
+    words: Numbers,
+    rows: Numbers,
+    owners: Numbers,
+    keep: Numbers,
+    k: int,
+    standing: Slots,
+    heads: Numbers,
+    saved: NDArray[np.bool_],
+) -> int:
+    """Which records at risk would be in a class of k, if keys were emptied in all of them.
+
+    Parameters
+    ----------
+    words : ndarray of shape (n, w), int64
+    rows : ndarray of shape (r,), int64
+        At risk, those of an owner next to each other.
+    owners : ndarray of shape (n,), int64
+        Who is counted: households, or records.
+    keep : ndarray of shape (w,), int64
+        Bits of the keys that stay.
+    k : int
+    standing : ndarray, int32
+        Hash table of the classes of k that there are: place in `heads` + 1.
+    heads : ndarray of shape (c, w), int64
+        What their records show.
+    saved : ndarray of shape (r,), bool
+        Written.
+
+    Returns
+    -------
+    int
+        How many.
+    """
+    slots = 2
+    while slots < 2 * rows.shape[0]:
+        slots *= 2
+    table = np.zeros(slots, np.int32)
+    first = np.empty(rows.shape[0], np.int64)
+    size, owner = np.zeros(rows.shape[0], np.int64), np.empty(rows.shape[0], np.int64)
+    of_row = np.empty(rows.shape[0], np.int64)
+    everything = np.full(words.shape[1], np.int64(-1))
+    last, end = slots - 1, standing.shape[0] - 1
+    groups = 0
+    for place in range(rows.shape[0]):
+        row = rows[place]
+        slot = _slot(words, row, keep, last)
+        while table[slot] != 0 and not _is(words, row, keep, words, first[table[slot] - 1], keep):
+            slot = (slot + 1) & last
+        if table[slot] == 0:
+            first[groups], owner[groups] = row, -1
+            groups += 1
+            table[slot] = groups
+        group = table[slot] - 1
+        if owner[group] != owners[row]:
+            owner[group] = owners[row]
+            size[group] += 1
+        of_row[place] = group
+    for group in range(groups):
+        if size[group] < k:
+            row = first[group]
+            slot = _slot(words, row, keep, end)
+            while standing[slot] != 0 and not _is(words, row, keep, heads, standing[slot] - 1, everything):
+                slot = (slot + 1) & end
+            if standing[slot] != 0:
+                size[group] = k
+    count = 0
+    for place in range(rows.shape[0]):
+        saved[place] = size[of_row[place]] >= k
+        count += saved[place]
+    return count
+
+
+@compiled
+def add_classes(words: Numbers, rows: Numbers, standing: Slots, heads: Numbers, count: int) -> int:
+    """Put what records show into the hash table of classes of k, where it is not there yet; how many there are then."""
+    everything = np.full(words.shape[1], np.int64(-1))
+    end = standing.shape[0] - 1
+    for row in rows:
+        slot = _slot(words, row, everything, end)
+        while standing[slot] != 0 and not _is(words, row, everything, heads, standing[slot] - 1, everything):
+            slot = (slot + 1) & end
+        if standing[slot] == 0:
+            for word in range(words.shape[1]):
+                heads[count, word] = words[row, word]
+            count += 1
+            standing[slot] = count
+    return count
+
+
+@compiled
+def lend_records(
+    words: Numbers,
+    risky: Numbers,
+    standing: Numbers,
+    classes: Numbers,
+    sizes: Numbers,
+    keep: Numbers,
+    k: int,
+    worth: float,
+) -> int:
+    """Empty keys in records at risk and in as many of larger classes as they need to be k together.
+
+    Parameters
+    ----------
+    words : ndarray of shape (n, w), int64
+        Written.
+    risky, standing : ndarray of int64
+        Records at risk, and those in classes of k.
+    classes : ndarray of shape (n,), int64
+    sizes : ndarray of shape (c,), int64
+        Records of each class; written.
+    keep : ndarray of shape (w,), int64
+    k : int
+    worth : float
+        Largest number of records that lend for each one at risk.
+
+    Returns
+    -------
+    int
+        How many groups were made.
+    """
+    slots = 2
+    while slots < 2 * risky.shape[0]:
+        slots *= 2
+    table = np.zeros(slots, np.int32)
+    last = slots - 1
+    first = np.empty(risky.shape[0], np.int64)
+    size = np.zeros(risky.shape[0], np.int64)
+    of_row = np.empty(risky.shape[0], np.int64)
+    groups = 0
+    for place in range(risky.shape[0]):
+        row = risky[place]
+        slot = _slot(words, row, keep, last)
+        while table[slot] != 0 and not _is(words, row, keep, words, first[table[slot] - 1], keep):
+            slot = (slot + 1) & last
+        if table[slot] == 0:
+            first[groups] = row
+            groups += 1
+            table[slot] = groups
+        of_row[place] = table[slot] - 1
+        size[table[slot] - 1] += 1
+    # Whoever lends stays in a group until it is complete: the largest class that can spare all that are missing.
+    lender = np.full(groups, np.int64(-1))
+    group_of = np.full(words.shape[0], np.int32(-1))
+    for place in range(standing.shape[0]):
+        row = standing[place]
+        slot = _slot(words, row, keep, last)
+        while table[slot] != 0 and not _is(words, row, keep, words, first[table[slot] - 1], keep):
+            slot = (slot + 1) & last
+        if table[slot] == 0:
+            continue
+        group = table[slot] - 1
+        group_of[row] = group
+        if lender[group] < 0 or sizes[classes[row]] > sizes[lender[group]]:
+            lender[group] = classes[row]
+    need = np.zeros(groups, np.int64)
+    made = 0
+    for group in range(groups):
+        missing = k - size[group]
+        if lender[group] >= 0 and missing > 0 and missing <= worth * size[group]:
+            if sizes[lender[group]] - missing >= k:
+                need[group] = missing
+                sizes[lender[group]] -= missing
+                made += 1
+            else:
+                lender[group] = -1
+        else:
+            lender[group] = -1
+    for place in range(standing.shape[0]):
+        row = standing[place]
+        group = group_of[row]
+        if group >= 0 and need[group] > 0 and classes[row] == lender[group]:
+            need[group] -= 1
+            for word in range(words.shape[1]):
+                words[row, word] &= keep[word]
+    for place in range(risky.shape[0]):
+        if lender[of_row[place]] >= 0:
+            for word in range(words.shape[1]):
+                words[risky[place], word] &= keep[word]
+    return made
+
+
+@compiled
+def move_records(
+    words: Numbers,
+    whole: Numbers,
+    costs: NDArray[np.float64],
+    order: Numbers,
+    starts: Numbers,
+    sizes: Numbers,
+    heads: Numbers,
+    table: Slots,
+    keeps: Numbers,
+    worth: NDArray[np.float64],
+    masks: Numbers,
+    key_worth: NDArray[np.float64],
+    k: int,
+    slack: float,
+) -> float:
+    """Move records to classes that show more, where no class falls below k: one by one, or a class altogether.
+
+    Parameters
+    ----------
+    words : ndarray of shape (n, w), int64
+        What records show; written.
+    whole : ndarray of shape (n, w), int64
+        What they showed before any key was emptied.
+    costs : ndarray of shape (n,), float64
+        Of their emptied keys; written.
+    order, starts : ndarray of int64
+        Records class by class, and where each class begins.
+    sizes : ndarray of shape (c,), int64
+        Records of each class; written.
+    heads : ndarray of shape (c,), int64
+        A record of each class.
+    table : ndarray, int32
+        Hash table of the classes: class + 1.
+    keeps : ndarray of shape (p, w), int64
+        Bits of the keys that stay, of the patterns to try, the cheapest first.
+    worth : ndarray of shape (p,), float64
+        Of the keys emptied in each.
+    masks : ndarray of shape (q, w), int64
+        Bits of each key.
+    key_worth : ndarray of shape (q,), float64
+    k : int
+    slack : float
+        How much more than now a record may cost where its class is left altogether.
+
+    Returns
+    -------
+    float
+        Worth of the cells gained.
+    """
+    width = words.shape[1]
+    shown = np.empty((sizes.shape[0], width), np.int64)
+    for each in range(sizes.shape[0]):
+        for word in range(width):
+            shown[each, word] = words[heads[each], word]
+    everything = np.full(width, np.int64(-1))
+    last = table.shape[0] - 1
+    largest = 0
+    for each in range(sizes.shape[0]):
+        largest = max(largest, starts[each + 1] - starts[each])
+    target = np.empty(largest, np.int64)
+    price = np.empty(largest, np.float64)
+    gained = 0.0
+    for each in range(sizes.shape[0]):
+        begin, end = starts[each], starts[each + 1]
+        if costs[order[begin]] == 0.0 and costs[order[end - 1]] == 0.0:
+            continue
+        untouched = sizes[each] == end - begin
+        alone = untouched and sizes[each] < 2 * k
+        total, everybody = 0.0, alone
+        for place in range(begin, end):
+            row = order[place]
+            target[place - begin] = -1
+            for pattern in range(keeps.shape[0]):
+                if worth[pattern] >= costs[row] + (slack if alone else 0.0):
+                    break
+                slot = _slot(whole, row, keeps[pattern], last)
+                while table[slot] != 0 and not _is(whole, row, keeps[pattern], shown, table[slot] - 1, everything):
+                    slot = (slot + 1) & last
+                found = table[slot] - 1
+                if found < 0 or found == each or sizes[found] < k:
+                    continue
+                spent = 0.0
+                for key in range(masks.shape[0]):
+                    differs = False
+                    for word in range(width):
+                        differs |= (whole[row, word] ^ shown[found, word]) & masks[key, word] != 0
+                    if differs:
+                        spent += key_worth[key]
+                target[place - begin], price[place - begin] = found, spent
+                break
+            if target[place - begin] < 0:
+                everybody = False
+            else:
+                total += costs[row] - price[place - begin]
+        if everybody and total > 1e-9:
+            for place in range(begin, end):
+                row = order[place]
+                found = target[place - begin]
+                for word in range(width):
+                    words[row, word] = shown[found, word]
+                gained += costs[row] - price[place - begin]
+                costs[row] = price[place - begin]
+                sizes[found] += 1
+            sizes[each] = 0
+            continue
+        for place in range(begin, end):
+            row = order[place]
+            found = target[place - begin]
+            if found >= 0 and sizes[each] > k and costs[row] - price[place - begin] > 1e-9:
+                for word in range(width):
+                    words[row, word] = shown[found, word]
+                gained += costs[row] - price[place - begin]
+                costs[row] = price[place - begin]
+                sizes[found] += 1
+                sizes[each] -= 1
+    return gained

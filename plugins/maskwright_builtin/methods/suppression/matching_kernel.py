@@ -1,0 +1,234 @@
+"""Compiled: whom emptied keys let match, and which of them can be published again."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from maskwright_builtin.numerics.compilation import compiled, inlined
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    Numbers = NDArray[np.int64]
+    Codes = NDArray[np.int32]
+
+SUBSET, COMPLETE, MOST = 0, 1, 3
+"""Whom a row counts besides its equals, as in the counts of keys."""
+SPREAD = np.int64(-7046029254386353131)
+"""The odd number nearest to 2**64 divided by the golden ratio."""
+
+
+@inlined
+def _slot(words: Numbers, row: int, keep: Numbers, last: int) -> int:
+    mixed = np.int64(0)
+    for word in range(words.shape[1]):
+        mixed = (mixed ^ (words[row, word] & keep[word])) * SPREAD
+        mixed ^= (mixed >> np.int64(32)) & np.int64(0xFFFFFFFF)
+    return int(mixed & last)
+
+
+@inlined
+def _equal(words: Numbers, row: int, other: int, keep: Numbers) -> bool:
+    same = True
+    for word in range(words.shape[1]):
+        same &= (words[row, word] ^ words[other, word]) & keep[word] == 0
+    return same
+
+
+@compiled
+def empty_keys(
+    words: Numbers,
+    sizes: Numbers,
+    counts: Numbers,
+    rows: Numbers,
+    keep: Numbers,
+    k: int,
+    rule: int,
+    lends: bool,
+    complete: Numbers,
+    ratio: float,
+) -> int:
+    """Empty keys in rows at risk, where the rows that are saved are at least `ratio` times those that are emptied.
+
+    Rows at risk that are equal on what stays are a group. The ones emptied match all that are equal on what stays;
+    where an emptied row counts for others (`lends`), the rest of the group matches it too: some of them are enough.
+
+    Parameters
+    ----------
+    words : ndarray of shape (n, w), int64
+        Written.
+    sizes, counts : ndarray of shape (n,), int64
+        Records of each row, and those that it counts; the latter written, as far as they are known.
+    rows : ndarray of shape (r,), int64
+        At risk, with the same keys missing, those that count fewest first.
+    keep : ndarray of shape (w,), int64
+        Bits of the keys that stay, of those that these rows show.
+    k : int
+    rule : int
+    lends : bool
+    complete : ndarray of shape (w,), int64
+        Bits that are not 0 in a row that shows all keys: those of all keys.
+    ratio : float
+
+    Returns
+    -------
+    int
+        Rows emptied.
+    """
+    slots = 2
+    while slots < 2 * rows.shape[0]:
+        slots *= 2
+    table = np.zeros(slots, np.int32)
+    last = slots - 1
+    total = rows.shape[0]
+    head, following = np.empty(total, np.int64), np.full(total, np.int64(-1))
+    tail, matching = np.empty(total, np.int64), np.zeros(total, np.int64)
+    first = np.empty(total, np.int64)
+    groups = 0
+    for place in range(total):
+        row = rows[place]
+        slot = _slot(words, row, keep, last)
+        while table[slot] != 0 and not _equal(words, row, head[table[slot] - 1], keep):
+            slot = (slot + 1) & last
+        if table[slot] == 0:
+            head[groups], first[groups], tail[groups] = row, place, place
+            groups += 1
+            table[slot] = groups
+        else:
+            following[tail[table[slot] - 1]] = place
+            tail[table[slot] - 1] = place
+        if not lends:
+            matching[table[slot] - 1] += sizes[row]
+    for row in range(words.shape[0]):
+        if not lends and counts[row] < k:
+            continue
+        if rule == COMPLETE and complete[row] == 0:
+            continue
+        slot = _slot(words, row, keep, last)
+        while table[slot] != 0 and not _equal(words, row, head[table[slot] - 1], keep):
+            slot = (slot + 1) & last
+        if table[slot] != 0:
+            matching[table[slot] - 1] += sizes[row]
+    emptied = 0
+    for group in range(groups):
+        if matching[group] < k:
+            continue
+        chosen = 0
+        if lends:
+            best, spent, place = 0.0, 0, first[group]
+            number = 0
+            while place >= 0 and number < 4 * k:
+                spent += sizes[rows[place]]
+                saved = spent
+                other = following[place]
+                while other >= 0:
+                    if counts[rows[other]] + spent >= k:
+                        saved += sizes[rows[other]]
+                    other = following[other]
+                number += 1
+                if saved / spent > best + 1e-9:
+                    best, chosen = saved / spent, number
+                place = following[place]
+            if best < ratio:
+                continue
+        elif ratio > 1.0:
+            continue
+        place, number, spent = first[group], 0, 0
+        while place >= 0:
+            row = rows[place]
+            if not lends or number < chosen:
+                for word in range(words.shape[1]):
+                    words[row, word] &= keep[word]
+                counts[row] = matching[group]
+                spent += sizes[row]
+                emptied += 1
+            else:
+                counts[row] += spent
+            number += 1
+            place = following[place]
+    return emptied
+
+
+@inlined
+def _match(codes: Codes, row: int, other: int, rule: int) -> bool:
+    """Whether a row counts another."""
+    asked, shown, lacking, same = 0, 0, 0, True
+    equal = True
+    for key in range(codes.shape[1]):
+        mine, its = codes[row, key], codes[other, key]
+        equal &= mine == its
+        both = mine != 0 and its != 0
+        same &= mine == its or not both
+        asked += mine != 0
+        shown += both
+        lacking += its == 0
+    if equal:
+        return True
+    if not same:
+        return False
+    if rule == SUBSET:
+        return shown == asked
+    if rule == COMPLETE:
+        return lacking == 0
+    return shown == asked or 2 * shown > asked
+
+
+@compiled
+def publish_cells(
+    codes: Codes,
+    whole: Codes,
+    sizes: Numbers,
+    counts: Numbers,
+    rows: Numbers,
+    keys: Numbers,
+    k: int,
+    rule: int,
+) -> int:
+    """Publish emptied cells again, one by one, where all rows still count k.
+
+    Parameters
+    ----------
+    codes : ndarray of shape (n, q), int32
+        0 where empty; written.
+    whole : ndarray of shape (n, q), int32
+        Before any key was emptied.
+    sizes, counts : ndarray of shape (n,), int64
+        Records of each row, and those it counts; the latter written.
+    rows : ndarray of shape (r,), int64
+        Rows with emptied cells.
+    keys : ndarray of shape (q,), int64
+        The one worth most first.
+    k : int
+    rule : int
+
+    Returns
+    -------
+    int
+        Cells published.
+    """
+    n = codes.shape[0]
+    its = np.empty(n, np.bool_)
+    published = 0
+    for row in rows:
+        for key in keys:
+            if codes[row, key] != 0 or whole[row, key] == 0:
+                continue
+            for other in range(n):
+                its[other] = _match(codes, other, row, rule)
+            codes[row, key] = whole[row, key]
+            found, fits = 0, True
+            for other in range(n):
+                found += sizes[other] * _match(codes, row, other, rule)
+                if its[other] and counts[other] - sizes[row] < k and other != row:
+                    fits &= _match(codes, other, row, rule)
+            if not fits or found < k:
+                codes[row, key] = 0
+                continue
+            for other in range(n):
+                if other != row:
+                    counts[other] += sizes[row] * (int(_match(codes, other, row, rule)) - int(its[other]))
+            counts[row] = found
+            published += 1
+    return published

@@ -1,0 +1,60 @@
+"""Compiled: the class that costs least to be joined with, in cells emptied."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from maskwright_builtin.numerics.compilation import compiled
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+
+@compiled
+def nearest_classes(
+    codes: NDArray[np.int64],
+    sizes: NDArray[np.int64],
+    worth: NDArray[np.float64],
+    asked: NDArray[np.int64],
+    nearest: NDArray[np.int64],
+    costs: NDArray[np.float64],
+) -> None:
+    """Find for each class asked for the other one with which it is joined at the least worth of emptied cells.
+
+    The keys in which they differ are emptied in both. Of classes that cost the same the first is taken.
+
+    Parameters
+    ----------
+    codes : ndarray of shape (c, q), int64
+        -1 where empty.
+    sizes : ndarray of shape (c,), int64
+        Records of each.
+    worth : ndarray of shape (q,), float64
+    asked : ndarray of shape (a,), int64
+    nearest : ndarray of shape (a,), int64
+        Written.
+    costs : ndarray of shape (a,), float64
+        Written.
+    """
+    for place in range(asked.shape[0]):
+        one = asked[place]
+        best, chosen = np.inf, np.int64(-1)
+        for other in range(codes.shape[0]):
+            if other == one:
+                continue
+            cost = 0.0
+            for key in range(codes.shape[1]):
+                if codes[one, key] != codes[other, key]:
+                    records = 0
+                    if codes[one, key] >= 0:
+                        records += sizes[one]
+                    if codes[other, key] >= 0:
+                        records += sizes[other]
+                    cost += worth[key] * records
+                    if cost >= best:
+                        break
+            if cost < best:
+                best, chosen = cost, np.int64(other)
+        nearest[place], costs[place] = chosen, best
