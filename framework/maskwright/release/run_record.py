@@ -221,7 +221,7 @@ class TableRecord(RecordPart):
     --------
     >>> from maskwright import TableRecord
     >>> table = TableRecord(
-    ...     name="sizes", title="Records by class size", columns=("size", "records"), rows=(("1", (3.0,)),), unit="records"
+    ...     name="sizes", title="Class sizes", columns=("size", "records"), rows=(("1", (3.0,)),), unit="records"
     ... )
     >>> table.rows[0]
     ('1', (3.0,))
