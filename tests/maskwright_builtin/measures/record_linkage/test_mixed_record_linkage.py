@@ -55,7 +55,8 @@ def test_patterns_of_the_survey_are_exact(survey: tuple[pd.DataFrame, pd.DataFra
     files = [mw.Dataset(tuple(
         mw.Column(mw.Variable(name), frame[name].to_numpy(dtype=np.float64), np.zeros(len(frame), dtype=bool))
         for name in KEYS)) for frame in survey]  # fmt: skip
-    keys, _ = mixed_keys(mw.Comparison(*files, ()), KEYS, KEYS, "equality")
+    original, masked = files
+    keys, _ = mixed_keys(mw.Comparison(original, masked, ()), KEYS, KEYS, "equality")
     has = np.array([[True] * 6, [False] * 6, [True] * 6, [False] * 6])
     rows = rows_of([key.original for key in keys]), rows_of([key.masked for key in keys])
     counts, compared = pattern_counts(*rows, Levels(np.zeros(6), np.zeros(6), has))
@@ -129,12 +130,13 @@ def test_equals_visiting_every_pair_in_fractions(seed: int, n: int, holes: float
         known = [value for value in all_of if value is not None]
         ties.append(sum(value == min(known) for value in known) if known else 0)
         chance.append(100.0 / ties[-1] if known and all_of[i] == min(known) else 0.0)
-    found = measured(*frames, GOWER, keys=names, nominal=["b"], missing=missing, direction=direction)
+    found = measured(frames[0], frames[1], GOWER, keys=names, nominal=["b"], missing=missing, direction=direction)
     np.testing.assert_allclose(found.per_record, chance, atol=1e-9)
     linked = [number for number in ties if number]
     assert found.parts["mean_ties"] == pytest.approx(np.mean(linked) if linked else 0.0)
     order = rng.permutation(n)
-    again = measured(*(frame.iloc[order] for frame in frames), GOWER, keys=names[::-1], nominal=["b"], missing=missing,
+    shuffled, shuffled_too = (frame.iloc[order] for frame in frames)
+    again = measured(shuffled, shuffled_too, GOWER, keys=names[::-1], nominal=["b"], missing=missing,
                      direction=direction)  # fmt: skip
     np.testing.assert_allclose(again.per_record, np.array(chance)[order], atol=1e-9)
 
