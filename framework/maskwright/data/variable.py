@@ -6,13 +6,10 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Literal
 
-import pyarrow as pa
-
 if TYPE_CHECKING:
     from maskwright.data.band import Band
     from maskwright.data.hierarchies.hierarchy import Hierarchy
 
-from maskwright.data.date_texts import ISO, ISO_MOMENT
 from maskwright.data.dates import DAY
 
 VariableType = Literal["continuous", "integer", "date", "datetime", "ordinal", "nominal"]
@@ -112,6 +109,8 @@ class Variable:
     @cached_property
     def category_texts(self) -> Any:
         """The categories as a pyarrow.StringArray, made once: of many different texts that takes long."""
+        import pyarrow as pa  # heavy: plugins are listed without it
+
         return pa.array(self.categories, pa.string())
 
     @property
@@ -132,6 +131,8 @@ class Variable:
     @property
     def date_text(self) -> str:
         """Format of the texts of a date or a datetime: the file's own, or that of ISO 8601."""
+        from maskwright.data.date_texts import ISO, ISO_MOMENT  # with pyarrow: plugins are listed without it
+
         if self.date_format is not None:
             return self.date_format
         if self.type == "date":

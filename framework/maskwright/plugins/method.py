@@ -231,7 +231,8 @@ class Method:
     def promised_k(self, params: BaseModel) -> int | None:
         """Smallest cluster, or smallest class of equal keys, promised with `params`; None when none is promised."""
         k = marked_value(params, PromisesK)
-        return k if isinstance(k, int) and (not self.has_keys or "k" in self.preserves) else None
+        given_up = self.variant is not None and self.has_keys and "k" not in self.variant(params).preserves
+        return k if isinstance(k, int) and not given_up else None
 
     def smallest_cluster(self, params: BaseModel) -> int | None:
         """Smallest cluster promised with `params`; None when it makes no clusters or promises none."""

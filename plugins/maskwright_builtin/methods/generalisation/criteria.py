@@ -8,15 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from maskwright import InputError
-from maskwright_builtin.methods.generalisation.diversity_kernel import (
-    DISTINCT,
-    ENTROPY,
-    EQUAL,
-    ORDERED,
-    RECURSIVE,
-    criterion_by_class,
-)
-from maskwright_builtin.methods.generalisation.rows_kernel import owners_of_classes
+from maskwright_builtin.methods.generalisation.kinds_of_bound import DISTINCT, ENTROPY, EQUAL, ORDERED, RECURSIVE
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -65,6 +57,8 @@ class Sensitive:
 
     def by_class(self, of_leaf: NDArray[np.int32], classes: int) -> NDArray[np.float64]:
         """Diversity or distance of each class; NaN for one without values."""
+        from maskwright_builtin.methods.generalisation.diversity_kernel import criterion_by_class  # Numba is heavy
+
         return criterion_by_class(of_leaf[self.rows], self.values, self.counts, classes, self.shares, self.kind, self.c)
 
     def failing(self, of_leaf: NDArray[np.int32], classes: int) -> NDArray[np.bool_]:
@@ -185,4 +179,6 @@ class Criteria:
     def _homes_of(self, rows: Rows) -> NDArray[np.int64]:
         assert self._homes is not None
         leaf, home = self._homes
+        from maskwright_builtin.methods.generalisation.rows_kernel import owners_of_classes  # Numba is heavy
+
         return owners_of_classes(rows.of_leaf[leaf], home, len(rows.counts))

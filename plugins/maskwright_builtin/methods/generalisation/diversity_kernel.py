@@ -6,12 +6,11 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from maskwright_builtin.methods.generalisation.kinds_of_bound import DISTINCT, ENTROPY, EQUAL, RECURSIVE
 from maskwright_builtin.numerics.compilation import compiled
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
-
-DISTINCT, ENTROPY, RECURSIVE, EQUAL, ORDERED = 0, 1, 2, 3, 4
 
 
 @compiled

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from maskwright import InputError
-from maskwright_builtin.methods.generalisation.rows_kernel import rolled_up
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -83,6 +82,8 @@ class Rows:
         """Rows with coarser codes, `of_leaf` for these rows; more than `most` of them, if there are, and not all."""
         starts = np.cumsum([0, *(len(each) for each in maps[:-1])])
         most = len(self.counts) if most is None else most
+        from maskwright_builtin.methods.generalisation.rows_kernel import rolled_up  # Numba is heavy
+
         return Rows(*rolled_up(self.codes, self.counts, self.weights, np.concatenate(maps), starts, most))
 
 

@@ -9,7 +9,6 @@ import numpy as np
 from pydantic import BaseModel, Field
 
 from maskwright import Band, Block, InputError, KeyVariables, Masked, Method, PromisesK, Variable, write_dates
-from maskwright_builtin.methods.generalisation.mondrian_kernel import mondrian_classes
 from maskwright_builtin.methods.suppression.keys import key_positions
 
 if TYPE_CHECKING:
@@ -74,6 +73,8 @@ def protect(block: Block, params: MondrianParams, rng: np.random.Generator) -> M
         distinct.append(found)
     ranges = np.array([float(each[-1] - each[0]) for each in distinct])
     starts = np.cumsum([0, *(len(each) for each in distinct)])
+    from maskwright_builtin.methods.generalisation.mondrian_kernel import mondrian_classes  # Numba is heavy
+
     of_record = mondrian_classes(codes, np.concatenate(distinct), starts, ranges, params.k)
     sizes = np.bincount(of_record)
     values, variables = block.values.copy(), list(block.variables)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 from pydantic import BaseModel, Field, model_validator
 
 from maskwright_builtin.methods.generalisation.criteria import Sensitive, sensitive
-from maskwright_builtin.methods.generalisation.diversity_kernel import DISTINCT, ENTROPY, EQUAL, ORDERED, RECURSIVE
+from maskwright_builtin.methods.generalisation.kinds_of_bound import DISTINCT, ENTROPY, EQUAL, ORDERED, RECURSIVE
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
