@@ -12,12 +12,13 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
 import pyarrow as pa
 
 from maskwright import FormatFacts, Layout, Source, Variable, read_numbers
 from maskwright_builtin.sources.statistical.form import Family, MissingRange, Moments, StatisticalParams, VariableForm
 from maskwright_builtin.sources.statistical.header import without_time
-from maskwright_builtin.sources.statistical.reading import StatisticalReading
+from maskwright_builtin.sources.statistical.reading import StatisticalReading, longest_number
 from maskwright_builtin.sources.statistical.writing import (
     WrittenColumn,
     fitting_format,
@@ -50,6 +51,7 @@ POR = Family(
 )
 LARGEST = {"name": 64, "label": 256, "value label": 120, "text": 32_767}
 MOST_CODES = 3
+MOST_DECIMALS = 16
 LONGEST_CODE = 8
 """Bytes of a missing code that is a text."""
 RESERVED = frozenset(["ALL", "AND", "BY", "EQ", "GE", "GT", "LE", "LT", "NE", "NOT", "OR", "TO", "WITH"])
@@ -97,7 +99,7 @@ def write_sav(path: Path, batches: Iterable[Any], variables: tuple[Variable, ...
     """
     import pandas as pd
 
-    columns = [_with_suppressed(path, each, variable) for each, variable in
+    columns = [_with_format(_with_suppressed(path, each, variable), variable) for each, variable in
                zip(written_columns(path, batches, variables, layout, SAV), variables, strict=True)]  # fmt: skip
     too_long(path, columns, LARGEST)
     refuse_reserved(path, columns, RESERVED, "SPSS")
@@ -133,6 +135,18 @@ def _with_suppressed(path: Path, column: WrittenColumn, variable: Variable) -> W
         return column
     labels = {**form.labels, code: form.labels.get(code, "suppressed")}
     return replace(column, form=replace(form, missing=(*form.missing, MissingRange(code, code)), labels=labels))
+
+
+def _with_format(column: WrittenColumn, variable: Variable) -> WrittenColumn:
+    """Column of numbers whose format shows the decimals that they have, where the original gave it none."""
+    if column.form.is_text or column.form.format:
+        return column
+    present = column.values[~np.isnan(column.values)]
+    decimals = 0 if np.array_equal(np.rint(present), present) and variable.decimals is None else variable.decimals
+    if decimals is None or decimals > MOST_DECIMALS:
+        return column
+    width = max(8, longest_number(column.values, f"F8.{decimals}"))
+    return replace(column, form=replace(column.form, format=f"F{width}.{decimals}"))
 
 
 def _ranges(form: VariableForm) -> list[Any]:

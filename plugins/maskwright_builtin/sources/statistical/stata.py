@@ -44,7 +44,7 @@ def _is_whole(start: bytes, end: bytes, size: int) -> bool:
     return not start.startswith(b"<stata_dta>") or end.endswith(b"</stata_dta>")
 
 
-DTA = Family("stata", "a Stata file", "read_dta", STATA_MOMENTS, is_whole=_is_whole)
+DTA = Family("stata", "a Stata file", "read_dta", STATA_MOMENTS, has_letters=True, is_whole=_is_whole)
 LARGEST = {"name": 32, "label": 320, "value label": 32_000}
 MOST_CHARACTERS = 80
 LARGEST_LONG = 2_147_483_620
