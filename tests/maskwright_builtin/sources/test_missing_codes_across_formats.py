@@ -153,7 +153,8 @@ def test_labelled_letters_of_stata_become_what_spss_can_hold(tmp_path: Path) -> 
 def test_formats_of_a_new_spss_file_show_the_decimals_of_its_numbers(tmp_path: Path) -> None:
     """As many decimals as are published, and none of whole numbers."""
     lines = [
-        f"{20 + row % 5},{row % 3},{100 + row * row % 29}.125,{10**9 + row * row * row % 997}.25" for row in range(1, 31)
+        f"{20 + row % 5},{row % 3},{100 + row * row % 29}.125,{10**9 + row * row * row % 997}.25"
+        for row in range(1, 31)
     ]
     (tmp_path / "in.csv").write_text("\n".join(["age,code,weight,turnover", *lines, ""]))
     (tmp_path / "p.yaml").write_text(

@@ -23,7 +23,7 @@ from maskwright_builtin.sources.fixed_width.form import FixedWidthParams, Form, 
 from maskwright_builtin.sources.fixed_width.metadata import read_metadata
 from maskwright_builtin.sources.fixed_width.padding import Padding
 from maskwright_builtin.sources.fixed_width.separated import SeparatedReading, read_separated_plainly
-from maskwright_builtin.sources.fixed_width.writing import write_fixed_width
+from maskwright_builtin.sources.fixed_width.writing import refuse_unwritable, write_fixed_width
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -257,6 +257,7 @@ FIXED_WIDTH = Source(
     params=FixedWidthParams,
     params_of_written=_as_written,
     read_plainly=_read_plainly,
+    refuse_unwritable=refuse_unwritable,
     holds=FormatFacts(
         types="texts; numbers and dates are told by their cells, or declared",
         missing_codes="codes stay in their cells; which they are, metadata of µ-Argus say",

@@ -25,6 +25,7 @@ from maskwright_builtin.sources.statistical.writing import (
     holds_numbers,
     not_written,
     padded,
+    planned_columns,
     refuse_reserved,
     too_long,
     write_with,
@@ -101,8 +102,7 @@ def write_sav(path: Path, batches: Iterable[Any], variables: tuple[Variable, ...
 
     columns = [_with_format(_with_suppressed(path, each, variable), variable) for each, variable in
                zip(written_columns(path, batches, variables, layout, SAV), variables, strict=True)]  # fmt: skip
-    too_long(path, columns, LARGEST)
-    refuse_reserved(path, columns, RESERVED, "SPSS")
+    _check(path, columns)
     for column in columns:
         _check_missing(path, column)
     frame = pd.DataFrame({each.name: padded(each) if each.form.is_text else each.values for each in columns})
@@ -118,6 +118,16 @@ def write_sav(path: Path, batches: Iterable[Any], variables: tuple[Variable, ...
         compress=path.suffix.lower() == ".zsav", row_compress=path.suffix.lower() != ".zsav",
     ))  # fmt: skip
     without_time(path)
+
+
+def refuse_unwritable(path: Path, variables: tuple[Variable, ...], layout: Layout) -> None:
+    """Refuse names and labels that SPSS cannot hold; as `Source.refuse_unwritable`."""
+    _check(path, planned_columns(variables, layout, SAV))
+
+
+def _check(path: Path, columns: list[WrittenColumn]) -> None:
+    too_long(path, columns, LARGEST)
+    refuse_reserved(path, columns, RESERVED, "SPSS")
 
 
 def _with_suppressed(path: Path, column: WrittenColumn, variable: Variable) -> WrittenColumn:
@@ -205,6 +215,7 @@ SPSS = Source(
     params_of_written=lambda _: StatisticalParams(),
     writes_text=False,
     read_plainly=_read_plainly,
+    refuse_unwritable=refuse_unwritable,
     missing_codes=_missing_codes,
     holds=FormatFacts(
         types="numbers and texts, with formats, measures and widths",

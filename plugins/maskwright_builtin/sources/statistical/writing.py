@@ -86,6 +86,22 @@ def written_columns(
     return columns
 
 
+def planned_columns(variables: Sequence[Variable], layout: Layout, family: Family) -> list[WrittenColumn]:
+    """Columns without any cell, with the names and labels that they will have.
+
+    Parameters
+    ----------
+    variables, layout, family
+        As `written_columns` takes them.
+    """
+    forms: dict[str, VariableForm] = layout.details["variables"] if layout.format == family.source else {}
+    nothing = np.array([], dtype=np.float64)
+    return [
+        WrittenColumn(each.name, forms.get(each.name) or VariableForm(is_text=False, label=each.label), nothing)
+        for each in variables
+    ]
+
+
 def _whole(cells: Any) -> Any:
     cells = cells.combine_chunks()
     return cells.chunk(0) if isinstance(cells, pa.ChunkedArray) and cells.num_chunks == 1 else cells
