@@ -107,7 +107,9 @@ class FixedWidthReading:
             text = raw.decode(self._params.encoding)
         except UnicodeDecodeError as error:
             line = self._lines + raw[: error.start].count(b"\n") + 1
-            hint = "Name it: `encoding: latin-1` (or cp1252, ...) in the pipeline's data section, or --option."
+            hint = (
+                "Name it: `encoding: latin-1` (or cp1252, ...) in the pipeline's data section, or --encoding latin-1."
+            )
             message = f"the line has bytes that are not {self._params.encoding} text"
             raise DataError(Problem(message, Place(str(self._path), line), hint)) from None
         if self._lines == 0:
