@@ -29,9 +29,9 @@ HOLES = 0.02
 def files(n, q, *, mixed):
     generator = np.random.Generator(np.random.PCG64(7))
     original, masked = [], []
-    for j, size in enumerate(SIZES[:q]):
+    for j, own in enumerate(SIZES[:q]):
         numeric = mixed and j in (2, 7)
-        size = 1000 if mixed and j == 7 else size
+        size = 1000 if mixed and j == 7 else own
         shares = 1.0 / np.arange(1, size + 1)
         values = generator.choice(size, n, p=shares / shares.sum())
         changed = values.copy()
@@ -44,8 +44,8 @@ def files(n, q, *, mixed):
         else:
             variable = Variable(name, "nominal", "quasi_identifier", categories=tuple(map(str, range(size))))
         for columns, cells in ((original, values), (masked, changed)):
-            cells = cells.astype(np.float64 if numeric else np.int32)
-            columns.append(Column(variable, cells, generator.random(n) < HOLES))
+            kind = np.float64 if numeric else np.int32
+            columns.append(Column(variable, cells.astype(kind), generator.random(n) < HOLES))
     return Comparison(Dataset(tuple(original)), Dataset(tuple(masked)), ())
 
 

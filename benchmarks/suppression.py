@@ -1,6 +1,7 @@
 """Local suppression: seconds, growth over three sizes and memory, cells emptied, k counted anew.
 
-Run: ``python benchmarks/suppression.py [records]``. Bars: 1,000,000 records of 6 keys in 30 s, growth at most n^1.2, 2 GB.
+Run: ``python benchmarks/suppression.py [records]``. Bars: 1,000,000 records of 6 keys in 30 s, growth at most n^1.2,
+2 GB.
 """
 
 from __future__ import annotations

@@ -56,6 +56,8 @@ def others() -> None:
     for measure in ("contingency_tables", {"propensity": {"model": "tree", "permutations": 2}}):
         mw.measure(DATA.astype(str), MASKED.astype(str), [measure])
     keys = {"keys": ["a", "b", "c"]}
+    em = {"mixed_probabilistic_record_linkage": {**keys, "estimate": "em"}}
+    mw.measure(DATA, MASKED, [{"mixed_record_linkage": keys}, em])
     mw.measure(DATA, MASKED, [{"suda": keys}, {"population_uniques": {**keys, "sampling_fraction": 0.1}}])
 
 

@@ -45,6 +45,7 @@ if TYPE_CHECKING:
     from maskwright.data.record_chunk import RecordChunk as RecordChunk
     from maskwright.data.variable import Variable as Variable
     from maskwright.data.written_batch import WrittenBatch as WrittenBatch
+    from maskwright.edits.completion import Completion as Completion
     from maskwright.edits.edit import Edit as Edit
     from maskwright.edits.edit import GoverningPart as GoverningPart
     from maskwright.edits.edit import LinearPart as LinearPart
@@ -56,7 +57,6 @@ if TYPE_CHECKING:
     from maskwright.edits.evaluation.check import evaluate as evaluate
     from maskwright.edits.languages.conversion.convert import convert_edits as convert_edits
     from maskwright.edits.localisation.localize import Localisation as Localisation
-    from maskwright.edits.reasoning.completion import Completion as Completion
     from maskwright.edits.suggestions.model import Suggestions as Suggestions
     from maskwright.experiments.compare import compare as compare
     from maskwright.experiments.results import Compared as Compared
@@ -135,7 +135,7 @@ _HOME = {
     "Compared": "maskwright.experiments.results",
     "CompanionVariables": "maskwright.plugins.parameter_markers",
     "Comparison": "maskwright.plugins.measure",
-    "Completion": "maskwright.edits.reasoning.completion",
+    "Completion": "maskwright.edits.completion",
     "DataError": "maskwright.foundation.errors",
     "Dataset": "maskwright.data.dataset",
     "DependentVariables": "maskwright.plugins.parameter_markers",

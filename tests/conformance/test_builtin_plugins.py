@@ -26,6 +26,8 @@ PARAMS = {
     "uniqueness": {"keys": ["x1", "x2"]},
     "individual_risk": {"keys": ["x1", "x2"]},
     "k_map": {"keys": ["x1", "x2"]},
+    "mixed_record_linkage": {"keys": ["x1", "x2"]},
+    "mixed_probabilistic_record_linkage": {"keys": ["x1", "x2"]},
     "suda": {"keys": ["x1", "x2"]},
     "population_uniques": {"keys": ["x1", "x2"], "sampling_fraction": 0.1},
     "l_diversity": {"keys": ["x1"], "sensitive": ["x3", "x4"]},

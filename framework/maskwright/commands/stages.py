@@ -28,7 +28,7 @@ from maskwright.release.other_format import in_codes_of, with_new_codes
 from maskwright.release.second_look import is_read_twice, second_look
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Sequence
 
     from maskwright.commands.arrive import Clock
     from maskwright.commands.plan import ReadyRun
@@ -114,7 +114,7 @@ class PipelineRun:
         """Read the masked file as anyone would."""
         file = written_file(self.release.temporary("data"), self.pipeline, result.masked.variables)
         with self.clock("read back"), stage(self.reporter, "Reading back") as progress:
-            released = replace(load(file, progress), origin=result.masked.origin)
+            released = _with_bands(replace(load(file, progress), origin=result.masked.origin), result.masked.variables)
         output = self.pipeline.output
         escapes = output.source.is_opened_in_spreadsheets and output.escapes_formulas
         return unescaped(released, result.edits, self.ready.original) if escapes else released
@@ -177,6 +177,20 @@ class PipelineRun:
         self.tell(notices)
         with writing(self.release.temporary("edits")):
             self.release.temporary("edits").write_text(text, encoding="utf-8")
+
+
+def _with_bands(released: Dataset, variables: Sequence[Variable]) -> Dataset:
+    """The file that was read back, with what the categories of recoded variables stand for, which no file says."""
+    known = {variable.name: dict(zip(variable.categories, variable.bands, strict=True)) for variable in variables
+             if variable.bands}  # fmt: skip
+    columns = []
+    for column in released:
+        bands, categories = known.get(column.name, {}), column.variable.categories
+        if bands and all(category in bands for category in categories):
+            own = replace(column.variable, bands=tuple(bands[category] for category in categories))
+            column = replace(column, variable=own)  # noqa: PLW2901 - the same column, better known
+        columns.append(column)
+    return replace(released, columns=tuple(columns))
 
 
 def _with_codes_of(original: Variable, masked: Variable) -> Variable:

@@ -405,8 +405,8 @@ def _criteria(
 ) -> tuple[Criterion, ...]:
     """What cuts the records of a group; nothing but missing cells for a method that needs all of them."""
     whole = not step.method.may_be_split
-    # Where whole records move, missing cells move with the others.
-    moving = whole and "combinations" in step.method.preserves
+    # Where whole records move or are drawn, missing cells move with the others.
+    moving = whole and ("combinations" in step.method.preserves or step.method.draws_records)
     geometric = [name for name, how in zip(group, operators, strict=True) if how == "geometric_mean"]
     touching = EditSet(tuple(edit for edit in edits if set(edit.variables) & set(group)))
     return criteria(

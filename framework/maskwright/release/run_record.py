@@ -215,7 +215,17 @@ class ClassesRecord(RecordPart):
 
 
 class TableRecord(RecordPart):
-    """A table of what a measure found, as `MeasureTable` has it."""
+    """A table of what a measure found, as `MeasureTable` has it.
+
+    Examples
+    --------
+    >>> from maskwright import TableRecord
+    >>> table = TableRecord(
+    ...     name="sizes", title="Class sizes", columns=("size", "records"), rows=(("1", (3.0,)),), unit="records"
+    ... )
+    >>> table.rows[0]
+    ('1', (3.0,))
+    """
 
     name: str
     title: str

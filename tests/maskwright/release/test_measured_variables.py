@@ -66,7 +66,8 @@ def test_what_each_kind_of_measure_looks_at() -> None:
     assert used("l_diversity", keys=["sex"]) == {"sex", "income"}
     assert used("hellinger", categorical=["region"]) == {"region", "age", "income"}
     assert used("regression_overlap", models=["income ~ age"]) == {"age", "income"}
-    assert used("score") == {"age", "income"}
+    assert used("score") == {*TEXTS, "age", "income"}
+    assert used("score", linkage="numeric") == {"age", "income"}
 
 
 def test_a_score_leaves_out_what_any_part_of_it_does() -> None:
@@ -91,10 +92,10 @@ def test_a_risk_without_the_texts_says_so_beside_its_value(tmp_path: Path, capsy
     assert "region, sex, job" in shown
     record = json.loads((tmp_path / "run.json").read_text(encoding="utf-8"))
     without = {label: found["leaves_out"] for label, found in record["measures"].items()}
-    assert without == {"pil": [], "distance_record_linkage": list(TEXTS), "score": list(TEXTS), "uniqueness": []}
+    assert without == {"pil": [], "distance_record_linkage": list(TEXTS), "score": [], "uniqueness": []}
     assert record["not_measured"] == []
     page = (tmp_path / "r.html").read_text(encoding="utf-8")
-    assert page.count("without region, sex, job, status") == 4  # tile and heading of two measures
+    assert page.count("without region, sex, job, status") == 2  # tile and heading of one measure
     assert "none is the risk of the whole file" in page
 
 

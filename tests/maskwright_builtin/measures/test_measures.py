@@ -20,6 +20,8 @@ PARAMS = {
     "uniqueness": {"keys": ["v1", "v2"]},
     "individual_risk": {"keys": ["v1", "v2"]},
     "k_map": {"keys": ["v1", "v2"]},
+    "mixed_record_linkage": {"keys": ["v1", "v2"]},
+    "mixed_probabilistic_record_linkage": {"keys": ["v1", "v2"]},
     "suda": {"keys": ["v1", "v2"]},
     "population_uniques": {"keys": ["v1", "v2"]},
     "l_diversity": {"keys": ["v1"], "sensitive": ["v3", "v4"]},

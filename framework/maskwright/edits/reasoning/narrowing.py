@@ -32,6 +32,7 @@ class Knowledge:
     ----------
     fixed : mapping of name to ndarray of shape (m,), float64
         Values, or codes; NaN: missing.
+    m : int
     variables : mapping of name to Variable
     numbers : mapping of name to ndarray of shape (c,), float64
         Of categorical variables: the number that each category says.
@@ -49,12 +50,13 @@ class Knowledge:
     def __init__(
         self,
         fixed: Mapping[str, NDArray[np.float64]],
+        m: int,
         variables: Mapping[str, Variable],
         numbers: Mapping[str, NDArray[np.float64]],
         ranges: Mapping[str, tuple[float, float]],
     ) -> None:
         self.fixed, self._variables, self._numbers, self._ranges = fixed, variables, numbers, ranges
-        self.m = len(next(iter(fixed.values()))) if fixed else 0
+        self.m = m
         self.possible = np.ones(self.m, dtype=np.bool_)
         self.changed = False
         self._intervals: dict[str, Interval] = {}

@@ -15,6 +15,10 @@ if TYPE_CHECKING:
     from maskwright.data.dataset import Column, Dataset
 
 MASKED_ROLES = ("quasi_identifier", "confidential")
+OF_CATEGORIES = (
+    "Numbers are clustered; categories are recoded, suppressed or changed. `maskwright advise keys` says which of them "
+    "single people out, and `maskwright compare` measures what protects them."
+)
 
 
 @dataclass(frozen=True)
@@ -68,7 +72,12 @@ def choose_variables(data: Dataset, exclude: Sequence[str] = (), only: Sequence[
     names = tuple(name for name in data.names if name not in left_out)
     if len(names) < 2:
         gone = f" ({', '.join(f'{name}: {why}' for name, why in left_out.items())})" if left_out else ""
-        raise InputError(f"there is nothing to partition: {len(names)} numeric variable(s) to mask{gone}")
+        raise InputError(
+            Problem(
+                f"there is nothing to partition: {len(names)} numeric variable(s) to mask{gone}",
+                hint=OF_CATEGORIES if any(not data[name].variable.is_numeric for name in left_out) else None,
+            )
+        )
     return Chosen(names, left_out, tuple(name for name in names if _may_identify(data[name])))
 
 

@@ -106,7 +106,7 @@ def measure_individual_risk(
         < rate n``; ``outlying_records``, those with r above 0.1 and above the median by 2 median absolute deviations
         (times 1.4826): read it only beside the others, for it is 0 where most records are at risk. With households
         ``households_expected``, sum of R_h over households, ``household_members_expected``, over persons, and
-        ``largest_household_risk``. `per_record`: r, 0 to 1.
+        ``largest_household_risk``. `per_record`: r, 0 to 1. `tables`: records in bands of risk.
 
     Raises
     ------

@@ -55,7 +55,7 @@ def k_anonymity(
     Measurement
         `parts`: ``classes``, their number; ``below_k``, percent of records in classes smaller than k; ``mean_risk``,
         mean of 100 / class size over records, the chance in percent that someone known to be in the file is picked out
-        by the keys. `per_record`: 100 / class size.
+        by the keys. `per_record`: 100 / class size. `tables`: records in bands of class size.
 
     Raises
     ------

@@ -104,7 +104,7 @@ def suda(
         ``largest_risk``, the largest, in percent; ``dis``, in percent; ``total_score``; ``msus_1``, ``msus_2``, ...:
         MSUs of so many keys, over all records. `per_variable`: percent of the total score from MSUs that hold the key;
         the sum is above 100, for an MSU counts for each of its keys. A value contributes the share of its records
-        in what its key does. `per_record`: DIS-SUDA in percent.
+        in what its key does. `per_record`: DIS-SUDA in percent. `tables`: what each key contributes.
 
     Raises
     ------

@@ -89,8 +89,9 @@ def protect(block: Block, params: CartSynthesisParams, rng: np.random.Generator)
     Masked
         As many records as there were. The first variable is drawn from its original values; each next one from the
         original values in the leaf, of a tree on the variables before it, that the synthetic record falls into. A
-        category is copied from a node of the tree only where three records have it (otherwise the node above is
-        asked), a number that fewer have in the leaf is drawn between its neighbours there. Cells may be missing where
+        category is copied from a node of the tree only where three records have it (one that is rarer in the leaf is
+        drawn again among such ones from the node above), a number that fewer have in the leaf is drawn between its
+        neighbours there. Cells may be missing where
         the record in that row had a value: rows are no longer the records they were.
 
         Donors are restricted to those with which the edits can still hold, judged by ranges, conditions, sums by their
@@ -99,9 +100,9 @@ def protect(block: Block, params: CartSynthesisParams, rng: np.random.Generator)
         choice are computed. A record that breaks an edit all the same is drawn again, 20 times at most; the engine
         adjusts what is left. Restricting is rejection within a leaf and tilts its distribution: the notes count it.
 
-        Sampling weights stay in their rows, and everything is drawn given them. With households, heads are drawn
-        first, given the size of the household, and members given their head; sizes stay, and so does what all members
-        have in common.
+        Sampling weights stay in their rows, and everything is drawn given them, unless the step synthesises them too.
+        With households, heads are drawn first, given the size of the household, and members given their head; sizes
+        stay, and so does what all members have in common.
 
     Raises
     ------
@@ -168,7 +169,8 @@ class _Synthesis:
         others = {name: block.companion_variables.get(name, Variable(name)) for name in block.companions}
         columns |= {name: np.asarray(column, dtype=np.float64) for name, column in block.companions.items()}
         given = {name: (others[name], columns[name]) for name in others}
-        if block.weights is not None:
+        if _weights_stay(block):
+            assert block.weights is not None
             given[" weights"] = (Variable("weights"), block.weights)
         names = default_order(block.variables, own, block.edits, params.order)
         by_name = {variable.name: variable for variable in block.variables}
@@ -289,7 +291,7 @@ class _Synthesis:
         return {
             "synthesised_records": self.block.n,
             "order": [each.name for each in self.order],
-            "weights": "none" if self.block.weights is None else "stay in their rows; values are drawn given them",
+            "weights": "stay in their rows; values are drawn given them" if _weights_stay(self.block) else "none stay",
             **self.tally.counts,
             "replicated_uniques": int(repeated.sum()),
         }
@@ -304,6 +306,11 @@ class _Synthesis:
     def _all_rare(self, name: str) -> bool:
         present = self.columns[name][~np.isnan(self.columns[name])]
         return bool(present.size) and int(np.unique(present, return_counts=True)[1].max()) < 3
+
+
+def _weights_stay(block: Block) -> bool:
+    """Whether there are sampling weights that are not synthesised themselves."""
+    return block.weights is not None and all(variable.role != "weight" for variable in block.variables)
 
 
 def _heads(households: NDArray[np.int64] | None) -> tuple[NDArray[np.int64], NDArray[np.int64]] | None:

@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from maskwright_builtin.methods.synthetic.leaf_donors import PAIRS_AT_ONCE
+
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
@@ -19,8 +21,6 @@ TRIES = 4
 """Draws from a node before all its donors are looked at (of a leaf), or the node above it is gone to."""
 MOST_DONORS = 256
 """Different values of a leaf, or of the root, that are looked at one by one for each record."""
-PAIRS_AT_ONCE = 2_000_000
-"""Records times donors that are looked at together; bounds memory."""
 
 
 @dataclass
@@ -64,7 +64,7 @@ class DonorSearch:
         leaves : ndarray of shape (m,), int32
             Leaf of each record.
         """
-        found = self.donors.drawn(leaves, self.rng)
+        found = self.donors.backed_off(leaves, self.donors.drawn(leaves, self.rng), self.rng)
         open_ = np.arange(len(leaves))
         if self.name in self.completion.restricted and not self.donors.is_category:
             open_ = open_[~self._settled(found)]
@@ -108,9 +108,7 @@ class DonorSearch:
 
     def _settled(self, found: NDArray[np.float64]) -> NDArray[np.bool_]:
         """Give numbers that edits leave no choice, sums of parts above all, the only value; where that is so."""
-        low, high = self.completion.bounds(self._here(np.arange(len(found))), self.name) if self.fixed else (None, None)
-        if low is None or high is None:
-            return np.zeros(len(found), dtype=np.bool_)
+        low, high = self.completion.bounds(self._here(np.arange(len(found))), self.name, len(found))
         settled = np.isfinite(low) & (np.abs(high - low) <= 1e-9 * (1.0 + np.abs(low)))
         only = self.donors.rounded(low[settled])
         rows = np.flatnonzero(settled)
@@ -129,7 +127,8 @@ class DonorSearch:
                 break
             here = nodes[rows]
             values = found[rows] if first and not attempt else self.donors.drawn(here, self.rng)
-            fits = self._fits(rows, here, values)
+            # What was drawn first is from a node where it is common.
+            fits = self._fits(rows, np.zeros_like(here) if first and not attempt else here, values)
             found[rows[fits]] = values[fits]
             rows = rows[~fits]
         return rows
@@ -162,9 +161,9 @@ class DonorSearch:
 
     def _any_value(self, rows: NDArray[np.int64], found: NDArray[np.float64]) -> NDArray[np.int64]:
         """Move numbers to the nearest that edits allow; rows for which that is not enough."""
-        if not len(rows) or self.donors.is_category or self.name not in self.completion.restricted or not self.fixed:
+        if not len(rows) or self.donors.is_category or self.name not in self.completion.restricted:
             return rows
-        low, high = self.completion.bounds(self._here(rows), self.name)
+        low, high = self.completion.bounds(self._here(rows), self.name, len(rows))
         values = np.clip(found[rows], low, high)
         rounded = self.donors.rounded(values)
         values = np.where((rounded >= low) & (rounded <= high), rounded, values)

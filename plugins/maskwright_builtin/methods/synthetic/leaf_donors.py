@@ -14,6 +14,10 @@ if TYPE_CHECKING:
 
 LEAST_DONORS = 3
 """Records of a node that must have a value for it to be copied from there."""
+MOST_CATEGORIES = 256
+"""Categories of a variable up to which rare ones are drawn again from all at once."""
+PAIRS_AT_ONCE = 2_000_000
+"""Records times values that are looked at together; bounds memory."""
 
 
 class LeafDonors:
@@ -58,7 +62,7 @@ class LeafDonors:
         )
         self.smallest_is_met = is_category and int(np.bincount(self.values.astype(np.int64)).max()) >= LEAST_DONORS
 
-    def _reach(self, own: NDArray[np.int32]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    def _reach(self, own: NDArray[np.int64]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         """Between which numbers the value of each run of equal ones is drawn."""
         values, leaf = self.values[self.run_start], own[self.run_start]
         if self.is_category:
@@ -89,10 +93,49 @@ class LeafDonors:
         """Whether enough records of the node have the value, where it would be copied; shape (m,)."""
         if self._by_category is None or not self.smallest_is_met:
             return np.ones(len(values), dtype=np.bool_)
+        return np.asarray(self._count(nodes, values) >= LEAST_DONORS)
+
+    def _count(self, nodes: NDArray[np.int32], values: NDArray[np.float64]) -> NDArray[np.int64]:
+        """Records of each node that have a category; shape (m,)."""
+        assert self._by_category is not None
         code = values.astype(np.int64) * len(self.values)
         first = np.searchsorted(self._by_category, code + self.start[nodes])
-        last = np.searchsorted(self._by_category, code + self.stop[nodes])
-        return np.asarray(last - first >= LEAST_DONORS)
+        return np.asarray(np.searchsorted(self._by_category, code + self.stop[nodes]) - first, dtype=np.int64)
+
+    def backed_off(
+        self, leaves: NDArray[np.int32], values: NDArray[np.float64], rng: np.random.Generator
+    ) -> NDArray[np.float64]:
+        """Drawn categories; those that too few records of the leaf have, drawn again among all such ones.
+
+        As often as nodes above the leaf have them, the nearest in which enough records have one: so categories that are
+        common in a leaf get no more than their share (back-off).
+        """
+        values = values.copy()
+        if self._by_category is None or not self.smallest_is_met:
+            return values
+        categories = np.unique(self.values)
+        rows = np.flatnonzero(~self.is_common(leaves, values))
+        if len(categories) > MOST_CATEGORIES:
+            return values
+        nodes = leaves
+        while len(rows) and (nodes[rows] > 0).any():
+            nodes = np.maximum(self.tree.parent[nodes], 0)
+            left = [rows[:0]]
+            step = max(PAIRS_AT_ONCE // len(categories), 1)
+            for begin in range(0, len(rows), step):
+                part = rows[begin : begin + step]
+                every = np.tile(categories, len(part))
+                shape = (len(part), len(categories))
+                counts = self._count(np.repeat(nodes[part], len(categories)), every).reshape(shape)
+                counts[counts < LEAST_DONORS] = 0
+                counts[self.is_common(np.repeat(leaves[part], len(categories)), every).reshape(shape)] = 0
+                sums = np.cumsum(counts, axis=1)
+                found = sums[:, -1] > 0
+                wanted = rng.random(len(part)) * sums[:, -1]
+                values[part[found]] = categories[np.argmax(sums[found] > wanted[found, None], axis=1)]
+                left.append(part[~found])
+            rows = np.concatenate(left)
+        return values
 
     def of_one_value(self, nodes: NDArray[np.int32]) -> NDArray[np.bool_]:
         """Whether all records of the node have one value; nodes are leaves."""
@@ -106,8 +149,8 @@ def _depth_first(tree: Tree) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     for node in range(many - 1, 0, -1):
         size[tree.parent[node]] += size[node]
     position = np.zeros(many, dtype=np.int64)
-    for node in np.flatnonzero(~tree.is_leaf):
-        child = tree.first_child[node]
-        position[child] = position[node] + 1
+    for split in np.flatnonzero(~tree.is_leaf):
+        child = tree.first_child[split]
+        position[child] = position[split] + 1
         position[child + 1] = position[child] + size[child]
     return position, size

@@ -218,6 +218,14 @@ def test_one_variable_cannot_be_partitioned(survey: pd.DataFrame, tmp_path: Path
     assert "nothing to partition" in capsys.readouterr().err
 
 
+def test_categories_are_no_blocks_and_it_says_where_to_go(tmp_path: Path, capsys) -> None:
+    pd.DataFrame({"sex": ["F", "M"] * 20, "town": ["A", "B", "C", "D"] * 10}).to_csv(tmp_path / "s.csv", index=False)
+    assert main(["advise", "variables", str(tmp_path / "s.csv")]) == 2
+    said = " ".join(capsys.readouterr().err.split())
+    assert "(sex: role other, town: role other)" in said
+    assert "`maskwright advise keys` says which of them single people out" in said
+
+
 def _pipeline(folder: Path, step: str = "{method: microaggregation}") -> str:
     (folder / "p.yaml").write_text(
         "maskwright: 1\n"

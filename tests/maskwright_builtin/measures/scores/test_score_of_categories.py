@@ -56,3 +56,18 @@ def test_a_pipeline_that_publishes_no_number_is_refused_it(tmp_path: Path) -> No
     with pytest.raises(mw.InputError, match="no numeric variable is published") as refused:
         mw.run(settings)
     assert WHAT_TO_TAKE in str(refused.value)
+
+
+def test_it_links_on_the_declared_keys_where_any_is_a_category_and_on_numbers_where_that_is_asked() -> None:
+    rng = pd.Series(range(40))
+    before = pd.DataFrame({"sex": ["f", "m"] * 20, "age": rng, "income": rng * 7 % 40})
+    after = before.assign(age=before.age[::-1].to_numpy(), income=(rng * 11 % 40))
+    declared = {"sex": {"role": "quasi_identifier"}, "age": {"role": "quasi_identifier"}}
+    score = mw.measure(before, after, ["score"], declared=declared)["score"]
+    alone = mw.measure(before, after, [{"mixed_record_linkage": {"keys": ["sex", "age"]}}], declared=declared)
+    assert score.parts["mixed_record_linkage"] == alone["mixed_record_linkage"].value
+    assert score.leaves_out == ()
+    numeric = mw.measure(before, after, [{"score": {"linkage": "numeric"}}], declared=declared)["score"]
+    plain = mw.measure(before, after, ["distance_record_linkage"], declared=declared)["distance_record_linkage"]
+    assert numeric.parts["distance_record_linkage"] == plain.value
+    assert numeric.leaves_out == ("sex",)

@@ -21,6 +21,7 @@ from maskwright_builtin.methods.generalisation.lattice import Lattice
 from maskwright_builtin.methods.generalisation.leaf_rows import keys_and_rows
 from maskwright_builtin.methods.generalisation.losses import loss_of
 from maskwright_builtin.methods.generalisation.search import Evaluator, _best_of_beam, is_better
+from maskwright_builtin.methods.generalisation.sensitive_bounds import bounds_of
 
 REFERENCE = Path(__file__).parents[3] / "reference"
 KEYS = ("sex", "age", "town", "edu", "marital")
@@ -154,10 +155,8 @@ def counted_again(block: mw.Block, masked: mw.Masked, params: GeneralisationPara
 
 def brute_force(block: mw.Block, params: GeneralisationParams) -> tuple[int, ...] | None:
     """Evaluate every node of the lattice, each from the leaves."""
-    from maskwright_builtin.methods.generalisation.generalisation import _bounds
-
     keys, rows = keys_and_rows(block, range(block.p), {})
-    criteria = Criteria(params.k, None, tuple(_bounds(block, params, rows.of_leaf)), None, rows.of_leaf)
+    criteria = Criteria(params.k, None, tuple(bounds_of(block, params.l, params.t, rows.of_leaf)), None, rows.of_leaf)
     loss = loss_of(params.loss, keys, block.n, [1.0] * block.p)
     best = None
     for node in itertools.product(*(range(len(key.levels)) for key in keys)):

@@ -52,14 +52,12 @@ def _table(comparison: Comparison, variable: Categories) -> MeasureTable:
     joined = _joined(before, after, missing=variable.size - 1 if variable.has_missing else None)
     if comparison.original[variable.name].variable.type in DATES:
         joined |= after == 0
-    shares = [100.0 * counts / counts.sum() for counts in (before, after)]
-    rows: list[tuple[str, float, float]] = [
-        (name, float(shares[0][code]), float(shares[1][code]))
-        for code, name in _names(comparison, variable)
-        if not joined[code]
+    old, new = (100.0 * counts / counts.sum() for counts in (before, after))
+    rows = [
+        (name, float(old[code]), float(new[code])) for code, name in _names(comparison, variable) if not joined[code]
     ]
     if joined.any():
-        rows.append((f"{int(joined.sum())} other(s), joined", *(float(share[joined].sum()) for share in shares)))
+        rows.append((f"{int(joined.sum())} other(s), joined", float(old[joined].sum()), float(new[joined].sum())))
     return MeasureTable(
         f"categories_{variable.name}",
         f"Records by {variable.name}",

@@ -54,8 +54,9 @@ def contingency_tables(
     Measurement
         `parts`: for each number of ways w, means and largest values over its tables: ``hellinger_w``,
         ``hellinger_w_largest``, ``total_variation_w``, ``total_variation_w_largest``. `per_variable`: Hellinger
-        distance of each variable alone. A note names the tables that are farthest apart. There is no interval: it
-        compares these two files.
+        distance of each variable alone. `tables`: for each variable, percent of the records of both files in each
+        category, not weighted; categories that fewer than 10 records of the original have are joined, and those beyond
+        20. A note names the tables that are farthest apart. There is no interval: it compares these two files.
     """
     files = categorical_files(comparison, params, "contingency_tables")
     if not files.variables or not all(files.records):

@@ -48,7 +48,8 @@ def cramers_v(comparison: Comparison, params: CategoricalParams, rng: np.random.
     -------
     Measurement
         `parts`: ``largest`` change, ``mean_original`` and ``mean_masked`` V. `per_variable`: mean change over the pairs
-        of each variable. A note names the pair that changes most. There is no interval: it compares these two files.
+        of each variable. `tables`: V of the pairs that change most, in both files. A note names the first. There
+        is no interval: it compares these two files.
     """
     files = categorical_files(comparison, params, "cramers_v")
     if len(files.variables) < 2 or not all(files.records):

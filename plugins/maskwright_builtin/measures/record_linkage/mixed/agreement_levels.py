@@ -42,7 +42,7 @@ class Levels:
         """What each level of each key adds to the number of a pattern; shape (4, d)."""
         own = np.maximum(np.cumsum(self.has, axis=0) - 1, 0)
         sizes = self.has.sum(axis=0)
-        return own * np.append(1, np.cumprod(sizes)[:-1])
+        return np.asarray(own * np.append(1, np.cumprod(sizes)[:-1]), dtype=np.int64)
 
     def of_patterns(self) -> list[NDArray[np.int64]]:
         """Level of each key, numbered among those that it has, in each pattern; shape (patterns,) each."""
@@ -111,9 +111,7 @@ def _level(
     return np.where((queries.present[one] & targets.present[other]) >> j & 1, level, MISSING)
 
 
-def all_levels(
-    queries: Rows, targets: Rows, levels: Levels
-) -> tuple[NDArray[np.float64], list[NDArray[np.float64]]]:
+def all_levels(queries: Rows, targets: Rows, levels: Levels) -> tuple[NDArray[np.float64], list[NDArray[np.float64]]]:
     """Of all pairs of records those at each level of each key, and the share of targets each query row agrees with.
 
     The shares are among the targets that have the key.

@@ -76,7 +76,7 @@ def fit_levels(
         total = float(mass.sum())
         new_m, new_u = (
             [
-                shares(np.bincount(level[level >= 0], one[level >= 0], size))
+                shares(np.bincount(level[level >= 0], one[level >= 0], size).astype(np.float64))
                 for level, size in zip(levels, sizes, strict=True)
             ]
             for one in (mass, share - mass)

@@ -150,7 +150,7 @@ def mixed_keys(
         before, after = comparison.original[name], comparison.masked[name]
         key = _key(before, after, as_names=name in nominal, ordered=ordered)
         if key is None:
-            key = MixedKey(name, "nominal", *(_by_code(each) for each in codes))
+            key = MixedKey(name, "nominal", _by_code(codes[0]), _by_code(codes[1]))
             notes.append(
                 f"{name}: what its published categories stand for is not known; they are compared with the original "
                 "values as texts"

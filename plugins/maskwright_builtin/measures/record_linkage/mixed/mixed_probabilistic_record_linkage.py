@@ -65,7 +65,8 @@ class MixedProbabilisticRecordLinkageParams(MixedKeysParams, extra="forbid", fro
         description="A key that is missing in either record: 'neutral' has weight 0, 'level' a weight of its own.",
     )
     tolerance: Annotated[dict[str, Annotated[float, Field(ge=0)]], NamesVariables()] = Field(
-        default_factory=dict, description="Numbers that differ by at most so much agree: {age: 1}. Others must be equal."
+        default_factory=dict,
+        description="Numbers that differ by at most so much agree: {age: 1}. Others must be equal.",
     )
 
 
@@ -172,9 +173,7 @@ def _levels(keys: Sequence[MixedKey], params: MixedProbabilisticRecordLinkagePar
     ordered = np.array([key.kind == "ordered" and key.span > 1.0 for key in keys])
     near = np.array([size * (1.0 + 1e-12) for size in reach])
     everywhere = np.ones(len(keys), dtype=np.bool_)
-    gone = np.array(
-        [missing and bool((key.original.codes < 0).any() or (key.masked.codes < 0).any()) for key in keys]
-    )
+    gone = np.array([missing and bool((key.original.codes < 0).any() or (key.masked.codes < 0).any()) for key in keys])
     return Levels(near, np.where(ordered, 1.0, near), np.array([everywhere, ordered, everywhere, gone]))
 
 
@@ -216,7 +215,7 @@ def _costs(
     d = len(used)
     by_level = np.zeros((4, d))
     top = np.zeros((1 if share is None else len(share[0]), d))
-    for j in np.flatnonzero(used):
+    for j in np.flatnonzero(used).tolist():
         by_level[told[:, j], j] = -np.rint(BIT * np.log2(classes.m[j] / classes.u[j]))
         top[:, j] = by_level[0, j]
         if share is not None:

@@ -32,7 +32,9 @@ if TYPE_CHECKING:
     from maskwright_builtin.measures.record_linkage.mixed.nearest_rows import Links
     from maskwright_builtin.measures.record_linkage.mixed.nearest_rows_kernel import Costs
 
-MOST_KEYS = 24
+MOST_KEYS = 60
+MOST_SHARES = 24
+"""With more keys, means over different numbers of keys are equal only up to rounding."""
 LARGEST_COST = 2.0**51
 """Whole numbers below are exact in binary64, sums of them too."""
 
@@ -183,9 +185,7 @@ class MixedFiles:
         split = np.array([1.0 if key.kind == "nominal" else 1.0 / key.span for key in self.keys])
         return link(self.queries, self.targets, costs, self.households, split, self.progress)
 
-    def measurement(
-        self, found: Links, notes: Sequence[str], parts: dict[str, float] | None = None
-    ) -> Measurement:
+    def measurement(self, found: Links, notes: Sequence[str], parts: dict[str, float] | None = None) -> Measurement:
         """What the links say."""
         linked = reached(found.chance, self.own_households, self.household)
         value = 100.0 * float(linked.mean())
@@ -221,7 +221,7 @@ def gower_costs(keys: Sequence[MixedKey], missing: Literal["left_out", "distant"
     linear = np.array([key.kind != "nominal" for key in keys])
     span = np.array([key.span for key in keys])
     farthest = sum(max(key.width / key.span, 1.0) if key.kind != "nominal" else 1.0 for key in keys)
-    shares = lcm(*range(1, d + 1)) if missing == "left_out" else 1
+    shares = lcm(*range(1, d + 1)) if missing == "left_out" and d <= MOST_SHARES else 1
     most = LARGEST_COST / (shares * farthest)
     whole, rounded = 1, False
     for size in np.sort(span[linear]):

@@ -77,7 +77,10 @@ def link(
         own[chosen], count[chosen] = least[needed[of]], ties[needed[of]]
     least, ties = np.full(len(queries.low), np.inf), np.zeros(len(queries.low), dtype=np.int64)
     np.minimum.at(least, queries.of_record, own)
-    _nearest(queries, np.arange(len(queries.low)), forest_of(targets, split), costs, least, ties, progress)
+    # Queries that are alike walk the same branches, which are then still in the cache.
+    widths = np.ptp(queries.low, axis=0) * split
+    work = np.lexsort(queries.low.T[np.argsort(widths, kind="stable")])
+    _nearest(queries, work, forest_of(targets, split), costs, least, ties, progress)
     best, tied = least[queries.of_record], ties[queries.of_record]
     correct = (own == best) & (tied > 0)
     return Links(np.where(correct, count / np.maximum(tied, 1), 0.0), tied)
@@ -132,7 +135,11 @@ def forest_of(rows: Rows, split: NDArray[np.float64]) -> Forest:
         members = grouped[begin:end]
         low, high, size = rows.low[members], rows.high[members], len(members)
         order = np.arange(size)
-        cut, children, bounds = np.empty(2 * size, np.int64), np.empty((2 * size, 2), np.int64), np.empty(size + 1, np.int64)
+        cut, children, bounds = (
+            np.empty(2 * size, np.int64),
+            np.empty((2 * size, 2), np.int64),
+            np.empty(size + 1, np.int64),
+        )
         reach = np.zeros((2 * size, 6))
         nodes, leaves = cut_rows(low, high, split, LEAF, order, cut, children, reach, bounds)
         cut, children, bounds = cut[:nodes].copy(), children[:nodes].copy(), bounds[:leaves]
@@ -141,18 +148,18 @@ def forest_of(rows: Rows, split: NDArray[np.float64]) -> Forest:
         children[inner] += node
         children[~inner, 0] += leaf
         boxes = np.minimum.reduceat(low, bounds), np.maximum.reduceat(high, bounds)
-        trees.append((low, high, rows.copies[members[order]], cut, children, reach[:nodes].copy(), *boxes, bounds + begin))
+        trees.append(
+            (low, high, rows.copies[members[order]], cut, children, reach[:nodes].copy(), *boxes, bounds + begin)
+        )
         node, leaf = node + nodes, leaf + leaves
-    low, high, copies, cut, children, reach, leaf_low, leaf_high, bounds = map(
-        np.concatenate, zip(*trees, strict=True)
-    )
+    low, high, copies, cut, children, reach, leaf_low, leaf_high, bounds = map(np.concatenate, zip(*trees, strict=True))
     nodes_of = [len(tree[3]) for tree in trees]
     return Forest(
         low,
         high,
         copies,
         patterns,
-        np.cumsum(nodes_of) - nodes_of,
+        (np.cumsum(nodes_of) - nodes_of).astype(np.int64),
         np.array([tree[6].min(axis=0) for tree in trees]),
         np.array([tree[7].max(axis=0) for tree in trees]),
         cut,

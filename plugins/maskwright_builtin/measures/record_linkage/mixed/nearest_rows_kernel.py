@@ -105,23 +105,23 @@ def _gap(low: float, high: float, other_low: float, other_high: float) -> float:
 @inlined
 def _cost(gap: float, i: int, j: int, costs: Costs) -> float:
     if costs.linear[j]:
-        return (gap * costs.weight[j] + ROUNDER) - ROUNDER
+        return float((gap * costs.weight[j] + ROUNDER) - ROUNDER)
     if gap <= costs.near[j]:
-        return costs.top[i if costs.top.shape[0] > 1 else 0, j]
-    return costs.close[j] if gap <= costs.next[j] else costs.far[j]
+        return float(costs.top[i if costs.top.shape[0] > 1 else 0, j])
+    return float(costs.close[j] if gap <= costs.next[j] else costs.far[j])
 
 
 @inlined
 def _least_cost(gap: float, i: int, j: int, costs: Costs) -> float:
     """The least that a gap of at least this size can cost."""
     if costs.linear[j]:
-        return (gap * costs.weight[j] + ROUNDER) - ROUNDER
+        return float((gap * costs.weight[j] + ROUNDER) - ROUNDER)
     least = costs.far[j]
     if gap <= costs.next[j]:
         least = min(least, costs.close[j])
     if gap <= costs.near[j]:
         least = min(least, costs.top[i if costs.top.shape[0] > 1 else 0, j])
-    return least
+    return float(least)
 
 
 @compiled
@@ -196,13 +196,14 @@ def search(
     d = low.shape[1]
     waiting, least = np.empty(DEEPEST + 2, np.int64), np.empty(DEEPEST + 2)
     shared, rest = np.empty(d, np.int64), np.empty(d + 1)
-    for q in range(low.shape[0]):
-        i = begin + q
-        limit, total = best[q], 0
-        for pattern in range(forest.present.shape[0]):
+    ties[:] = 0
+    # One tree after another: it stays in the cache while all queries of the part are looked up in it.
+    for pattern in range(forest.present.shape[0]):
+        for q in range(low.shape[0]):
             common = present[q] & forest.present[pattern]
             if common == 0:
                 continue
+            i, limit, total = begin + q, best[q], ties[q]
             keys, base, bound = 0, 0.0, 0.0
             for j in range(d):
                 if common >> j & 1:
@@ -265,7 +266,10 @@ def search(
                             limit, total = cost, forest.copies[row]
                         else:
                             total += forest.copies[row]
-        best[q], ties[q] = limit if total > 0 else np.inf, total
+            best[q], ties[q] = limit, total
+    for q in range(low.shape[0]):
+        if ties[q] == 0:
+            best[q] = np.inf
 
 
 @compiled
@@ -304,7 +308,11 @@ def cut_rows(
     rows, d = low.shape
     middles = (low + high) / 2.0
     keys = np.empty(rows)
-    begin, end, parent = np.empty(DEEPEST + 2, np.int64), np.empty(DEEPEST + 2, np.int64), np.empty(DEEPEST + 2, np.int64)
+    begin, end, parent = (
+        np.empty(DEEPEST + 2, np.int64),
+        np.empty(DEEPEST + 2, np.int64),
+        np.empty(DEEPEST + 2, np.int64),
+    )
     depth = np.zeros(DEEPEST + 2, np.int64)
     cell = np.empty((DEEPEST + 2, 2, d))
     begin[0], end[0], parent[0], height = 0, rows, -1, 1

@@ -124,20 +124,28 @@ class Completion:
             for each in combinations:
                 found[part] &= each.may_hold(here)
             if clauses:
-                found[part] &= self._propagated(here, clauses)[0]
+                found[part] &= self._propagated(here, part.stop - part.start, clauses)[0]
             if whole:
                 found[part] &= ~self._broken(whole, here)
         return found
 
     def bounds(
-        self, fixed: Mapping[str, NDArray[np.float64]], name: str
+        self, fixed: Mapping[str, NDArray[np.float64]], name: str, m: int
     ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-        """Least and largest number that a variable without a value may have; each of shape (m,)."""
-        m = len(next(iter(fixed.values())))
+        """Least and largest number that a variable without a value may have; each of shape (m,).
+
+        Parameters
+        ----------
+        fixed : mapping of name to ndarray of shape (m,), float64
+            The variables that have a value, or no value for good (NaN); none of them: what holds of every record.
+        name : str
+        m : int
+            Number of records.
+        """
         low, high = np.empty(m), np.empty(m)
         for part in self._slices(m):
             here = {each: values[part] for each, values in fixed.items()}
-            _, known = self._propagated(here, self._reached(name, fixed))
+            _, known = self._propagated(here, part.stop - part.start, self._reached(name, fixed))
             low[part], high[part] = known.interval(name)
         return low, high
 
@@ -178,9 +186,10 @@ class Completion:
     def _propagated(
         self,
         fixed: Mapping[str, NDArray[np.float64]],
+        m: int,
         clauses: Sequence[tuple[frozenset[str], tuple[tuple[Condition, ...], ...]]],
     ) -> tuple[NDArray[np.bool_], Knowledge]:
-        known = Knowledge(fixed, self._variables, self._codes, self._ranges)
+        known = Knowledge(fixed, m, self._variables, self._codes, self._ranges)
         for _ in range(ROUNDS):
             known.changed = False
             for _, alternatives in clauses:

@@ -1,0 +1,188 @@
+"""Synthesis by trees: edits hold in random worlds, households keep what they share, and values are not copied alone."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import maskwright as mw
+from maskwright_builtin.methods.synthetic.cart_synthesis import CART_SYNTHESIS
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from numpy.typing import NDArray
+
+Rule = tuple[str, "Callable[[pd.DataFrame], pd.Series]"]
+NAMES = ["region", "town", "sex", "births", "level", "net", "tax", "gross", "rent"]
+DECLARED = {"level": {"type": "ordinal", "categories": ["p", "q", "r", "s"]}}
+
+
+def world(seed: int, n: int = 400) -> tuple[pd.DataFrame, list[Rule]]:
+    """A file that obeys some rules, among them sums, conditions and combinations."""
+    rng = np.random.default_rng([20261122, seed])
+    home = np.sort(rng.integers(0, 3, 8))
+    town = rng.integers(0, 8, n)
+    sex = rng.choice(["m", "f"], n)
+    net, tax = np.round(rng.lognormal(7, 0.6, n)), np.round(rng.gamma(2.0, 90.0, n))
+    data = pd.DataFrame(
+        {
+            "region": [f"r{each}" for each in home[town]], "town": [f"t{each}" for each in town], "sex": sex,
+            "births": np.where(sex == "m", 0, rng.integers(0, 4, n)),
+            "level": rng.choice(["p", "q", "r", "s"], n), "net": net, "tax": np.minimum(tax, net),
+            "rent": np.round(net * rng.uniform(0.1, 0.9, n)),
+        }
+    )  # fmt: skip
+    data.loc[data["level"] == "p", "rent"] = 0
+    data["gross"] = data["net"] + data["tax"]
+    if rng.random() < 0.5:
+        for name in ("level", "rent", "tax"):
+            data.loc[rng.random(n) < 0.08, name] = None
+    pairs = set(zip(data["region"], data["town"], strict=True))
+    rules: list[Rule] = [
+        (
+            "(region, town) in original",
+            lambda d: pd.Series([each in pairs for each in zip(d["region"], d["town"], strict=True)]),
+        ),
+        ("if sex == 'm' then births == 0", lambda d: (d["sex"] != "m") | (d["births"] == 0)),
+        (
+            "net + tax == gross",
+            lambda d: d[["net", "tax", "gross"]].isna().any(axis=1) | (d["net"] + d["tax"] == d["gross"]),
+        ),
+        ("tax <= net", lambda d: d["tax"].isna() | (d["tax"] <= d["net"])),
+        ("rent <= net", lambda d: d["rent"].isna() | (d["rent"] <= d["net"])),
+        ("if level == 'p' then rent == 0", lambda d: (d["level"] != "p") | d["rent"].isna() | (d["rent"] == 0)),
+        ("births in {0, 1, 2, 3}", lambda d: d["births"].isin([0, 1, 2, 3])),
+    ]
+    assert all(bool(holds(data).all()) for _, holds in rules)
+    return data[NAMES], [rule for rule in rules if rng.random() < 0.7]
+
+
+def synthesised(data: pd.DataFrame, rules: list[Rule], seed: int, **more: Any) -> pd.DataFrame:
+    result = mw.protect(
+        data, "cart_synthesis", edits=[text for text, _ in rules], seed=seed, variables=NAMES, declared=DECLARED,
+        waive=[{"doubt": "constant-within-households", "because": "made up"}] if "cluster" in more else (), **more,
+    )  # fmt: skip
+    assert isinstance(result, pd.DataFrame)
+    return result
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_edits_hold_in_synthetic_records(seed: int) -> None:
+    data, rules = world(seed)
+    found = synthesised(data, rules, seed)
+    for text, holds in rules:
+        assert bool(holds(found).all()), text
+    assert len(found) == len(data)
+    assert (
+        not found["net"].sort_values().reset_index(drop=True).equals(data["net"].sort_values().reset_index(drop=True))
+    )
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("first", range(0, 300, 50))
+def test_edits_hold_in_many_synthetic_files(first: int) -> None:
+    for seed in range(first, first + 50):
+        data, rules = world(seed, 150)
+        found = synthesised(data, rules, seed)
+        for text, holds in rules:
+            assert bool(holds(found).all()), (seed, text)
+
+
+def test_the_same_seed_gives_the_same_records() -> None:
+    data, rules = world(5)
+    one, other, third = (synthesised(data, rules, seed) for seed in (7, 7, 8))
+    pd.testing.assert_frame_equal(one, other)
+    assert not one.equals(third)
+
+
+def _block(values: NDArray[np.float64], variables: tuple[mw.Variable, ...], **more: Any) -> mw.Block:
+    p = values.shape[1]
+    return mw.Block(values, np.isnan(values), variables, center=np.zeros(p), scale=np.ones(p), **more)
+
+
+def _drawn(block: mw.Block, seed: int = 1, **params: Any) -> mw.Masked:
+    return CART_SYNTHESIS.protect(block, CART_SYNTHESIS.params(**params), np.random.default_rng(seed))
+
+
+def test_dependence_of_categories_and_missing_cells_are_kept() -> None:
+    rng = np.random.default_rng(3)
+    one = rng.integers(0, 3, 3000).astype(float)
+    other = np.where(rng.random(3000) < 0.9, one, rng.integers(0, 3, 3000))
+    other[rng.random(3000) < 0.2 * (one == 2)] = np.nan
+    kinds = tuple(mw.Variable(name, "nominal", categories=("a", "b", "c")) for name in ("x", "y"))
+    found = _drawn(_block(np.column_stack([one, other]), kinds)).values
+    agree = np.mean(one == other), np.mean(found[:, 0] == found[:, 1])
+    assert agree[1] == pytest.approx(agree[0], abs=0.04)
+    assert np.isnan(found[found[:, 0] == 2, 1]).mean() == pytest.approx(0.2, abs=0.05)
+    assert not np.isnan(found[found[:, 0] != 2, 1]).any()
+
+
+def test_no_category_of_fewer_than_three_records_and_no_lone_number_is_copied() -> None:
+    rng = np.random.default_rng(4)
+    codes = np.concatenate([rng.integers(0, 3, 998), [3, 3]]).astype(float)
+    income = np.concatenate([np.exp(rng.normal(7, 1, 600)), np.zeros(400)])
+    kinds = (mw.Variable("trade", "nominal", categories=("a", "b", "c", "rare")), mw.Variable("income"))
+    found = _drawn(_block(np.column_stack([codes, income]), kinds)).values
+    assert 3 not in found[:, 0]
+    assert (found[:, 1] == 0).mean() == pytest.approx(0.4, abs=0.05)
+    assert not np.isin(found[found[:, 1] > 0, 1], income).any()
+
+
+def test_unique_originals_are_not_repeated() -> None:
+    rng = np.random.default_rng(6)
+    values = rng.integers(0, 4, (300, 4)).astype(float)
+    kinds = tuple(mw.Variable(f"x{j}", "nominal", categories=("a", "b", "c", "d")) for j in range(4))
+    kept = _drawn(_block(values, kinds), repeat_uniques=True)
+    redrawn = _drawn(_block(values, kinds))
+    assert kept.notes["replicated_uniques"] > 10
+    assert redrawn.notes["replicated_uniques"] < kept.notes["replicated_uniques"] / 4
+
+
+def test_households_keep_their_size_and_what_members_share() -> None:
+    rng = np.random.default_rng(8)
+    homes = np.repeat(np.arange(300), rng.integers(1, 5, 300))
+    region = rng.integers(0, 4, 300)[homes].astype(float)
+    age = rng.integers(18, 80, len(homes)).astype(float)
+    kinds = (mw.Variable("region", "nominal", categories=tuple("abcd")), mw.Variable("age", "integer", decimals=0))
+    block = _block(np.column_stack([region, age]), kinds, households=homes)
+    found = _drawn(block).values
+    first = np.unique(homes, return_index=True)[1]
+    assert np.array_equal(found[:, 0], found[first, 0][homes])
+    assert (found[first, 0] != region[first]).mean() > 0.5
+
+
+def test_weights_stay_and_values_are_drawn_given_them() -> None:
+    rng = np.random.default_rng(9)
+    weights = rng.choice([5.0, 50.0], 2000)
+    region = np.where(weights == 5.0, 0, rng.integers(1, 4, 2000)).astype(float)
+    kinds = (mw.Variable("region", "nominal", categories=tuple("abcd")),)
+    found = _drawn(_block(region[:, None], kinds, weights=weights)).values[:, 0]
+    assert np.array_equal(found == 0, weights == 5.0)
+
+
+def test_order_and_given_name_variables_of_the_step_and_of_its_data() -> None:
+    kinds = (mw.Variable("x", "nominal", categories=tuple("ab")),)
+    block = _block(np.tile([0.0, 1.0], 50)[:, None], kinds)
+    with pytest.raises(mw.InputError, match="order: y are not masked"):
+        _drawn(block, order=("y",))
+    with pytest.raises(mw.InputError, match="given: y are not in the data"):
+        _drawn(block, given=("y",))
+
+
+def test_measures_that_need_pairs_say_that_records_are_drawn(tmp_path: Any) -> None:
+    data, _ = world(2)
+    data.drop(columns=["births"]).to_csv(tmp_path / "data.csv", index=False)
+    pipeline = {
+        "maskwright": 1, "data": {"source": str(tmp_path / "data.csv"), "variables": DECLARED}, "seed": 1,
+        "edits": ["gross >= 0", "rent >= 0", "net >= 0", "tax >= 0"],
+        "protect": [{"method": "cart_synthesis", "variables": [name for name in NAMES if name != "births"]}],
+        "measure": ["sse"], "output": {"data": str(tmp_path / "out.csv")},
+    }  # fmt: skip
+    with pytest.raises(mw.InputError, match="a step draws records anew"):
+        mw.run(pipeline)
+    pipeline["measure"] = ["contingency_tables"]
+    assert mw.run(pipeline).ok
