@@ -8,6 +8,7 @@ import traceback
 from pathlib import Path
 from typing import TYPE_CHECKING, NoReturn
 
+from maskwright.cli.addresses import refuse_addresses
 from maskwright.cli.advising import add_advising
 from maskwright.cli.comparing import add_comparing
 from maskwright.cli.completion import ASKED_BY_SHELLS, SCRIPTS, SHELLS, candidates, lines
@@ -33,9 +34,12 @@ def main(arguments: Sequence[str] | None = None) -> int:
     if command is None:
         parser.print_help()
         return EXIT_INPUT
-    return ended_truthfully(
-        lambda: command(chosen), lambda error: _explain_error(error, chosen), trace=chosen.traceback
-    )
+
+    def work() -> int:
+        refuse_addresses(chosen)
+        return command(chosen)
+
+    return ended_truthfully(work, lambda error: _explain_error(error, chosen), trace=chosen.traceback)
 
 
 def _explain_error(error: MaskwrightError, chosen: argparse.Namespace) -> int:

@@ -58,16 +58,18 @@ def convert_rules(
     rules = read_rule_files(files, options, language)
     grids: int | dict[str, int | None] = 4 if decimals is None else decimals
     dates: dict[str, str] = {}
+    empty: dict[str, tuple[str, ...]] = {}
     for file in given:
         with stage(reporter, f"Reading {file.name}"):
             original = load(file, identifiers=True, may_lack="identifiers")
         rules = written_out(rules, [column.name for column in original])
         dates |= {column.name: column.variable.date_text for column in original if column.variable.is_date}
+        empty |= {column.name: column.variable.empty_texts for column in original}
         if decimals is None:
             grids = {column.name: column.variable.decimals for column in original if column.variable.is_numeric}
     from maskwright.edits.languages.conversion.convert import convert_edits  # heavy: validate does without
 
-    found = convert_edits(rules, target, record=record or "Record", decimals=grids, dates=dates)
+    found = convert_edits(rules, target, record=record or "Record", decimals=grids, dates=dates, empty=empty)
     for note in (*rules.notes, *found.notes):
         reporter.notice(note)
     return found.text

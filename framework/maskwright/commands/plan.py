@@ -220,6 +220,7 @@ def prepare(
     arrived = arrive(request, reporter, timed, thorough=thorough)
     with timed("plan"), stage(reporter, "Planning"):
         plan = plan_of(request, arrived)
+        _refuse_unwritable(request, arrived)
     doubts = (*arrived.doubts, *plan.doubts, *_doubts_of_measures(request, plan))
     dropped = _dropped(arrived.edits, plan)
     written = not_read_twice(request.output.source) if isinstance(request, Pipeline) else ()
@@ -347,6 +348,18 @@ def _notices_of_format(request: MaskingRequest, original: Dataset) -> tuple[str,
     return (
         *missing_code_notices(original, target, has_codebook=has_codebook),
         *label_notices(original, target, has_codebook=has_codebook),
+    )
+
+
+def _refuse_unwritable(request: MaskingRequest, arrived: CheckedInput) -> None:
+    """Refuse what the format of the masked file cannot hold, before anything is masked."""
+    if not isinstance(request, Pipeline) or request.output.source.refuse_unwritable is None:
+        return
+    original = arrived.original
+    variables = {each.name: each for each in (*original.variables, *arrived.keys.old.variables)}
+    names = arrived.keys.order or original.names
+    request.output.source.refuse_unwritable(
+        request.output.data, tuple(variables[name] for name in names), original.layout
     )
 
 

@@ -187,7 +187,8 @@ class Plan:
                 {
                     "step": number,
                     "method": step.method.name,
-                    "params": step.params.model_dump(mode="json") | step.planning.model_dump(mode="json"),
+                    "params": step.params.model_dump(mode="json", by_alias=True)
+                    | step.planning.model_dump(mode="json"),
                     "groups": [_group_json(group, step) for group in self.groups if group.step == number],
                 }
                 for number, step in enumerate(self.steps, 1)

@@ -97,6 +97,9 @@ class Source:
         None: a cell with such a code is a value like any other to those who read the file.
     holds : FormatFacts or None
         What files of the format hold and what they cannot, for ``maskwright explain formats``.
+    refuse_unwritable : callable or None
+        ``(path, variables, layout) -> None``: raises `DataError` where `write` would, as far as the names and labels of
+        variables and the layout of the original tell; asked before anything is masked.
     lost_when_replaced : callable or None
         ``path -> str or None``: what else than one table is in a file that a release would replace, in a few words.
 
@@ -128,6 +131,7 @@ class Source:
     content: Callable[[Path, Any], Iterator[bytes]] | None = None
     missing_codes: Callable[[Variable], Mapping[str, str]] | None = None
     holds: FormatFacts | None = None
+    refuse_unwritable: Callable[[Path, tuple[Variable, ...], Layout], None] | None = None
     lost_when_replaced: Callable[[Path], str | None] | None = None
 
 

@@ -19,11 +19,12 @@ from __future__ import annotations
 import contextlib
 import os
 import secrets
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Self
 
 from maskwright.foundation.ending_signals import uninterrupted
-from maskwright.foundation.errors import InputError, Problem
+from maskwright.foundation.errors import DataError, InputError, Place, Problem
 from maskwright.foundation.file_identity import file_identity, refuse_to_overwrite
 from maskwright.foundation.released import note_release, note_unsettled
 from maskwright.foundation.whole_files import PRIVATE, PUBLIC, masked_mode, sync_file, sync_folder
@@ -195,9 +196,16 @@ class Release:
 
 @contextlib.contextmanager
 def writing(path: Path) -> Iterator[None]:
-    """Explain what the disk refuses while `path` is written."""
+    """Explain what the disk refuses while `path` is written; errors name the file, and no private folder."""
     try:
         yield
+    except DataError as error:
+        private = [each.place is not None and each.place.file == str(path) for each in error.problems]
+        named = [
+            replace(each, place=Place(path.name)) if is_private else each
+            for each, is_private in zip(error.problems, private, strict=True)
+        ]
+        raise type(error)(named) from error
     except OSError as error:
         reason = error.strerror or type(error).__name__
         raise InputError(f"{path.name} cannot be written: {reason}") from error

@@ -92,7 +92,9 @@ def waivers_to_write(doubts: Iterable[Doubt]) -> str:
     """Lines of a ``waive:`` section that would cover these doubts; the reasons are left to be written."""
     subjects: dict[str, list[str]] = {}
     for doubt in doubts:
-        subjects.setdefault(doubt.kind, []).append(doubt.subject)
+        named = subjects.setdefault(doubt.kind, [])
+        if doubt.subject not in named:
+            named.append(doubt.subject)
     return "\n".join(["waive:", *(f"  - {{{_entry(kind, names)}because: ...}}" for kind, names in subjects.items())])
 
 

@@ -212,9 +212,11 @@ def _cells(column: Column, name: str, opinion: Opinion, decimals: int | None, *,
     """Numbers of a column; of dates their days, but for XPath, which knows none."""
     is_date = knows_dates and name in opinion.dates
     values, odd = column.days(opinion.dates[name]) if is_date else column.numbers(decimals)
-    codes = [float(code) for code in opinion.missing.get(name, ()) if NUMBER.match(code)]
+    codes = opinion.missing.get(name, frozenset())
+    days = (opinion.number(name, code) for code in codes) if is_date else ()
+    numbers = [float(day) for day in days if day is not None] or [float(code) for code in codes if NUMBER.match(code)]
     missing, absent = np.isnan(values), np.zeros_like(odd)
-    for row in np.flatnonzero(odd | np.isin(values, codes)).tolist():
+    for row in np.flatnonzero(odd | np.isin(values, numbers)).tolist():
         text = column.text(row)
         found = None if is_date else NUMBER.match(text or "")
         if found and len(found[1].rstrip("0")) > DIGITS:

@@ -6,6 +6,7 @@ import json
 import re
 from typing import TYPE_CHECKING
 
+import duckdb
 import numpy as np
 import pandas as pd
 import pytest
@@ -392,3 +393,31 @@ def test_what_has_to_be_decided_stands_at_the_top_with_its_line(
     path.write_text("\n".join(lines) + "\n", encoding="utf-8")
     assert main(["plan", str(path)]) == 0
     assert main(["run", str(path), "--quiet"]) == 0
+
+
+def test_what_to_say_on_the_command_line_is_said_whole(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    """A remedy that names an option shows what to write, and that is what helps."""
+    frame = pd.DataFrame({"income": range(5)})
+    with pd.ExcelWriter(tmp_path / "two.xlsx") as book:
+        frame.to_excel(book, sheet_name="first", index=False)
+        frame.to_excel(book, sheet_name="second", index=False)
+    with duckdb.connect(tmp_path / "two.duckdb") as connection:
+        connection.execute("CREATE TABLE first AS SELECT 1 AS income; CREATE TABLE second AS SELECT 2 AS income")
+    for name, option in (("two.xlsx", "sheet"), ("two.duckdb", "table")):
+        assert main(["describe", str(tmp_path / name)]) == 2
+        assert f"or --option {option}=NAME." in capfd.readouterr().err
+        assert main(["describe", str(tmp_path / name), "--option", f"{option}=second"]) == 0
+        capfd.readouterr()
+
+
+def test_a_plan_shows_parameters_as_they_are_declared(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    lines = [f"{1960 + row % 40}-0{1 + row % 9}-11,{row}" for row in range(40)]
+    (tmp_path / "in.csv").write_text("\n".join(["born,income", *lines, ""]))
+    (tmp_path / "p.yaml").write_text(
+        "maskwright: 1\ndata: {source: in.csv, variables: {born: {role: quasi_identifier}, income: {role: other}}}\n"
+        "protect: [{method: recoding, params: {recode: {born: {grain: quarter, as: date}}}}]\noutput: {data: out.csv}\n"
+    )
+    main(["plan", str(tmp_path / "p.yaml")])
+    told = capfd.readouterr().out
+    assert "as: date" in told
+    assert "as_" not in told

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
-from lxml import etree
+from lxml import etree, isoschematron
 
 import maskwright as mw
 from maskwright.cli.main import main
@@ -178,3 +178,56 @@ def test_an_exponent_does_not_cost_the_others_their_zeros(tmp_path: Path) -> Non
     wages = [f"{7 * number}.0" for number in range(1, 40)] + ["1e1"]
     assert mw.run(saved(tmp_path, wages, "[]")).ok
     assert all("." in cell for cell in cells(tmp_path, 2))
+
+
+CODED_PEOPLE = """maskwright: 1
+data:
+  source: people.csv
+  variables:
+    wages: {role: confidential, missing: {NA: not known, -9: refused}}
+    rents: {role: confidential, missing: {-9: refused, -8: does not apply}}
+    income: {role: confidential, missing: [-9], min: 0}
+    region: {type: nominal, role: quasi_identifier, missing: {x: not known}, suppressed_as: s}
+    born: {type: date, role: other, missing: [1900-01-01]}
+    worker: {type: nominal, role: other}
+edits:
+  - income == wages + rents
+  - max(wages, rents) >= 0
+  - wages * 2 >= wages
+  - if wages is missing then income is missing
+  - if income is not missing then income >= 0
+  - if region in {a, b, c} then income <= 100000
+  - if region != "a" then worker in {yes, no}
+  - year(born) >= 1920
+  - wages is integer or worker == "no"
+  - income != wages or wages == 0
+protect:
+  - {method: microaggregation, variables: [wages, rents, income], params: {k: 3, k_guarantee: report}}
+  - {method: local_suppression, variables: [region], params: {k: 6}}
+output: {data: masked.xml, edits: masked.sch}
+seed: 1
+"""
+
+
+def test_rules_beside_a_masked_xml_file_hold_in_it_for_every_processor(tmp_path: Path) -> None:
+    """Codes stand in the file as values: its rules say which texts are none."""
+    lines = ["wages,rents,income,region,born,worker"]
+    for number in range(60):
+        coded = number % 6 == 0
+        wages = ("NA", "-9", "-9.00")[number % 3] if coded else str(100 + 7 * number)
+        rents = ("-9", "-8")[number % 2] if number % 4 == 0 else str(number)
+        income = "-9" if coded or number % 4 == 0 else str(100 + 8 * number)
+        born = "1900-01-01" if number % 7 == 0 else f"19{30 + number}-05-17"
+        lines.append(f"{wages},{rents},{income},{'abcdx'[min(number // 9, 4)]},{born},{('yes', 'no')[number % 2]}")
+    (tmp_path / "people.csv").write_text("\n".join(lines) + "\n")
+    (tmp_path / "pipeline.yaml").write_text(CODED_PEOPLE)
+    assert main(["run", str(tmp_path / "pipeline.yaml"), "--quiet"]) == 0
+    rules = etree.parse(tmp_path / "masked.sch")
+    assert len(rules.findall("{*}pattern")) == 11
+    published = etree.parse(tmp_path / "masked.xml")
+    assert "-9" in {cell.text for cell in published.iter("income")}
+    kept = isoschematron.Schematron(rules, error_finder=isoschematron.Schematron.ASSERTS_AND_REPORTS)
+    assert kept.validate(published)
+    assert main(["validate", str(tmp_path / "masked.xml"), "--edits", str(tmp_path / "masked.sch")]) == 0
+    next(cell for cell in published.iter("income") if cell.text != "-9").text = "-7"
+    assert not kept.validate(published)

@@ -93,3 +93,12 @@ def test_a_call_is_released_with_its_waivers() -> None:
     with pytest.raises(mw.OpenDoubts, match="street"):
         mw.protect(DATA, "microaggregation", params={"k": 3}, seed=1, waive=[{**waive[0], "variable": "town"}])
     assert len(mw.protect(DATA, "microaggregation", params={"k": 3}, seed=1, waive=waive)) == len(DATA)
+
+
+def test_a_step_that_two_doubts_are_about_is_named_once() -> None:
+    """The lines to write waive all doubts about the step."""
+    frame = pd.DataFrame({"a": [5, 6, 4], "b": [5, 6, 4]})
+    with pytest.raises(mw.OpenDoubts) as refused:
+        mw.protect(frame, "rounding", edits=["a in [3, 7]", "b in [3, 7]"], params={"base": 10})
+    assert str(refused.value).count("W304") == 2
+    assert "- {doubt: promise-not-kept, step: 1, because: ...}" in str(refused.value)

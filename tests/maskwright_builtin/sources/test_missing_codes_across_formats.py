@@ -120,3 +120,55 @@ def test_edits_beside_the_file_speak_of_its_codes(tmp_path: Path) -> None:
     outcome = mw.validate(mw.read(tmp_path / "out.dta"), mw.read_edits(tmp_path / "rules.yaml"))
     assert [each.violations for each in outcome.edits] == [0, 0, 0]
     assert '"-1"' not in (tmp_path / "rules.yaml").read_text(encoding="utf-8")
+
+
+LETTERS = """maskwright: 1
+data: {source: in.dta, variables: {x: {role: confidential}, code: {type: nominal, role: other}}}
+protect: [{method: microaggregation, params: {k: 3}}]
+output: {data: out.sav}
+seed: 1
+"""
+
+
+def test_labelled_letters_of_stata_become_what_spss_can_hold(tmp_path: Path) -> None:
+    """Among numbers SPSS has no letters: cells are empty, and it is said; codes with letters become texts."""
+    rows = [[".a" if row % 5 == 0 else 10.5 + row, ".b" if row % 7 == 0 else row % 3] for row in range(30)]
+    frame = pd.DataFrame([[str(each).lstrip(".") if isinstance(each, str) else each for each in row] for row in rows])
+    frame.columns = ["x", "code"]
+    pyreadstat.write_dta(
+        frame, str(tmp_path / "in.dta"), version=15,
+        variable_value_labels={"x": {"a": "refused"}, "code": {"b": "not asked"}},
+        missing_user_values={"x": ["a"], "code": ["b"]},
+    )  # fmt: skip
+    (tmp_path / "p.yaml").write_text(LETTERS)
+    result = mw.run(tmp_path / "p.yaml")
+    assert result.ok
+    assert "x '.a' (refused, 6 cells)" in " ".join(result.record["notices"])
+    written, about = pyreadstat.read_sav(tmp_path / "out.sav", user_missing=True)
+    assert written["x"].isna().tolist() == [row % 5 == 0 for row in range(30)]
+    assert [each == ".b" for each in written["code"]] == [row % 7 == 0 for row in range(30)]
+    assert "x" not in about.variable_value_labels
+
+
+def test_formats_of_a_new_spss_file_show_the_decimals_of_its_numbers(tmp_path: Path) -> None:
+    """As many decimals as are published, and none of whole numbers."""
+    lines = [
+        f"{20 + row % 5},{row % 3},{100 + row * row % 29}.125,{10**9 + row * row * row % 997}.25"
+        for row in range(1, 31)
+    ]
+    (tmp_path / "in.csv").write_text("\n".join(["age,code,weight,turnover", *lines, ""]))
+    (tmp_path / "p.yaml").write_text(
+        "maskwright: 1\ndata: {source: in.csv, variables: {age: {role: other}, weight: {role: confidential}, "
+        "code: {type: nominal, role: other}, turnover: {role: confidential}}}\n"
+        "protect: [{method: additive_noise}]\noutput: {data: out.sav}\nseed: 1\n"
+    )
+    assert mw.run(tmp_path / "p.yaml").ok
+    _, about = pyreadstat.read_sav(tmp_path / "out.sav")
+    formats = about.original_variable_types
+    assert {name: formats[name] for name in ("age", "code", "weight")} == {
+        "age": "F8.0",
+        "code": "F8.0",
+        "weight": "F8.3",
+    }
+    assert formats["turnover"].endswith(".2")
+    assert int(formats["turnover"][1:-2]) >= 13

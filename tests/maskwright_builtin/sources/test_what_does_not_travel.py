@@ -116,3 +116,43 @@ def test_parquet_statistics_are_those_of_the_masked_values(tmp_path: Path) -> No
     masked = pq.read_table(tmp_path / "out.parquet")["wage"].to_pylist()
     assert (column.min, column.max) == (min(masked), max(masked))
     assert column.max < 10_000_000
+
+
+@pytest.mark.parametrize(
+    ("name", "output", "said"),
+    [
+        ("household_income", "out.xpt", "a name has 16 bytes, and 8 fit"),
+        ("größe", "out.xpt", "SAS does not take its name"),
+        ("with", "out.dta", "a word of Stata's language"),
+        ("net-income", "out.dta", "Stata does not take its name"),
+        ("all", "out.sav", "a word of SPSS's language"),
+        ("income", "out.fwf", "no places of the columns are known"),
+    ],
+)
+def test_names_that_a_format_cannot_hold_are_refused_by_the_plan(
+    name: str, output: str, said: str, tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "in.csv").write_text("\n".join([name, *map(str, range(30)), ""]), encoding="utf-8")
+    (tmp_path / "p.yaml").write_text(
+        "maskwright: 1\ndata: {source: in.csv}\n"
+        f"protect: [{{method: microaggregation, params: {{k: 3}}}}]\noutput: {{data: {output}}}\n"
+    )
+    assert main(["plan", str(tmp_path / "p.yaml")]) == 2
+    told = capfd.readouterr().err
+    assert f"{output}: " in told
+    assert said in told
+
+
+def test_what_the_masked_values_cannot_be_written_in_names_no_private_folder(
+    tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    lines = [f"{row},{'long ' * 50}{row % 2}" for row in range(30)]
+    (tmp_path / "in.csv").write_text("\n".join(["income,remark", *lines, ""]))
+    (tmp_path / "p.yaml").write_text(
+        "maskwright: 1\ndata: {source: in.csv, variables: {remark: {role: other}}}\n"
+        "protect: [{method: microaggregation, params: {k: 3}}]\noutput: {data: out.xpt}\n"
+    )
+    assert main(["run", str(tmp_path / "p.yaml"), "--quiet"]) == 2
+    told = capfd.readouterr().err
+    assert told.startswith("out.xpt: variable 'remark': a text has 251 bytes, and 200 fit")
+    assert ".maskwright-" not in told

@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from maskwright.data.dataset import Dataset
+    from maskwright.edits.edit import Edit
 
 SUFFIXES: dict[str, Target] = {".sch": "schematron", ".yaml": "yaml", ".yml": "yaml"}
 RECORD = "Record"
@@ -29,7 +30,7 @@ def rule_file(path: Path, edits: EditSet, masked: Dataset) -> tuple[str, tuple[s
     edits : EditSet
         That hold in the published records.
     masked : Dataset
-        Gives the decimals and the name of a record.
+        Gives the decimals, the dates, the codes for "no value", and the name of a record.
 
     Raises
     ------
@@ -38,19 +39,25 @@ def rule_file(path: Path, edits: EditSet, masked: Dataset) -> tuple[str, tuple[s
     """
     target = SUFFIXES[path.suffix.lower()]
     decimals = {each.name: each.variable.decimals for each in masked if each.variable.is_numeric}
+    dates = {each.name: each.variable.date_text for each in masked if each.variable.is_date}
+    empty = {each.name: each.variable.empty_texts for each in masked}
     place = masked.layout.details.get("record_path")
     record = place[-1] if place else RECORD
+
+    def written(*chosen: Edit) -> str:
+        edits = EditSet(chosen)
+        return convert_edits(edits, target, record=record, decimals=decimals, dates=dates, empty=empty).text
+
     sayable, unsaid = [], []
     for edit in edits:
         try:
-            convert_edits(EditSet((edit,)), target, record=record, decimals=decimals)
+            written(edit)
             sayable.append(edit)
         except EditError as error:
             unsaid.append((edit, error))
     if unsaid and not sayable:
         raise EditError([problem for _, error in unsaid for problem in error.problems])
-    text = convert_edits(EditSet(tuple(sayable)), target, record=record, decimals=decimals).text
-    return text, tuple(
+    return written(*sayable), tuple(
         f"{path.name} has no edit {edit.name!r}, which holds as well: {error.problems[0].message}"
         for edit, error in unsaid
     )

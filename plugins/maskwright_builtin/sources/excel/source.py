@@ -72,7 +72,7 @@ class ExcelReading:
         header = next(islice(rows, self._header - 1, None), None)
         place = Place(str(self._path), self._header)
         if header is None or all(cell == "" for cell in header):
-            hint = "Name the row that holds the names: `header_row: 3` in the data section, or --option."
+            hint = "Name the row that holds the names: `header_row: 3` in the data section, or --option header_row=3."
             raise DataError(Problem("the row of the names is empty", place, hint))
         letters = [_letters(offset + position) for position in range(1, len(header) + 1)]
         names = self._names(header, letters)

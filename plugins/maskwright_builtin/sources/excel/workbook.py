@@ -173,7 +173,10 @@ def _chosen(path: Path, archive: zipfile.ZipFile, params: ExcelParams) -> tuple[
         hint = f"The sheets are: {listed}."
         raise DataError(Problem(f"there is no sheet {params.sheet!r} in the workbook", place, hint))
     if named is None:
-        hint = "Name the one that holds the records: `sheet: NAME` (or its number) in the data section, or --option."
+        hint = (
+            "Name the one that holds the records: `sheet: NAME` (or its number) in the data section, or --option "
+            "sheet=NAME."
+        )
         raise DataError(Problem(f"the workbook has {len(sheets)} sheets: {listed}", place, hint))
     return Sheet(named, is_1904), sheets[named]
 

@@ -23,7 +23,7 @@ from maskwright_builtin.sources.fixed_width.form import FixedWidthParams, Form, 
 from maskwright_builtin.sources.fixed_width.metadata import read_metadata
 from maskwright_builtin.sources.fixed_width.padding import Padding
 from maskwright_builtin.sources.fixed_width.separated import SeparatedReading, read_separated_plainly
-from maskwright_builtin.sources.fixed_width.writing import write_fixed_width
+from maskwright_builtin.sources.fixed_width.writing import refuse_unwritable, write_fixed_width
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -107,7 +107,9 @@ class FixedWidthReading:
             text = raw.decode(self._params.encoding)
         except UnicodeDecodeError as error:
             line = self._lines + raw[: error.start].count(b"\n") + 1
-            hint = "Name it: `encoding: latin-1` (or cp1252, ...) in the pipeline's data section, or --option."
+            hint = (
+                "Name it: `encoding: latin-1` (or cp1252, ...) in the pipeline's data section, or --encoding latin-1."
+            )
             message = f"the line has bytes that are not {self._params.encoding} text"
             raise DataError(Problem(message, Place(str(self._path), line), hint)) from None
         if self._lines == 0:
@@ -257,6 +259,7 @@ FIXED_WIDTH = Source(
     params=FixedWidthParams,
     params_of_written=_as_written,
     read_plainly=_read_plainly,
+    refuse_unwritable=refuse_unwritable,
     holds=FormatFacts(
         types="texts; numbers and dates are told by their cells, or declared",
         missing_codes="codes stay in their cells; which they are, metadata of µ-Argus say",

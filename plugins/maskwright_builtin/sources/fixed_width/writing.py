@@ -39,9 +39,7 @@ def write_fixed_width(path: Path, batches: Iterable[Any], variables: tuple[Varia
         as_read = Layout("csv", details["separated"], layout.as_written, layout.missing_as_written)
         write_csv(path, batches, variables, as_read)
         return
-    if layout.format != "fixed_width" or not {each.name for each in variables} <= details["columns"].keys():
-        hint = "Write CSV, or another format that needs no widths."
-        raise DataError(Problem("no places of the columns are known for a fixed-width file", Place(str(path)), hint))
+    refuse_unwritable(path, variables, layout)
     with writing(path) as file:
         before = b""
         for batch in batches:
@@ -99,3 +97,13 @@ def _encoded(path: Path, lines: Any, details: Mapping[str, Any]) -> bytes:
     except UnicodeEncodeError:
         message = f"a cell has characters that {details['encoding']} cannot write"
         raise DataError(Problem(message, Place(str(path)), "Declare `encoding: utf-8`.")) from None
+
+
+def refuse_unwritable(path: Path, variables: tuple[Variable, ...], layout: Layout) -> None:
+    """Refuse variables whose places are not known; as `Source.refuse_unwritable`."""
+    details = layout.details
+    if layout.format == "fixed_width" and "separated" in details:
+        return
+    if layout.format != "fixed_width" or not {each.name for each in variables} <= details["columns"].keys():
+        hint = "Write CSV, or another format that needs no widths."
+        raise DataError(Problem("no places of the columns are known for a fixed-width file", Place(str(path)), hint))

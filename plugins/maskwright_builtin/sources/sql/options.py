@@ -92,7 +92,7 @@ def chosen_table(params: TableParams, there: Sequence[Table], place: Place) -> T
         shown = ", ".join(table.shown for table in tables[:10]) + ", ..." * (len(tables) > 10)
         if not tables:
             raise DataError(Problem("the database has no tables", place))
-        hint = f"Name one with `table:`: {shown}."
+        hint = f"Name one: `table: NAME` in the data section, or --option table=NAME. There are: {shown}."
         raise DataError(Problem(f"the database has {len(tables)} tables, and one is to be read", place, hint))
     wanted = params.table
     for table in there:

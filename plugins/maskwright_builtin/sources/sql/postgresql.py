@@ -90,7 +90,7 @@ def connected(database: str, params: PostgresqlParams) -> Iterator[psycopg.Conne
         The server cannot be reached, or lets nobody in; no message holds a password.
     """
     engine, place = library(), Place(database)
-    if "=" in database or "://" in database:
+    if "=" in database or ":/" in database:
         hint = "Say `source: office`, and `host:` beside it."
         raise DataError(Problem("expected the name of a database, not an address", hint=hint))
     try:

@@ -125,6 +125,8 @@ class Family:
     tells_codes : bool
         Whether the function can tell missing values apart.
     takes_encoding : bool
+    has_letters : bool
+        Whether missing values that are letters can be written among numbers.
     is_whole : callable
         ``(first 64 bytes, last 64 bytes, size) -> bool``: whether the end of the file is there, which pyreadstat does
         not look at in every format.
@@ -137,6 +139,7 @@ class Family:
     rows: int = 65_536
     tells_codes: bool = True
     takes_encoding: bool = True
+    has_letters: bool = False
     is_whole: Callable[[bytes, bytes, int], bool] = _not_looked_at
 
 

@@ -262,7 +262,7 @@ def _unreadable(path: Path, family: Family, params: StatisticalParams, error: Ex
     said = str(error).lower()
     if isinstance(error, UnicodeDecodeError) or "charac" in said or "encod" in said or "utf" in said:
         tried = "its own" if params.encoding is None else repr(params.encoding)
-        hint = "Name the right one: `encoding: windows-1252` in the data section, or --option."
+        hint = "Name the right one: `encoding: windows-1252` in the data section, or --encoding windows-1252."
         return Problem(f"the texts of the file are not in the encoding {tried}", place, hint)
     hint = "It may have been cut short, or be another format under this name."
     return Problem(f"the file is not {family.title} that can be read", place, hint)

@@ -22,7 +22,15 @@ from maskwright_builtin.sources.statistical.form import Family, Moments, Statist
 from maskwright_builtin.sources.statistical.header import without_time
 from maskwright_builtin.sources.statistical.reading import StatisticalReading
 from maskwright_builtin.sources.statistical.special_missing import CARD, special_missing_values
-from maskwright_builtin.sources.statistical.writing import not_written, padded, too_long, write_with, written_columns
+from maskwright_builtin.sources.statistical.writing import (
+    WrittenColumn,
+    not_written,
+    padded,
+    planned_columns,
+    too_long,
+    write_with,
+    written_columns,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -117,12 +125,9 @@ def write_xpt(path: Path, batches: Iterable[Any], variables: tuple[Variable, ...
     import pandas as pd
 
     columns = written_columns(path, batches, variables, layout, XPT)
-    version = layout.details.get("version", 5) if layout.format == XPT.source else 5
-    too_long(path, columns, LARGEST[version])
+    version = _version(layout)
+    _check(path, columns, version)
     for column in columns:
-        if not NAME.fullmatch(column.name):
-            hint = "Names in SAS have letters, digits and underscores: rename it, or write another format."
-            raise column.refused(path, "SAS does not take its name", hint)
         if not column.form.is_text and np.nanmax(np.abs(column.values), initial=0.0) > LARGEST_NUMBER:
             raise column.refused(path, f"a transport file holds no numbers beyond {LARGEST_NUMBER:g}")
     frame = pd.DataFrame({each.name: padded(each) if each.form.is_text else each.values for each in columns})
@@ -132,6 +137,23 @@ def write_xpt(path: Path, batches: Iterable[Any], variables: tuple[Variable, ...
         variable_format={each.name: each.form.format for each in columns if each.form.format},
     ))  # fmt: skip
     without_time(path)
+
+
+def refuse_unwritable(path: Path, variables: tuple[Variable, ...], layout: Layout) -> None:
+    """Refuse names and labels that a transport file cannot hold; as `Source.refuse_unwritable`."""
+    _check(path, planned_columns(variables, layout, XPT), _version(layout))
+
+
+def _version(layout: Layout) -> int:
+    return int(layout.details.get("version", 5)) if layout.format == XPT.source else 5
+
+
+def _check(path: Path, columns: list[WrittenColumn], version: int) -> None:
+    too_long(path, columns, LARGEST[version])
+    for column in columns:
+        if not NAME.fullmatch(column.name):
+            hint = "Names in SAS have letters, digits and underscores: rename it, or write another format."
+            raise column.refused(path, "SAS does not take its name", hint)
 
 
 def _read_plainly(path: Path, details: Mapping[str, Any], names: Sequence[str]) -> Iterator[list[list[str | None]]]:
@@ -177,6 +199,7 @@ SAS_TRANSPORT = Source(
     params_of_written=lambda _: StatisticalParams(),
     writes_text=False,
     read_plainly=_read_plainly,
+    refuse_unwritable=refuse_unwritable,
     holds=FormatFacts(
         types="numbers and texts, with formats",
         labels=f"of variables ({LARGEST[5]['label']} bytes; {LARGEST[8]['label']} in version 8), not of values",

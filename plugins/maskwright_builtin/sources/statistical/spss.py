@@ -12,18 +12,20 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
 import pyarrow as pa
 
 from maskwright import FormatFacts, Layout, Source, Variable, read_numbers
 from maskwright_builtin.sources.statistical.form import Family, MissingRange, Moments, StatisticalParams, VariableForm
 from maskwright_builtin.sources.statistical.header import without_time
-from maskwright_builtin.sources.statistical.reading import StatisticalReading
+from maskwright_builtin.sources.statistical.reading import StatisticalReading, longest_number
 from maskwright_builtin.sources.statistical.writing import (
     WrittenColumn,
     fitting_format,
     holds_numbers,
     not_written,
     padded,
+    planned_columns,
     refuse_reserved,
     too_long,
     write_with,
@@ -50,6 +52,7 @@ POR = Family(
 )
 LARGEST = {"name": 64, "label": 256, "value label": 120, "text": 32_767}
 MOST_CODES = 3
+MOST_DECIMALS = 16
 LONGEST_CODE = 8
 """Bytes of a missing code that is a text."""
 RESERVED = frozenset(["ALL", "AND", "BY", "EQ", "GE", "GT", "LE", "LT", "NE", "NOT", "OR", "TO", "WITH"])
@@ -97,10 +100,9 @@ def write_sav(path: Path, batches: Iterable[Any], variables: tuple[Variable, ...
     """
     import pandas as pd
 
-    columns = [_with_suppressed(path, each, variable) for each, variable in
+    columns = [_with_format(_with_suppressed(path, each, variable), variable) for each, variable in
                zip(written_columns(path, batches, variables, layout, SAV), variables, strict=True)]  # fmt: skip
-    too_long(path, columns, LARGEST)
-    refuse_reserved(path, columns, RESERVED, "SPSS")
+    _check(path, columns)
     for column in columns:
         _check_missing(path, column)
     frame = pd.DataFrame({each.name: padded(each) if each.form.is_text else each.values for each in columns})
@@ -118,6 +120,16 @@ def write_sav(path: Path, batches: Iterable[Any], variables: tuple[Variable, ...
     without_time(path)
 
 
+def refuse_unwritable(path: Path, variables: tuple[Variable, ...], layout: Layout) -> None:
+    """Refuse names and labels that SPSS cannot hold; as `Source.refuse_unwritable`."""
+    _check(path, planned_columns(variables, layout, SAV))
+
+
+def _check(path: Path, columns: list[WrittenColumn]) -> None:
+    too_long(path, columns, LARGEST)
+    refuse_reserved(path, columns, RESERVED, "SPSS")
+
+
 def _with_suppressed(path: Path, column: WrittenColumn, variable: Variable) -> WrittenColumn:
     """Column in which the text of suppressed cells is a missing code, too."""
     text = variable.suppressed_as
@@ -133,6 +145,18 @@ def _with_suppressed(path: Path, column: WrittenColumn, variable: Variable) -> W
         return column
     labels = {**form.labels, code: form.labels.get(code, "suppressed")}
     return replace(column, form=replace(form, missing=(*form.missing, MissingRange(code, code)), labels=labels))
+
+
+def _with_format(column: WrittenColumn, variable: Variable) -> WrittenColumn:
+    """Column of numbers whose format shows the decimals that they have, where the original gave it none."""
+    if column.form.is_text or column.form.format:
+        return column
+    present = column.values[~np.isnan(column.values)]
+    decimals = 0 if np.array_equal(np.rint(present), present) and variable.decimals is None else variable.decimals
+    if decimals is None or decimals > MOST_DECIMALS:
+        return column
+    width = max(8, longest_number(column.values, f"F8.{decimals}"))
+    return replace(column, form=replace(column.form, format=f"F{width}.{decimals}"))
 
 
 def _ranges(form: VariableForm) -> list[Any]:
@@ -191,6 +215,7 @@ SPSS = Source(
     params_of_written=lambda _: StatisticalParams(),
     writes_text=False,
     read_plainly=_read_plainly,
+    refuse_unwritable=refuse_unwritable,
     missing_codes=_missing_codes,
     holds=FormatFacts(
         types="numbers and texts, with formats, measures and widths",

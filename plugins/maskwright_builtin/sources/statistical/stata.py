@@ -22,6 +22,7 @@ from maskwright_builtin.sources.statistical.reading import StatisticalReading
 from maskwright_builtin.sources.statistical.writing import (
     WrittenColumn,
     codes_as_letters,
+    planned_columns,
     refuse_reserved,
     too_long,
     write_with,
@@ -44,7 +45,7 @@ def _is_whole(start: bytes, end: bytes, size: int) -> bool:
     return not start.startswith(b"<stata_dta>") or end.endswith(b"</stata_dta>")
 
 
-DTA = Family("stata", "a Stata file", "read_dta", STATA_MOMENTS, is_whole=_is_whole)
+DTA = Family("stata", "a Stata file", "read_dta", STATA_MOMENTS, has_letters=True, is_whole=_is_whole)
 LARGEST = {"name": 32, "label": 320, "value label": 32_000}
 MOST_CHARACTERS = 80
 LARGEST_LONG = 2_147_483_620
@@ -93,10 +94,7 @@ def write_dta(path: Path, batches: Iterable[Any], variables: tuple[Variable, ...
     import pandas as pd
 
     columns = written_columns(path, batches, variables, layout, DTA)
-    too_long(path, columns, LARGEST)
-    refuse_reserved(path, columns, RESERVED, "Stata")
-    for column in columns:
-        _check(path, column)
+    _check(path, columns)
     frame = pd.DataFrame({each.name: _cells(each) for each in columns})
     letters = {each.name: found for each in columns if (found := _letters(each))}
     write_with(path, lambda library, target: library.write_dta(
@@ -109,12 +107,20 @@ def write_dta(path: Path, batches: Iterable[Any], variables: tuple[Variable, ...
     without_time(path)
 
 
-def _check(path: Path, column: WrittenColumn) -> None:
-    if not NAME.fullmatch(column.name):
-        hint = "Names in Stata have letters, digits and underscores: rename it, or write another format."
-        raise column.refused(path, "Stata does not take its name", hint)
-    if len(column.form.label or "") > MOST_CHARACTERS:
-        raise column.refused(path, f"its label has more than the {MOST_CHARACTERS} characters that Stata holds")
+def refuse_unwritable(path: Path, variables: tuple[Variable, ...], layout: Layout) -> None:
+    """Refuse names and labels that Stata cannot hold; as `Source.refuse_unwritable`."""
+    _check(path, planned_columns(variables, layout, DTA))
+
+
+def _check(path: Path, columns: list[WrittenColumn]) -> None:
+    too_long(path, columns, LARGEST)
+    refuse_reserved(path, columns, RESERVED, "Stata")
+    for column in columns:
+        if not NAME.fullmatch(column.name):
+            hint = "Names in Stata have letters, digits and underscores: rename it, or write another format."
+            raise column.refused(path, "Stata does not take its name", hint)
+        if len(column.form.label or "") > MOST_CHARACTERS:
+            raise column.refused(path, f"its label has more than the {MOST_CHARACTERS} characters that Stata holds")
 
 
 def _holds_integers(column: WrittenColumn) -> bool:
@@ -181,6 +187,7 @@ STATA = Source(
     has_letter_codes=True,
     missing_codes=codes_as_letters,
     read_plainly=_read_plainly,
+    refuse_unwritable=refuse_unwritable,
     holds=FormatFacts(
         types="whole numbers, binary64 and texts, with display formats; no measures",
         labels=f"of variables ({MOST_CHARACTERS} characters), and of values that are whole numbers",

@@ -24,6 +24,8 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 LETTER = r"^\.[a-z]$"
+NOTHING = r"[^\s\S]"
+"""Matches no text."""
 
 
 @dataclass(frozen=True)
@@ -80,8 +82,24 @@ def written_columns(
         if form is None:
             form = VariableForm(is_text=False, label=variable.label, measure=_measure(variable))
         column = _column(path, variable, cells, form, family, is_new=is_declared)
-        columns.append(_declared_of(variable, column) if is_declared else _renamed_codes(column, form))
+        columns.append(_declared_of(variable, column, family) if is_declared else _renamed_codes(column, form))
     return columns
+
+
+def planned_columns(variables: Sequence[Variable], layout: Layout, family: Family) -> list[WrittenColumn]:
+    """Columns without any cell, with the names and labels that they will have.
+
+    Parameters
+    ----------
+    variables, layout, family
+        As `written_columns` takes them.
+    """
+    forms: dict[str, VariableForm] = layout.details["variables"] if layout.format == family.source else {}
+    nothing = np.array([], dtype=np.float64)
+    return [
+        WrittenColumn(each.name, forms.get(each.name) or VariableForm(is_text=False, label=each.label), nothing)
+        for each in variables
+    ]
 
 
 def _whole(cells: Any) -> Any:
@@ -103,7 +121,8 @@ def _column(
         return _moments(path, name, cells, form, family)
     if not (pa.types.is_string(cells.type) or pa.types.is_large_string(cells.type)):
         return _numbers(path, name, pc.cast(cells, pa.float64(), safe=False), form)
-    letters = pc.if_else(pc.match_substring_regex(cells, LETTER), cells, pa.scalar(None, pa.string()))
+    letter = LETTER if family.has_letters else NOTHING
+    letters = pc.if_else(pc.match_substring_regex(cells, letter), cells, pa.scalar(None, pa.string()))
     has_letters = letters.null_count < len(letters)
     rest = pc.if_else(pc.or_(letters.is_valid(), pc.equal(cells, "")), pa.scalar(None, pa.string()), cells)
     if is_new and variable.is_date:
@@ -219,14 +238,14 @@ def _renamed_codes(column: WrittenColumn, original: VariableForm) -> WrittenColu
     return replace(column, form=replace(column.form, labels=labels, missing=ranges, measure=measure))
 
 
-def _declared_of(variable: Variable, column: WrittenColumn) -> WrittenColumn:
+def _declared_of(variable: Variable, column: WrittenColumn, family: Family) -> WrittenColumn:
     """Column with the labels and missing codes that are declared of its variable."""
 
     def code(text: str) -> Code | None:
         if column.form.is_text:
             return text
         if re.fullmatch(LETTER, text):
-            return text[1:]
+            return text[1:] if family.has_letters else None
         said = read_numbers(pa.array([text], pa.string()))
         return float(said.values[0]) if said.is_number[0] else None
 

@@ -231,6 +231,40 @@ def test_a_password_in_an_override_or_an_output_is_not_repeated(
     assert OTHER not in told
 
 
+ADDRESS = f"postgresql://office:{OTHER}@localhost:59999/office"
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ["describe", ADDRESS],
+        ["describe", ADDRESS, "--format", "postgresql"],
+        ["init", ADDRESS, "--format", "postgresql"],
+        ["measure", "masked.csv", ADDRESS],
+        ["validate", ADDRESS, "--edits", "rules.yaml", "--format", "postgresql"],
+        ["edits", "rules.yaml", "--data", ADDRESS],
+        ["localize", "masked.csv", "--edits", ADDRESS],
+        ["describe", f"host=localhost password={OTHER}", "--format", "postgresql"],
+    ],
+)
+def test_a_password_on_the_command_line_is_refused_and_not_repeated(
+    words: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "rules.yaml").write_text("rules: [{expr: income >= 0}]\n")
+    assert main(words) == 2
+    told = "".join(capfd.readouterr())
+    assert "not an address" in told
+    assert OTHER not in told
+
+
+@pytest.mark.parametrize("address", [ADDRESS, Path(ADDRESS)])
+def test_a_password_given_to_a_function_is_refused_and_not_repeated(address: str | Path) -> None:
+    with pytest.raises(mw.MaskwrightError, match="not an address") as caught:
+        mw.read(address, file_format="postgresql")
+    assert OTHER not in str(caught.value)
+
+
 def test_without_the_library_it_is_said_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "psycopg", None)
     with pytest.raises(mw.DataError, match=r"maskwright\[postgresql\]"):

@@ -35,7 +35,7 @@ _ZERO, _ONE = Number(Fraction(0)), Number(Fraction(1))
 
 @dataclass(frozen=True)
 class Grids:
-    """Decimals of variables.
+    """Decimals of variables, and what else the data say of their cells.
 
     Attributes
     ----------
@@ -45,11 +45,14 @@ class Grids:
         Most decimals of the other variables.
     dates : mapping of name to str
         Variables that are dates, and how they are written.
+    empty : mapping of name to tuple of str
+        Texts of cells that mean "no value".
     """
 
     known: Mapping[str, int | None] = field(default_factory=dict)
     otherwise: int = 4
     dates: Mapping[str, str] = field(default_factory=dict)
+    empty: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
 
     def of(self, name: str) -> int:
         """Decimals of one variable.

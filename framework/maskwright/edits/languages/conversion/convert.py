@@ -26,6 +26,7 @@ def convert_edits(
     record: str = "Record",
     decimals: int | Mapping[str, int | None] = 4,
     dates: Mapping[str, str] | None = None,
+    empty: Mapping[str, tuple[str, ...]] | None = None,
 ) -> Converted:
     """Edits as a rule file in the YAML language or in Schematron, with the same verdict on every record.
 
@@ -41,6 +42,8 @@ def convert_edits(
     dates : mapping of name to str, optional
         Schematron: variables that are dates, and how they are written. XPath 1.0 calculates with those written
         ``%Y-%m-%d``; rules on others are refused.
+    empty : mapping of name to tuple of str, optional
+        Schematron: texts of cells that mean "no value", besides an empty cell: no rule is false of such a cell.
 
     Returns
     -------
@@ -66,5 +69,6 @@ def convert_edits(
         raise EditError(unknown_name("rule language", target, TARGETS))
     if target == "yaml":
         return yaml_file(edits)
-    grids = Grids({}, decimals, dates or {}) if isinstance(decimals, int) else Grids(decimals, dates=dates or {})
+    known, otherwise = ({}, decimals) if isinstance(decimals, int) else (decimals, Grids.otherwise)
+    grids = Grids(known, otherwise, dates or {}, empty or {})
     return schematron_file(edits, record, grids)

@@ -63,6 +63,14 @@ class DateNumbers:
         """Names that stand for whole numbers, after `__call__`."""
         return tuple(self._made)
 
+    @property
+    def cells(self) -> dict[str, tuple[str, ...]]:
+        """Variables of whose cells each of the whole numbers is made."""
+        return {
+            name: tuple(dict.fromkeys(each.name for each in nodes(made) if isinstance(each, VariableReference)))
+            for name, made in self._made.items()
+        }
+
     def __call__(self, node: Expression) -> Expression:  # noqa: C901, PLR0911, PLR0912 - one case for each kind of node
         """Condition or number without dates.
 

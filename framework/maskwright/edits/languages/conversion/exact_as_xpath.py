@@ -9,10 +9,12 @@ of the last place apart; half that unit decides a comparison rightly as long as 
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from typing import TYPE_CHECKING
 
+from maskwright.data.number_text import XPATH_NUMBER
 from maskwright.edits.algebra.negation import interval_comparisons
 from maskwright.edits.expression import (
     NEGATED,
@@ -37,6 +39,7 @@ from maskwright.edits.expression import (
     Truth,
     VariableReference,
     children,
+    nodes,
     rewritten,
 )
 from maskwright.edits.languages.conversion.binary_comparison import compared, whole
@@ -44,7 +47,7 @@ from maskwright.edits.languages.conversion.dates_as_xpath import DateNumbers
 from maskwright.edits.languages.conversion.inexpressible import Inexpressible
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     from maskwright.edits.languages.conversion.binary_comparison import Grids
 
@@ -69,13 +72,16 @@ def xpath_test(expression: Expression, grids: Grids) -> Expression:
     """
     numbers = DateNumbers(grids.dates)
     without_dates = numbers(expression)
+    coded = {name: _is_coded(name, texts, grids) for name, texts in grids.empty.items() if texts}
     grids = replace(grids, known={**grids.known, **dict.fromkeys(numbers.names, 0)})
-    return numbers.written(_not(_Writer(grids).truth(without_dates, holds=False)))
+    return numbers.written(_not(_Writer(grids, coded, numbers.cells).truth(without_dates, holds=False)))
 
 
 @dataclass
 class _Writer:
     grids: Grids
+    coded: Mapping[str, Expression]
+    cells: Mapping[str, tuple[str, ...]]
     comparisons: int = field(default=0)
 
     def truth(self, node: Expression, *, holds: bool) -> Expression:  # noqa: C901, PLR0911, PLR0912 - a case each
@@ -92,34 +98,46 @@ class _Writer:
             case IfThen():
                 return self._conditional(node, holds=holds)
             case Comparison():
-                return self._comparison(node if holds else replace(node, operator=NEGATED[node.operator]))
+                return self._told(
+                    node, self._comparison(node if holds else replace(node, operator=NEGATED[node.operator]))
+                )
             case InInterval(operand):
                 bounds = interval_comparisons(node)
                 if not bounds:
-                    return self._known(operand) if holds else Truth(False)
+                    return self._told(node, self._known(operand)) if holds else Truth(False)
                 first, *others = bounds
                 return self.truth(And(bounds) if others else first, holds=holds)
             case InSet():
-                return self._in_set(node, holds=holds)
+                return self._told(node, self._in_set(node, holds=holds))
             case IsMissing(variable):
-                blank = _blank(variable)
+                blank = _or([_blank(variable), *self._codes(variable)])
                 return blank if holds else _not(blank)
             case MissingAs(VariableReference(name), meaning):
                 raise Inexpressible(f"what {meaning!r} is written as in {name} stands in the declarations of the data")
             case IsNumber(variable):
-                spoken = Comparison("==", _number(variable), _number(variable))
+                spoken = self._told(node, Comparison("==", _number(variable), _number(variable)))
                 return spoken if holds else _not(spoken)
             case IsInteger(operand):
-                return whole(_plain(operand), self.grids, holds=holds)
+                return self._told(node, whole(_plain(operand), self.grids, holds=holds))
             case InOriginal(names):
                 first_name, *more = names
                 if more:
                     raise Inexpressible("XPath 1.0 cannot look up a combination of variables in the original file")
-                return node if holds else _and([_not(_blank(VariableReference(first_name))), _not(node)])
+                variable = VariableReference(first_name)
+                return self._told(variable, node if holds else _and([_not(_blank(variable)), _not(node)]))
             case Truth(value):
                 return Truth(value == holds)
             case _:
                 raise Inexpressible("it is no condition")
+
+    def _told(self, node: Expression, condition: Expression) -> Expression:
+        """Condition that is false where a cell that the node asks holds a code for "no value"."""
+        asked = dict.fromkeys(each for each in nodes(node) if isinstance(each, VariableReference))
+        return _and([condition, *(_not(code) for variable in asked for code in self._codes(variable))])
+
+    def _codes(self, variable: VariableReference) -> list[Expression]:
+        names = self.cells.get(variable.name, (variable.name,))
+        return [self.coded[name] for name in names if name in self.coded]
 
     def _conditional(self, node: IfThen, *, holds: bool) -> Expression:
         """As the two implications that it stands for: ``not P or E`` and ``P or F``."""
@@ -227,6 +245,19 @@ def _number(variable: VariableReference) -> Expression:
 def _plain(node: Expression) -> Expression:
     """Variables as numbers."""
     return rewritten(node, lambda inner: _number(inner) if isinstance(inner, VariableReference) else inner)
+
+
+def _is_coded(name: str, texts: tuple[str, ...], grids: Grids) -> Expression:
+    """XPath for "the cell is one of these texts"; a code that is a number is one in any notation."""
+    variable = VariableReference(name)
+    found: list[Expression] = []
+    for text in texts:
+        if name in grids.known and re.search(XPATH_NUMBER, text.strip()):
+            found.append(Comparison("==", _number(variable), Number(Fraction(text.strip()))))
+        else:
+            shown = Function("normalize-space", (variable,))
+            found.append(Comparison("==", shown, Text(" ".join(text.split()))))
+    return _or(found)
 
 
 def _blank(variable: VariableReference) -> Expression:
