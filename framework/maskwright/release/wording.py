@@ -202,10 +202,10 @@ def left_out(measure: MeasureRecord) -> str:
 
 def _named(doubts: Iterable[DoubtRecord], most: int | None = None) -> str:
     """``column-not-understood of income, age; ...``."""
-    subjects: dict[str, list[str]] = {}
+    subjects: dict[str, dict[str, None]] = {}
     for each in doubts:
-        subjects.setdefault(each.doubt, []).append(each.subject)
-    return "; ".join(name + (f" of {names(of, most)}" if any(of) else "") for name, of in subjects.items())
+        subjects.setdefault(each.doubt, {})[each.subject] = None
+    return "; ".join(name + (f" of {names([*of], most)}" if any(of) else "") for name, of in subjects.items())
 
 
 def _what_holds(edits: int, warnings: int) -> str:
