@@ -244,7 +244,8 @@ PARQUET = Source(
     writes_text=False,
     reads_folders=True,
     holds=FormatFacts(
-        types="integers, floats, decimals, truth values, dates, times, texts, dictionaries; flat ones only",
+        types="integers, floats, decimals, truth values, dates, times, texts, dictionaries; flat ones only; a column "
+        "whose masked categories are no values of its type becomes text",
         missing_codes="codes stay as values, without what they mean; empty cells are null",
         dates="dates and datetimes",
         precision="that of the column's type",
