@@ -99,6 +99,9 @@ def stated_variables(texts: Sequence[str]) -> Node | None:
 def data_files(paths: Sequence[Path], options: ReadingOptions, rules: Sequence[Path] = ()) -> tuple[DataSource, ...]:
     """Data files as a command is to read them.
 
+    What a pipeline declares of variables and missing codes holds for every file. Its options of a format, such as the
+    encoding, hold for files of that format; one of another format is read as the pipeline would have written it.
+
     Parameters
     ----------
     paths : sequence of Path
@@ -128,16 +131,21 @@ def data_files(paths: Sequence[Path], options: ReadingOptions, rules: Sequence[P
         Problem(_unknown_option(name, known), node.place) for name, node in options.values.items() if name not in known
     ]
     found: list[DataSource] = []
+    own = _format_of(section)
     for path, source in zip(paths, sources, strict=True):
+        is_own = own in (None, source.name)
         chosen = declared.with_entry("source", _text(str(path)))
         chosen = chosen.with_entry("format", _text(source.name))
-        stated = {key.raw: node for key, node in section.entries} | dict(options.values)
-        for name, node in stated.items():
+        stated = {key.raw: node for key, node in section.entries} if is_own else {}
+        for name, node in (stated | dict(options.values)).items():
             if name in source.params.model_fields:
                 chosen = chosen.with_entry(name, node)
         data = resolve_data(chosen, Path(), problems, must_exist=False).whole
         if data is not None:
-            found.append(replace(data, path=path))
+            is_told = any(name in source.params.model_fields for name in options.values)
+            as_written = source.params_of_written if not (is_own or is_told) else None
+            params = data.params if as_written is None else as_written(data.params)
+            found.append(replace(data, path=path, params=params))
     if problems:
         raise InputError(in_order(problems, ""))
     return tuple(found)
@@ -202,6 +210,17 @@ def _pipeline_section(pipeline: Path | None) -> Node:
     if section is None or not section.is_mapping:
         raise InputError(Problem("the pipeline has no data section", Place(str(pipeline)), HELP))
     return section
+
+
+def _format_of(section: Node) -> str | None:
+    """Name of the format of a pipeline's data; None where it is not known."""
+    named = section.get("format") or section.get("source")
+    if named is None or not isinstance(named.value, str):
+        return None
+    try:
+        return find_source(named.value if section.get("format") is not None else Path(named.value)).name
+    except InputError:
+        return None
 
 
 def _codebook(section: Node, options: ReadingOptions) -> Node | None:

@@ -77,12 +77,14 @@ class Column:
         written = None if self.written is None else self.written.take(rows)
         return Column(self.variable, self.values[rows], self.missing[rows], blank, self.digits, written)
 
-    def nothing(self, records: slice) -> Any:
+    def nothing(self, records: slice, unless_known: str | None = "") -> Any:
         """Texts that stand in the missing cells of these records; null for the others, and where there is no cell.
 
         Parameters
         ----------
         records : slice
+        unless_known : str or None
+            Of cells that were emptied, where nothing says how the file writes an empty cell; None: no cell.
 
         Returns
         -------
@@ -91,7 +93,7 @@ class Column:
         missing = self.missing[records]
         codes = np.full(len(missing), HAD_VALUE, dtype=np.int16) if self.blank is None else self.blank.codes[records]
         blank = MissingCells(() if self.blank is None else self.blank.texts, codes)
-        return blank.written(missing, self.variable.suppressed_as)
+        return blank.written(missing, self.variable.suppressed_as, unless_known)
 
     def changed(
         self, values: NDArray[Any], missing: NDArray[np.bool_] | None = None, variable: Variable | None = None

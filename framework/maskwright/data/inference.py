@@ -177,7 +177,8 @@ def _doubts(
         if notation is not None:
             found.append(thousands_doubt(column, cells, declared, notation))
     if not pa.types.is_dictionary(cells.type):
-        found.append(misread_doubt(column, declared, typed=notation is None))
+        mark = (notation or PLAIN).decimal
+        found.append(misread_doubt(column, declared, typed=notation is None, decimal=mark))
     yield from filter(None, found)
 
 

@@ -41,6 +41,7 @@ LIKE_A_NUMBER = (
     rf"^{WHITE}(?:{SIGN}{WHITE}{MONEY}{WHITE}{SIGN}{NUMBER}{WHITE}(?:{MONEY}|[%‰])|\({NUMBER}\)|{NUMBER}-){WHITE}$"
 )
 TELEPHONE = r"^\s*\+[0-9]{8,}\s*$"
+DECIMAL_POINT = r"^\s*-?[0-9]*\.[0-9]+\s*$"
 DECIMAL_COMMA = r"^\s*-?[0-9]*,[0-9]+\s*$"
 THREE_AFTER_COMMA = r"^\s*-?[1-9][0-9]{0,2}(?:,[0-9]{3})+\s*$"
 GROUPED = rf"^{WHITE}{SIGN}{WHITE}{MONEY}{WHITE}{GROUPS}"
@@ -80,7 +81,7 @@ class _Texts:
         return int(self.counts[which].sum())
 
 
-def misread_doubt(column: Column, declared: VariableDeclaration, *, typed: bool) -> Doubt | None:
+def misread_doubt(column: Column, declared: VariableDeclaration, *, typed: bool, decimal: str = ".") -> Doubt | None:
     """Doubt about a column that was read as text although most of it looks like numbers.
 
     Codes are no doubt: texts of one width with leading zeros (``01.11``, ``04109``), or of letters and digits
@@ -94,6 +95,8 @@ def misread_doubt(column: Column, declared: VariableDeclaration, *, typed: bool)
     typed : bool
         Whether the format has numbers of its own, so that texts in it are meant to be texts: short whole numbers are
         codes then.
+    decimal : str
+        Decimal mark of the file's numbers.
     """
     settled = declared.type is not None or declared.categories or declared.release is not None
     if column.variable.is_numeric or settled or declared.role == "identifier":
@@ -114,7 +117,7 @@ def misread_doubt(column: Column, declared: VariableDeclaration, *, typed: bool)
     if not np.any(like) or _are_codes(found, like, typed=typed):
         return None
     said = [(every[position].as_py(), int(counts[position])) for position in np.flatnonzero(words).tolist()]
-    return _doubt(column, found, like, said)
+    return _doubt(column, found, like, said, decimal)
 
 
 def is_word(texts: Any) -> NDArray[np.bool_]:
@@ -146,10 +149,12 @@ def _too_long(texts: Any) -> NDArray[np.bool_]:
     return spoken.is_number & (np.abs(np.nan_to_num(spoken.values)) > EXACT)
 
 
-def _doubt(column: Column, found: _Texts, like: NDArray[np.bool_], said: Sequence[tuple[str, int]]) -> Doubt:
+def _doubt(
+    column: Column, found: _Texts, like: NDArray[np.bool_], said: Sequence[tuple[str, int]], decimal: str
+) -> Doubt:
     name = column.name
     present = len(column) - int(np.count_nonzero(column.missing))
-    findings = [*_said(name, said), *_notations(found, like), *_odd_cells(column, found, like)]
+    findings = [*_said(name, said), *_notations(found, like, decimal), *_odd_cells(column, found, like)]
     if not findings:
         findings = [("", f"`{name}: {{type: continuous}}` if they are")]
     seen = "; ".join(each for each, _ in findings if each)
@@ -166,12 +171,15 @@ def _said(name: str, said: Sequence[tuple[str, int]]) -> Iterator[tuple[str, str
         yield counts, f"{declared_missing(name, [text for text, _ in said])} if that means 'no value'"
 
 
-def _notations(found: _Texts, like: NDArray[np.bool_]) -> Iterator[tuple[str, str]]:
+def _notations(found: _Texts, like: NDArray[np.bool_], decimal: str) -> Iterator[tuple[str, str]]:
     """What is seen of numbers that are written otherwise than they are read, and what to do about it."""
     commas, threes = found.having(DECIMAL_COMMA) & like, found.having(THREE_AFTER_COMMA) & like
     grouped = found.having(GROUPED) & like
     is_comma = bool(np.any(commas & ~threes))
-    if is_comma:
+    points = found.having(DECIMAL_POINT) & like & ~grouped
+    if decimal == "," and np.any(points):
+        yield f"{found.cells(points)} with a point, where the comma is the decimal mark", "write them with a comma too"
+    if is_comma and decimal != ",":
         yield f"{found.cells(commas)} with a decimal comma", '`decimal: ","` in the data section (CSV)'
     if np.any(grouped & ~threes if is_comma else grouped):
         other = ', or `decimal: ","` if the comma is one' if np.any(threes) and not is_comma else ""

@@ -52,7 +52,7 @@ class MissingCells:
         """Those of these records, in this order."""
         return MissingCells(self.texts, self.codes[rows])
 
-    def written(self, missing: NDArray[np.bool_], suppressed_as: str | None) -> Any:
+    def written(self, missing: NDArray[np.bool_], suppressed_as: str | None, unless_known: str | None = "") -> Any:
         """Text of each missing cell, null where there is none, and where the cell is not missing.
 
         Parameters
@@ -60,22 +60,27 @@ class MissingCells:
         missing : ndarray of shape (n,), bool
             Which cells are missing now.
         suppressed_as : str or None
-            Text of suppressed cells; None: as most cells that were missing before are written, and empty where no cell
-            was.
+            Text of suppressed cells; None: as most cells that were missing before are written.
+        unless_known : str or None
+            Text of suppressed cells where no cell was missing before, but for those with a code (default: an empty
+            one); None: no cell, which is what a format of types has.
 
         Returns
         -------
         pyarrow.StringArray of shape (n,)
         """
-        nothing = suppressed_as if suppressed_as is not None else self._mostly()
+        nothing = suppressed_as if suppressed_as is not None else self._mostly(unless_known)
         texts = pa.array([*self.texts, None, nothing], pa.string())
         places = np.where(self.codes == NO_CELL, len(self.texts), self.codes)
         places = np.where(self.codes == HAD_VALUE, len(self.texts) + 1, places)
         return texts.take(pa.array(places.astype(np.int64), mask=~missing))
 
-    def _mostly(self) -> str | None:
-        empty = self.texts.index("") if "" in self.texts else HAD_VALUE - 1
-        return None if np.count_nonzero(self.codes == NO_CELL) > np.count_nonzero(self.codes == empty) else ""
+    def _mostly(self, unless_known: str | None) -> str | None:
+        empty = np.count_nonzero(self.codes == self.texts.index("")) if "" in self.texts else 0
+        absent = np.count_nonzero(self.codes == NO_CELL)
+        if absent == empty == 0:
+            return unless_known
+        return None if absent > empty else ""
 
 
 def missing_texts(text: Any, missing: NDArray[np.bool_]) -> MissingCells | None:

@@ -55,6 +55,7 @@ def published_batches(
     ------
     pyarrow.RecordBatch
         A missing cell is what it was in the file: its missing code, an empty text, or null where there was no cell. A
+        cell that was emptied is null in a format with types, unless most missing cells of its column are empty texts. A
         dataset without records gives one batch without rows.
     """
     held = untouched or {}
@@ -77,34 +78,35 @@ def _chunk(cells: Any, records: slice) -> Any:
     return part.unify_dictionaries().combine_chunks() if isinstance(part, pa.ChunkedArray) else part
 
 
-def _text(column: Column, records: slice, *, canonical: bool) -> Any:
+def _text(column: Column, records: slice, *, canonical: bool, emptied: str | None = "") -> Any:
     variable, missing = column.variable, column.missing[records]
     if not variable.is_numeric:
-        return _filled(column, records, _categories(column, records))
+        return _filled(column, records, _categories(column, records), emptied)
     if variable.is_date:
         dates = write_dates(column.values[records], missing, variable.date_text)
-        return _filled(column, records, dates)
+        return _filled(column, records, dates, emptied)
     digits = None if canonical else column.digits
-    return _filled(column, records, write_numbers(column.values[records], missing, variable.decimals, digits))
+    numbers = write_numbers(column.values[records], missing, variable.decimals, digits)
+    return _filled(column, records, numbers, emptied)
 
 
-def _filled(column: Column, records: slice, texts: Any) -> Any:
+def _filled(column: Column, records: slice, texts: Any, emptied: str | None) -> Any:
     """Cells with what stands in those that are missing."""
     missing = column.missing[records]
     if not missing.any():
         return texts
-    return pc.coalesce(texts, column.nothing(records))
+    return pc.coalesce(texts, column.nothing(records, emptied))
 
 
 def _typed(column: Column, *, keeps_empty: bool, letter_codes: bool) -> Callable[[slice], Any]:
     """What gives the cells of some records to a format with types."""
     told = keeps_empty or letter_codes
     if told and column.variable.is_numeric and not _has_number_codes(column, letter_codes=letter_codes):
-        return partial(_text, column, canonical=False)
+        return partial(_text, column, canonical=False, emptied=None)
     if not column.variable.is_numeric:
         return partial(_typed_categories, column, keeps_empty=keeps_empty)
     if column.variable.date_format is not None and keeps_empty:
-        return partial(_text, column, canonical=False)
+        return partial(_text, column, canonical=False, emptied=None)
     if column.variable.is_date:
         if column.variable.type == "datetime":
             return partial(_typed_moments, column)
@@ -114,7 +116,7 @@ def _typed(column: Column, *, keeps_empty: bool, letter_codes: bool) -> Callable
 
 
 def _typed_categories(column: Column, records: slice, *, keeps_empty: bool) -> Any:
-    texts = _filled(column, records, _categories(column, records))
+    texts = _filled(column, records, _categories(column, records), None)
     blank = column.missing[records].any() and not keeps_empty
     return pc.if_else(pc.equal(texts, ""), pa.scalar(None, pa.string()), texts) if blank else texts
 

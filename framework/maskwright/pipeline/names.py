@@ -152,10 +152,10 @@ def in_order(problems: Sequence[Problem], file: str) -> list[Problem]:
 
 
 def _precision(place: Place | None) -> int:
-    """How well a place is known: 0 not at all, 1 by file or argument, 2 by line or setting."""
+    """How well a place is known: 0 not at all, 1 by file or argument, 2 by line, setting or `--set`."""
     if place is None:
         return 0
-    return 2 if place.line is not None or (place.file or "").startswith(SETTING) else 1
+    return 2 if place.line is not None or (place.file or "").startswith((SETTING, "--set ")) else 1
 
 
 def _position(place: Place, file: str) -> tuple[bool, str, bool, int, int]:

@@ -90,12 +90,11 @@ def judge(doubts: Iterable[Doubt], waivers: Sequence[Waiver]) -> Judgement:
 
 def waivers_to_write(doubts: Iterable[Doubt]) -> str:
     """Lines of a ``waive:`` section that would cover these doubts; the reasons are left to be written."""
-    subjects: dict[str, list[str]] = {}
+    subjects: dict[str, dict[str, None]] = {}
     for doubt in doubts:
-        named = subjects.setdefault(doubt.kind, [])
-        if doubt.subject not in named:
-            named.append(doubt.subject)
-    return "\n".join(["waive:", *(f"  - {{{_entry(kind, names)}because: ...}}" for kind, names in subjects.items())])
+        # A step may be in doubt for several variables.
+        subjects.setdefault(doubt.kind, {})[doubt.subject] = None
+    return "\n".join(["waive:", *(f"  - {{{_entry(kind, [*names])}because: ...}}" for kind, names in subjects.items())])
 
 
 def _entry(kind: str, names: Sequence[str]) -> str:

@@ -161,15 +161,30 @@ def _type(field: Any, variable: Variable, types: dict[str, Any]) -> Any:
     original = types.get(field.name)
     if original is None or pa.types.is_null(original):
         return field.type
-    if pa.types.is_boolean(original) and set(variable.categories) <= {"true", "false"}:
-        return original
     if pa.types.is_dictionary(original) or not variable.is_numeric:
-        # Recoding may have made categories that the original type (a date, a truth value) has no room for.
-        kept = pa.types.is_string(original) or pa.types.is_large_string(original)
-        return original if kept else pa.string()
+        # Recoding may have made categories that the original type (a number, a date) has no room for.
+        emptied = () if variable.suppressed_as is None else (variable.suppressed_as,)
+        return original if _holds(original, (*variable.categories, *emptied)) else pa.string()
     if pa.types.is_integer(original) and pa.types.is_floating(field.type):
         return field.type
     return original
+
+
+def _holds(kind: Any, texts: tuple[str, ...]) -> bool:
+    """Whether a type holds these texts so that the same are read again."""
+    if pa.types.is_string(kind) or pa.types.is_large_string(kind):
+        return True
+    said = pa.array(texts, pa.string())
+    try:
+        cells = pc.cast(said, kind)
+        again = _number_text(pc.cast(cells, pa.float64())) if _has_fractions(kind) else pc.cast(cells, pa.string())
+    except pa.ArrowException:
+        return False
+    return bool(again.equals(said))
+
+
+def _has_fractions(kind: Any) -> bool:
+    return bool(pa.types.is_floating(kind) or pa.types.is_decimal(kind))
 
 
 def _is_number(kind: Any) -> bool:
@@ -229,7 +244,8 @@ PARQUET = Source(
     writes_text=False,
     reads_folders=True,
     holds=FormatFacts(
-        types="integers, floats, decimals, truth values, dates, times, texts, dictionaries; flat ones only",
+        types="integers, floats, decimals, truth values, dates, times, texts, dictionaries; flat ones only; a column "
+        "whose masked categories are no values of its type becomes text",
         missing_codes="codes stay as values, without what they mean; empty cells are null",
         dates="dates and datetimes",
         precision="that of the column's type",

@@ -11,11 +11,12 @@ DDI Alliance (2012). DDI-Codebook 2.5. https://ddialliance.org/Specification/DDI
 from __future__ import annotations
 
 import math
-from datetime import date
+from datetime import date, datetime
 from typing import TYPE_CHECKING, NoReturn
 from xml.parsers import expat
 
 from maskwright.data.codebooks.described import Code, CodeKind, Described
+from maskwright.data.date_texts import has_time
 from maskwright.data.number_text import plain_text
 from maskwright.foundation.errors import InputError, Place, Problem
 
@@ -31,6 +32,9 @@ MOST_IN_RANGE = 1000
 
 ISO_DATE = "date.iso8601"
 """``formatname`` of dates as 2005-12-31; others are named by how they are written: ``%d.%m.%Y``."""
+
+ISO_MOMENT = "dateTime.iso8601"
+"""``formatname`` of datetimes as 2005-12-31T14:05:00; others as those of dates are."""
 
 SUPPRESSED = "suppressed"
 """``missType`` of the code of suppressed cells."""
@@ -228,8 +232,8 @@ class _Reading:
             if decimals not in ("", "0"):
                 described.facts["decimals"] = (decimals, described.place)
             self._set_bounds(variable, float)
-        if kind == "date":
-            self._set_bounds(variable, date)
+        if kind in ("date", "datetime"):
+            self._set_bounds(variable, date if kind == "date" else datetime)
             name = variable.format[2] if variable.format is not None else ""
             if name.startswith("%"):
                 described.facts["format"] = (name, described.place)
@@ -238,7 +242,7 @@ class _Reading:
         """The smallest min and the largest max of all ranges."""
         facts = variable.described.facts
         for end, choose in (("min", min), ("max", max)):
-            found = {value: place for name, value, place in variable.bounds if name == end and isinstance(value, kind)}
+            found = {value: place for name, value, place in variable.bounds if name == end and type(value) is kind}
             if found:
                 chosen = choose(found)
                 facts[end] = (chosen.isoformat() if isinstance(chosen, date) else plain_text(chosen), found[chosen])
@@ -250,7 +254,7 @@ def _type_of(variable: _Variable) -> str | None:
     nature, interval = variable.attributes.get("nature", ""), variable.attributes.get("intrvl", "")
     valid = [code for code in variable.described.of("valid") if code.text not in variable.invalid]
     if category in ("date", "time") or variable.attributes.get("representationType") == "datetime":
-        return "date" if category == "date" and (name == ISO_DATE or name.startswith("%")) else None
+        return _moment_type(name, category)
     if nature == "ordinal" and valid:
         return "ordinal"
     if nature == "nominal" or (stored == "character" and interval != "contin"):
@@ -263,6 +267,13 @@ def _type_of(variable: _Variable) -> str | None:
     return None
 
 
+def _moment_type(name: str, category: str) -> str | None:
+    """Type of a date or a time, by the name of its format; None where that is not known."""
+    if name == ISO_MOMENT or (name.startswith("%") and has_time(name)):
+        return "datetime"
+    return "date" if category == "date" and (name == ISO_DATE or name.startswith("%")) else None
+
+
 def _number(text: str | None) -> float | None:
     """A bound; None where it is none, or open."""
     try:
@@ -273,8 +284,9 @@ def _number(text: str | None) -> float | None:
 
 
 def _bound(text: str | None) -> float | date | None:
-    """A bound of numbers or of dates."""
+    """A bound of numbers, of dates or of datetimes."""
+    said = text or ""
     try:
-        return date.fromisoformat(text or "")
+        return datetime.fromisoformat(said) if "T" in said else date.fromisoformat(said)
     except ValueError:
         return _number(text)

@@ -82,7 +82,7 @@ def declaration(described: Described, problems: list[Problem]) -> VariableDeclar
         whole = whole.with_entry(name, _number(text, place, problems) if name in NUMBERS else _text(text, place))
     kind = described.facts.get("type", ("", described.place))[0]
     valid, missing, suppressed = described.of("valid"), described.of("missing"), described.of("suppressed")
-    if valid and kind not in (*NUMERIC, "date") and not any(name in described.facts for name in NUMBERS):
+    if valid and kind not in (*NUMERIC, "date", "datetime") and not any(name in described.facts for name in NUMBERS):
         listed = tuple(_text(code.text, code.place) for code in valid)
         whole = whole.with_entry("categories", Node("sequence", valid[0].place, elements=listed))
     labelled = [code for code in valid if code.meaning]

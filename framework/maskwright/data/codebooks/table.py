@@ -51,7 +51,7 @@ _STORED: Mapping[str, str] = {
 """Types as programs call them; where codes are listed, a number that is stored is a code."""
 
 _CODED_IN_R = ("dbl+lbl", "int+lbl", "chr+lbl", "haven_labelled")
-_TIMES = ("time", "datetime", "posixct", "dttm")
+_TIMES = ("time", "posixct", "dttm")
 _WORDS: Mapping[str, bool] = {
     **dict.fromkeys(("yes", "y", "true", "t", "1", "x", "ja", "oui", "si", "sí"), True),
     **dict.fromkeys(("no", "n", "false", "f", "0", "", "na", "nein", "non"), False),

@@ -8,7 +8,7 @@ from datetime import date
 from typing import TYPE_CHECKING
 from xml.etree import ElementTree as ET  # builds and writes only; nothing is parsed with it
 
-from maskwright.data.codebooks.ddi import ISO_DATE, SUPPRESSED
+from maskwright.data.codebooks.ddi import ISO_DATE, ISO_MOMENT, SUPPRESSED
 from maskwright.data.number_text import plain_text
 
 if TYPE_CHECKING:
@@ -47,15 +47,24 @@ def write_codebook(path: Path, codebook: PublishedCodebook, *, as_table: bool) -
 
 
 def codes_of(declared: VariableDeclaration) -> Iterator[tuple[str, str, CodeKind]]:
-    """Codes of a variable, what they mean, and of which kind they are: categories, then those without a value."""
+    """Codes of a variable, what they mean, and of which kind they are: categories, then those without a value.
+
+    No reader of codebooks takes blanks around a code, or line breaks in it, for a part of it. A list without the one
+    category that has some would be wrong for the cells that have it, so there is none.
+    """
     meanings = dict(declared.labels)
-    for code in dict.fromkeys([*declared.categories, *meanings]):
+    valid = tuple(dict.fromkeys([*declared.categories, *meanings]))
+    for code in valid if all(map(_is_plain, valid)) else ():
         yield code, meanings.get(code, ""), "valid"
     for code, meaning in declared.missing:
         if code.strip():
             yield code, meaning, "missing"
     if declared.suppressed_as is not None and declared.suppressed_as.strip():
         yield declared.suppressed_as, "suppressed", "suppressed"
+
+
+def _is_plain(code: str) -> bool:
+    return " ".join(code.split()) == code == _clean(code)
 
 
 def _bound(value: float | date) -> str:
@@ -125,6 +134,8 @@ def _add_variable(data: ET.Element, number: int, name: str, declared: VariableDe
         stored = {"type": "numeric" if numeric else "character"}
         if declared.type == "date":
             stored |= {"formatname": declared.format or ISO_DATE, "category": "date"}
+        if declared.type == "datetime":
+            stored |= {"formatname": declared.format or ISO_MOMENT, "category": "time"}
         ET.SubElement(variable, "varFormat", stored)
 
 

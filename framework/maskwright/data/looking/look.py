@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
@@ -137,6 +138,14 @@ def facts_of(column: Column, codes: Collection[str]) -> Facts:
         unsure.append(f"{count} {'cell says' if count == 1 else 'cells say'} {word!r}: taken to mean 'no value'")
     distinct = np.unique(present)
     looks_like, odd = _looks_like(column, present, distinct)
+    if looks_like == "category":
+        below = _below_zero(column, present)
+        if below:
+            listed = " and ".join(f"{code} ({count} cells)" for code, count in below.items())
+            unsure.append(f"{listed}, below zero among codes: taken to mean 'no value'")
+            found |= below
+            present = present[~np.isin(present, [column.variable.categories.index(code) for code in below])]
+            distinct = np.unique(present)
     if looks_like == "code":
         apart, present, distinct = _apart_from_codes(present, distinct)
         found |= {f"{code:.0f}": count for code, count in apart.items()}
@@ -160,6 +169,15 @@ def _written_codes(column: Column) -> dict[str, int]:
         if text.strip():
             found[text.strip()] = found.get(text.strip(), 0) + count
     return found
+
+
+def _below_zero(column: Column, present: NDArray[np.float64]) -> dict[str, int]:
+    """Whole numbers below zero among codes of digits, and in how many cells each stands."""
+    counts = np.bincount(present.astype(np.int64), minlength=len(column.variable.categories))
+    held = {text: int(n) for text, n in zip(column.variable.categories, counts, strict=True) if n}
+    below = {text: count for text, count in held.items() if re.fullmatch("-[1-9][0-9]?", text)}
+    others = held.keys() - below.keys()
+    return below if len(others) > 1 and all(text.isdecimal() for text in others) else {}
 
 
 def _apart_from_codes(

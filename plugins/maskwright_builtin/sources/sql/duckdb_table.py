@@ -73,6 +73,7 @@ class PublishedColumn:
     ----------
     name : str
     categories : tuple of str
+        With the text of emptied cells, where one is declared.
     is_numeric : bool
     decimals : int or None
         Published.

@@ -62,7 +62,7 @@ def write_duckdb(
         try:
             columns = (
                 PublishedColumn(
-                    each.name, each.categories, each.is_numeric, each.decimals, types.get(each.name),
+                    each.name, _texts(each), each.is_numeric, each.decimals, types.get(each.name),
                     each.name in as_written,
                 )
                 for each in variables
@@ -75,6 +75,11 @@ def write_duckdb(
             made.replace(path)
         finally:
             shutil.rmtree(folder, ignore_errors=True)
+
+
+def _texts(variable: Variable) -> tuple[str, ...]:
+    """Categories, and what stands in emptied cells."""
+    return variable.categories if variable.suppressed_as is None else (*variable.categories, variable.suppressed_as)
 
 
 def _made(published: Published, batches: Iterable[Any]) -> dict[str, str]:

@@ -27,7 +27,7 @@ codes = st.lists(st.one_of(texts, st.integers(-99, 999).map(str)), unique=True, 
 @st.composite
 def declarations(draw: st.DrawFn) -> VariableDeclaration:
     """A declaration as a codebook can hold it: each code has one meaning, and labelled ones are categories."""
-    kind = draw(st.sampled_from(["continuous", "integer", "date", "nominal", "ordinal"]))
+    kind = draw(st.sampled_from(["continuous", "integer", "date", "datetime", "nominal", "ordinal"]))
     every = draw(codes)
     cut = draw(st.integers(0, len(every)))
     valid, missing = every[:cut], every[cut:]
@@ -44,6 +44,10 @@ def declarations(draw: st.DrawFn) -> VariableDeclaration:
         stated["format"] = draw(st.sampled_from([None, "%d.%m.%Y", "%Y%m%d"]))
         first = draw(st.none() | st.dates())
         stated |= {"min": None if first is None else first.isoformat(), "unit": None}
+    elif kind == "datetime":
+        stated["format"] = draw(st.sampled_from([None, "%Y-%m-%d %H:%M", "%d.%m.%Y %H:%M:%S.%3f"]))
+        last = draw(st.none() | st.datetimes())
+        stated |= {"max": None if last is None else last.isoformat(), "unit": None}
     elif kind == "ordinal":
         stated["type"] = "nominal"
     stated["missing"] = {code: draw(st.just("") | texts) for code in missing}
