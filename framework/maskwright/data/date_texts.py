@@ -277,7 +277,8 @@ def iso_day(text: str) -> Fraction | None:
     if not said.is_date[0]:
         return None
     units = 10 ** second_decimals(form)
-    return Fraction(round(said.values[0] * units), units * (DAY if has_time(form) else 1))
+    # Exactly: behind the year 2106 the product of a moment and a million would be rounded once too often.
+    return Fraction(round(Fraction(float(said.values[0])) * units), units * (DAY if has_time(form) else 1))
 
 
 def iso_text(day: Fraction | int) -> str:

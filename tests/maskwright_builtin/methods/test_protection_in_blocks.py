@@ -10,17 +10,25 @@ import pytest
 
 import maskwright as mw
 
-BLOCKS = {"pram", "data_swapping", "data_shuffling", "muralidhar_sarathy", "ipso", "fuzzy_c_regression"}
+BLOCKS = {
+    "pram", "ordinal_noise", "data_swapping", "data_shuffling", "muralidhar_sarathy", "ipso", "fuzzy_c_regression",
+    "cart_synthesis",
+}  # fmt: skip
+
+
+OF_CATEGORIES = {"pram", "ordinal_noise"}
+WHOLE = {"targeted_swapping"}
+"""Never cut into blocks: households are exchanged between areas, on categories."""
 
 
 @pytest.mark.parametrize("method", sorted(BLOCKS))
 def test_methods_that_are_weaker_in_blocks_refuse_them(method: str) -> None:
     frame = (
-        pd.DataFrame({"a": ["1", "2"] * 50})
-        if method == "pram"
+        pd.DataFrame({"a": pd.Categorical(["1", "2"] * 50, ordered=True)})
+        if method in OF_CATEGORIES
         else pd.DataFrame(np.random.default_rng(1).normal(size=(100, 2)), columns=["x", "y"])
     )
-    variables = ["a"] if method == "pram" else ["x", "y"]
+    variables = ["a"] if method in OF_CATEGORIES else ["x", "y"]
     with pytest.raises(mw.InputError, match=f"{method} protects less in blocks"):
         mw.protect(frame, method, variables=variables, seed=1, block_size=50)
 
@@ -37,7 +45,7 @@ def test_every_method_is_either_refused_in_blocks_or_measured() -> None:
     from maskwright.plugins.registry import plugins
 
     changing = {name for name, method in plugins().methods.items() if not method.removes}
-    assert changing == BLOCKS | set(IN_BLOCKS)
+    assert changing == BLOCKS | WHOLE | set(IN_BLOCKS)
 
 
 @pytest.mark.parametrize("method", sorted(IN_BLOCKS))

@@ -331,6 +331,7 @@ CART_SYNTHESIS = Method(
     params=CartSynthesisParams,
     scope="all",
     may_be_split=False,
+    protects_in_blocks=False,
     # What is synthetic may by chance be what was there.
     changes_few=True,
     variable_types=frozenset({"continuous", "integer", "date", "datetime", "ordinal", "nominal"}),

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 GROUPED = "^[-+]?[1-9][0-9]{0,2}(?:\\x{%x}[0-9]{3})+"
 NOT_GROUPED = "^[-+]?[1-9][0-9]{3,}(?:\\x{%x}[0-9]*)?$"
 
-_last_opened: list[pa.PythonFile] = []
+_last_opened: list[pa.BufferedInputStream] = []
 """At most one, held so that it is never Arrow's thread that lets go of it last, perhaps while Python ends."""
 
 
@@ -92,7 +92,8 @@ class CsvReading:
 
     def _opened(self, text: Utf8Text) -> arrow_csv.CSVStreamingReader:
         names = list(self._names)
-        _last_opened[:] = [pa.PythonFile(text, mode="r")]
+        # Buffered, so that Arrow copies what it reads: it lets go of Python's bytes in its own thread, at any later time.
+        _last_opened[:] = [pa.BufferedInputStream(pa.PythonFile(text, mode="r"), BLOCK)]
         return arrow_csv.open_csv(
             _last_opened[0],
             read_options=arrow_csv.ReadOptions(use_threads=False, block_size=BLOCK, column_names=names),
