@@ -92,7 +92,7 @@ class CsvReading:
 
     def _opened(self, text: Utf8Text) -> arrow_csv.CSVStreamingReader:
         names = list(self._names)
-        # Buffered, so that Arrow copies what it reads: it lets go of Python's bytes in its own thread, at any later time.
+        # Buffered, so that Arrow copies what it reads: its thread lets go of bytes of Python at any later time.
         _last_opened[:] = [pa.BufferedInputStream(pa.PythonFile(text, mode="r"), BLOCK)]
         return arrow_csv.open_csv(
             _last_opened[0],
