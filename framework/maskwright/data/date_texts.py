@@ -172,7 +172,7 @@ def _signs(texts: Any, rows: NDArray[np.int64], width: int) -> NDArray[np.uint8]
 def _said(signs: NDArray[np.uint8], pieces: list[str]) -> NDArray[np.float64]:
     """Days or seconds of texts of the right length; NaN where they are no dates."""
     fits = np.ones(len(signs), dtype=np.bool_)
-    said = dict.fromkeys(("%m", "%d"), np.ones(len(signs), dtype=np.int64))
+    said: dict[str, NDArray[np.int64]] = dict.fromkeys(("%m", "%d"), np.ones(len(signs), dtype=np.int64))
     place = 0
     for piece in pieces:
         width = WIDTHS.get(piece, 1)

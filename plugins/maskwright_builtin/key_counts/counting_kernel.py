@@ -62,7 +62,7 @@ def number_rows(words: Numbers, table: NDArray[np.int32], dense: bool, of_row: N
     common = np.full(words.shape[1], np.int64(-1))
     for row in range(words.shape[0]):
         slot = words[row, 0] if dense else _slot(words, row, common, last)
-        while table[slot] != 0 and not dense and not _equal(words, row, first[table[slot] - 1], common):
+        while table[slot] != 0 and not dense and not _equal(words, row, int(first[table[slot] - 1]), common):
             slot = (slot + 1) & last
         if table[slot] == 0:
             first[count] = row
@@ -156,7 +156,7 @@ def add_matches(
             groups = 0
             for row in range(begin, end):
                 slot = _slot(words, row, common, last)
-                while table[slot] != 0 and not _equal(words, row, head[table[slot] - 1], common):
+                while table[slot] != 0 and not _equal(words, row, int(head[table[slot] - 1]), common):
                     slot = (slot + 1) & last
                 if table[slot] == 0:
                     head[groups] = row
@@ -170,7 +170,7 @@ def add_matches(
                 there_weight[group] += weight[row]
             for row in range(starts[large], starts[large + 1]):
                 slot = _slot(words, row, common, last)
-                while table[slot] != 0 and not _equal(words, row, head[table[slot] - 1], common):
+                while table[slot] != 0 and not _equal(words, row, int(head[table[slot] - 1]), common):
                     slot = (slot + 1) & last
                 if table[slot] != 0:
                     group = table[slot] - 1
@@ -238,7 +238,7 @@ def count_matching_households(
             last = begins[b + 1] - begins[b] - 1
             for row in range(starts[b], starts[b + 1]):
                 slot = begins[b] + _slot(words, row, common[b], last)
-                while table[slot] != 0 and not _equal(words, row, table[slot] - 1, common[b]):
+                while table[slot] != 0 and not _equal(words, row, int(table[slot] - 1), common[b]):
                     slot = begins[b] + ((slot - begins[b] + 1) & last)
                 following[row] = table[slot] - 1
                 table[slot] = row + 1
@@ -249,7 +249,7 @@ def count_matching_households(
                     continue
                 last = begins[b + 1] - begins[b] - 1
                 slot = begins[b] + _slot(words, row, common[b], last)
-                while table[slot] != 0 and not _equal(words, row, table[slot] - 1, common[b]):
+                while table[slot] != 0 and not _equal(words, row, int(table[slot] - 1), common[b]):
                     slot = begins[b] + ((slot - begins[b] + 1) & last)
                 other = table[slot] - 1
                 while other >= 0:

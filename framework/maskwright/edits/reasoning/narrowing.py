@@ -124,12 +124,15 @@ class Condition(Protocol):
     @property
     def names(self) -> tuple[str, ...]:
         """Variables that it reads."""
+        ...
 
     def may_hold(self, known: Knowledge) -> NDArray[np.bool_]:
         """Where it can hold, or rests on a missing cell."""
+        ...
 
     def narrow(self, known: Knowledge, rows: NDArray[np.bool_]) -> None:
         """Narrow what is known where it has to hold."""
+        ...
 
 
 @dataclass(frozen=True, eq=False)

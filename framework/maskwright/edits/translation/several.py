@@ -168,7 +168,7 @@ def _factors(comparison: Comparison, symbols: Mapping[str, Expression]) -> dict[
         inside = [name for name, _ in monomial if name in symbols]
         if not inside:
             continue
-        if len(monomial) > 1 or monomial[0][1] != 1:
+        if len(monomial) != 1 or monomial[0][1] != 1:
             raise NotSayable("it is not linear in what is recoded")
         found[inside[0]] = coefficient
     if (left - right).divisors & set(symbols):

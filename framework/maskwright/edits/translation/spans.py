@@ -78,7 +78,8 @@ def decided(  # noqa: PLR0911 - one return for each kind
             found = span(operand, spans)
             if found is None or not found.is_point or found.low is None:
                 return _NOT_KNOWN
-            return (found.low.denominator == 1,) * 2
+            whole = found.low.denominator == 1
+            return whole, whole
         case _:
             return _NOT_KNOWN
 

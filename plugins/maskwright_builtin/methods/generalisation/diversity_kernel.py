@@ -101,7 +101,7 @@ def criterion_by_class(
                 more += max(records[s] / total - shares[s], 0.0)
             found[each] = more
         elif v > 1:
-            found[each] = _area(own, records, total, cumulative, sums) / (v - 1)
+            found[each] = _area(own, records, int(total), cumulative, sums) / (v - 1)
         else:
             found[each] = 0.0
         for s in own:

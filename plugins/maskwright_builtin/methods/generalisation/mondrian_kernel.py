@@ -107,4 +107,4 @@ def _lower_median(
         median += 1
         below += counts[median]
     counts[low : high + 1] = 0
-    return median, below
+    return int(median), int(below)

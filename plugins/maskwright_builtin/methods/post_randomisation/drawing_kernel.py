@@ -48,7 +48,7 @@ def draw_along_rows(
     drawn = np.empty(codes.shape[0], dtype=np.int64)
     for record in range(codes.shape[0]):
         row = codes[record]
-        drawn[record] = _place(cumulated[row], uniforms[record], last[row])
+        drawn[record] = _place(cumulated[row], uniforms[record], int(last[row]))
     return drawn
 
 

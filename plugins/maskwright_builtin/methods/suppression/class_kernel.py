@@ -57,7 +57,7 @@ def number_classes(words: Numbers, table: Slots, of_row: Numbers, first: Numbers
     count = 0
     for row in range(words.shape[0]):
         slot = _slot(words, row, everything, last)
-        while table[slot] != 0 and not _is(words, row, everything, words, first[table[slot] - 1], everything):
+        while table[slot] != 0 and not _is(words, row, everything, words, int(first[table[slot] - 1]), everything):
             slot = (slot + 1) & last
         if table[slot] == 0:
             first[count] = row
@@ -115,7 +115,7 @@ def saved_records(
     for place in range(rows.shape[0]):
         row = rows[place]
         slot = _slot(words, row, keep, last)
-        while table[slot] != 0 and not _is(words, row, keep, words, first[table[slot] - 1], keep):
+        while table[slot] != 0 and not _is(words, row, keep, words, int(first[table[slot] - 1]), keep):
             slot = (slot + 1) & last
         if table[slot] == 0:
             first[groups], owner[groups] = row, -1
@@ -202,7 +202,7 @@ def lend_records(
     for place in range(risky.shape[0]):
         row = risky[place]
         slot = _slot(words, row, keep, last)
-        while table[slot] != 0 and not _is(words, row, keep, words, first[table[slot] - 1], keep):
+        while table[slot] != 0 and not _is(words, row, keep, words, int(first[table[slot] - 1]), keep):
             slot = (slot + 1) & last
         if table[slot] == 0:
             first[groups] = row
@@ -216,7 +216,7 @@ def lend_records(
     for place in range(standing.shape[0]):
         row = standing[place]
         slot = _slot(words, row, keep, last)
-        while table[slot] != 0 and not _is(words, row, keep, words, first[table[slot] - 1], keep):
+        while table[slot] != 0 and not _is(words, row, keep, words, int(first[table[slot] - 1]), keep):
             slot = (slot + 1) & last
         if table[slot] == 0:
             continue
@@ -368,4 +368,4 @@ def move_records(
                 costs[row] = price[place - begin]
                 sizes[found] += 1
                 sizes[each] -= 1
-    return gained
+    return float(gained)

@@ -90,7 +90,7 @@ def empty_keys(
     for place in range(total):
         row = rows[place]
         slot = _slot(words, row, keep, last)
-        while table[slot] != 0 and not _equal(words, row, head[table[slot] - 1], keep):
+        while table[slot] != 0 and not _equal(words, row, int(head[table[slot] - 1]), keep):
             slot = (slot + 1) & last
         if table[slot] == 0:
             head[groups], first[groups], tail[groups] = row, place, place
@@ -107,7 +107,7 @@ def empty_keys(
         if rule == COMPLETE and complete[row] == 0:
             continue
         slot = _slot(words, row, keep, last)
-        while table[slot] != 0 and not _equal(words, row, head[table[slot] - 1], keep):
+        while table[slot] != 0 and not _equal(words, row, int(head[table[slot] - 1]), keep):
             slot = (slot + 1) & last
         if table[slot] != 0:
             matching[table[slot] - 1] += sizes[row]

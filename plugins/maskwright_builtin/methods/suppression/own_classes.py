@@ -143,6 +143,7 @@ class _Search:
 
         # One record that lends loses as many cells as all those at risk would with one key more.
         share = self.worth.min() / self.patterns.worth[level]
+        left = standing = classes = sizes = np.empty(0, dtype=np.int64)
         made, several = 1, 0
         for pattern, most in zip(level, share, strict=True):
             if most * (self.k - 1) < 1.0 - 1e-9:

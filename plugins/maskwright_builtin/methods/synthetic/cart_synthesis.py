@@ -261,6 +261,7 @@ class _Synthesis:
         """Values of the sequence, drawn again where they break an edit or repeat a unique original."""
         values: dict[str, NDArray[np.float64]] = {}
         again = np.arange(len(rows))
+        broken = np.ones(len(rows), dtype=np.bool_)
         for attempt in range(REDRAWS + 1):
             told: Progress = (lambda share: progress(0.6 + 0.3 * share)) if not attempt else (lambda _: None)
             here = {name: column[again] for name, column in known.items()}

@@ -89,10 +89,10 @@ class DateNumbers:
                 # Two variables would be compared as texts where one is no number.
                 return Comparison(operator, Arithmetic("-", one, other), ZERO)
             case InInterval() if bounds := interval_comparisons(node):
-                return self(And(bounds)) if len(bounds) > 1 else self(bounds[0])
+                return self(bounds[0]) if len(bounds) == 1 else self(And(bounds))
             case InSet(operand, members):
                 found: tuple[Expression, ...] = tuple(self(Comparison("==", operand, each)) for each in members)
-                return Or(found) if len(found) > 1 else found[0]
+                return found[0] if len(found) == 1 else Or(found)
             case And(operands):
                 return And(tuple(map(self, operands)))
             case Or(operands):

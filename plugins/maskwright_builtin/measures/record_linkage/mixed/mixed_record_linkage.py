@@ -169,7 +169,8 @@ class MixedFiles:
             self.queries, self.targets = rows_of(masked), rows_of(originals)
             self.households = household[self.origin], household
         self.of_masked = params.direction == "masked_to_original"
-        self.household, self.progress = params.household, comparison.progress
+        self.household: Household = params.household
+        self.progress = comparison.progress
         searched = "original" if self.of_masked else "masked"
         self.missing = any((column.codes < 0).any() for column in (*originals, *masked))
         how = ", ".join(f"{key.name} ({key.kind})" for key in self.keys)

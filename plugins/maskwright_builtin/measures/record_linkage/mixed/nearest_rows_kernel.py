@@ -224,7 +224,7 @@ def search(
                 if least[height] * factor > limit:
                     continue
                 node, bound = waiting[height], least[height]
-                j = forest.cut[node]
+                j = int(forest.cut[node])
                 if j >= 0:
                     own, one, other = bound, bound, bound
                     if common >> j & 1:
@@ -244,7 +244,7 @@ def search(
                         waiting[height], least[height] = nearer, one
                         height += 1
                     continue
-                leaf = forest.first[node]
+                leaf = int(forest.first[node])
                 cost = base
                 for s in range(keys):
                     j = shared[s]
