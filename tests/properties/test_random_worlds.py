@@ -312,7 +312,7 @@ class World:
         return {tuple(row[name] for name in names) for row in self._rows}
 
     def violations(self, file: Path, recoded: Sequence[str] = ()) -> list[Rule]:
-        """Rules that a record of the written file breaks, once for each record; none about a recoded variable."""
+        """Rules that a record of the written file breaks, once for each record; none that reads a recoded variable."""
         with localcontext(EXACT):
             return self._violations(file, recoded)
 
@@ -324,8 +324,8 @@ class World:
             cells = {child.tag: child.text for child in record}
             row: Row = {name: Decimal(cells[name]) if cells.get(name) else None
                         for name in self.numbers if name not in recoded}  # fmt: skip
-            row |= dict.fromkeys(recoded)
             row |= {name: cells.get(name) for name in self.groups}
+            row |= dict.fromkeys(recoded)
             for rule, test in zip(self.rules, tests, strict=True):
                 if any(row[name] is None for name in rule.names):
                     continue
@@ -401,11 +401,12 @@ def request(method: Method) -> tuple[dict[str, Any], list[str] | None]:
         params["k_guarantee"] = "report" if method.scope == "variable" else "require"
     if keys is not None:
         # Few values, so that classes of three can be made of twelve records.
-        params[keys] = ["x8", "g", "h"]
+        params[keys] = ["x8", "g", "h"] if "nominal" in method.variable_types else ["x8", "h"]
     if method.name == "targeted_swapping":
         return {"geography": ["g"], "risk_variables": ["x8"], "profiles": [[]]}, ["g"]
     if "detail" in method.removes:
-        params["release_edits"] = {"drop": [f"x{number}" for number in range(NUMBERS)]}
+        # Only what a step publishes as categories can be listed: its keys, or all numbers.
+        params["release_edits"] = {"drop": params[keys] if keys else [f"x{number}" for number in range(NUMBERS)]}
     categories = ["g", "h"] if "nominal" in method.variable_types else ["h"]
     return params, None if {"continuous", "integer"} <= method.variable_types else categories
 
@@ -428,7 +429,11 @@ def judge(seed: int, methods: list[Method], tally: Tally, folder: Path) -> None:
             tally.fallback += unit["fallback"]
         file = folder / "masked.xml"
         write_dataset(done.masked, file, find_source("xml"))
-        for rule in world.violations(file, world.numbers if "detail" in method.removes else ()):
+        recoded = [
+            each.name for each in done.masked.variables if each.categories != data[each.name].variable.categories
+        ]
+        assert "detail" in method.removes or not recoded
+        for rule in world.violations(file, recoded):
             tally.violations.append(f"{method.name}, world {seed}: {rule.kind}: {rule.text}")
 
 
@@ -436,8 +441,8 @@ def _masked(seed: int, data: mw.Dataset, edits: mw.EditSet, method: Method, tall
     """Result of one triple; None where it is refused, or where the method cannot mask such data."""
     params, variables = request(method)
     try:
-        if variables is not None:
-            # Nothing but categories is masked: numbers have to obey the rules beforehand.
+        if variables is not None or ("detail" in method.removes and method.has_keys):
+            # Nothing but categories or keys is masked: the other numbers have to obey the rules beforehand.
             before = masking_request(data, "microaggregation", edits=edits, seed=1, params={"k": 3})
             data = mask_request(before, is_released=False).masked
         asked = masking_request(data, method.name, edits=edits, seed=1, params=params, variables=variables)

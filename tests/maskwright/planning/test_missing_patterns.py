@@ -83,6 +83,7 @@ def test_groups_of_records_cannot_be_cut_by_pattern() -> None:
 
 def test_explain_says_what_becomes_of_missing_cells() -> None:
     assert "Missing cells: taken; they stay missing" in explain("microaggregation")
+    assert "Missing cells: taken; which cells are missing is drawn too" in explain("cart_synthesis")
     said = explain("ipso")
     assert "Missing cells: records with the same cells missing are masked apart" in said
     assert "none in variables listed under 'independent'" in said

@@ -234,6 +234,8 @@ def _parts(measure: Measure) -> list[str]:
 
 
 def _missing_cells(method: Method) -> str:
+    if method.handles_missing and method.draws_records:
+        return "taken; which cells are missing is drawn too"
     if method.handles_missing:
         return "taken; they stay missing"
     if not splits_by_pattern(method):
