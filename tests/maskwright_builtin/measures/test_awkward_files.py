@@ -21,6 +21,8 @@ PARAMS: dict[str, dict[str, Any]] = {
     "individual_risk": KEYS,
     "k_map": KEYS,
     "suda": KEYS,
+    "mixed_record_linkage": KEYS,
+    "mixed_probabilistic_record_linkage": KEYS,
     "population_uniques": {**KEYS, "sampling_fraction": 0.1},
     "l_diversity": {**KEYS, "sensitive": ["c"]},
     "t_closeness": {**KEYS, "sensitive": ["c"]},

@@ -22,6 +22,8 @@ SHARES = [
     "order_statistics_attack",
 ]
 """Risks that are means of what records contribute, and need nothing but two files."""
+OTHERS = ["edit_knowledge_disclosure", "mixed_record_linkage", "mixed_probabilistic_record_linkage"]
+"""Risks with an interval that need edits, or keys."""
 Z = 1.959963984540054
 
 
@@ -184,7 +186,7 @@ def test_large_households_are_searched_with_the_same_result(name, params, direct
         assert found.parts == pytest.approx(expected.parts)
 
 
-@pytest.mark.parametrize("name", sorted(set(RISKS) - set(SHARES) - {"edit_knowledge_disclosure"}))
+@pytest.mark.parametrize("name", sorted(set(RISKS) - set(SHARES) - set(OTHERS)))
 def test_counts_of_the_released_file_have_none_and_say_so(name, compare, rng):
     params = {"keys": ["v1"]} | ({"sensitive": ["v2"]} if "sensitive" in RISKS[name].params.model_fields else {})
     found = RISKS[name].compute(compare(*files()), RISKS[name].params(**params), rng)
@@ -192,7 +194,7 @@ def test_counts_of_the_released_file_have_none_and_say_so(name, compare, rng):
     assert "There is no interval" in RISKS[name].compute.__doc__
 
 
-@pytest.mark.parametrize("name", [*SHARES, "edit_knowledge_disclosure"])
+@pytest.mark.parametrize("name", [*SHARES, *OTHERS])
 def test_what_the_interval_is_of_is_documented(name):
     said = " ".join(RISKS[name].compute.__doc__.split())
     assert "Interval, 95 percent: ``mean +- z sd / sqrt(n + z^2)``" in said or "interval, weights" in said

@@ -95,7 +95,7 @@ def mixed_probabilistic_record_linkage(
     the pairs within one, and the value is the percent of households of which at least one record is linked, or all are
     (`household`).
 
-    Interval, 95 percent: as in probabilistic_record_linkage.
+    Interval, 95 percent: ``mean +- z sd / sqrt(n + z^2)``, as in probabilistic_record_linkage.
 
     Parameters
     ----------
@@ -154,8 +154,9 @@ def _on_keys(
     bits = {}
     for j, key in enumerate(files.keys):
         there = float(true[:MISSING, j].sum())
-        figures = classes.m[j][0], classes.u[j][0], true[0, j] / there if there else float("nan")
-        parts |= {f"{what}_{key.name}": float(x) for what, x in zip(("m", "u", "true_m"), figures, strict=True)}
+        parts |= {f"m_{key.name}": float(classes.m[j][0]), f"u_{key.name}": float(classes.u[j][0])}
+        if there:
+            parts[f"true_m_{key.name}"] = float(true[0, j] / there)
         weight = np.log2(classes.m[j] / classes.u[j])
         bits[key.name] = float(weight[0] - weight[int(told[:2, j].sum())])
     measured = files.measurement(found, notes, parts)

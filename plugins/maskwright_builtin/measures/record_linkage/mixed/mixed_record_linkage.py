@@ -96,7 +96,7 @@ def mixed_record_linkage(
     The intruder knows that the person is in the file: of a sampled masked file, the originals of its records are
     linked, or they are linked to all of the original.
 
-    Interval, 95 percent: as in distance_record_linkage.
+    Interval, 95 percent: ``mean +- z sd / sqrt(n + z^2)``, as in distance_record_linkage.
 
     Parameters
     ----------
