@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from datetime import date, datetime, timedelta
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
@@ -46,6 +47,15 @@ def _labels(value: Any) -> Any:
     return tuple((_text(code), text) for code, text in value.items()) if isinstance(value, dict) else value
 
 
+def _day(value: Any) -> Any:
+    # Pydantic takes the text of a midnight for a date, and so a moment for a day.
+    if not isinstance(value, str):
+        return value
+    if not re.fullmatch(r"\d{4}-\d{2}-\d{2}", value.strip()):
+        raise ValueError("a date is written 2005-12-31")
+    return date.fromisoformat(value.strip())
+
+
 def _number(bound: float | date | None, *, in_seconds: bool) -> float | None:
     if not isinstance(bound, date):
         return bound
@@ -63,7 +73,7 @@ CodeMeanings = Annotated[
 Labels = Annotated[tuple[tuple[str, str], ...], BeforeValidator(_labels, json_schema_input_type=dict[str, str])]
 
 
-Bound = Annotated[float, Field(allow_inf_nan=False)] | date | NaiveDatetime
+Bound = Annotated[float, Field(allow_inf_nan=False)] | Annotated[date, BeforeValidator(_day)] | NaiveDatetime
 """A number, or a date or a moment in ISO form: 2005-12-31, 2005-12-31T14:05:00."""
 
 EPOCH = datetime(1970, 1, 1)

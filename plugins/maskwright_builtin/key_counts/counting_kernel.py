@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from maskwright_builtin.key_counts.packed_rows_kernel import are_equal, first_slot
 from maskwright_builtin.numerics.compilation import compiled, inlined
 
 if TYPE_CHECKING:
@@ -16,27 +17,6 @@ if TYPE_CHECKING:
 SUBSET, COMPLETE, ANY, MOST = 0, 1, 2, 3
 """Whom a row counts besides its equals: rows that show all that it shows; rows without missing keys; all; rows that
 show more than half of what it shows."""
-
-SPREAD = np.int64(-7046029254386353131)
-"""The odd number nearest to 2**64 divided by the golden ratio: multiplying spreads keys over the high bits."""
-
-
-@inlined
-def _slot(words: Numbers, row: int, common: Numbers, last: int) -> int:
-    """Where to look first for a row, by the bits in `common`; `last` is a power of two less one."""
-    mixed = np.int64(0)
-    for word in range(words.shape[1]):
-        mixed = (mixed ^ (words[row, word] & common[word])) * SPREAD
-        mixed ^= (mixed >> np.int64(32)) & np.int64(0xFFFFFFFF)
-    return int(mixed & last)
-
-
-@inlined
-def _equal(words: Numbers, row: int, other: int, common: Numbers) -> bool:
-    same = True
-    for word in range(words.shape[1]):
-        same &= (words[row, word] ^ words[other, word]) & common[word] == 0
-    return same
 
 
 @compiled
@@ -61,8 +41,8 @@ def number_rows(words: Numbers, table: NDArray[np.int32], dense: bool, of_row: N
     last = table.shape[0] - 1
     common = np.full(words.shape[1], np.int64(-1))
     for row in range(words.shape[0]):
-        slot = words[row, 0] if dense else _slot(words, row, common, last)
-        while table[slot] != 0 and not dense and not _equal(words, row, int(first[table[slot] - 1]), common):
+        slot = words[row, 0] if dense else first_slot(words, row, common, last)
+        while table[slot] != 0 and not dense and not are_equal(words, row, int(first[table[slot] - 1]), common):
             slot = (slot + 1) & last
         if table[slot] == 0:
             first[count] = row
@@ -155,8 +135,8 @@ def add_matches(
             last -= 1
             groups = 0
             for row in range(begin, end):
-                slot = _slot(words, row, common, last)
-                while table[slot] != 0 and not _equal(words, row, int(head[table[slot] - 1]), common):
+                slot = first_slot(words, row, common, last)
+                while table[slot] != 0 and not are_equal(words, row, int(head[table[slot] - 1]), common):
                     slot = (slot + 1) & last
                 if table[slot] == 0:
                     head[groups] = row
@@ -169,8 +149,8 @@ def add_matches(
                 there[group] += size[row]
                 there_weight[group] += weight[row]
             for row in range(starts[large], starts[large + 1]):
-                slot = _slot(words, row, common, last)
-                while table[slot] != 0 and not _equal(words, row, int(head[table[slot] - 1]), common):
+                slot = first_slot(words, row, common, last)
+                while table[slot] != 0 and not are_equal(words, row, int(head[table[slot] - 1]), common):
                     slot = (slot + 1) & last
                 if table[slot] != 0:
                     group = table[slot] - 1
@@ -237,8 +217,8 @@ def count_matching_households(
                 common[b, word] = observed[a, word] & observed[b, word]
             last = begins[b + 1] - begins[b] - 1
             for row in range(starts[b], starts[b + 1]):
-                slot = begins[b] + _slot(words, row, common[b], last)
-                while table[slot] != 0 and not _equal(words, row, int(table[slot] - 1), common[b]):
+                slot = begins[b] + first_slot(words, row, common[b], last)
+                while table[slot] != 0 and not are_equal(words, row, int(table[slot] - 1), common[b]):
                     slot = begins[b] + ((slot - begins[b] + 1) & last)
                 following[row] = table[slot] - 1
                 table[slot] = row + 1
@@ -248,8 +228,8 @@ def count_matching_households(
                 if not counted[b]:
                     continue
                 last = begins[b + 1] - begins[b] - 1
-                slot = begins[b] + _slot(words, row, common[b], last)
-                while table[slot] != 0 and not _equal(words, row, int(table[slot] - 1), common[b]):
+                slot = begins[b] + first_slot(words, row, common[b], last)
+                while table[slot] != 0 and not are_equal(words, row, int(table[slot] - 1), common[b]):
                     slot = begins[b] + ((slot - begins[b] + 1) & last)
                 other = table[slot] - 1
                 while other >= 0:

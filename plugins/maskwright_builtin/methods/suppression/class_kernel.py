@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from maskwright_builtin.key_counts.packed_rows_kernel import first_slot
 from maskwright_builtin.numerics.compilation import compiled, inlined
 
 if TYPE_CHECKING:
@@ -13,18 +14,6 @@ if TYPE_CHECKING:
 
     Numbers = NDArray[np.int64]
     Slots = NDArray[np.int32]
-
-SPREAD = np.int64(-7046029254386353131)
-"""The odd number nearest to 2**64 divided by the golden ratio: multiplying spreads keys over the high bits."""
-
-
-@inlined
-def _slot(words: Numbers, row: int, keep: Numbers, last: int) -> int:
-    mixed = np.int64(0)
-    for word in range(words.shape[1]):
-        mixed = (mixed ^ (words[row, word] & keep[word])) * SPREAD
-        mixed ^= (mixed >> np.int64(32)) & np.int64(0xFFFFFFFF)
-    return int(mixed & last)
 
 
 @inlined
@@ -56,7 +45,7 @@ def number_classes(words: Numbers, table: Slots, of_row: Numbers, first: Numbers
     last = table.shape[0] - 1
     count = 0
     for row in range(words.shape[0]):
-        slot = _slot(words, row, everything, last)
+        slot = first_slot(words, row, everything, last)
         while table[slot] != 0 and not _is(words, row, everything, words, int(first[table[slot] - 1]), everything):
             slot = (slot + 1) & last
         if table[slot] == 0:
@@ -114,7 +103,7 @@ def saved_records(
     groups = 0
     for place in range(rows.shape[0]):
         row = rows[place]
-        slot = _slot(words, row, keep, last)
+        slot = first_slot(words, row, keep, last)
         while table[slot] != 0 and not _is(words, row, keep, words, int(first[table[slot] - 1]), keep):
             slot = (slot + 1) & last
         if table[slot] == 0:
@@ -129,7 +118,7 @@ def saved_records(
     for group in range(groups):
         if size[group] < k:
             row = first[group]
-            slot = _slot(words, row, keep, end)
+            slot = first_slot(words, row, keep, end)
             while standing[slot] != 0 and not _is(words, row, keep, heads, standing[slot] - 1, everything):
                 slot = (slot + 1) & end
             if standing[slot] != 0:
@@ -147,7 +136,7 @@ def add_classes(words: Numbers, rows: Numbers, standing: Slots, heads: Numbers, 
     everything = np.full(words.shape[1], np.int64(-1))
     end = standing.shape[0] - 1
     for row in rows:
-        slot = _slot(words, row, everything, end)
+        slot = first_slot(words, row, everything, end)
         while standing[slot] != 0 and not _is(words, row, everything, heads, standing[slot] - 1, everything):
             slot = (slot + 1) & end
         if standing[slot] == 0:
@@ -201,7 +190,7 @@ def lend_records(
     groups = 0
     for place in range(risky.shape[0]):
         row = risky[place]
-        slot = _slot(words, row, keep, last)
+        slot = first_slot(words, row, keep, last)
         while table[slot] != 0 and not _is(words, row, keep, words, int(first[table[slot] - 1]), keep):
             slot = (slot + 1) & last
         if table[slot] == 0:
@@ -215,7 +204,7 @@ def lend_records(
     group_of = np.full(words.shape[0], np.int32(-1))
     for place in range(standing.shape[0]):
         row = standing[place]
-        slot = _slot(words, row, keep, last)
+        slot = first_slot(words, row, keep, last)
         while table[slot] != 0 and not _is(words, row, keep, words, int(first[table[slot] - 1]), keep):
             slot = (slot + 1) & last
         if table[slot] == 0:
@@ -328,7 +317,7 @@ def move_records(
             for pattern in range(keeps.shape[0]):
                 if worth[pattern] >= costs[row] + (slack if alone else 0.0):
                     break
-                slot = _slot(whole, row, keeps[pattern], last)
+                slot = first_slot(whole, row, keeps[pattern], last)
                 while table[slot] != 0 and not _is(whole, row, keeps[pattern], shown, table[slot] - 1, everything):
                     slot = (slot + 1) & last
                 found = table[slot] - 1

@@ -85,7 +85,7 @@ class _Search:
         patterns: Patterns,
         worth: NDArray[np.float64],
     ) -> None:
-        from maskwright_builtin.methods.suppression.matching_kernel import COMPLETE, MOST, SUBSET
+        from maskwright_builtin.key_counts.counting_kernel import COMPLETE, MOST, SUBSET
 
         self._masks, self._bits, self._whole = packed.masks, packed.bits, whole
         self.words = whole.copy()

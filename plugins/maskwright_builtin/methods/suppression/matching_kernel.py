@@ -6,6 +6,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from maskwright_builtin.key_counts.counting_kernel import COMPLETE, SUBSET
+from maskwright_builtin.key_counts.packed_rows_kernel import are_equal, first_slot
 from maskwright_builtin.numerics.compilation import compiled, inlined
 
 if TYPE_CHECKING:
@@ -13,28 +15,6 @@ if TYPE_CHECKING:
 
     Numbers = NDArray[np.int64]
     Codes = NDArray[np.int32]
-
-SUBSET, COMPLETE, MOST = 0, 1, 3
-"""Whom a row counts besides its equals, as in the counts of keys."""
-SPREAD = np.int64(-7046029254386353131)
-"""The odd number nearest to 2**64 divided by the golden ratio."""
-
-
-@inlined
-def _slot(words: Numbers, row: int, keep: Numbers, last: int) -> int:
-    mixed = np.int64(0)
-    for word in range(words.shape[1]):
-        mixed = (mixed ^ (words[row, word] & keep[word])) * SPREAD
-        mixed ^= (mixed >> np.int64(32)) & np.int64(0xFFFFFFFF)
-    return int(mixed & last)
-
-
-@inlined
-def _equal(words: Numbers, row: int, other: int, keep: Numbers) -> bool:
-    same = True
-    for word in range(words.shape[1]):
-        same &= (words[row, word] ^ words[other, word]) & keep[word] == 0
-    return same
 
 
 @compiled
@@ -89,8 +69,8 @@ def empty_keys(
     groups = 0
     for place in range(total):
         row = rows[place]
-        slot = _slot(words, row, keep, last)
-        while table[slot] != 0 and not _equal(words, row, int(head[table[slot] - 1]), keep):
+        slot = first_slot(words, row, keep, last)
+        while table[slot] != 0 and not are_equal(words, row, int(head[table[slot] - 1]), keep):
             slot = (slot + 1) & last
         if table[slot] == 0:
             head[groups], first[groups], tail[groups] = row, place, place
@@ -106,8 +86,8 @@ def empty_keys(
             continue
         if rule == COMPLETE and complete[row] == 0:
             continue
-        slot = _slot(words, row, keep, last)
-        while table[slot] != 0 and not _equal(words, row, int(head[table[slot] - 1]), keep):
+        slot = first_slot(words, row, keep, last)
+        while table[slot] != 0 and not are_equal(words, row, int(head[table[slot] - 1]), keep):
             slot = (slot + 1) & last
         if table[slot] != 0:
             matching[table[slot] - 1] += sizes[row]

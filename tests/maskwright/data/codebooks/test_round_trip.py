@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from datetime import datetime
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
 import hypothesis.strategies as st
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from lxml import etree
 
 from maskwright import VariableDeclaration
@@ -58,6 +59,7 @@ def declarations(draw: st.DrawFn) -> VariableDeclaration:
 
 @pytest.mark.parametrize("name", ["codebook.xml", "codebook.csv"])
 @given(declared=st.dictionaries(texts, declarations(), min_size=1, max_size=4))
+@example({"arrived": VariableDeclaration(type="datetime", max=datetime(2000, 1, 1))})
 def test_declarations_come_back(name: str, declared: dict[str, VariableDeclaration]) -> None:
     """Every fact that a codebook holds is the same, whatever the texts are."""
     with TemporaryDirectory() as folder:

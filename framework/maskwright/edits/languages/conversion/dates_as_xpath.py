@@ -85,9 +85,9 @@ class DateNumbers:
         match node:
             case Comparison(operator, left, right) if self._is_date(left) or self._is_date(right):
                 simple = all(isinstance(each, VariableReference | Date) for each in (left, right))
-                one, other = (self._dated(each) if simple else self._days(each) for each in (left, right))
-                # Two variables would be compared as texts where one is no number.
-                return Comparison(operator, Arithmetic("-", one, other), ZERO)
+                if simple:
+                    return Comparison(operator, self._dated(left), self._dated(right))
+                return Comparison(operator, Arithmetic("-", self._days(left), self._days(right)), ZERO)
             case InInterval() if bounds := interval_comparisons(node):
                 return self(bounds[0]) if len(bounds) == 1 else self(And(bounds))
             case InSet(operand, members):

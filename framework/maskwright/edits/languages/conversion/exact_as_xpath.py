@@ -165,11 +165,12 @@ class _Writer:
         return _and([_not(_blank(variable)), same if operator == "==" else _not(same)])
 
     def _cells(self, left: VariableReference, operator: ComparisonOperator, right: VariableReference) -> Expression:
-        """Cells are equal as numbers where both are numbers, as texts where one is not."""
+        """Cells are equal as numbers (dates) where both are, as texts where one is not."""
         first, second = _number(left), _number(right)
-        present = [_not(_blank(left)), _not(_blank(right))]
+        one, other = (VariableReference(self.cells.get(each.name, (each.name,))[0]) for each in (left, right))
+        present = [_not(_blank(one)), _not(_blank(other))]
         wordy = Or((Comparison("!=", first, first), Comparison("!=", second, second)))
-        same = Comparison("==", left, right)
+        same = Comparison("==", one, other)
         if operator == "==":
             return _or([Comparison("==", first, second), _and([*present, wordy, same])])
         return _or(

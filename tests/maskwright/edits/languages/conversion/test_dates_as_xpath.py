@@ -8,7 +8,7 @@ from xml.sax.saxutils import escape
 
 import pyarrow as pa
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from lxml import etree, isoschematron
 
@@ -34,6 +34,7 @@ CELLS = st.one_of(DATES, st.sampled_from(["", " 2000-02-29 ", "NA", "2000-2-29",
 
 
 @settings(max_examples=120, deadline=None)
+@example("birth == entry", [("2000-01-01", "NA", 0), ("2000-01-01", "", 0), ("NA", "NA", 0)])
 @given(st.sampled_from(RULES), st.lists(st.tuples(CELLS, CELLS, st.integers(-3, 40)), min_size=1, max_size=8))
 def test_another_processor_agrees(rule: str, records: list[tuple[str, str, int]]) -> None:
     edits = mw.EditSet.parse([rule])
