@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from typing import TYPE_CHECKING
 
@@ -57,10 +57,13 @@ class BoundEdits:
         Each with `level`; all levels, the top first.
     columns : mapping of level name to tuple of LinkedColumn
         In an order in which they can be computed.
+    plain : mapping of edit name to Expression
+        The rules with the comparisons of what members say as they are written: what algebra sees.
     """
 
     edits: Mapping[str, EditSet]
     columns: Mapping[str, tuple[LinkedColumn, ...]]
+    plain: Mapping[str, Expression] = field(default_factory=dict)
 
     def columns_of(self, level: str, names: Iterable[str]) -> tuple[LinkedColumn, ...]:
         """Those columns of a level that are among these names."""
@@ -99,6 +102,7 @@ def bind(edits: EditSet, structure: Structure) -> BoundEdits:
     return BoundEdits(
         {name: EditSet(tuple(each), edits.notes if name == structure.names[0] else ()) for name, each in found.items()},
         {name: tuple(each.values()) for name, each in binder.columns.items()},
+        binder.plain,
     )
 
 
@@ -112,21 +116,24 @@ class _Binder:
     def __init__(self, structure: Structure) -> None:
         self._structure = structure
         self.columns: dict[str, dict[str, LinkedColumn]] = {name: {} for name in structure.names}
+        self.plain: dict[str, Expression] = {}
 
     def bound(self, edit: Edit) -> Edit:
         level = edit.level or self._level(edit.expression)
         through: dict[str, None] = {}
         expression = self._on(edit.expression, level, through)
+        plain = self._on(edit.expression, level, {}, decided=False)
         when = None if edit.when is None else self._on(edit.when, level, through)
         if through:
             # A record that points to none is not what the rule is about.
             there = [Comparison("==", self._read(level, self._exists(each)), _ONE) for each in through]
             asked: Expression = there[0] if len(there) == 1 else And(tuple(there))
-            expression = IfThen(asked, expression)
+            expression, plain = IfThen(asked, expression), IfThen(asked, plain)
             when = asked if when is None else And((asked, when))
-        parts = (CheckedPart(expression),) if has_ranges(expression) else classify(expression, edit.place)
+        self.plain[edit.name] = plain
+        parts = (CheckedPart(plain),) if has_ranges(plain) else classify(plain, edit.place)
         return replace(
-            edit, level=level, expression=expression, when=when, parts=parts, variables=variable_names(expression)
+            edit, level=level, expression=expression, when=when, parts=parts, variables=variable_names(plain)
         )
 
     def _level(self, expression: Expression) -> str:
@@ -179,7 +186,7 @@ class _Binder:
             raise _Unbound(f"{level} is the top level: its records are members of no group")
         return above
 
-    def _on(self, expression: Expression, level: str, through: dict[str, None]) -> Expression:
+    def _on(self, expression: Expression, level: str, through: dict[str, None], *, decided: bool = True) -> Expression:
         """Expression whose names are variables and computed columns of one level."""
 
         def change(node: Expression) -> Expression:  # noqa: PLR0911 - one for each kind of node
@@ -196,7 +203,7 @@ class _Binder:
                     return MissingAs(VariableReference(self._name(name, level, {})), meaning)
                 case InOriginal(names):
                     return InOriginal(tuple(self._name(name, level, through) for name in names))
-                case Comparison():
+                case Comparison() if decided:
                     return self._decided(node, level)
                 case _:
                     return node

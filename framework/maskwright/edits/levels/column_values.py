@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -133,8 +133,7 @@ class _Computed:
             return column
         lacking, _ = self._judged(level, parse_expression(members.declared.incomplete))
         missing = column.missing | lacking
-        blank = np.nan if column.variable.is_numeric else -1
-        return column.changed(np.where(missing, blank, column.values).astype(column.values.dtype), missing)
+        return column.changed(_blanked(column.values, missing), missing)
 
 
 def _numbers(name: str, values: Numbers, missing: Booleans, decimals: int | None) -> Column:
@@ -150,8 +149,12 @@ def _taken(column: Column, name: str, there: NDArray[np.int64]) -> Column:
         return Column(variable, blank, np.ones(len(there), dtype=np.bool_))
     rows = np.maximum(there, 0)
     missing = column.missing[rows] | (there < 0)
-    blank = np.nan if variable.is_numeric else -1
-    return Column(variable, np.where(missing, blank, column.values[rows]).astype(column.values.dtype), missing)
+    return Column(variable, _blanked(column.values[rows], missing), missing)
+
+
+def _blanked(values: NDArray[Any], missing: Booleans) -> NDArray[Any]:
+    """Values with what a column holds where a cell is missing."""
+    return np.where(missing, np.nan if values.dtype.kind == "f" else -1, values).astype(values.dtype)
 
 
 def _counted(
@@ -162,9 +165,9 @@ def _counted(
     perhaps = np.bincount(groups, unknown, count)
     match column.function:
         case "count" if column.end == "exact":
-            return true, perhaps > 0
+            return true.astype(np.float64), perhaps > 0
         case "count":
-            return true + (perhaps if column.end == "most" else 0), np.zeros(count, dtype=np.bool_)
+            return true + (1.0 * perhaps if column.end == "most" else 0), np.zeros(count, dtype=np.bool_)
         case "any":
             return (true > 0).astype(np.float64), (true == 0) & (perhaps > 0)
         case "no":
@@ -212,7 +215,7 @@ def _measured(
 def _sums(groups: NDArray[np.int64], values: Numbers, decimals: int | None, count: int) -> Numbers:
     """Sums in whole units of the grid, which are exact in any order; without a grid, as binary64 adds them."""
     if decimals is None:
-        return np.bincount(groups, values, count)
+        return np.asarray(np.bincount(groups, values, count), dtype=np.float64)
     scale = 10.0**decimals
     units = np.zeros(count, dtype=np.int64)
     np.add.at(units, groups, np.rint(values * scale).astype(np.int64))
