@@ -19,7 +19,7 @@ from maskwright.pipeline.names import in_order
 from maskwright.pipeline.reading import read_pipeline
 from maskwright.pipeline.resolved import DataInMemory, Pipeline
 from maskwright.planning.applicable_edits import refuse_contradictions
-from maskwright.planning.plan import Plan, make_plan
+from maskwright.planning.make_plan import make_plan
 from maskwright.planning.publication_warnings import publication_notices
 from maskwright.planning.recoded_edits import (
     published_before_data,
@@ -46,6 +46,7 @@ if TYPE_CHECKING:
     from maskwright.foundation.doubts import Doubt
     from maskwright.pipeline.resolved import MaskingRequest
     from maskwright.planning.model import Step
+    from maskwright.planning.plan import Plan
 
 
 @dataclass(frozen=True, eq=False)
