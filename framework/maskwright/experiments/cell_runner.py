@@ -9,7 +9,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from maskwright.commands.arrive import CheckedInput, arrive
-from maskwright.commands.plan import plan_of, refuse_steps
+from maskwright.commands.plan import plan_of
+from maskwright.commands.refused_steps import refuse_steps
 from maskwright.edits.evaluation.check_data import check_dataset
 from maskwright.edits.evaluation.domain import Domain, domain_tuples
 from maskwright.foundation.errors import MaskwrightError, Place
