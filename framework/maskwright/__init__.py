@@ -112,9 +112,9 @@ if TYPE_CHECKING:
     from maskwright.plugins.report import Report as Report
     from maskwright.plugins.source import Source as Source
     from maskwright.release import wording as wording
-    from maskwright.release.run_record import MeasureRecord as MeasureRecord
+    from maskwright.release.measure_record import MeasureRecord as MeasureRecord
+    from maskwright.release.measure_record import TableRecord as TableRecord
     from maskwright.release.run_record import RunRecord as RunRecord
-    from maskwright.release.run_record import TableRecord as TableRecord
 
 __version__ = "0.1.0"
 
@@ -175,7 +175,7 @@ _HOME = {
     "Measurement": "maskwright.plugins.measure",
     "MeasurePart": "maskwright.plugins.measure",
     "MeasureTable": "maskwright.plugins.measure_table",
-    "MeasureRecord": "maskwright.release.run_record",
+    "MeasureRecord": "maskwright.release.measure_record",
     "Method": "maskwright.plugins.method",
     "NamesFile": "maskwright.plugins.parameter_markers",
     "NamesPartition": "maskwright.plugins.parameter_markers",
@@ -213,7 +213,7 @@ _HOME = {
     "UnpairedRecords": "maskwright.foundation.errors",
     "validate": "maskwright.commands.validate",
     "UsesWeights": "maskwright.plugins.parameter_markers",
-    "TableRecord": "maskwright.release.run_record",
+    "TableRecord": "maskwright.release.measure_record",
     "Variable": "maskwright.data.variable",
     "wording": "maskwright.release",
     "MissingCells": "maskwright.data.missing",

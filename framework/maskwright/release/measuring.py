@@ -16,8 +16,8 @@ from maskwright.foundation.randomness import generator
 from maskwright.pipeline.steps import judged_figures
 from maskwright.plugins.measure import Comparison, Measurable, Measure, Measurement, MeasurePart
 from maskwright.plugins.parameter_markers import files_named
+from maskwright.release.measure_record import FiguresBefore, MeasureRecord, PartThreshold, TableRecord
 from maskwright.release.measured_variables import JUDGED, OF_CATEGORIES, given_to_measures, left_out, names_used
-from maskwright.release.run_record import FiguresBefore, MeasureRecord, PartThreshold, TableRecord
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping, Sequence

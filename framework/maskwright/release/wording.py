@@ -13,16 +13,11 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
     from maskwright.planning.model import KeptBy
+    from maskwright.release.adjustment_record import MovedRows
     from maskwright.release.doubt_record import DoubtRecord
+    from maskwright.release.measure_record import MeasureRecord
     from maskwright.release.plan_record import GroupRecord, StepRecord
-    from maskwright.release.run_record import (
-        ClassesRecord,
-        EditRecord,
-        MeasureRecord,
-        MovedRows,
-        RunRecord,
-        VariableRecord,
-    )
+    from maskwright.release.run_record import ClassesRecord, EditRecord, RunRecord, VariableRecord
 
 KEPT_BY: Mapping[KeptBy, str] = {
     "construction": "the method itself",

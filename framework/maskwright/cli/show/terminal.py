@@ -22,8 +22,9 @@ from maskwright.cli.show.screen import (
     table_of,
     without_column,
 )
+from maskwright.release.measure_record import MeasureRecord
 from maskwright.release.plan_record import PlanRecord
-from maskwright.release.run_record import MeasureRecord, RunRecord
+from maskwright.release.run_record import RunRecord
 from maskwright.release.wording import (
     KEPT_BY,
     beside_verdict,
