@@ -16,7 +16,9 @@ from maskwright.foundation.yaml_document import Node
 from maskwright.pipeline.overrides import value_of
 from maskwright.pipeline.steps import resolve_measures
 from maskwright.plugins.registry import plugins
-from maskwright.release.measuring import compared_variables, compute_measures, measure_record
+from maskwright.release.compared_variables import compared_variables
+from maskwright.release.measure_record import measure_record
+from maskwright.release.measuring import compute_measures
 from maskwright.release.usual_losses import USUAL_OF_CATEGORIES, USUAL_OF_NUMBERS
 
 if TYPE_CHECKING:

@@ -12,8 +12,8 @@ from maskwright.plugins.registry import plugins
 from maskwright.release.adjustment_record import AdjustedUnit, LossByStep, MomentDrift, MovedRows
 from maskwright.release.doubt_record import doubt_records
 from maskwright.release.facts import data_facts, file_facts
+from maskwright.release.measure_record import measure_record
 from maskwright.release.measured_variables import not_measured, to_be_measured
-from maskwright.release.measuring import measure_record
 from maskwright.release.plan_record import PlanRecord
 from maskwright.release.run_record import (
     ClassesRecord,
