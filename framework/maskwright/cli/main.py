@@ -17,7 +17,8 @@ from maskwright.cli.looking import add_looking
 from maskwright.cli.output import print_json, reporter
 from maskwright.cli.reading_options import add_reading_options, reading_options
 from maskwright.cli.rules import add_rule_commands
-from maskwright.foundation.errors import EXIT_FINE, EXIT_INPUT, EXIT_REFUSED, MaskwrightError, ReleaseRefused
+from maskwright.foundation.errors import EXIT_FINE, EXIT_INPUT, EXIT_REFUSED, MaskwrightError
+from maskwright.foundation.refusals import ReleaseRefused
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence

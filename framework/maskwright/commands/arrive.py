@@ -15,8 +15,9 @@ from maskwright.edits.edit_set import EditSet
 from maskwright.edits.evaluation.check_data import check_dataset
 from maskwright.edits.evaluation.domain import Domain, domain_tuples
 from maskwright.edits.variable_ranges import written_out
-from maskwright.foundation.errors import EditError, EditViolation, InputError, Problem
+from maskwright.foundation.errors import EditError, InputError, Problem
 from maskwright.foundation.progress import Reporter, stage
+from maskwright.foundation.refusals import EditViolation
 from maskwright.masking.field_adjustment import with_errors_located
 from maskwright.pipeline.edits_read import read_edits_of
 from maskwright.pipeline.names import further_problems, in_order, names_in, unknown_uses, unpublished_uses

@@ -17,9 +17,10 @@ from maskwright.data.frame_libraries import given_back, taken_in
 from maskwright.data.restored_frames import released_frame
 from maskwright.data.written_cells import untouched_columns
 from maskwright.edits.evaluation.check_data import check_dataset
-from maskwright.foundation.errors import EditViolation, Problem
+from maskwright.foundation.errors import Problem
 from maskwright.foundation.progress import LOGGER, Logged, Reporter
 from maskwright.foundation.randomness import fresh_seed
+from maskwright.foundation.refusals import EditViolation
 from maskwright.foundation.whole_files import PRIVATE, write_whole
 from maskwright.masking.context import Execution
 from maskwright.masking.mask import mask

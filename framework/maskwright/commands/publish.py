@@ -8,8 +8,9 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from maskwright.data.codebooks.writing import write_codebook
-from maskwright.foundation.errors import EditViolation, OpenDoubts, Problem, ThresholdMissed
+from maskwright.foundation.errors import Problem
 from maskwright.foundation.progress import LOGGER
+from maskwright.foundation.refusals import EditViolation, OpenDoubts, ThresholdMissed
 from maskwright.pipeline.resolved import Pipeline
 from maskwright.release.codebook import release_codebook
 from maskwright.release.files import writing
