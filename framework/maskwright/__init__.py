@@ -112,9 +112,9 @@ if TYPE_CHECKING:
     from maskwright.plugins.report import Report as Report
     from maskwright.plugins.source import Source as Source
     from maskwright.release import wording as wording
-    from maskwright.release.measure_record import MeasureRecord as MeasureRecord
-    from maskwright.release.measure_record import TableRecord as TableRecord
-    from maskwright.release.run_record import RunRecord as RunRecord
+    from maskwright.release.record.measure_record import MeasureRecord as MeasureRecord
+    from maskwright.release.record.measure_record import TableRecord as TableRecord
+    from maskwright.release.record.run_record import RunRecord as RunRecord
 
 __version__ = "0.1.0"
 
@@ -175,7 +175,7 @@ _HOME = {
     "Measurement": "maskwright.plugins.measure",
     "MeasurePart": "maskwright.plugins.measure",
     "MeasureTable": "maskwright.plugins.measure_table",
-    "MeasureRecord": "maskwright.release.measure_record",
+    "MeasureRecord": "maskwright.release.record.measure_record",
     "Method": "maskwright.plugins.method",
     "NamesFile": "maskwright.plugins.parameter_markers",
     "NamesPartition": "maskwright.plugins.parameter_markers",
@@ -202,7 +202,7 @@ _HOME = {
     "ReleaseRefused": "maskwright.foundation.refusals",
     "Report": "maskwright.plugins.report",
     "run": "maskwright.commands.run",
-    "RunRecord": "maskwright.release.run_record",
+    "RunRecord": "maskwright.release.record.run_record",
     "RunResult": "maskwright.commands.run",
     "Source": "maskwright.plugins.source",
     "suggest": "maskwright.commands.suggest",
@@ -213,7 +213,7 @@ _HOME = {
     "UnpairedRecords": "maskwright.foundation.errors",
     "validate": "maskwright.commands.validate",
     "UsesWeights": "maskwright.plugins.parameter_markers",
-    "TableRecord": "maskwright.release.measure_record",
+    "TableRecord": "maskwright.release.record.measure_record",
     "Variable": "maskwright.data.variable",
     "wording": "maskwright.release",
     "MissingCells": "maskwright.data.missing",

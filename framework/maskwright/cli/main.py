@@ -215,7 +215,7 @@ def _schema(chosen: argparse.Namespace) -> int:
         print_json(edits_schema())
         return EXIT_FINE
     if chosen.kind == "run_record":
-        from maskwright.release.run_record import run_record_schema
+        from maskwright.release.record.run_record import run_record_schema
 
         print_json(run_record_schema())
         return EXIT_FINE

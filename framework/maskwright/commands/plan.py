@@ -29,11 +29,11 @@ from maskwright.planning.recoded_edits import (
     settled,
 )
 from maskwright.release.arranging import Arranged, Keys, arranged, key_names
-from maskwright.release.doubt_record import doubt_records
 from maskwright.release.facts import data_facts
 from maskwright.release.gate import judge
-from maskwright.release.measured_variables import measure_doubts, measure_problems, to_be_measured
+from maskwright.release.measures.measured_variables import measure_doubts, measure_problems, to_be_measured
 from maskwright.release.other_format import label_notices, missing_code_notices
+from maskwright.release.record.doubt_record import doubt_records
 from maskwright.release.second_look import not_read_twice
 
 if TYPE_CHECKING:

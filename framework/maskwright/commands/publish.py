@@ -14,7 +14,7 @@ from maskwright.foundation.refusals import EditViolation, OpenDoubts, ThresholdM
 from maskwright.pipeline.resolved import Pipeline
 from maskwright.release.codebook import release_codebook
 from maskwright.release.files import writing
-from maskwright.release.run_record import OutputFile, RunRecord
+from maskwright.release.record.run_record import OutputFile, RunRecord
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence

@@ -21,8 +21,8 @@ from maskwright.plugins.registry import plugins
 from maskwright.release.files import Release
 from maskwright.release.gate import judge
 from maskwright.release.last_look import unchanged_cells, unchanged_doubts
-from maskwright.release.run_record import RunRecord
-from maskwright.release.usual_losses import with_usual_losses
+from maskwright.release.measures.usual_losses import with_usual_losses
+from maskwright.release.record.run_record import RunRecord
 from maskwright.release.wording import beside_verdict, count, kept_as_planned, step_line, verdict, with_unit
 
 if TYPE_CHECKING:

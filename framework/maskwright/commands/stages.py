@@ -15,11 +15,15 @@ from maskwright.masking.suppressing.rule_file import rule_file
 from maskwright.plugins.registry import plugins
 from maskwright.release.arranging import arrangement_notices
 from maskwright.release.check_file import check_file
-from maskwright.release.compared_variables import released_categories, released_variables, unmasked_variable_notices
 from maskwright.release.data_file import write_dataset, written_file
 from maskwright.release.files import Release, writing
 from maskwright.release.formulas import escaped, formula_notices, unescaped
-from maskwright.release.measuring import compute_measures
+from maskwright.release.measures.compared_variables import (
+    released_categories,
+    released_variables,
+    unmasked_variable_notices,
+)
+from maskwright.release.measures.measuring import compute_measures
 from maskwright.release.other_format import in_codes_of, with_new_codes
 from maskwright.release.second_look import is_read_twice, second_look
 

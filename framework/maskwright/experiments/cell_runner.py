@@ -18,8 +18,8 @@ from maskwright.foundation.progress import Quiet
 from maskwright.masking.context import Execution
 from maskwright.masking.equivalence_classes import class_sizes
 from maskwright.masking.mask import mask
-from maskwright.release.compared_variables import released_categories, released_variables
-from maskwright.release.measuring import compute_measures
+from maskwright.release.measures.compared_variables import released_categories, released_variables
+from maskwright.release.measures.measuring import compute_measures
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from pydantic import Field
 
-from maskwright.release.plan_record import ActingOn
-from maskwright.release.record_part import RecordPart
+from maskwright.release.record.plan_record import ActingOn
+from maskwright.release.record.record_part import RecordPart
 
 
 class StepLosses(RecordPart):

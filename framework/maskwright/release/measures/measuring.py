@@ -12,8 +12,8 @@ from maskwright.foundation.errors import InputError, PluginError, Problem, Unpai
 from maskwright.foundation.progress import Reporter, stage
 from maskwright.foundation.randomness import generator
 from maskwright.plugins.measure import Comparison, Measurable, Measure, Measurement
-from maskwright.release.compared_variables import changed_variables, compared_variables, nothing_to_measure
-from maskwright.release.measured_variables import OF_CATEGORIES, given_to_measures, left_out, names_used
+from maskwright.release.measures.compared_variables import changed_variables, compared_variables, nothing_to_measure
+from maskwright.release.measures.measured_variables import OF_CATEGORIES, given_to_measures, left_out, names_used
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping, Sequence

@@ -13,11 +13,11 @@ from maskwright.data.variable import Role, VariableType
 from maskwright.edits.edit import EditKind, Severity
 from maskwright.pipeline.file_schema import DIALECT, untitled
 from maskwright.planning.model import KeptBy
-from maskwright.release.adjustment_record import AdjustedUnit, LossByStep, MomentDrift, MovedRows
-from maskwright.release.doubt_record import DoubtRecord
-from maskwright.release.measure_record import MeasureRecord
-from maskwright.release.plan_record import PlanRecord
-from maskwright.release.record_part import Public, Publication, RecordPart
+from maskwright.release.record.adjustment_record import AdjustedUnit, LossByStep, MomentDrift, MovedRows
+from maskwright.release.record.doubt_record import DoubtRecord
+from maskwright.release.record.measure_record import MeasureRecord
+from maskwright.release.record.plan_record import PlanRecord
+from maskwright.release.record.record_part import Public, Publication, RecordPart
 
 
 class PipelineRecord(RecordPart):

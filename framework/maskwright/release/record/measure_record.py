@@ -11,7 +11,7 @@ from pydantic import BaseModel, Field
 
 from maskwright.pipeline.steps import judged_figures
 from maskwright.plugins.parameter_markers import files_named
-from maskwright.release.record_part import Public, Publication, RecordPart
+from maskwright.release.record.record_part import Public, Publication, RecordPart
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

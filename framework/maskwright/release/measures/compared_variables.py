@@ -8,7 +8,7 @@ import numpy as np
 
 from maskwright.data.shared_codes import shared_codes
 from maskwright.foundation.errors import InputError, Problem
-from maskwright.release.measured_variables import JUDGED, OF_CATEGORIES
+from maskwright.release.measures.measured_variables import JUDGED, OF_CATEGORIES
 
 if TYPE_CHECKING:
     from collections.abc import Collection
