@@ -31,8 +31,8 @@ from maskwright.planning.applicable_edits import (
     refuse_identifiers,
     without_violations,
 )
-from maskwright.planning.publication_warnings import refuse_arithmetic_on_text, suspicious_edit_notices
-from maskwright.planning.undecided_edits import undecided_doubts
+from maskwright.planning.warnings.publication_warnings import refuse_arithmetic_on_text, suspicious_edit_notices
+from maskwright.planning.warnings.undecided_edits import undecided_doubts
 from maskwright.release.arranging import Keys, key_names
 
 if TYPE_CHECKING:

@@ -21,13 +21,13 @@ from maskwright.pipeline.reading import read_pipeline
 from maskwright.pipeline.resolved import Pipeline
 from maskwright.planning.applicable_edits import refuse_contradictions
 from maskwright.planning.make_plan import make_plan
-from maskwright.planning.publication_warnings import publication_notices
 from maskwright.planning.recoded_edits import (
     published_before_data,
     recoded_edit_notices,
     recoded_variables,
     settled,
 )
+from maskwright.planning.warnings.publication_warnings import publication_notices
 from maskwright.release.arranging import Arranged, Keys, arranged, key_names
 from maskwright.release.facts import data_facts
 from maskwright.release.gate import judge

@@ -24,7 +24,7 @@ from maskwright.foundation.refusals import EditViolation
 from maskwright.foundation.whole_files import PRIVATE, write_whole
 from maskwright.masking.context import Execution
 from maskwright.masking.mask import mask
-from maskwright.planning.undecided_edits import undecided_doubts
+from maskwright.planning.warnings.undecided_edits import undecided_doubts
 from maskwright.release.arranging import arrangement_notices
 from maskwright.release.gate import judge
 from maskwright.release.last_look import unchanged_cells, unchanged_doubts

@@ -16,7 +16,7 @@ from maskwright.foundation.html_tables import block, sentence, table
 from maskwright.foundation.progress import Logged, Reporter
 from maskwright.foundation.randomness import fresh_seed
 from maskwright.pipeline.reading import read_pipeline
-from maskwright.planning.undecided_edits import undecided_doubts
+from maskwright.planning.warnings.undecided_edits import undecided_doubts
 from maskwright.plugins.registry import plugins
 from maskwright.release.files import Release
 from maskwright.release.gate import judge

@@ -16,7 +16,6 @@ from maskwright.foundation.errors import InputError
 from maskwright.planning.category_units import category_units
 from maskwright.planning.criteria import Criterion, criteria
 from maskwright.planning.grouping import Components, choose_operators, group_variables
-from maskwright.planning.household_constants import household_doubts
 from maskwright.planning.keepers import (
     category_keeper,
     keeper_of,
@@ -25,24 +24,25 @@ from maskwright.planning.keepers import (
     moving_keeper,
     recoded_keeper,
 )
-from maskwright.planning.later_steps import random_change_notices, undone_promises
 from maskwright.planning.limits import declared_limits, limit_edits
-from maskwright.planning.missing_cells import (
+from maskwright.planning.model import Group, Keeper, Step
+from maskwright.planning.plan import Plan
+from maskwright.planning.recoded_edits import RecodedVariables
+from maskwright.planning.step_variables import StepVariables, variables_of_steps
+from maskwright.planning.strata import Strata, stratify
+from maskwright.planning.units import adjustment_units, require_k
+from maskwright.planning.warnings.household_constants import household_doubts
+from maskwright.planning.warnings.later_steps import random_change_notices, undone_promises
+from maskwright.planning.warnings.missing_cells import (
     missing_pattern_notices,
     rare_missing_doubts,
     rare_missing_notices,
     refuse_missing,
 )
-from maskwright.planning.model import Group, Keeper, Step
-from maskwright.planning.plan import Plan
-from maskwright.planning.plan_warnings import dangers
-from maskwright.planning.read_off import read_off_doubts
-from maskwright.planning.recoded_edits import RecodedVariables
-from maskwright.planning.signs import sign_notices
-from maskwright.planning.step_variables import StepVariables, variables_of_steps
-from maskwright.planning.strata import Strata, stratify
-from maskwright.planning.units import adjustment_units, require_k
-from maskwright.planning.unmasked_variables import unmasked_doubts, unused_key_doubts
+from maskwright.planning.warnings.plan_warnings import dangers
+from maskwright.planning.warnings.read_off import read_off_doubts
+from maskwright.planning.warnings.signs import sign_notices
+from maskwright.planning.warnings.unmasked_variables import unmasked_doubts, unused_key_doubts
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
