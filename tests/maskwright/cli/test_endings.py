@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from maskwright.cli.main import main
-from maskwright.foundation.ending_signals import uninterrupted
+from maskwright.foundation.processes.ending_signals import uninterrupted
 
 PIPELINE = """\
 maskwright: 1
