@@ -50,7 +50,7 @@ def _explain_error(error: MaskwrightError, chosen: argparse.Namespace) -> int:
         print(problem, file=sys.stderr)
     if isinstance(error, ReleaseRefused) and error.record is not None:
         if chosen.json:
-            from maskwright.commands.recording import run_json
+            from maskwright.commands.running.recording import run_json
 
             print_json(run_json(error.record))
         elif not chosen.quiet:

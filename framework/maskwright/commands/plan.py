@@ -6,9 +6,9 @@ import json
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
-from maskwright.commands.arrive import CheckedInput, Clock, arrive, explained_by, read_rules
-from maskwright.commands.refused_steps import refuse_steps
 from maskwright.commands.requests import DeclaredVariables, Rules, masking_request
+from maskwright.commands.running.arrive import CheckedInput, Clock, arrive, explained_by, read_rules
+from maskwright.commands.running.refused_steps import refuse_steps
 from maskwright.data.dataset import Dataset
 from maskwright.data.frame_libraries import taken_in
 from maskwright.data.variable import Variable, VariableType
@@ -208,7 +208,7 @@ def prepare(
     reporter : Reporter
     clock : Clock, optional
     thorough : bool, default True
-        As `maskwright.commands.arrive.arrive` takes it.
+        As `maskwright.commands.running.arrive.arrive` takes it.
 
     Raises
     ------

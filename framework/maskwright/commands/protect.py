@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, TypeVar, cast
 import pandas as pd
 
 from maskwright.commands.plan import prepare
-from maskwright.commands.publish import log_waived, refuse_doubts
 from maskwright.commands.requests import DeclaredVariables, Rules, masking_request
+from maskwright.commands.running.publish import log_waived, refuse_doubts
 from maskwright.data.arrow_tables import released_table
 from maskwright.data.dataset import Dataset
 from maskwright.data.frame_libraries import given_back, taken_in

@@ -6,11 +6,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from maskwright.commands.arrive import Clock
 from maskwright.commands.plan import prepare
-from maskwright.commands.publish import publish, refuse_doubts, refuse_release, write_release_codebook
-from maskwright.commands.recording import MeasuredRun, run_json, run_record
-from maskwright.commands.stages import PipelineRun
+from maskwright.commands.running.arrive import Clock
+from maskwright.commands.running.publish import publish, refuse_doubts, refuse_release, write_release_codebook
+from maskwright.commands.running.recording import MeasuredRun, run_json, run_record
+from maskwright.commands.running.stages import PipelineRun
 from maskwright.foundation.file_identity import reads_noted
 from maskwright.foundation.html_tables import block, sentence, table
 from maskwright.foundation.progress import Logged, Reporter

@@ -8,9 +8,9 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from maskwright.commands.arrive import CheckedInput, arrive
 from maskwright.commands.plan import plan_of
-from maskwright.commands.refused_steps import refuse_steps
+from maskwright.commands.running.arrive import CheckedInput, arrive
+from maskwright.commands.running.refused_steps import refuse_steps
 from maskwright.edits.evaluation.check_data import check_dataset
 from maskwright.edits.evaluation.domain import Domain, domain_tuples
 from maskwright.foundation.errors import MaskwrightError, Place
@@ -44,7 +44,7 @@ class CellRunner:
         Raises
         ------
         MaskwrightError
-            As `maskwright.commands.arrive.arrive`.
+            As `maskwright.commands.running.arrive.arrive`.
         """
         if cell.edits not in self._arrived:
             self._arrived[cell.edits] = arrive(cell.pipeline, Quiet())

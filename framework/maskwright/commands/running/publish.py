@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
     from pathlib import Path
 
-    from maskwright.commands.stages import PipelineRun
+    from maskwright.commands.running.stages import PipelineRun
     from maskwright.data.dataset import Dataset
     from maskwright.edits.evaluation.check import Outcome
     from maskwright.masking.masking_result import MaskingResult
