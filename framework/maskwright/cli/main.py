@@ -17,7 +17,8 @@ from maskwright.cli.looking import add_looking
 from maskwright.cli.output import print_json, reporter
 from maskwright.cli.reading_options import add_reading_options, reading_options
 from maskwright.cli.rules import add_rule_commands
-from maskwright.foundation.errors import EXIT_FINE, EXIT_INPUT, EXIT_REFUSED, MaskwrightError, ReleaseRefused
+from maskwright.foundation.errors import EXIT_FINE, EXIT_INPUT, EXIT_REFUSED, MaskwrightError
+from maskwright.foundation.refusals import ReleaseRefused
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -49,7 +50,7 @@ def _explain_error(error: MaskwrightError, chosen: argparse.Namespace) -> int:
         print(problem, file=sys.stderr)
     if isinstance(error, ReleaseRefused) and error.record is not None:
         if chosen.json:
-            from maskwright.commands.recording import run_json
+            from maskwright.commands.running.recording import run_json
 
             print_json(run_json(error.record))
         elif not chosen.quiet:
@@ -214,7 +215,7 @@ def _schema(chosen: argparse.Namespace) -> int:
         print_json(edits_schema())
         return EXIT_FINE
     if chosen.kind == "run_record":
-        from maskwright.release.run_record import run_record_schema
+        from maskwright.release.record.run_record import run_record_schema
 
         print_json(run_record_schema())
         return EXIT_FINE

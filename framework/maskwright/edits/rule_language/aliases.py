@@ -17,7 +17,7 @@ from maskwright.edits.expression import (
     children,
     rewritten,
 )
-from maskwright.edits.rule_language.typed_tree import DEEPEST_NESTING
+from maskwright.edits.rule_language.operands import DEEPEST_NESTING
 from maskwright.foundation.errors import EditError, Place, Problem
 
 if TYPE_CHECKING:

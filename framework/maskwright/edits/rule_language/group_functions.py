@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from maskwright.edits.expression import GroupFunction, VariableReference
-from maskwright.edits.rule_language.typed_term import Kind, Mistake, Typed
+from maskwright.edits.rule_language.operands import Kind, Mistake, Typed
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

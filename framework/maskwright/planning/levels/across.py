@@ -110,9 +110,8 @@ class _Planner:
         top = self.structure.names[0]
         self.inside = {name: [] for name in self.structure.names}
         self.changed = {name: self._changed_columns(name) for name in self.structure.names}
-        waiting = [
-            edit for name in reversed(self.structure.names) for edit in self.bound.edits[name] if self._place(edit)
-        ]
+        every = [edit for name in reversed(self.structure.names) for edit in self.bound.edits[name]]
+        waiting = [edit for edit in every if self._place(edit)]
         # A variable that is derived takes the edits that read it along: once more, until nothing is added.
         grown = True
         while grown:
@@ -170,9 +169,8 @@ class _Planner:
 
     def _asked_of_members(self, edit: Edit) -> bool:
         columns = {each.name: each for each in self.bound.columns[edit.level]}
-        levels = {
-            each.level for each in columns.values() if isinstance(each, MembersColumn) and each.name in edit.variables
-        }
+        read = [columns[name] for name in edit.variables if name in columns]
+        levels = {each.level for each in read if isinstance(each, MembersColumn)}
         if len(levels) != 1:
             return False
         (below,) = levels
@@ -181,17 +179,9 @@ class _Planner:
             return False
         for number, rule in enumerate(rules, 1):
             name = f"{edit.name} (members)" if len(rules) == 1 else f"{edit.name} (members, {number})"
-            self.inside[below].append(
-                Edit(
-                    name,
-                    rule,
-                    classify(rule, edit.place),
-                    variable_names(rule),
-                    edit.text,
-                    level=below,
-                    place=edit.place,
-                )
-            )
+            parts = classify(rule, edit.place)
+            asked = Edit(name, rule, parts, variable_names(rule), edit.text, level=below, place=edit.place)
+            self.inside[below].append(asked)
         self.keepers.append(Keeper(edit.name, "construction", f"it is asked of each {below}, and kept there"))
         return True
 
@@ -226,18 +216,12 @@ class _Planner:
         return name in self.masked.get(level, ()) and name not in self.derived and name not in self.adjust
 
     def _keep_otherwise(self, edit: Edit, top: str) -> None:
-        parts = edit.parts
-        bounds = all(
-            (isinstance(part, LinearPart) and part.relation != "==")
-            or (isinstance(part, RangePart) and part.numbers is None)
-            for part in parts
-        )
-        if edit.level == top and parts and bounds and not edit.binding.startswith("xpath"):
-            written = [self._written_out(part) for part in parts]  # type: ignore[arg-type]
+        bounds = [bound for part in edit.parts for bound in _bounds(part)]
+        if edit.level == top and bounds and None not in bounds:
+            written = [self._written_out(bound) for bound in bounds if bound is not None]
             self.repaired.append(replace(edit, parts=tuple(written), variables=_names(written)))
-            self.keepers.append(
-                Keeper(edit.name, "adjustment", "clusters are moved to where it holds for all of their records")
-            )
+            how = "clusters are moved to where it holds for all of their records"
+            self.keepers.append(Keeper(edit.name, "adjustment", how))
             return
         self.adjusted.append(edit.name)
         self.keepers.append(Keeper(edit.name, "adjustment", "the records of a group are moved together"))

@@ -25,9 +25,9 @@ RULES = {
         f"{number} {sign} count(person where x == 1)": (lambda xs, s=sign, n=number: _compare(n, s, sum(xs)))
         for sign in ("==", "<", ">=") for number in (1, 2)
     },
-    "any(person where x == 1)": lambda xs: any(xs),
+    "any(person where x == 1)": any,
     "no(person where x == 1)": lambda xs: not any(xs),
-    "all(person where x == 1)": lambda xs: all(xs),
+    "all(person where x == 1)": all,
     "one(person where x == 1)": lambda xs: sum(xs) == 1,
     "not one(person where x == 1)": lambda xs: sum(xs) != 1,
     "max(person.x) >= 1": lambda xs: max(xs) >= 1,
