@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from maskwright.commands.describe_data import Description as Description
     from maskwright.commands.describe_data import describe as describe
+    from maskwright.commands.linked import linked_data as linked_data
     from maskwright.commands.localize import localize as localize
     from maskwright.commands.measure import measure as measure
     from maskwright.commands.plan import plan as plan
@@ -38,6 +39,9 @@ if TYPE_CHECKING:
     from maskwright.data.hierarchies.hierarchy import Hierarchy as Hierarchy
     from maskwright.data.hierarchies.hierarchy import IntervalHierarchy as IntervalHierarchy
     from maskwright.data.hierarchies.hierarchy import IntervalLevel as IntervalLevel
+    from maskwright.data.levels.declaration import LevelDeclaration as LevelDeclaration
+    from maskwright.data.levels.linked_data import Level as Level
+    from maskwright.data.levels.linked_data import LinkedData as LinkedData
     from maskwright.data.missing import MissingCells as MissingCells
     from maskwright.data.number_notation import NumberNotation as NumberNotation
     from maskwright.data.number_text import read_numbers as read_numbers
@@ -163,7 +167,11 @@ _HOME = {
     "InputError": "maskwright.foundation.errors",
     "KeyVariables": "maskwright.plugins.parameter_markers",
     "Layout": "maskwright.data.dataset",
+    "Level": "maskwright.data.levels.linked_data",
+    "LevelDeclaration": "maskwright.data.levels.declaration",
     "Limit": "maskwright.plugins.limit",
+    "linked_data": "maskwright.commands.linked",
+    "LinkedData": "maskwright.data.levels.linked_data",
     "Localisation": "maskwright.edits.localisation.localize",
     "localize": "maskwright.commands.localize",
     "Masked": "maskwright.plugins.method",

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from maskwright.edits.expression import (
     Expression,
+    GroupFunction,
     InOriginal,
     IsMissing,
     IsNumber,
@@ -66,6 +68,8 @@ def without_aliases(  # noqa: C901 - one case for each kind of node
                 if size > LARGEST_TREE:
                     raise EditError(Problem("the rule grows too large when its aliases are written out", place))
                 return aliases[name]
+            case GroupFunction(_, _, _, condition) if condition is not None:
+                return replace(node, condition=rewritten(condition, change))
             case IsMissing(VariableReference(name)):
                 return IsMissing(VariableReference(variable(name)))
             case MissingAs(VariableReference(name), meaning):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Literal, cast
+from typing import cast
 
 from lark import Token, Transformer, v_args
 
@@ -19,6 +19,7 @@ from maskwright.edits.expression import (
     Date,
     Expression,
     Function,
+    GroupFunction,
     IfThen,
     InInterval,
     InOriginal,
@@ -35,6 +36,8 @@ from maskwright.edits.expression import (
     VariableRange,
     VariableReference,
 )
+from maskwright.edits.rule_language.group_functions import GROUP_FUNCTIONS, HINT, group_function
+from maskwright.edits.rule_language.typed_term import Kind, Mistake, Typed
 from maskwright.foundation.errors import unknown_name
 
 DEEPEST_NESTING = 200
@@ -51,47 +54,6 @@ FUNCTIONS: dict[str, tuple[int, int | None]] = {
     "abs": (1, 1), "ceiling": (1, 1), "floor": (1, 1), "max": (2, None), "min": (2, None), "mod": (2, 2),
     "round": (1, 1), "sum": (1, None), **{name: (count, count) for name, count in FUNCTIONS_OF_DATES.items()},
 }  # fmt: skip
-
-Kind = Literal["number", "text", "value", "truth", "range"]
-
-_DESCRIBED: dict[Kind, str] = {
-    "number": "a number", "text": "a text", "value": "a variable", "truth": "a condition",
-    "range": "a range of variables",
-}  # fmt: skip
-
-
-class Mistake(Exception):  # noqa: N818 - never leaves the parser
-    """A rule that the grammar accepts and that means nothing.
-
-    Parameters
-    ----------
-    start : int
-        0-based offset in the text of the rule.
-    message : str
-    hint : str, optional
-        What to write instead.
-    """
-
-    def __init__(self, start: int, message: str, hint: str | None = None) -> None:
-        super().__init__(message)
-        self.start, self.message, self.hint = start, message, hint
-
-
-@dataclass(frozen=True, slots=True)
-class Typed:
-    """An expression, what it yields (a variable is a number or a text), its depth and where it starts."""
-
-    expression: Expression
-    kind: Kind
-    depth: int
-    start: int
-
-    @property
-    def described(self) -> str:
-        """What it is, for a message."""
-        if isinstance(self.expression, VariableReference):
-            return f"the variable {self.expression.name}"
-        return _DESCRIBED[self.kind]
 
 
 @dataclass(frozen=True, slots=True)
@@ -158,8 +120,11 @@ class TreeBuilder(Transformer[Token, Typed]):
     def call(self, name: Token, *arguments: Typed | None) -> Typed:
         """Call of a function."""
         known = str(name)
+        of_group = group_function(name, [argument for argument in arguments if argument is not None])
+        if of_group is not None:
+            return of_group
         if known not in FUNCTIONS:
-            raise Mistake(_start(name), unknown_name("function", known, FUNCTIONS))
+            raise Mistake(_start(name), unknown_name("function", known, {*FUNCTIONS, *GROUP_FUNCTIONS}))
         fewest, most = FUNCTIONS[known]
         given = [
             argument if argument.kind == "range" and most is None else _numeric(argument, f"{known}()")
@@ -177,6 +142,14 @@ class TreeBuilder(Transformer[Token, Typed]):
         if known == "mod":
             return _made(Arithmetic("mod", given[0].expression, given[1].expression), "number", given, _start(name))
         return _made(Function(known, tuple(one.expression for one in given)), "number", given, _start(name))
+
+    def members_where(self, members: Typed, condition: Typed) -> Typed:
+        """``person.income where age < 16``."""
+        inner = _condition(condition, "'where'").expression
+        if not isinstance(members.expression, VariableReference):
+            raise Mistake(members.start, "expected a level, or a variable of one, before 'where'", HINT)
+        node = GroupFunction("", "", members.expression, inner)
+        return Typed(node, "members", 1 + condition.depth, members.start)
 
     def variable_range(self, first: Typed, dots: Token, last: Typed) -> Typed:  # noqa: ARG002 - it says itself
         """``V3..V7``, in the order of the data."""
