@@ -23,6 +23,8 @@ from maskwright.foundation.refusals import ReleaseRefused
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
+    from maskwright.foundation.progress import Reporter
+
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command line; returns the exit code: 0 fine, 1 refused, 2 bad input or usage, 3 a bug, ..."""
@@ -82,8 +84,11 @@ def build_parser() -> argparse.ArgumentParser:
         sub.add_argument("--json", action="store_true", help="print JSON on standard output")
 
     demo = add("demo", _demo, "Write an example (data, edits, pipeline) and run it.")
-    demo.add_argument("folder", nargs="?", default="maskwright-demo", type=Path, metavar="DIR")
-    demo.add_argument("--records", type=int, default=1080, metavar="N", help="size of the example survey (1080)")
+    demo.add_argument("folder", nargs="?", type=Path, metavar="DIR", help="maskwright-demo, or maskwright-demo-levels")
+    demo.add_argument("--records", type=int, metavar="N",
+                      help="size of the example survey (1080; with --levels, households: 6000)")  # fmt: skip
+    demo.add_argument("--levels", action="store_true",
+                      help="write a survey of households and persons instead: flat, linked, nested")  # fmt: skip
     run = add("run", _run, "Run a pipeline: mask, validate, measure, release.")
     plan = add("plan", _plan, "Show what a pipeline would do, and who keeps each edit.")
     for sub in (run, plan):
@@ -138,11 +143,33 @@ def _demo(chosen: argparse.Namespace) -> int:
     from maskwright.foundation.progress import stage
 
     shown = reporter()
+    if chosen.levels:
+        return _demo_of_levels(chosen, shown)
+    folder = chosen.folder or Path("maskwright-demo")
     with stage(shown, "Writing the example") as progress:
-        files = write_demo(chosen.folder, chosen.records, progress)
+        files = write_demo(folder, 1080 if chosen.records is None else chosen.records, progress)
     result = run(files.pipeline, (), shown)
     print_result(result.record)
     print(f"Next: maskwright plan {files.pipeline}")
+    return EXIT_FINE
+
+
+def _demo_of_levels(chosen: argparse.Namespace, shown: Reporter) -> int:
+    from maskwright.commands.demo.levels import HOUSEHOLDS, write_levels_demo
+    from maskwright.foundation.progress import stage
+
+    folder = chosen.folder or Path("maskwright-demo-levels")
+    households = HOUSEHOLDS if chosen.records is None else chosen.records
+    with stage(shown, "Writing the example") as progress:
+        files = write_levels_demo(folder, households, progress)
+    print(f"{files.household_count:,} households, {files.person_count:,} persons in {folder}:")
+    for form, data, pipeline in (
+        ("flat", files.flat.name, files.pipelines[0].name),
+        ("linked", f"{files.households.name}, {files.persons.name}", files.pipelines[1].name),
+        ("nested", files.nested.name, files.pipelines[2].name),
+    ):
+        print(f"  {form:8}{data:30}{pipeline}")
+    print(f"  {'edits':8}{files.edits.name}, {files.schematron.name}")
     return EXIT_FINE
 
 
