@@ -155,9 +155,12 @@ class _State:
         data, shown = with_group(self.data, result), in_published_detail(self.shown, result)
         hidden = dict(self.hidden)
         for variable in result.variables:
-            gone = data[variable.name].missing & ~shown[variable.name].missing
+            name = variable.name
+            gone = data[name].missing & ~shown[name].missing
+            # Missing codes that were suppressed: such a cell had no value.
+            gone |= self.hidden.get(name, np.False_) & shown[name].missing
             if gone.any():
-                hidden[variable.name] = gone
+                hidden[name] = gone
         return replace(self, data=data, shown=shown, hidden=hidden)
 
     def with_complement(self, found: Complement) -> _State:
