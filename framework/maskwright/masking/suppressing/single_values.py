@@ -55,6 +55,8 @@ class SingleValues:
         self._frequent: dict[str, tuple[NDArray[np.int64], int]] = {}
         self._silent: dict[str, NDArray[np.bool_]] = {}
         self._found: dict[tuple[str, tuple[str, ...]], tuple[tuple[int, ...], NDArray[np.int64]]] = {}
+        self._asked: dict[str, tuple[int, tuple[_Question, ...]]] = {}
+        self._parts: dict[tuple[_Question, str], tuple[int, tuple[NDArray[np.int64], NDArray[np.int64]]]] = {}
 
     def given(self, name: str, size: int) -> tuple[tuple[str, ...], ...]:
         """Variables, or pairs of them, whose values may give one away.
@@ -105,32 +107,60 @@ class SingleValues:
         hidden : mapping of name to ndarray of shape (n,), bool
             Suppressed cells.
         """
-        state = tuple(hash(hidden[each].tobytes()) if each in hidden else 0 for each in (name, *given))
+        state = tuple(_state(hidden[each]) if each in hidden else 0 for each in (name, *given))
         known = self._found.get((name, given))
         if known is None or known[0] != state:
-            known = self._found[name, given] = (state, self._giving_away(name, given, hidden))
+            tests = self._tests(name, len(given))
+            found = [np.zeros(0, dtype=np.int64)]
+            for question in self._questions(name, hidden, state[0]):
+                seen, asked = (self._joined(question, given, hidden, state[1:], place) for place in (0, 1))
+                shown = question.answered(seen, asked, self._widths(given), tests)
+                found.append(question.asked[shown & self._are_there(question, given)])
+            known = self._found[name, given] = (state, np.unique(np.concatenate(found)))
         return known[1]
 
-    def _giving_away(
-        self, name: str, given: tuple[str, ...], hidden: Mapping[str, NDArray[np.bool_]]
+    def _questions(self, name: str, hidden: Mapping[str, NDArray[np.bool_]], state: int) -> tuple[_Question, ...]:
+        """About suppressed values, of which records with a value tell, and about suppressed missing codes."""
+        known = self._asked.get(name)
+        if known is None or known[0] != state:
+            emptied, missing, valued = hidden[name], self._shown[name].missing, self._codes.of(name)
+            possible = [_Question(valued, np.flatnonzero(emptied & ~missing), np.flatnonzero(~emptied & ~missing))]
+            if missing.any():
+                rows = np.flatnonzero(emptied & missing)
+                possible.append(_Question(self._all(name), rows, np.flatnonzero(~emptied)))
+            known = self._asked[name] = (state, tuple(each for each in possible if len(each.asked)))
+            self._parts = {key: part for key, part in self._parts.items() if key[0] in known[1]}
+        return known[1]
+
+    def _are_there(self, question: _Question, given: tuple[str, ...]) -> NDArray[np.bool_]:
+        """Records asked about in which these variables are published, with values that are frequent."""
+        parts = (self._parts[question, name][1][1] < self._values(name)[1] for name in given)
+        return np.asarray(np.logical_and.reduce(list(parts)))
+
+    def _widths(self, given: tuple[str, ...]) -> int:
+        return math.prod(self._values(name)[1] + 1 for name in given)
+
+    def _joined(
+        self,
+        question: _Question,
+        given: tuple[str, ...],
+        hidden: Mapping[str, NDArray[np.bool_]],
+        states: tuple[int, ...],
+        place: int,
     ) -> NDArray[np.int64]:
-        emptied = hidden[name]
-        values = self._published(given[0], hidden)
-        if len(given) == 2:
-            other = self._published(given[1], hidden)
-            values = np.where((values < 0) | (other < 0), -1, values * self._values(given[1])[1] + other)
-        tests = self._tests(name, len(given))
-        found = [np.zeros(0, dtype=np.int64)]
-        for cells in (self._codes.of(name), self._all(name)):
-            # Of a suppressed value, records with a value tell; of a suppressed missing code, all do.
-            asked = np.flatnonzero(emptied & (cells >= 0) & (values >= 0))
-            if cells is not self._codes.of(name):
-                asked = asked[self._shown[name].missing[asked]]
-            if len(asked):
-                found.append(asked[_alike(values, cells, asked, ~emptied & (cells >= 0), tests)])
-            if not self._shown[name].missing.any():
-                break
-        return np.unique(np.concatenate(found))
+        """Codes of the values of one variable or of two together, of the records that tell, or that are asked about."""
+        parts = []
+        for name, state in zip(given, states, strict=True):
+            known = self._parts.get((question, name))
+            if known is None or known[0] != state:
+                published = self._published(name, hidden)
+                published = np.where(published < 0, self._values(name)[1], published)
+                known = self._parts[question, name] = (state, (published[question.seen], published[question.asked]))
+            parts.append(known[1][place])
+        if len(parts) == 1:
+            return parts[0]
+        # The last code of each is none: any other could be told from it.
+        return parts[0] * (self._values(given[1])[1] + 1) + parts[1]
 
     def _published(self, name: str, hidden: Mapping[str, NDArray[np.bool_]]) -> NDArray[np.int64]:
         """Codes of frequent values and missing codes as they are published, -1 where there is none."""
@@ -171,32 +201,63 @@ class SingleValues:
         return max(sum(min(self._combined(each), most) for each in self.given(name, size)), 1)
 
 
-def _alike(
-    values: NDArray[np.int64], cells: NDArray[np.int64], asked: NDArray[np.int64], seen: NDArray[np.bool_], tests: int
-) -> NDArray[np.bool_]:
-    """Of the records asked about, those whose cell the records that are seen with the same value show."""
-    groups, group = np.unique(values[asked], return_inverse=True)
-    wanted = np.full(int(groups[-1]) + 2, -1, dtype=np.int64)
-    wanted[groups] = np.arange(len(groups))
-    of_group = wanted[np.minimum(values, len(wanted) - 1)]
-    rows = np.flatnonzero(seen & (of_group >= 0))
-    sizes = np.bincount(of_group[rows], minlength=len(groups))
-    # Only values that are asked about are told apart.
-    distinct, own = np.unique(cells[asked], return_inverse=True)
-    place = np.full(int(cells.max()) + 1, -1, dtype=np.int64)
-    place[distinct] = np.arange(len(distinct))
-    shares = np.bincount(place[cells[seen]] + 1, minlength=len(distinct) + 1)[1:] / max(int(seen.sum()), 1)
-    which = place[cells[rows]]
-    pairs = of_group[rows][which >= 0] * len(distinct) + which[which >= 0]
-    same = _counts(pairs, group * len(distinct) + own, len(groups) * len(distinct))
-    size, share = sizes[group], shares[own]
-    with np.errstate(divide="ignore"):
-        by_chance = (size - 1) * -np.log(share) < math.log(BY_CHANCE * tests)
-    differing = size - same
-    allowed = EXCEPTIONS * (size - 1) * (1 - share)
-    return np.asarray(
-        (size >= FEWEST_ALIKE) & (same >= CERTAIN * size) & (differing <= allowed) & ~by_chance & (share < 1)
-    )
+class _Question:
+    """Cells that are asked about, and the records that tell.
+
+    Parameters
+    ----------
+    cells : ndarray of shape (n,), int64
+        Codes of what is asked for.
+    asked, seen : ndarray, int64
+        Positions of the records that are asked about, and of those that tell.
+    """
+
+    def __init__(self, cells: NDArray[np.int64], asked: NDArray[np.int64], seen: NDArray[np.int64]) -> None:
+        self.asked, self.seen = asked, seen
+        # Only values that are asked about are told apart; all others are the last.
+        distinct, self._own = np.unique(cells[asked], return_inverse=True)
+        place = np.full(int(cells.max(initial=0)) + 1, len(distinct), dtype=np.int64)
+        place[distinct] = np.arange(len(distinct))
+        self._width = len(distinct) + 1
+        self._cells = place[cells[seen]]
+        self._shares = np.bincount(self._cells, minlength=self._width) / max(len(seen), 1)
+
+    def answered(self, seen: NDArray[np.int64], asked: NDArray[np.int64], values: int, tests: int) -> NDArray[np.bool_]:
+        """Which of the cells that are asked about the records with the same value show.
+
+        Parameters
+        ----------
+        seen, asked : ndarray, int64
+            Values of the records that tell, and of those that are asked about.
+        values : int
+            How many there may be.
+        tests : int
+            Values that are tried.
+        """
+        cells = self._cells
+        if values * self._width > 4 * len(seen) + 1_000_000:
+            # Room for the values that are asked about only.
+            distinct, asked = np.unique(asked, return_inverse=True)
+            wanted = np.full(values, -1, dtype=np.int64)
+            wanted[distinct] = np.arange(len(distinct))
+            told = np.flatnonzero(wanted[seen] >= 0)
+            seen, cells, values = wanted[seen[told]], cells[told], len(distinct)
+            sizes = np.bincount(seen, minlength=values)[asked]
+            same = _counts(seen * self._width + cells, asked * self._width + self._own, values * self._width)
+        else:
+            counts = np.bincount(seen * self._width + cells, minlength=values * self._width)
+            table = counts.reshape(values, self._width)
+            sizes, same = table.sum(axis=1)[asked], table[asked, self._own]
+        share = self._shares[self._own]
+        with np.errstate(divide="ignore"):
+            by_chance = (sizes - 1) * -np.log(share) < math.log(BY_CHANCE * tests)
+        allowed = EXCEPTIONS * (sizes - 1) * (1 - share)
+        enough = (sizes >= FEWEST_ALIKE) & (same >= CERTAIN * sizes)
+        return np.asarray(enough & (sizes - same <= allowed) & ~by_chance & (share < 1))
+
+
+def _state(cells: NDArray[np.bool_]) -> int:
+    return hash(np.packbits(cells).tobytes())
 
 
 def _counts(pairs: NDArray[np.int64], asked: NDArray[np.int64], most: int) -> NDArray[np.int64]:
