@@ -33,7 +33,6 @@ from maskwright.edits.expression import (
     VariableReference,
     nodes,
     rewritten,
-    variable_names,
 )
 from maskwright.foundation.errors import EditError
 
@@ -88,7 +87,7 @@ class CellStates:
         if not any(isinstance(node, _ABOUT_STATES) for node in _conditions(edit)):
             return edit
         try:
-            parts = classify(rewritten(all_of([expression_of(part) for part in edit.parts]), self._said), edit.place)
+            parts = classify(rewritten(_stated(edit), self._said), edit.place)
         except EditError:
             return edit
         unknown = [part for part in parts if isinstance(part, CheckedPart)]
@@ -132,7 +131,12 @@ class CellStates:
 
 
 def _conditions(edit: Edit) -> list[Expression]:
-    return [node for part in edit.parts for node in nodes(expression_of(part)) if variable_names(node)]
+    return list(nodes(_stated(edit)))
+
+
+def _stated(edit: Edit) -> Expression:
+    """What an edit says; of a test in XPath, what algebra understood of it."""
+    return edit.expression if edit.binding == "exact" else all_of([expression_of(part) for part in edit.parts])
 
 
 def _free_name(name: str, names: Sequence[str]) -> str:

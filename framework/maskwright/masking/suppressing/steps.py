@@ -194,6 +194,14 @@ class _State:
             besides = [f"{edits} of them lest edits give others away"] if edits else []
             besides += [f"{read_off} of them lest others can be read off records that are alike"] if read_off else []
             yield f"{each['cells']} cell(s) of {each['variable']} are suppressed" + "".join(f", {x}" for x in besides)
+        for name, gone in self.hidden.items():
+            there, cells = int(np.sum(gone | ~self.shown[name].missing)), int(gone.sum())
+            if 2 * cells > there:
+                # Rounded down: 100 % is all of them.
+                yield (
+                    f"{name}: {cells} of its {there} cells are suppressed ({100 * cells // there} %), so little can "
+                    "be analysed: recode it, ask for less with other keys, or leave it out of the release"
+                )
 
 
 def _joined(
