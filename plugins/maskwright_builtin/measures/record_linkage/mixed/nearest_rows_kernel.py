@@ -50,7 +50,7 @@ def _mark(bits: int, key: int) -> int:
     mixed = bits * SPREAD
     mixed ^= (mixed >> np.int64(32)) & np.int64(0xFFFFFFFF)
     mixed *= SPREAD + np.int64(2) * key
-    return mixed ^ ((mixed >> np.int64(29)) & np.int64(0x7FFFFFFFF))
+    return int(mixed ^ ((mixed >> np.int64(29)) & np.int64(0x7FFFFFFFF)))
 
 
 @inlined
@@ -70,7 +70,7 @@ def _tabulate(bits: Numbers, begin: int, end: int, keys: int, starts: Numbers, r
     slots = np.empty(end - begin, np.int64)
     starts[: last + 2] = 0
     for row in range(begin, end):
-        mark = np.int64(0)
+        mark = 0
         for j in range(d):
             if keys >> j & 1:
                 mark += _mark(bits[row, j], j)
@@ -283,7 +283,7 @@ def search(
                     # A row that differs on one of the keys is too far.
                     if (rest[0] + lift[q, table]) * factor <= limit:
                         continue
-                    mark = np.int64(0)
+                    mark = 0
                     for s in range(keys):
                         if exact.keys[table] >> shared[s] & 1:
                             mark += marks[q, shared[s]]
