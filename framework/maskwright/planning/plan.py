@@ -43,6 +43,7 @@ from maskwright.planning.step_variables import StepVariables, variables_of_steps
 from maskwright.planning.strata import Strata, stratify
 from maskwright.planning.units import adjustment_units, require_k
 from maskwright.planning.unmasked_variables import unmasked_doubts, unused_key_doubts
+from maskwright.plugins.parameter_markers import files_named
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -188,6 +189,7 @@ class Plan:
                     "step": number,
                     "method": step.method.name,
                     "params": step.params.model_dump(mode="json", by_alias=True)
+                    | {name: path.name for name, path in files_named(step.params).items()}
                     | step.planning.model_dump(mode="json"),
                     "groups": [_group_json(group, step) for group in self.groups if group.step == number],
                 }

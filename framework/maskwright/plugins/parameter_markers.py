@@ -154,7 +154,7 @@ class NamesVariables(ParameterMarker):
 
 
 class NamesFile(ParameterMarker):
-    """A file to read, relative to the pipeline file; of measures. They get its absolute path.
+    """A file to read, relative to the pipeline file. The method or measure gets its absolute path.
 
     Examples
     --------
@@ -240,8 +240,6 @@ def marking_error(model: type[BaseModel], *, of_method: bool) -> str | None:
         kind = type(mark)
         if not of_method and kind not in (NamesVariables, NamesFile):
             return f"parameter {name!r} is marked {kind.__name__}, which means something in methods only"
-        if of_method and kind is NamesFile:
-            return f"parameter {name!r} is marked NamesFile, which means something in measures only"
         if kind in seen and kind not in SEVERAL:
             return f"{kind.__name__} marks both {seen[kind]!r} and {name!r}; there can be one"
         seen[kind] = name
