@@ -9,22 +9,19 @@ from typing import TYPE_CHECKING, Any
 from maskwright.pipeline.resolved import RuleFile
 from maskwright.plugins.parameter_markers import files_named
 from maskwright.plugins.registry import plugins
-from maskwright.release.doubt_record import doubt_records
 from maskwright.release.facts import data_facts, file_facts
-from maskwright.release.measured_variables import not_measured, to_be_measured
-from maskwright.release.measuring import measure_record
-from maskwright.release.plan_record import PlanRecord
-from maskwright.release.run_record import (
-    AdjustedUnit,
+from maskwright.release.measures.measured_variables import not_measured, to_be_measured
+from maskwright.release.record.adjustment_record import AdjustedUnit, LossByStep, MomentDrift, MovedRows
+from maskwright.release.record.doubt_record import doubt_records
+from maskwright.release.record.measure_record import measure_record
+from maskwright.release.record.plan_record import PlanRecord
+from maskwright.release.record.run_record import (
     ClassesRecord,
     DroppedEdit,
     EditRecord,
     InputFile,
     LocalisationRecord,
-    LossByStep,
     MethodNotes,
-    MomentDrift,
-    MovedRows,
     PipelineRecord,
     PluginRecord,
     ReleasedForm,

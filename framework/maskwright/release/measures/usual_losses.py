@@ -6,7 +6,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from maskwright.pipeline.resolved import MeasureRequest
-from maskwright.release.measured_variables import names_used, to_be_measured
+from maskwright.release.measures.measured_variables import names_used, to_be_measured
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

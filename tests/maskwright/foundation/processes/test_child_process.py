@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from maskwright.foundation.child_process import ChildProcess, ProcessEndedError
+from maskwright.foundation.processes.child_process import ChildProcess, ProcessEndedError
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -10,13 +10,13 @@ import jsonschema
 import pytest
 from pydantic import ValidationError
 
-from maskwright.release.record_part import RecordPart, publications
-from maskwright.release.run_record import MethodNotes, RunRecord, run_record_schema
+from maskwright.release.record.record_part import RecordPart, publications
+from maskwright.release.record.run_record import MethodNotes, RunRecord, run_record_schema
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-TESTS = Path(__file__).parents[2]
+TESTS = Path(__file__).parents[3]
 COMMITTED = TESTS.parent / "schemas" / "run_record.schema.json"
 
 # All that may ever leave. Whoever marks another field says so here too.

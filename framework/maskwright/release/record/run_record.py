@@ -13,32 +13,11 @@ from maskwright.data.variable import Role, VariableType
 from maskwright.edits.edit import EditKind, Severity
 from maskwright.pipeline.file_schema import DIALECT, untitled
 from maskwright.planning.model import KeptBy
-from maskwright.release.doubt_record import DoubtRecord
-from maskwright.release.plan_record import ActingOn, PlanRecord
-from maskwright.release.record_part import Public, Publication, RecordPart
-
-PUBLIC_DIGITS = 3
-"""Significant digits of losses that are published: with all of them, the last value follows from n - 1 known ones."""
-
-
-def published_loss(value: float | None) -> float | None:
-    """A loss as it is published.
-
-    Parameters
-    ----------
-    value : float or None
-        None: not defined.
-
-    Returns
-    -------
-    float or None
-        With `PUBLIC_DIGITS` significant digits.
-    """
-    return None if value is None else float(f"{value:.{PUBLIC_DIGITS}g}")
-
-
-def _published_parts(parts: dict[str, float | None]) -> dict[str, float | None]:
-    return {name: published_loss(value) for name, value in parts.items()}
+from maskwright.release.record.adjustment_record import AdjustedUnit, LossByStep, MomentDrift, MovedRows
+from maskwright.release.record.doubt_record import DoubtRecord
+from maskwright.release.record.measure_record import MeasureRecord
+from maskwright.release.record.plan_record import PlanRecord
+from maskwright.release.record.record_part import Public, Publication, RecordPart
 
 
 class PipelineRecord(RecordPart):
@@ -212,151 +191,6 @@ class ClassesRecord(RecordPart):
     groups: Public[tuple[GroupClassSizes, ...]]
     quasi_identifiers: Public[ClassSizesOn | None]
     records: Public[ClassSizes | None] = Field(description="On every published variable.")
-
-
-class TableRecord(RecordPart):
-    """A table of what a measure found, as `MeasureTable` has it.
-
-    Examples
-    --------
-    >>> from maskwright import TableRecord
-    >>> table = TableRecord(
-    ...     name="sizes", title="Class sizes", columns=("size", "records"), rows=(("1", (3.0,)),), unit="records"
-    ... )
-    >>> table.rows[0]
-    ('1', (3.0,))
-    """
-
-    name: str
-    title: str
-    columns: tuple[str, ...] = Field(description="Heading of the labels, then of each column of figures.")
-    rows: tuple[tuple[str, tuple[float | None, ...]], ...] = Field(description="A label, and its figures.")
-    unit: str = Field(description="'records': counts of records in bands, from low to high.")
-
-
-class FiguresBefore(RecordPart):
-    """What a measure that looks at one file found in the original."""
-
-    value: float | None
-    parts: dict[str, float | None]
-    per_variable: dict[str, float | None]
-    tables: tuple[TableRecord, ...] = ()
-
-
-class PartThreshold(RecordPart):
-    """A threshold for a part of a measure."""
-
-    threshold: float
-    direction: Literal["lower", "higher"] = Field(description="Which is better.")
-    met: bool
-
-
-class MeasureRecord(RecordPart):
-    """What a measure found, without contributions of single records. Measures of loss are public.
-
-    Examples
-    --------
-    >>> from maskwright import MeasureRecord
-    >>> "threshold" in MeasureRecord.model_fields  # one entry of `RunRecord.measures`
-    True
-    """
-
-    value: Annotated[float | None, Publication(shown=published_loss)] = Field(
-        description="null: not defined; a note says why. Published with three significant digits."
-    )
-    unit: Public[str]
-    direction: Public[Literal["lower", "higher"]] = Field(description="Which is better.")
-    kind: Literal["loss", "risk", "score"]
-    measure: Annotated[str, Publication(first=True)] = Field(description="Its name; the key is its label.")
-    summary: str
-    params: Annotated[dict[str, object], Publication(first=True)]
-    parts: Annotated[dict[str, float | None], Publication(shown=_published_parts)]
-    per_variable: dict[str, float | None]
-    interval: tuple[float | None, float | None] | None = Field(description="95 percent interval of the value.")
-    notes: tuple[str, ...]
-    leaves_out: Public[tuple[str, ...]] = Field(
-        default=(), description="Quasi-identifiers that a risk, and masked variables that a loss does not look at."
-    )
-    threshold: float | None
-    met: bool | None = Field(description="Whether the value is on the right side of the threshold; null without one.")
-    part_thresholds: dict[str, PartThreshold] = Field(default={}, description="By part.")
-    part_units: dict[str, str] = Field(default={}, description="Of the parts whose unit is not that of the value.")
-    sentence: str = Field(default="", description="What the value says, in one sentence.")
-    tables: tuple[TableRecord, ...] = Field(default=(), description="Distributions that a report draws.")
-    before: FiguresBefore | None = Field(
-        default=None, description="The same of the original, of measures that look at one file."
-    )
-
-    @property
-    def missed(self) -> tuple[str, ...]:
-        """Parts whose thresholds are missed; the empty text stands for the value."""
-        value = ("",) if self.met is False else ()
-        return (*value, *(name for name, each in self.part_thresholds.items() if not each.met))
-
-    @property
-    def may_be_published(self) -> bool:
-        """Losses: a risk or a score tells an intruder how to attack."""
-        return self.kind == "loss"
-
-
-class StepLosses(RecordPart):
-    """Loss in percent of the variance of the masked variables, as the measure `sse` has it."""
-
-    method: float = Field(description="Of what the methods returned.")
-    adjustment: float = Field(description="Added by bringing rows onto the edits.")
-    rounding: float = Field(description="Added by bringing them onto the published grid.")
-
-
-class LossByStep(StepLosses):
-    """Loss of the whole run, by what caused it."""
-
-    several_edits: float = Field(description="Added in records that violated more than one edit: not separable.")
-
-
-class AdjustedUnit(RecordPart):
-    """What adjusting did to variables that edits join."""
-
-    variables: tuple[str, ...]
-    edits: tuple[str, ...]
-    acting_on: ActingOn
-    rows: int
-    moved: int
-    fallback: int = Field(description="Rows taken from the nearest feasible one.")
-    infeasible: int = Field(description="Rows for which no feasible point was found.")
-    conflicts: tuple[tuple[str, ...], ...] = Field(description="Edits that some rows cannot satisfy together.")
-    dependents: tuple[str, ...] = Field(description="Variables that were computed from the others.")
-    cost_sd: dict[str, float] = Field(description="Mean move of each variable, in standard deviations.")
-    loss: StepLosses
-
-
-class MovedRows(RecordPart):
-    """Rows that adjusting moved, each counted once however many sets of variables it was moved in."""
-
-    acting_on: ActingOn
-    variables: tuple[tuple[str, ...], ...]
-    rows: int
-    moved: int
-
-
-class MeanDrift(RecordPart):
-    """The largest shift of a mean."""
-
-    variable: str
-    sd: float = Field(description="In standard deviations of the original.")
-
-
-class CovarianceDrift(RecordPart):
-    """The largest shift of a variance or covariance."""
-
-    variables: tuple[str, str]
-    sd_squared: float = Field(description="In products of two standard deviations of the original.")
-
-
-class MomentDrift(RecordPart):
-    """How far adjusting and rounding moved means and covariances."""
-
-    mean: MeanDrift
-    covariance: CovarianceDrift
 
 
 class ZeroShares(RecordPart):

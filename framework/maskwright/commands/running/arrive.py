@@ -15,8 +15,9 @@ from maskwright.edits.edit_set import EditSet
 from maskwright.edits.evaluation.check_data import check_dataset
 from maskwright.edits.evaluation.domain import Domain, domain_tuples
 from maskwright.edits.variable_ranges import written_out
-from maskwright.foundation.errors import EditError, EditViolation, InputError, Problem
+from maskwright.foundation.errors import EditError, InputError, Problem
 from maskwright.foundation.progress import Reporter, stage
+from maskwright.foundation.refusals import EditViolation
 from maskwright.masking.field_adjustment import with_errors_located
 from maskwright.pipeline.edits_read import read_edits_of
 from maskwright.pipeline.names import further_problems, in_order, names_in, unknown_uses, unpublished_uses
@@ -30,8 +31,8 @@ from maskwright.planning.applicable_edits import (
     refuse_identifiers,
     without_violations,
 )
-from maskwright.planning.publication_warnings import refuse_arithmetic_on_text, suspicious_edit_notices
-from maskwright.planning.undecided_edits import undecided_doubts
+from maskwright.planning.warnings.publication_warnings import refuse_arithmetic_on_text, suspicious_edit_notices
+from maskwright.planning.warnings.undecided_edits import undecided_doubts
 from maskwright.release.arranging import Keys, key_names
 
 if TYPE_CHECKING:

@@ -8,18 +8,19 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from maskwright.data.codebooks.writing import write_codebook
-from maskwright.foundation.errors import EditViolation, OpenDoubts, Problem, ThresholdMissed
+from maskwright.foundation.errors import Problem
 from maskwright.foundation.progress import LOGGER
+from maskwright.foundation.refusals import EditViolation, OpenDoubts, ThresholdMissed
 from maskwright.pipeline.resolved import Pipeline
 from maskwright.release.codebook import release_codebook
 from maskwright.release.files import writing
-from maskwright.release.run_record import OutputFile, RunRecord
+from maskwright.release.record.run_record import OutputFile, RunRecord
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
     from pathlib import Path
 
-    from maskwright.commands.stages import PipelineRun
+    from maskwright.commands.running.stages import PipelineRun
     from maskwright.data.dataset import Dataset
     from maskwright.edits.evaluation.check import Outcome
     from maskwright.masking.masking_result import MaskingResult

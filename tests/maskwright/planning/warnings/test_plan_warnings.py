@@ -11,7 +11,7 @@ import maskwright as mw
 from maskwright.commands.demo import write_demo
 from maskwright.commands.plan import plan_pipeline
 from maskwright.commands.requests import masking_request
-from maskwright.planning.plan import make_plan
+from maskwright.planning.make_plan import make_plan
 
 if TYPE_CHECKING:
     from pathlib import Path

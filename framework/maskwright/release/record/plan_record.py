@@ -8,8 +8,8 @@ from pydantic import Field
 
 from maskwright.edits.edit import EditKind
 from maskwright.planning.model import KeptBy
-from maskwright.release.doubt_record import DoubtRecord
-from maskwright.release.record_part import Public, RecordPart
+from maskwright.release.record.doubt_record import DoubtRecord
+from maskwright.release.record.record_part import Public, RecordPart
 
 ActingOn = Literal["records", "representatives"]
 

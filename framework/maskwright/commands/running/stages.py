@@ -18,20 +18,20 @@ from maskwright.release.check_file import check_file
 from maskwright.release.data_file import write_dataset, written_file
 from maskwright.release.files import Release, writing
 from maskwright.release.formulas import escaped, formula_notices, unescaped
-from maskwright.release.measuring import (
-    compute_measures,
+from maskwright.release.measures.compared_variables import (
     released_categories,
     released_variables,
     unmasked_variable_notices,
 )
+from maskwright.release.measures.measuring import compute_measures
 from maskwright.release.other_format import in_codes_of, with_new_codes
 from maskwright.release.second_look import is_read_twice, second_look
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-    from maskwright.commands.arrive import Clock
     from maskwright.commands.plan import ReadyRun
+    from maskwright.commands.running.arrive import Clock
     from maskwright.data.dataset import Dataset
     from maskwright.data.variable import Variable
     from maskwright.edits.evaluation.check import Outcome

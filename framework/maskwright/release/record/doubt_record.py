@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from pydantic import Field
 
 from maskwright.foundation.doubts import DOUBT_KINDS, About, Doubt
-from maskwright.release.record_part import Public, RecordPart
+from maskwright.release.record.record_part import Public, RecordPart
 
 if TYPE_CHECKING:
     from maskwright.release.gate import Judgement
