@@ -12,7 +12,7 @@ from maskwright.edits.whole_documents.check import Limits, check_document
 from maskwright.edits.whole_documents.options import DocumentOptions
 from maskwright.edits.whole_documents.reading import read_document_text
 from maskwright.edits.whole_documents.schema import read_schema
-from maskwright.foundation.errors import InputError, Place, Problem, unknown_name
+from maskwright.foundation.errors import DataError, EditError, InputError, Place, Problem, unknown_name
 from maskwright.foundation.file_identity import reads_noted, refuse_to_overwrite
 from maskwright.foundation.progress import Logged, Reporter, stage
 from maskwright.foundation.yaml_document import Node
@@ -20,6 +20,8 @@ from maskwright.foundation.yaml_models import read_model
 from maskwright.release.files import Release, writing
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
     from maskwright.commands.options import ReadingOptions
     from maskwright.edits.whole_documents.outcome import DocumentOutcome
 
@@ -131,6 +133,31 @@ def validate_document_file(
             for note in release.notices:
                 reporter.notice(note)
     return outcome
+
+
+@contextlib.contextmanager
+def suggesting_a_whole_document(document: Path, rules: Sequence[Path]) -> Iterator[None]:
+    """Add to what is wrong with rules or data as records that they can be checked as a whole, where they can."""
+    try:
+        yield
+    except InputError as error:
+        # A mistake in a rule that was read, such as a variable's name, is one of a file of records.
+        of_records = isinstance(error, EditError) or len(rules) != 1 or document.suffix.lower() != ".xml"
+        if of_records or not _is_whole(document, rules[0]):
+            raise
+        kind = DataError if isinstance(error, DataError) else InputError
+        way = f"maskwright validate {document} --edits {rules[0]} --document"
+        whole = Problem("an XML document that is no file of records is checked as a whole", hint=way)
+        raise kind([*error.problems, whole]) from error
+
+
+def _is_whole(document: Path, rules: Path) -> bool:
+    try:
+        read_schema(rules, DocumentOptions())
+        read_document_text(document)
+    except InputError:
+        return False
+    return True
 
 
 def document_options(options: ReadingOptions) -> DocumentOptions:
