@@ -289,6 +289,18 @@ def test_a_mistake_in_a_name_is_one_of_records(tmp_path: Path, capsys: pytest.Ca
     assert "--document" not in capsys.readouterr().err
 
 
+def test_locations_lead_to_one_node_each(tmp_path: Path) -> None:
+    document = """<a xmlns:m="urn:m" xmlns:n="urn:n"><m:b k="1" n:k="2"/><n:b/><b/><m:b/><!--x--><!--y-->t<m:b>u</m:b>v
+    <?p q?><?q q?><?p z?><c/></a>"""
+    data, schema = files(tmp_path, rule("false()", "node()|@*|/"), document)
+    outcome = mw.validate_document(data, schema, svrl=tmp_path / "out.svrl")
+    nodes = etree.parse(data)
+    locations = etree.parse(tmp_path / "out.svrl").xpath("//@location")
+    assert len(set(locations)) == len(locations) == outcome.fired
+    assert locations[0] == "/"
+    assert all(len(nodes.xpath(location)) == 1 for location in locations[1:])
+
+
 def test_a_general_document_has_the_counts_of_isoschematron(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """A book with chapters, namespaces, references by id, and mistakes of several kinds."""
     chapters = "".join(

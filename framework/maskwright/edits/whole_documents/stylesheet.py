@@ -338,13 +338,14 @@ def _title(element: Element) -> str | None:
 
 def _step(test: str, same: str, written: str) -> str:
     """Template that writes one step of a location: the number of a node is left out where it is the only one."""
+    # xsl:number counts the nodes before of the same kind and name, many times faster than a path would.
+    number = "$maskwright.number"
     return (
         f'<{X}:template match="{test}" mode="maskwright.location">'
         f'<{X}:if test="parent::*"><{X}:apply-templates select="parent::*" mode="maskwright.location"/></{X}:if>'
-        f"<{X}:text>/</{X}:text>{written}"
-        f'<{X}:variable name="maskwright.before" select="count(preceding-sibling::{same})"/>'
-        f'<{X}:if test="$maskwright.before &gt; 0 or following-sibling::{same}">[<{X}:value-of '
-        f'select="$maskwright.before + 1"/>]</{X}:if></{X}:template>'
+        f'<{X}:text>/</{X}:text>{written}<{X}:variable name="maskwright.number"><{X}:number/></{X}:variable>'
+        f'<{X}:if test="{number} != 1 or following-sibling::{same}">[<{X}:value-of select="{number}"/>]</{X}:if>'
+        f"</{X}:template>"
     )
 
 
@@ -372,7 +373,11 @@ _LOCATIONS = "\n".join(
         ),
         _step("text()", "text()", "text()"),
         _step("comment()", "comment()", "comment()"),
-        _step("processing-instruction()", "processing-instruction()", "processing-instruction()"),
+        _step(
+            "processing-instruction()",
+            "processing-instruction()[name() = name(current())]",
+            f"processing-instruction('<{X}:value-of select=\"name()\"/>')",
+        ),
         _ATTRIBUTE,
     )
 )
