@@ -249,8 +249,8 @@ class _Question:
             table = counts.reshape(values, self._width)
             sizes, same = table.sum(axis=1)[asked], table[asked, self._own]
         share = self._shares[self._own]
-        with np.errstate(divide="ignore"):
-            by_chance = (sizes - 1) * -np.log(share) < math.log(BY_CHANCE * tests)
+        # Of what no record shows, `same` is 0.
+        by_chance = (sizes - 1) * -np.log(np.maximum(share, 1 / (len(self._cells) + 1))) < math.log(BY_CHANCE * tests)
         allowed = EXCEPTIONS * (sizes - 1) * (1 - share)
         enough = (sizes >= FEWEST_ALIKE) & (same >= CERTAIN * sizes)
         return np.asarray(enough & (sizes - same <= allowed) & ~by_chance & (share < 1))
