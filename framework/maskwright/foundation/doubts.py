@@ -198,8 +198,8 @@ _CATALOGUE = (
         "W302",
         "suppressed-cells-follow",
         "variable",
-        "Suppressed cells can be computed or read off what is published, by an edit, by a dependency in the data, or by "
-        "one value that shows them, such as a missing code.",
+        "Suppressed cells can be computed or read off what is published, by an edit, by a dependency in the data, or "
+        "by one value that shows them, such as a missing code.",
         "Suppress or leave out the variables that give them away; where an empty cell does, which looks as suppressed "
         "ones do, give its variable `suppressed_as`.",
     ),

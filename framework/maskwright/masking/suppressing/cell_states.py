@@ -173,4 +173,4 @@ def reads_suppressed(column: Column) -> NDArray[np.bool_]:
     texts = np.array([(text or "") == nothing for text in (*column.blank.texts, None, nothing)])
     # The last two stand for codes that are no positions: no cell at all, and suppressed already.
     places = np.where(column.blank.codes < 0, len(column.blank.texts) - 1 - column.blank.codes, column.blank.codes)
-    return column.missing & texts[places]
+    return np.asarray(column.missing & texts[places], dtype=np.bool_)
