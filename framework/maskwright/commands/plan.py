@@ -15,12 +15,14 @@ from maskwright.edits.edit_set import EditSet
 from maskwright.edits.variable_ranges import refuse_ranges
 from maskwright.foundation.errors import InputError, Problem
 from maskwright.foundation.progress import Logged, Reporter, stage
+from maskwright.masking.suppressing.following_doubts import order_doubts
 from maskwright.pipeline.names import in_order
 from maskwright.pipeline.reading import read_pipeline
 from maskwright.pipeline.resolved import DataInMemory, Pipeline
 from maskwright.planning.applicable_edits import refuse_contradictions
 from maskwright.planning.plan import Plan, make_plan
 from maskwright.planning.publication_warnings import publication_notices
+from maskwright.planning.read_off import sorted_file_doubts
 from maskwright.planning.recoded_edits import (
     published_before_data,
     recoded_edit_notices,
@@ -44,6 +46,7 @@ if TYPE_CHECKING:
     from maskwright.edits.edit import Edit
     from maskwright.edits.evaluation.check import Outcome
     from maskwright.foundation.doubts import Doubt
+    from maskwright.masking.masking_result import MaskingResult
     from maskwright.pipeline.resolved import MaskingRequest
     from maskwright.planning.model import Step
 
@@ -88,6 +91,12 @@ class ReadyRun:
         """Whether the records are released in random order."""
         asked = self.request.release.order
         return asked == "random" or (asked is None and bool(self.keys.names))
+
+    def order_doubts(self, result: MaskingResult) -> tuple[Doubt, ...]:
+        """Doubts about what the order of the records says, where it is that of the original."""
+        if self.is_shuffled or result.removal is None:
+            return ()
+        return tuple(order_doubts(result.removal.shown, result.removal.data))
 
     def arranged(self, masked: Dataset, seed: int) -> Arranged:
         """Masked data with their new keys, in the order of the release."""
@@ -232,7 +241,7 @@ def prepare(
         *plan.warnings,
         *publication_notices(arrived.original, plan, arrived.broken),
     )
-    return ReadyRun(
+    ready = ReadyRun(
         request,
         arrived.original,
         plan.edits,
@@ -244,6 +253,8 @@ def prepare(
         dropped,
         arrived.keys,
     )
+    sorted_by = () if ready.is_shuffled else sorted_file_doubts(plan.groups, plan.steps, ready.original)
+    return replace(ready, doubts=(*ready.doubts, *sorted_by))
 
 
 def plan_of(request: MaskingRequest, arrived: CheckedInput) -> Plan:
