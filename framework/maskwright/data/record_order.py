@@ -51,7 +51,7 @@ def is_in_blocks(data: Dataset, name: str) -> bool:
     shares = np.bincount(codes) / len(codes)
     alike, steps = float(shares @ shares), np.diff(codes) != 0
     by_chance = alike >= 1 or len(steps) * -math.log(alike) < math.log(BY_CHANCE)
-    return not by_chance and np.count_nonzero(steps) <= EXCEPTIONS * len(steps) * (1 - alike)
+    return not by_chance and int(np.count_nonzero(steps)) <= EXCEPTIONS * len(steps) * (1 - alike)
 
 
 def _told(codes: NDArray[np.int64], hidden: NDArray[np.bool_]) -> NDArray[np.bool_]:

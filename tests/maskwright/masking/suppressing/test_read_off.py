@@ -177,7 +177,7 @@ def suppressed_people(keys: list[str], cluster: str | None) -> MaskingResult:
     declared = {name: {"role": "quasi_identifier" if name in keys else "other"} for name in people(2).columns}
     return mask_request(masking_request(
         people(), "local_suppression", params={"k": 3, "keys": keys, "importance": {keys[1]: 9.0}}, variables=keys,
-        declared=declared, cluster=cluster,
+        declared=declared, cluster=cluster, release={"order": "random"},
     ))  # fmt: skip
 
 
