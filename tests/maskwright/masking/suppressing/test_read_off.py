@@ -207,3 +207,25 @@ def test_a_weight_that_tells_the_region_stops_the_release() -> None:
     params = {"k": 12, "keys": ["region", "age"], "importance": {"age": 9}}
     with pytest.raises(mw.OpenDoubts, match=r"W302 suppressed-cells-follow: region: .* where weight is equal"):
         mw.protect(frame, "local_suppression", params=params, variables=["region", "age"], declared=declared)
+
+
+def test_what_is_published_alike_for_all_is_no_suppressed_cell_that_follows() -> None:
+    """Of a key on its highest level, `*`, nothing is to be found out where a record loses all its keys."""
+    rng = np.random.default_rng(1)
+    frame = pd.DataFrame({"age": rng.integers(0, 90, 600), "sex": rng.choice(["m", "f"], 600)})
+    frame["job"] = [
+        f"{tens}{ones}" for tens, ones in zip(rng.integers(1, 9, 600), rng.integers(0, 90, 600), strict=True)
+    ]
+    frame.loc[:11, "sex"], frame.loc[:11, "age"] = ["x"] * 8 + ["y"] * 4, 40
+    frame.loc[frame["age"] < 15, "job"] = None
+    declared = {
+        "age": {"role": "quasi_identifier", "type": "integer", "hierarchy": {"bands": [[0, 15, 65, 120]]}},
+        "job": {"role": "quasi_identifier", "type": "nominal", "hierarchy": {"prefix": [1]}},
+        "sex": {"role": "quasi_identifier"},
+    }
+    masked = mw.protect(
+        frame, "generalisation", params={"k": 9, "levels": {"job": 2, "age": 1}}, variables=["age", "job", "sex"],
+        declared=declared, edits=["if age < 15 then job is missing"], seed=1,
+    )  # fmt: skip
+    assert masked["sex"].isna().sum() == 12
+    assert set(masked["job"].dropna()) == {"*"}
