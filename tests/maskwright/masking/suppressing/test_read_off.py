@@ -17,6 +17,7 @@ from maskwright.commands.requests import masking_request
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+    from pathlib import Path
 
     from maskwright.masking.masking_result import MaskingResult
 
@@ -229,3 +230,23 @@ def test_what_is_published_alike_for_all_is_no_suppressed_cell_that_follows() ->
     )  # fmt: skip
     assert masked["sex"].isna().sum() == 12
     assert set(masked["job"].dropna()) == {"*"}
+
+
+def test_missing_codes_that_part_classes_of_k_are_told(tmp_path: Path) -> None:
+    """Missing cells count as equal; their codes stay in the file, where anybody tells them apart."""
+
+    def said(jobs: list[str]) -> list[str]:
+        pd.DataFrame({"job": jobs, "sex": ["f"] * len(jobs)}).to_csv(tmp_path / "persons.csv", index=False)
+        missing = {"-1": "does not apply", "-9": "refused"}
+        job = {"type": "nominal", "role": "quasi_identifier", "missing": missing}
+        record = mw.run({
+            "maskwright": 1, "seed": 1, "measure": [], "release": {"order": "random"},
+            "data": {"source": str(tmp_path / "persons.csv"), "variables": {"job": job, "sex": {"role": "other"}}},
+            "protect": [{"method": "local_suppression", "variables": ["job"], "params": {"k": 3}}],
+            "output": {"data": str(tmp_path / "masked.csv")},
+        }).record  # fmt: skip
+        return [notice for notice in record["notices"] if "k = 3 counts missing cells" in notice]
+
+    (told,) = said(["1"] * 20 + ["-1"] * 10 + ["-9"] * 2)
+    assert "2 record(s) in classes below 3, of 2 at least" in told
+    assert not said(["1"] * 20 + ["-1"] * 10 + ["-9"] * 3)
