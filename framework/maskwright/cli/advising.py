@@ -123,8 +123,8 @@ def _of_data(chosen: argparse.Namespace, reporter: Reporter) -> tuple[Dataset, E
 
 def _of_pipeline(chosen: argparse.Namespace, reporter: Reporter) -> tuple[Dataset, EditSet, tuple[str, ...] | None]:
     """Data, edits, and the variables that the steps list; None when a step masks all."""
-    from maskwright.commands.arrive import arrive
     from maskwright.commands.options import NO_OPTIONS
+    from maskwright.commands.running.arrive import arrive
     from maskwright.pipeline.reading import read_pipeline
 
     if chosen.edits or reading_options(chosen) != NO_OPTIONS:

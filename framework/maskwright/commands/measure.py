@@ -16,8 +16,10 @@ from maskwright.foundation.yaml_document import Node
 from maskwright.pipeline.overrides import value_of
 from maskwright.pipeline.steps import resolve_measures
 from maskwright.plugins.registry import plugins
-from maskwright.release.measuring import compared_variables, compute_measures, measure_record
-from maskwright.release.usual_losses import USUAL_OF_CATEGORIES, USUAL_OF_NUMBERS
+from maskwright.release.measures.compared_variables import compared_variables
+from maskwright.release.measures.measuring import compute_measures
+from maskwright.release.measures.usual_losses import USUAL_OF_CATEGORIES, USUAL_OF_NUMBERS
+from maskwright.release.record.measure_record import measure_record
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence

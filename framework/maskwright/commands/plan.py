@@ -6,22 +6,22 @@ import json
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
-from maskwright.commands.arrive import CheckedInput, Clock, arrive, explained_by, read_rules
 from maskwright.commands.requests import DeclaredVariables, Rules, masking_request
+from maskwright.commands.running.arrive import CheckedInput, Clock, arrive, explained_by, read_rules
+from maskwright.commands.running.refused_steps import refuse_steps
 from maskwright.data.dataset import Dataset
 from maskwright.data.frame_libraries import taken_in
 from maskwright.data.variable import Variable, VariableType
 from maskwright.edits.edit_set import EditSet
 from maskwright.edits.variable_ranges import refuse_ranges
-from maskwright.foundation.errors import InputError, Problem
+from maskwright.foundation.errors import InputError
 from maskwright.foundation.progress import Logged, Reporter, stage
 from maskwright.masking.suppressing.following_doubts import order_doubts
 from maskwright.pipeline.names import in_order
 from maskwright.pipeline.reading import read_pipeline
-from maskwright.pipeline.resolved import DataInMemory, Pipeline
+from maskwright.pipeline.resolved import Pipeline
 from maskwright.planning.applicable_edits import refuse_contradictions
-from maskwright.planning.plan import Plan, make_plan
-from maskwright.planning.publication_warnings import publication_notices
+from maskwright.planning.make_plan import make_plan
 from maskwright.planning.read_off import sorted_file_doubts
 from maskwright.planning.recoded_edits import (
     published_before_data,
@@ -29,12 +29,13 @@ from maskwright.planning.recoded_edits import (
     recoded_variables,
     settled,
 )
+from maskwright.planning.warnings.publication_warnings import publication_notices
 from maskwright.release.arranging import Arranged, Keys, arranged, key_names
-from maskwright.release.doubt_record import doubt_records
 from maskwright.release.facts import data_facts
 from maskwright.release.gate import judge
-from maskwright.release.measured_variables import measure_doubts, measure_problems, to_be_measured
+from maskwright.release.measures.measured_variables import measure_doubts, measure_problems, to_be_measured
 from maskwright.release.other_format import label_notices, missing_code_notices
+from maskwright.release.record.doubt_record import doubt_records
 from maskwright.release.second_look import not_read_twice
 
 if TYPE_CHECKING:
@@ -49,6 +50,7 @@ if TYPE_CHECKING:
     from maskwright.masking.masking_result import MaskingResult
     from maskwright.pipeline.resolved import MaskingRequest
     from maskwright.planning.model import Step
+    from maskwright.planning.plan import Plan
 
 
 @dataclass(frozen=True, eq=False)
@@ -215,7 +217,7 @@ def prepare(
     reporter : Reporter
     clock : Clock, optional
     thorough : bool, default True
-        As `maskwright.commands.arrive.arrive` takes it.
+        As `maskwright.commands.running.arrive.arrive` takes it.
 
     Raises
     ------
@@ -286,18 +288,6 @@ def _refuse_impossible_limits(plan: Plan) -> None:
     """Stop when no record could satisfy the edits within the limits that the steps set."""
     if len(plan.limits):
         refuse_contradictions(plan.edits + plan.limits, tuple(plan.variables.values()), thorough=False)
-
-
-def refuse_steps(request: MaskingRequest) -> None:
-    """Refuse steps that households or the block size rule out, before any data are read.
-
-    Raises
-    ------
-    InputError
-    """
-    _refuse_methods_that_count_records(request)
-    _refuse_small_blocks(request)
-    _refuse_weak_blocks(request)
 
 
 def _doubts_of_measures(request: MaskingRequest, plan: Plan) -> tuple[Doubt, ...]:
@@ -372,54 +362,3 @@ def _refuse_unwritable(request: MaskingRequest, arrived: CheckedInput) -> None:
     request.output.source.refuse_unwritable(
         request.output.data, tuple(variables[name] for name in names), original.layout
     )
-
-
-def _refuse_methods_that_count_records(request: MaskingRequest) -> None:
-    """With households declared, k is a number of households; a method that promises k has to count them."""
-    cluster = request.data.cluster
-    held = request.data.data if isinstance(request.data, DataInMemory) else None
-    if cluster is None and not (isinstance(held, Dataset) and held.households is not None):
-        return
-    named = "" if cluster is None else f" ({cluster})"
-    problems = [
-        Problem(
-            f"step {number}: {step.method.name} counts k in single records, and households are declared{named}",
-            step.place,
-            "use a method that counts households, or remove 'cluster', knowing that k then counts single records",
-        )
-        for number, step in enumerate(request.steps, 1)
-        if step.promised is not None and not step.method.counts_households
-    ]
-    if problems:
-        raise InputError(problems)
-
-
-def _refuse_small_blocks(request: MaskingRequest) -> None:
-    """A block has to hold two clusters, or a file just above the block size would be cut below k."""
-    size = request.execution.block_size
-    problems = [
-        Problem(
-            f"block_size is {size}, but step {number} needs blocks of at least 2 k = {2 * step.k} records", step.place
-        )
-        for number, step in enumerate(request.steps, 1)
-        if size is not None and step.k is not None and size < 2 * step.k
-    ]
-    if problems:
-        raise InputError(problems)
-
-
-def _refuse_weak_blocks(request: MaskingRequest) -> None:
-    """A method that changes less in blocks than in the whole file protects less: it is not run in blocks."""
-    if request.execution.block_size is None:
-        return
-    problems = [
-        Problem(
-            f"step {number}: {step.method.name} protects less in blocks than in the whole file, and block_size is set",
-            step.place,
-            "remove 'block_size', or take another method",
-        )
-        for number, step in enumerate(request.steps, 1)
-        if not step.method.protects_in_blocks
-    ]
-    if problems:
-        raise InputError(problems)

@@ -9,21 +9,22 @@ from typing import TYPE_CHECKING, TypeVar, cast
 import pandas as pd
 
 from maskwright.commands.plan import prepare
-from maskwright.commands.publish import log_waived, refuse_doubts
 from maskwright.commands.requests import DeclaredVariables, Rules, masking_request
+from maskwright.commands.running.publish import log_waived, refuse_doubts
 from maskwright.data.arrow_tables import released_table
 from maskwright.data.dataset import Dataset
 from maskwright.data.frame_libraries import given_back, taken_in
 from maskwright.data.restored_frames import released_frame
 from maskwright.data.written_cells import untouched_columns
 from maskwright.edits.evaluation.check_data import check_dataset
-from maskwright.foundation.errors import EditViolation, Problem
+from maskwright.foundation.errors import Problem
 from maskwright.foundation.progress import LOGGER, Logged, Reporter
 from maskwright.foundation.randomness import fresh_seed
+from maskwright.foundation.refusals import EditViolation
 from maskwright.foundation.whole_files import PRIVATE, write_whole
 from maskwright.masking.context import Execution
 from maskwright.masking.mask import mask
-from maskwright.planning.undecided_edits import undecided_doubts
+from maskwright.planning.warnings.undecided_edits import undecided_doubts
 from maskwright.release.arranging import arrangement_notices
 from maskwright.release.gate import judge
 from maskwright.release.last_look import unchanged_cells, unchanged_doubts

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from importlib.metadata import version
 from typing import TYPE_CHECKING, Any
 
-from maskwright.commands.arrive import read_rules
+from maskwright.commands.running.arrive import read_rules
 from maskwright.pipeline.resolved import RuleFile
 from maskwright.plugins.registry import BUILT_IN, plugins
 from maskwright.release.facts import data_facts, file_facts

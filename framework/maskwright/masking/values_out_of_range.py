@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from maskwright.edits.analysis.signs import lines_of_signs
-from maskwright.planning.signs import listed, never_negative
+from maskwright.planning.warnings.signs import listed, never_negative
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

@@ -12,6 +12,7 @@ from typing import Annotated, Literal, Self
 from pydantic import BaseModel, Field, model_validator
 
 from maskwright.data.declaration import CodeMeanings, VariableDeclaration
+from maskwright.data.levels.declaration import LevelDeclaration
 from maskwright.edits.rule_language.rule_entry import RuleEntry
 from maskwright.pipeline.waivers import Waiver
 
@@ -52,7 +53,15 @@ class DataSection(Declarations, extra="allow", frozen=True):
     Further keys are options of the file format: `record` (XML), `delimiter` and `encoding` (CSV), ...
     """
 
-    source: FileName = Field(description="The data file, relative to the pipeline file.")
+    source: FileName | None = Field(
+        default=None,
+        description="The data file, relative to the pipeline file. Required, unless each of the `levels` has its own.",
+    )
+    levels: dict[Name, LevelDeclaration] | None = Field(
+        default=None,
+        description="Levels of records, the upper one first: households and the persons in them. "
+        "maskwright explain levels",
+    )
     format: Name | None = Field(default=None, description="File format; left out, the file name's ending tells.")
     codebook: FileName | None = Field(
         default=None,
@@ -113,7 +122,10 @@ class ReleaseSection(BaseModel, extra="forbid", frozen=True):
 class OutputSection(BaseModel, extra="allow", frozen=True):
     """Files to write, relative to the pipeline file. Further keys are reports offered by plugins."""
 
-    data: FileName = Field(description="The masked data; the ending tells the file format.")
+    data: FileName | dict[Name, FileName] = Field(
+        description="The masked data; the ending tells the file format. Of levels that have a file each: a file name "
+        "for each level."
+    )
     svrl: FileName | None = Field(
         default=None, description="Validation result as Schematron processors write it (.xml, .svrl); confidential."
     )

@@ -160,7 +160,7 @@ class _Reading:
 
     def pipeline(self) -> Pipeline:
         self.check_keys()
-        data, openable = self.data()
+        data, openable, levels = self.data()
         edits = resolve_edits(self.section("edits"), self.folder, self.problems)
         uses = variable_uses(self.root, self.registry)
         steps = resolve_steps(self.section("protect"), self.registry, self.problems) if "protect" in self.root else ()
@@ -177,6 +177,8 @@ class _Reading:
         inputs = {} if self.path is None else {"this pipeline file": self.path}
         if data is not None:
             inputs["the data"] = data.path
+            if levels is not None:
+                inputs |= {f"the data of {name}": each.path for name, each in levels.sources.items()}
             if data.codebook is not None:
                 inputs["the codebook"] = data.codebook.path
         inputs |= {f"the rules {edit.path.name}": edit.path for edit in edits if isinstance(edit, RuleFile)}
@@ -201,6 +203,7 @@ class _Reading:
             text=self.text,
             settings=self.root.to_python(),
             data=data,
+            levels=levels,
             edits=edits,
             on_input_violation=plain.on_input_violation,
             steps=steps,
@@ -218,7 +221,16 @@ class _Reading:
     def output(self, inputs: Mapping[str, Path], *, new_rules: bool) -> Output | None:
         if "output" not in self.root:
             return None
-        return resolve_output(self.section("output"), self.folder, inputs, self.problems, new_rules=new_rules)
+        return resolve_output(
+            self.section("output"), self.folder, inputs, self.problems, new_rules=new_rules, levels=self.level_names()
+        )
+
+    def level_names(self) -> tuple[str, ...]:
+        """Names of the levels that have a file each; none where there is one file."""
+        levels = self.section("data").get("levels")
+        if levels is None or not levels.is_mapping or not all("source" in each for _, each in levels.entries):
+            return ()
+        return tuple(key.raw for key, _ in levels.entries)
 
     def section(self, name: str) -> Node:
         return self.root.get(name) or Node("scalar", self.root.place)

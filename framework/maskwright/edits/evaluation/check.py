@@ -15,7 +15,7 @@ from maskwright.edits.evaluation.binary64 import evaluate_xpath
 from maskwright.edits.evaluation.exact import evaluate_exact
 from maskwright.edits.evaluation.tally import Tally
 from maskwright.edits.evaluation.verdict import Verdict
-from maskwright.edits.expression import IfThen, MissingAs, nodes
+from maskwright.edits.expression import GroupFunction, IfThen, MissingAs, nodes
 from maskwright.edits.variable_ranges import written_out
 from maskwright.foundation.errors import EditError, Place, Problem, nearest_name, unknown_name
 from maskwright.foundation.html_tables import block, sentence, table
@@ -336,6 +336,9 @@ def unknown_variables(edits: Sequence[Edit], names: Sequence[str]) -> list[Probl
     problems: list[Problem] = []
     is_listed = False
     for edit in edits:
+        if any(isinstance(node, GroupFunction) for node in nodes(edit.expression)):
+            hint = "Say which records are members of which: `data: levels:` (maskwright explain levels)."
+            problems.append(Problem(f"edit {edit.name}: it is about the members of a group", edit.place, hint))
         for name in edit.variables:
             if name in names:
                 continue

@@ -13,7 +13,7 @@ from maskwright.commands.requests import measure_requests
 from maskwright.edits.edit_set import EditSet
 from maskwright.foundation.errors import InputError, Problem, unknown_name
 from maskwright.foundation.progress import Logged, Reporter
-from maskwright.release.measuring import compute_measures
+from maskwright.release.measures.measuring import compute_measures
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence

@@ -129,8 +129,11 @@ class Targets:
         return self._judge(variable_names(requirement.expression), judge, values, index)
 
     def companion_numbers(self, name: str, index: NDArray[np.int64]) -> NDArray[np.float64]:
-        """Numbers of a companion for rows that are records."""
-        return self.companions[name].numbers[index]
+        """Numbers of a companion for rows that are records, or whose records agree on it."""
+        if self.members is None:
+            return self.companions[name].numbers[index]
+        order, bounds = self._by_row
+        return self.companions[name].numbers[order[bounds[index]]]
 
     def _judge(
         self,

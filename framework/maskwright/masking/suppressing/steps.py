@@ -18,8 +18,8 @@ from maskwright.masking.suppressing.complementary import Complement, complement,
 from maskwright.masking.suppressing.following_doubts import following_doubts
 from maskwright.masking.suppressing.presence import not_applicable, when_present
 from maskwright.masking.suppressing.read_off import Readable, Reader
+from maskwright.planning.make_plan import with_fewer_records
 from maskwright.planning.model import key_names
-from maskwright.planning.plan import with_fewer_records
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence

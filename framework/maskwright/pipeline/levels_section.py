@@ -1,0 +1,135 @@
+"""``data: levels:``: which records are members of which, and where each level is."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING, Literal
+
+from maskwright.data.declaration import VariableDeclaration
+from maskwright.data.levels.declaration import LevelDeclaration
+from maskwright.foundation.errors import Problem
+from maskwright.foundation.yaml_document import scalar
+from maskwright.foundation.yaml_models import read_model
+from maskwright.foundation.yaml_subtrees import texts, without
+from maskwright.pipeline.resolved import LevelSources
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+    from maskwright.foundation.yaml_document import Node
+    from maskwright.pipeline.resolved import DataSource
+
+EXAMPLE = "levels: {household: {key: hhid, variables: [region]}, person: {key: pno, in: household}}"
+
+
+def resolve_levels(
+    section: Node, problems: list[Problem], resolve: Callable[[Node], DataSource | None]
+) -> LevelSources | None:
+    """Resolve the levels of the data section: mistakes are added to `problems`.
+
+    Parameters
+    ----------
+    section : Node
+        The data section.
+    problems : list of Problem
+    resolve : callable
+        Gives the source of a data section without levels.
+    """
+    before = len(problems)
+    declared = _declared(section, problems)
+    if declared is None:
+        return None
+    form = _form(declared)
+    levels = dict(zip(declared, (level for _, level in section.at(("levels",)).entries), strict=True))  # type: ignore[union-attr]
+    problems.extend(_form_problems(form, declared, section, levels))
+    if len(problems) > before:
+        return None
+    plain = without(section, ("levels", "cluster"))
+    sources: dict[str, DataSource] = {}
+    for name, level in levels.items():
+        found = next(iter(sources.values())) if form == "flat" and sources else resolve(_section_of(plain, level))
+        if found is None:
+            return None
+        sources[name] = found
+    sources = {name: replace(each, variables=_with_keys(each.variables, declared)) for name, each in sources.items()}
+    return LevelSources(declared, sources, form)
+
+
+def _declared(section: Node, problems: list[Problem]) -> dict[str, LevelDeclaration] | None:
+    """Levels as they are declared; None where anything in them is wrong."""
+    node, before = section.get("levels"), len(problems)
+    if node is None or not node.is_mapping or not node.entries:
+        place = section.place if node is None else node.place
+        problems.append(Problem("levels: expected the upper level, and the one in it", place, EXAMPLE))
+        return None
+    declared = {}
+    for key, level in node.entries:
+        found = read_model(LevelDeclaration, texts(level, ("variables", "order")), problems)
+        if found is not None:
+            declared[key.raw] = found
+    if len(problems) == before:
+        problems.extend(structure_problems(declared, node))
+    cluster = section.get("cluster")
+    if cluster is not None and cluster.value is not None:
+        message = "`cluster` says what `levels` says: the key of the upper level names households"
+        problems.append(Problem(message, cluster.place, "Remove `cluster`."))
+    return declared if len(problems) == before else None
+
+
+def _form(declared: Mapping[str, LevelDeclaration]) -> Literal["flat", "linked", "nested"]:
+    if any(each.source is not None for each in declared.values()):
+        return "linked"
+    return "nested" if any(each.record is not None for each in declared.values()) else "flat"
+
+
+def _section_of(plain: Node, level: Node) -> Node:
+    """Data section of one level: its own file, or its own element in the file of all."""
+    for key in ("source", "record"):
+        stated = level.get(key)
+        if stated is not None:
+            plain = without(plain, (key,)).with_entry(key, scalar(stated.raw, stated.place))
+    return plain
+
+
+def structure_problems(declared: Mapping[str, LevelDeclaration], node: Node) -> list[Problem]:
+    """What is wrong with levels that are not two, one in the other, the top first."""
+    names = list(declared)
+    above = [declared[name].above for name in names]
+    if len(names) != 2 or above[0] is not None or above[1] != names[0]:
+        return [Problem("levels are two: the upper one first, and the lower one `in` it", node.place, EXAMPLE)]
+    return []
+
+
+def _form_problems(
+    form: str, declared: Mapping[str, LevelDeclaration], section: Node, levels: Mapping[str, Node]
+) -> list[Problem]:
+    problems = []
+    own = section.get("source")
+    for name, level in declared.items():
+        node = levels[name]
+        if form == "linked" and level.source is None:
+            problems.append(Problem(f"level {name}: no `source`, and the other level has one", node.place))
+        if form == "nested" and level.record is None:
+            problems.append(Problem(f"level {name}: no `record`, and the other level has one", node.place))
+        if form != "flat" and level.variables is not None:
+            message = f"level {name}: `variables` is for one flat file; here each level has its own"
+            problems.append(Problem(message, node.place))
+    if form == "linked" and own is not None and own.value is not None:
+        problems.append(Problem("each level has its own `source`: remove this one", own.place))
+    return problems
+
+
+def _with_keys(
+    variables: Mapping[str, VariableDeclaration], declared: Mapping[str, LevelDeclaration]
+) -> dict[str, VariableDeclaration]:
+    """Declarations in which keys and pointers are no amounts, and the key of the upper level is a text."""
+    top = next(iter(declared.values())).key
+    found = dict(variables)
+    for level in declared.values():
+        for name in (level.key, *level.pointers):
+            stated = found.get(name, VariableDeclaration())
+            update: dict[str, object] = {"role": "other"}
+            if name == top:
+                update["type"] = "nominal"
+            found[name] = stated.model_copy(update=update)
+    return found
