@@ -22,7 +22,6 @@ from maskwright.pipeline.reading import read_pipeline
 from maskwright.pipeline.resolved import Pipeline
 from maskwright.planning.applicable_edits import refuse_contradictions
 from maskwright.planning.make_plan import make_plan
-from maskwright.planning.read_off import sorted_file_doubts
 from maskwright.planning.recoded_edits import (
     published_before_data,
     recoded_edit_notices,
@@ -30,6 +29,7 @@ from maskwright.planning.recoded_edits import (
     settled,
 )
 from maskwright.planning.warnings.publication_warnings import publication_notices
+from maskwright.planning.warnings.read_off import sorted_file_doubts
 from maskwright.release.arranging import Arranged, Keys, arranged, key_names
 from maskwright.release.facts import data_facts
 from maskwright.release.gate import judge
