@@ -284,7 +284,7 @@ class _LevelsRun:
                     MeasuredRun(pipeline, ready, result, inside, measured[name], unchanged, judgement, self.seed,
                                 self.clock.seconds)
                 )  # fmt: skip
-            before = LevelRecord(records=len(level), original_records=len(self.arrived.files[name]))
+            before = LevelRecord(records=len(level), original_records=self.arrived.records[name])
             numbers = self.planned.steps[name].numbers
             parts[name] = LevelPart(own, numbers, self.arrived.arrival[name], found[name], before)
             untouched[name] = self._other_variables(name, released)
