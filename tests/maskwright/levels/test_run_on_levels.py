@@ -162,3 +162,19 @@ def test_a_size_that_is_masked_is_counted(folder: Path) -> None:
     mw.run(path)
     sized = pd.read_csv(folder / "sized.csv")
     assert (sized.groupby("hhid")["pno"].transform("size") == sized["size"]).all()
+
+
+def test_codebook_and_contributions(folder: Path) -> None:
+    output = {"data": "c.csv", "codebook": "book.csv", "record": "c.json"}
+    measure = [{"sse": {"as": "loss"}}, {"distance_record_linkage": {"per_record": True}}]
+    mw.run(pipeline(folder, "flat", output=output, measure=measure))
+    book = pd.read_csv(folder / "book.csv", dtype=str)
+    assert {"region", "total", "income", "pno"} <= set(book["variable"])
+    record = json.loads((folder / "c.json").read_text(encoding="utf-8"))
+    rows = len(read_flat(folder / "c.csv"))
+    assert len(record["per_record"]["person.distance_record_linkage"]) == rows
+
+
+def test_svrl_is_not_promised(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["run", str(pipeline(folder, "flat", output={"data": "c.csv", "svrl": "c.svrl.xml"}))]) == 2
+    assert "SVRL" in capsys.readouterr().err
