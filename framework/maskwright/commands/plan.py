@@ -37,7 +37,7 @@ from maskwright.release.record.doubt_record import doubt_records
 from maskwright.release.second_look import not_read_twice
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Collection, Mapping, Sequence
     from pathlib import Path
 
     from maskwright.data.declaration import VariableDeclaration
@@ -230,7 +230,7 @@ def prepare(
         *arrived.notices,
         *recoded_edit_notices(plan.translations, dropped),
         *_earlier_release_notices(request),
-        *_notices_of_format(request, arrived.original),
+        *_notices_of_format(request, arrived.original, plan.recoded),
         *plan.warnings,
         *publication_notices(arrived.original, plan, arrived.broken),
     )
@@ -299,12 +299,13 @@ def _declared_variable(name: str, declared: VariableDeclaration | None) -> Varia
     if declared is None:
         return Variable(name)
     dated: VariableType = "datetime" if declared.is_datetime else "date"
-    kind: VariableType = declared.type or (dated if declared.is_date else "continuous")
+    listed: VariableType = "nominal" if declared.categories else "continuous"
+    kind: VariableType = declared.type or (dated if declared.is_date else listed)
     role = declared.role or ("confidential" if kind in ("continuous", "integer") else "other")
     return Variable(
         name, kind, role, decimals=0 if declared.is_date else declared.decimals,
         date_format=declared.date_format if declared.is_date else None, as_is=declared.release == "as is",
-        inferred_role=declared.role is None, renewed=declared.release == "new",
+        inferred_role=declared.role is None, renewed=declared.release == "new", categories=declared.categories or (),
     )  # fmt: skip
 
 
@@ -330,13 +331,14 @@ def _earlier_release_notices(request: MaskingRequest) -> tuple[str, ...]:
     return (f"{path.name} says that these data were masked before with another seed: {danger}",)
 
 
-def _notices_of_format(request: MaskingRequest, original: Dataset) -> tuple[str, ...]:
+def _notices_of_format(request: MaskingRequest, original: Dataset, recoded: Collection[str]) -> tuple[str, ...]:
+    """What the format of the masked file cannot say; of codes of recoded variables that is seen when they are."""
     if not isinstance(request, Pipeline):
         return ()
     has_codebook = request.output.codebook is not None
     target = request.output.source
     return (
-        *missing_code_notices(original, target, has_codebook=has_codebook),
+        *missing_code_notices(original.without(tuple(recoded)), target, has_codebook=has_codebook),
         *label_notices(original, target, has_codebook=has_codebook),
     )
 
