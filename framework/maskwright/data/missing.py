@@ -69,11 +69,27 @@ class MissingCells:
         -------
         pyarrow.StringArray of shape (n,)
         """
-        nothing = suppressed_as if suppressed_as is not None else self._mostly(unless_known)
-        texts = pa.array([*self.texts, None, nothing], pa.string())
+        texts = pa.array([*self.texts, None, self.of_suppressed(suppressed_as, unless_known)], pa.string())
         places = np.where(self.codes == NO_CELL, len(self.texts), self.codes)
         places = np.where(self.codes == HAD_VALUE, len(self.texts) + 1, places)
         return texts.take(pa.array(places.astype(np.int64), mask=~missing))
+
+    def of_suppressed(self, suppressed_as: str | None, unless_known: str | None = "") -> str | None:
+        """Text of a suppressed cell, None where it is no cell at all; the parameters are those of `written`."""
+        return suppressed_as if suppressed_as is not None else self._mostly(unless_known)
+
+    def kinds(self, suppressed_as: str | None) -> NDArray[np.int64]:
+        """Number of each code's text: 0 for that of suppressed cells, 1, 2, ... for others.
+
+        Codes -1 and -2, of no cell at all and of one that was suppressed, are places from the end.
+        """
+        suppressed = self.of_suppressed(suppressed_as)
+        numbers: dict[str | None, int] = {suppressed: 0}
+        return np.array([numbers.setdefault(text, len(numbers)) for text in (*self.texts, suppressed, None)])
+
+    def without(self, suppressed: NDArray[np.bool_]) -> MissingCells:
+        """Those that are left when the codes of these cells are suppressed."""
+        return MissingCells(self.texts, np.where(suppressed, HAD_VALUE, self.codes).astype(self.codes.dtype))
 
     def _mostly(self, unless_known: str | None) -> str | None:
         empty = np.count_nonzero(self.codes == self.texts.index("")) if "" in self.texts else 0

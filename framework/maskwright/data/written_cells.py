@@ -147,4 +147,8 @@ def _is_same(before: Column, after: Column, rows: NDArray[np.int64] | None) -> b
     values, missing = (before.values, before.missing) if rows is None else (before.values[rows], before.missing[rows])
     if len(values) != len(after) or not np.array_equal(missing, after.missing):
         return False
+    if before.blank is not None and after.blank is not None:
+        codes = before.blank.codes if rows is None else before.blank.codes[rows]
+        if np.any(missing & (codes != HAD_VALUE) & (after.blank.codes == HAD_VALUE)):
+            return False
     return bool(np.array_equal(values, after.values, equal_nan=one.is_numeric))

@@ -152,6 +152,17 @@ class Criteria:
         small = sizes < self.k
         return small if self._k_map is None else small | (rows.weights < self._k_map * (1 - SLACK))
 
+    def failing(self, rows: Rows) -> dict[str, NDArray[np.bool_]]:
+        """Classes that fail each criterion, by what a person calls it."""
+        sizes = rows.counts if self._homes is None else self._homes_of(rows)
+        found = {f"k = {self.k}": sizes < self.k}
+        if self._k_map is not None:
+            found[f"k_map = {self._k_map:g}"] = rows.weights < self._k_map * (1 - SLACK)
+        for each in self._bounds:
+            what = "t" if each.kind in (EQUAL, ORDERED) else "l"
+            found[f"{what} of {each.name}"] = each.failing(rows.of_leaf, len(rows.counts))
+        return found
+
     def uniform(self, rows: Rows, *, monotone: bool) -> NDArray[np.bool_]:
         """Classes that are not diverse enough, or too far from the file; by monotone bounds, or by the others."""
         failing = np.zeros(len(rows.counts), dtype=np.bool_)

@@ -22,7 +22,13 @@ from maskwright import (
 from maskwright_builtin.key_counts.counts import count_keys
 from maskwright_builtin.methods.generalisation.sensitive_bounds import Closeness, Diversity
 from maskwright_builtin.methods.suppression.diverse_classes import with_diverse_classes
-from maskwright_builtin.methods.suppression.keys import GONE, kept_in_households, key_codes, key_positions
+from maskwright_builtin.methods.suppression.keys import (
+    GONE,
+    emptied_cells,
+    kept_in_households,
+    key_codes,
+    key_positions,
+)
 from maskwright_builtin.methods.suppression.matching_counts import matching_k, silent
 from maskwright_builtin.methods.suppression.own_classes import k_anonymous
 
@@ -120,7 +126,8 @@ def protect(block: Block, params: LocalSuppressionParams, rng: np.random.Generat
     Parameters
     ----------
     block : Block
-        Cells that are empty already are a value of their own, and stay empty.
+        Cells that are empty already are a value of their own, and stay empty; so is each missing code, and a rare one
+        is suppressed as a value is.
     params : LocalSuppressionParams
     rng : numpy.random.Generator
         Left alone.
@@ -165,17 +172,18 @@ def protect(block: Block, params: LocalSuppressionParams, rng: np.random.Generat
             break
         if block.households is None and len(sets) == 1:
             break
-    missing = block.missing.copy()
-    missing[:, positions] |= reached == GONE
+    missing, uncoded = emptied_cells(block, positions, reached == GONE)
     values = block.values.copy()
     values[missing] = np.nan
-    gone = missing & ~block.missing
+    gone = (missing & ~block.missing) | uncoded
     return Masked(
         values=values,
         missing=missing,
+        suppressed=uncoded,
         notes={
             "cells_suppressed": int(gone.sum()),
             "records_with_suppressed_cells": int(gone.any(axis=1).sum()),
+            **({"missing_codes_suppressed": int(uncoded.sum())} if uncoded.any() else {}),
             **_counted(reached, block, params, sets),
         },
     )
