@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, TypeVar, cast
 
 import pandas as pd
 
-from maskwright.commands.plan import prepare
 from maskwright.commands.requests import DeclaredVariables, Rules, masking_request
 from maskwright.commands.running.publish import log_waived, refuse_doubts
+from maskwright.commands.running.ready import prepare
 from maskwright.data.arrow_tables import released_table
 from maskwright.data.dataset import Dataset
 from maskwright.data.frame_libraries import given_back, taken_in
@@ -32,7 +32,7 @@ from maskwright.release.last_look import unchanged_cells, unchanged_doubts
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from maskwright.commands.plan import ReadyRun
+    from maskwright.commands.running.ready import ReadyRun
     from maskwright.data.frame_libraries import Data, TakenIn
     from maskwright.masking.masking_result import MaskingResult
     from maskwright.pipeline.resolved import MaskingRequest
@@ -212,7 +212,7 @@ def _masked(
         unchanged = unchanged_cells(ready.original, result.masked)
         seen = unchanged_doubts(unchanged, ready.plan, result.doubts)
         left = undecided_doubts(outcome, ready.arrival)
-        judgement = judge((*ready.doubts, *result.doubts, *left, *seen), request.waivers)
+        judgement = judge((*ready.doubts, *result.doubts, *ready.order_doubts(result), *left, *seen), request.waivers)
         log_waived(judgement)
         refuse_doubts(request, judgement)
     failing = [each for each in outcome.edits if each.violations and each.severity == "error"]

@@ -30,8 +30,8 @@ from maskwright.release.second_look import is_read_twice, second_look
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-    from maskwright.commands.plan import ReadyRun
     from maskwright.commands.running.arrive import Clock
+    from maskwright.commands.running.ready import ReadyRun
     from maskwright.data.dataset import Dataset
     from maskwright.data.variable import Variable
     from maskwright.edits.evaluation.check import Outcome
@@ -79,7 +79,7 @@ class PipelineRun:
                 Execution(execution.workers, execution.block_size), self.reporter, _observer(),
             )  # fmt: skip
         self.tell(result.notices)
-        return result
+        return replace(result, doubts=(*result.doubts, *ready.order_doubts(result)))
 
     def arrange(self, result: MaskingResult) -> MaskingResult:
         """Give the masked records their new keys and their order, and write the map from the old ones if asked for."""

@@ -37,8 +37,20 @@ class Level:
         Position in this level of the record that each record points to; `ABSENT` or `DANGLING` where there is none.
     rows : ndarray of shape (n,), int64
         Where each record stands in its file, counted from 0; of a household in a flat file, its first row.
+    varying : mapping of name to ndarray of shape (n,), bool
+        Of the upper level of a flat file: the records in whose rows a variable is not the same.
     key_columns : tuple of str
         Variables that are keys or pointers: they tell records apart and are never masked.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> import maskwright as mw
+    >>> persons = pd.DataFrame({"hhid": [7, 7, 9], "pno": [1, 2, 1], "region": ["N", "N", "S"]})
+    >>> levels = {"household": {"key": "hhid", "variables": ["region"]}, "person": {"key": "pno", "in": "household"}}
+    >>> level = mw.linked_data(persons, levels)["person"]
+    >>> level.data, level.groups.tolist(), level.key_columns
+    (Dataset(3 records, 1 variables: pno), [0, 0, 1], ('pno',))
     """
 
     name: str
@@ -47,6 +59,7 @@ class Level:
     groups: NDArray[np.int64] | None
     rows: NDArray[np.int64]
     pointers: Mapping[str, NDArray[np.int64]] = field(default_factory=dict)
+    varying: Mapping[str, NDArray[np.bool_]] = field(default_factory=dict)
 
     @property
     def key_columns(self) -> tuple[str, ...]:
@@ -140,4 +153,12 @@ def _taken(level: Level, rows: NDArray[np.int64], groups: NDArray[np.int64] | No
         name: np.where(targets[rows] >= 0, new[np.maximum(targets[rows], 0)], targets[rows])
         for name, targets in level.pointers.items()
     }
-    return replace(level, data=level.data.taken(rows), groups=groups, rows=level.rows[rows], pointers=pointers)
+    varying = {name: varies[rows] for name, varies in level.varying.items()}
+    return replace(
+        level,
+        data=replace(level.data.taken(rows), origin=None),
+        groups=groups,
+        rows=level.rows[rows],
+        pointers=pointers,
+        varying=varying,
+    )

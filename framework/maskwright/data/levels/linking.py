@@ -60,7 +60,9 @@ def levels_of_flat(data: Dataset, declared: Mapping[str, LevelDeclaration], file
     members = Level(bottom, lower, _plain(body), groups[order], order)
     members = _with_pointers(members, file)
     notes = () if _is_sorted(groups) else (f"{file}: the rows of a {top} do not stand together; they are put so",)
-    return LinkedData((replace(head, data=_plain(head.data)), members), notes)
+    linked = LinkedData((replace(head, data=_plain(head.data)), members), notes)
+    varying = variations(data, linked)
+    return replace(linked, levels=(replace(linked.levels[0], varying=varying), members))
 
 
 def linked_levels(
@@ -149,12 +151,20 @@ def variations(data: Dataset, linked: LinkedData) -> dict[str, NDArray[np.bool_]
 
 
 def with_most_frequent(data: Dataset, linked: LinkedData) -> LinkedData:
-    """Copy in which a varying variable of the upper level has the value of most rows of its group, ties the first's."""
+    """Copy in which a varying variable of the upper level has the value of most rows of its group, ties the first's.
+
+    Parameters
+    ----------
+    data : Dataset
+        The flat file.
+    linked : LinkedData
+        `levels_of_flat` of it.
+    """
     head, members = linked.levels
     assert members.groups is not None
     rows = np.array(head.rows)
     columns = {}
-    for name, varies in variations(data, linked).items():
+    for name, varies in head.varying.items():
         if not varies.any():
             continue
         (codes,) = shared_codes([data[name]])
@@ -162,7 +172,9 @@ def with_most_frequent(data: Dataset, linked: LinkedData) -> LinkedData:
         inside = np.flatnonzero(varies[members.groups])
         chosen[varies] = _most_frequent(members.groups[inside], codes[members.rows[inside]], members.rows[inside])
         columns[name] = data[name].taken(chosen)
-    return linked.with_data({head.name: head.data.with_columns(columns)})
+    constant = {name: np.zeros_like(varies) for name, varies in head.varying.items()}
+    changed = linked.with_data({head.name: head.data.with_columns(columns)})
+    return replace(changed, levels=(replace(changed.levels[0], varying=constant), *changed.levels[1:]))
 
 
 def _most_frequent(groups: NDArray[np.int64], codes: NDArray[np.int64], rows: NDArray[np.int64]) -> NDArray[np.int64]:

@@ -8,12 +8,13 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from maskwright.data.dataset import Column, Dataset
+from maskwright.data.levels.linked_data import DANGLING
 from maskwright.data.record_chunk import RecordChunk
 from maskwright.data.shared_codes import shared_codes
 from maskwright.data.variable import Variable
 from maskwright.edits.evaluation.exact import evaluate_exact
 from maskwright.edits.expression import variable_names
-from maskwright.edits.levels.linked_columns import LinkedColumn, MembersColumn, OtherRecordColumn
+from maskwright.edits.levels.linked_columns import LinkedColumn, MembersColumn, OtherRecordColumn, StructureColumn
 from maskwright.edits.levels.structure import NEIGHBOURS
 from maskwright.edits.rule_language.grammar import parse_expression
 
@@ -71,6 +72,10 @@ class _Computed:
         return self._found[level, name]
 
     def _compute(self, level: Level, column: LinkedColumn) -> Column:
+        if isinstance(column, StructureColumn):
+            dangles = column.broken == "dangles"
+            broken = level.pointers[column.variable] == DANGLING if dangles else level.varying[column.variable]
+            return _numbers(column.name, broken.astype(np.float64), np.zeros(len(broken), dtype=np.bool_), 0)
         if isinstance(column, OtherRecordColumn):
             return self._of_other_record(level, column)
         return self._of_members(level, column)

@@ -59,4 +59,21 @@ class OtherRecordColumn:
     variable: str | None
 
 
-LinkedColumn = MembersColumn | OtherRecordColumn
+@dataclass(frozen=True)
+class StructureColumn:
+    """Whether a record breaks what linking rests on, 1 or 0.
+
+    Attributes
+    ----------
+    name : str
+    variable : str
+        A variable of the upper level that ``varies`` among the rows of a flat file, or a pointer that ``dangles``.
+    broken : {"varies", "dangles"}
+    """
+
+    name: str
+    variable: str
+    broken: Literal["varies", "dangles"]
+
+
+LinkedColumn = MembersColumn | OtherRecordColumn | StructureColumn

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from maskwright.data.record_order import told_by_neighbours
 from maskwright.edits.expression import MissingAs, nodes
 from maskwright.foundation.doubts import Doubt
 
@@ -97,3 +98,23 @@ def lost_code_doubts(lost: Mapping[str, NDArray[np.bool_]], edits: EditSet) -> I
             said = f"whether {', '.join(asking)} gives {total} suppressed missing codes away is not known"
             hint = f"Make one of the codes of {name} before, or leave the edit out if it holds by definition alone."
             yield Doubt("suppressed-cells-undecided", name, said, total, total, hint=hint)
+
+
+def order_doubts(shown: Dataset, masked: Dataset) -> Iterator[Doubt]:
+    """Doubts about suppressed cells that stand between records with their own value, in the order of the original.
+
+    Parameters
+    ----------
+    shown : Dataset
+        The records as they would be published without suppression, in the order in which they are.
+    masked : Dataset
+        The same records with suppressed cells.
+    """
+    for column in masked:
+        name, hidden = column.name, column.missing & ~shown[column.name].missing
+        told = told_by_neighbours(shown, name, hidden) if hidden.any() else hidden
+        if told.any():
+            count, total = int(told.sum()), int(hidden.sum())
+            said = f"{count} of {total} suppressed cells stand between records with the same value: the file is sorted"
+            hint = "Publish the records in random order: `release: {order: random}`."
+            yield Doubt("suppressed-cells-follow", name, said, count, total, hint=hint)

@@ -13,7 +13,7 @@ from maskwright.edits.algebra.classify import classify
 from maskwright.edits.edit import Edit, LinearPart, Part, RangePart, Relation
 from maskwright.edits.edit_set import EditSet
 from maskwright.edits.expression import variable_names
-from maskwright.edits.levels.linked_columns import MembersColumn, OtherRecordColumn
+from maskwright.edits.levels.linked_columns import MembersColumn, OtherRecordColumn, StructureColumn
 from maskwright.planning.levels.member_rules import rules_of_members
 from maskwright.planning.model import Keeper
 
@@ -147,6 +147,8 @@ class _Planner:
         column = next((each for each in self.bound.columns[level] if each.name == name), None)
         if column is None:
             return {(level, name)}
+        if isinstance(column, StructureColumn):
+            return set()
         if isinstance(column, OtherRecordColumn):
             home = column.through if column.through in self.structure.names else level
             return set() if column.variable is None else self._sources(home, column.variable)
@@ -158,14 +160,28 @@ class _Planner:
         """Put an edit where one level keeps it; whether it spans records that change."""
         own = set(self.masked.get(edit.level, ())).intersection(edit.variables)
         changed = self.changed[edit.level].intersection(edit.variables)
+        if own and self._totals(edit, own):
+            return True
         if not own and not changed:
             self.structural.append(edit.name)
-            self.keepers.append(Keeper(edit.name, "construction", "no step masks a variable that it reads"))
+            self.keepers.append(Keeper(edit.name, "construction", self._kept_alone(edit)))
             return False
         if not changed:
             self.inside[edit.level].append(edit)
             return False
         return not self._asked_of_members(edit)
+
+    def _kept_alone(self, edit: Edit) -> str:
+        columns = (each for each in self.bound.columns[edit.level] if each.name in edit.variables)
+        if any(isinstance(each, StructureColumn) and each.broken == "varies" for each in columns):
+            return f"it is masked once for each {edit.level}, and joined to the records in it"
+        return "no step masks a variable that it reads"
+
+    def _totals(self, edit: Edit, own: Collection[str]) -> bool:
+        """Whether an equality gives a masked variable as what members say together, as a household's size."""
+        read = {column.name for column in self.bound.columns[edit.level]}.intersection(edit.variables)
+        part = edit.parts[0] if len(edit.parts) == 1 else None
+        return bool(read) and isinstance(part, LinearPart) and part.relation == "==" and part.total in own
 
     def _asked_of_members(self, edit: Edit) -> bool:
         columns = {each.name: each for each in self.bound.columns[edit.level]}
@@ -186,10 +202,24 @@ class _Planner:
         return True
 
     def _is_positive(self, level: str, name: str) -> bool:
+        return self._has_floor(level, name) or self._sums_positive(level, name)
+
+    def _has_floor(self, level: str, name: str) -> bool:
         return any(
             isinstance(part, RangePart) and part.variable == name and part.low is not None and part.low >= 0
             for edit in self.bound.edits[level] for part in edit.parts
         )  # fmt: skip
+
+    def _sums_positive(self, level: str, name: str) -> bool:
+        """Whether an equality gives a variable as a sum of others that are never negative."""
+        for edit in self.bound.edits[level]:
+            for part in edit.parts:
+                if isinstance(part, LinearPart) and part.relation == "==" and part.total == name and not part.constant:
+                    own = dict(part.coefficients)
+                    others = [other for other in own if other != name and own[other] * own[name] < 0]
+                    if len(others) == len(own) - 1 and all(self._has_floor(level, other) for other in others):
+                        return True
+        return False
 
     def _derives(self, edit: Edit) -> bool:
         """Take a variable of an equality as derived, if one can be."""
@@ -210,7 +240,8 @@ class _Planner:
         return True
 
     def _spans(self, edit: Edit) -> bool:
-        return bool(self.changed[edit.level].intersection(edit.variables) or self.derived.keys() & set(edit.variables))
+        read = {column.name for column in self.bound.columns[edit.level]}
+        return bool((read | self.derived.keys()) & set(edit.variables))
 
     def _may_be_derived(self, name: str, level: str) -> bool:
         return name in self.masked.get(level, ()) and name not in self.derived and name not in self.adjust
