@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
     from pydantic import BaseModel
 
-    from maskwright.data.dataset import Dataset
+    from maskwright.data.dataset import Column, Dataset
     from maskwright.data.variable import Variable
     from maskwright.plugins.measure_table import MeasureTable
 
@@ -153,15 +153,34 @@ class Comparison:
         InputError
             When a file has no such variable; with the nearest name.
         """
-        columns = []
+        from maskwright.data.shared_codes import shared_codes  # heavy: plugins are listed without it
+
+        original, masked = shared_codes(self._columns(name))
+        return original, masked
+
+    def published_keys(self, name: str) -> NDArray[np.int64]:
+        """Any variable of both files as codes of the masked one, which are equal where the same is published.
+
+        Returns
+        -------
+        ndarray of shape (m,)
+            0, 1, ...; -1 where missing. Where missing cells have several codes, these are values too, and -1 is what
+            suppressed cells have.
+
+        Raises
+        ------
+        InputError
+            When a file has no such variable; with the nearest name.
+        """
+        from maskwright.data.shared_codes import published_codes  # heavy: plugins are listed without it
+
+        return published_codes(self._columns(name)[1])
+
+    def _columns(self, name: str) -> tuple[Column, Column]:
         for what, data in (("original", self.original), ("masked file", self.masked)):
             if name not in data:
                 raise InputError(f"the {what}: {unknown_name('variable', name, data.names)}")
-            columns.append(data[name])
-        from maskwright.data.shared_codes import shared_codes  # heavy: plugins are listed without it
-
-        original, masked = shared_codes(columns)
-        return original, masked
+        return self.original[name], self.masked[name]
 
 
 @dataclass(frozen=True, eq=False)
