@@ -9,7 +9,7 @@ import pandas as pd
 import pytest
 
 import maskwright as mw
-from maskwright.commands.plan import prepare
+from maskwright.commands.running.ready import prepare
 from maskwright.foundation.progress import Quiet
 from maskwright.masking.equivalence_classes import smallest_classes
 from maskwright.masking.kept_promises import promise_doubts
