@@ -5,6 +5,8 @@ from __future__ import annotations
 import random
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+import pyarrow as pa
 import pytest
 from lxml import etree
 
@@ -141,3 +143,44 @@ def test_a_wrong_structure_is_told_with_its_line(tmp_path: Path, before: str, af
 def test_names_that_the_file_has_not(tmp_path: Path, params: dict[str, Any], message: str) -> None:
     with pytest.raises(DataError, match=message):
         rows(written(tmp_path / "nested.xml", TWO), params)
+
+
+def rewritten(path: Path, target: Path) -> None:
+    """Read both levels and write them again."""
+    tables, variables, layouts = {}, {}, {}
+    for level, params in (("household", HOUSEHOLDS), ("person", PERSONS)):
+        reading = XML.open(path, XmlParams.model_validate(params), lambda _: None)
+        tables[level] = pa.Table.from_batches(list(reading.batches())).combine_chunks()
+        layouts[level] = reading.layout
+    place = {key: row for row, key in enumerate(tables["household"]["hhid"].to_pylist())}
+    groups = np.array([place[key] for key in tables["person"]["hhid"].to_pylist()], dtype=np.int64)
+    tables["person"] = tables["person"].drop_columns(["hhid"])
+    for level, table in tables.items():
+        variables[level] = tuple(mw.Variable(name, "nominal") for name in table.column_names)
+    assert XML.write_levels is not None
+    batches = {level: table.to_batches(max_chunksize=3) for level, table in tables.items()}
+    XML.write_levels(target, batches, variables, groups, layouts)
+
+
+@pytest.mark.parametrize("seed", range(100))
+def test_what_was_read_is_written_again(tmp_path: Path, seed: int) -> None:
+    path = written(tmp_path / "nested.xml", random_file(seed))
+    rewritten(path, tmp_path / "again.xml")
+    assert expected(tmp_path / "again.xml") == expected(path)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "<S>\n  <Household><hhid>1</hhid>\n    <Person><pno>1</pno></Person>\n  </Household>\n"
+        "  <Household><hhid>2</hhid>\n    <Person><pno>1</pno></Person>\n    <Person><pno>2</pno></Person>\n"
+        "  </Household>\n</S>\n",
+        "<S xmlns:H='urn:h'>\n <H:Household><H:hhid>1</H:hhid>\n  <H:Person><H:pno>1</H:pno></H:Person>\n"
+        " </H:Household>\n</S>\n",
+        "<S>\n<Household>\n <Person>\n  <pno>1</pno>\n </Person>\n <hhid>1</hhid>\n <size>1</size>\n</Household>\n</S>\n",
+    ],
+)
+def test_the_form_of_the_file_is_kept(tmp_path: Path, text: str) -> None:
+    path = written(tmp_path / "nested.xml", text)
+    rewritten(path, tmp_path / "again.xml")
+    assert (tmp_path / "again.xml").read_text(encoding="utf-8") == text

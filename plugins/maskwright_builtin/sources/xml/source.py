@@ -9,6 +9,7 @@ import pyarrow as pa
 from maskwright import DataError, FormatFacts, Layout, Place, Problem, Progress, ReadAgain, Source
 from maskwright_builtin.sources.files import readable_size, with_packed
 from maskwright_builtin.sources.xml.forms import Form, form_of
+from maskwright_builtin.sources.xml.nested.writing import write_nested
 from maskwright_builtin.sources.xml.parser import ByteProgress, XmlParams
 from maskwright_builtin.sources.xml.published_tags import published_tags
 from maskwright_builtin.sources.xml.sparse import Deviation, NewVariable
@@ -180,6 +181,7 @@ XML = Source(
     open=open_xml,
     open_once=XmlReadingOnce,
     write=write_xml,
+    write_levels=write_nested,
     params=XmlParams,
     writes_text=True,
     holds=FormatFacts(
