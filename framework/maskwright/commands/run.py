@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from maskwright.commands.levels.running import run_levels
 from maskwright.commands.plan import prepare
 from maskwright.commands.running.arrive import Clock
 from maskwright.commands.running.publish import publish, refuse_doubts, refuse_release, write_release_codebook
@@ -133,6 +134,8 @@ def run(
     """
     listener, clock = reporter or Logged(), Clock()
     described = read_pipeline(pipeline, overrides)
+    if described.levels is not None:
+        return RunResult(True, run_levels(described, listener, clock, PRIVATE).to_json())
     ready = prepare(described, listener, clock)
     described = with_usual_losses(described, ready.plan, plugins())
     seed = fresh_seed() if described.seed is None else described.seed

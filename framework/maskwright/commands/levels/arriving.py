@@ -121,7 +121,7 @@ def linked_as(levels: LevelSources, files: Mapping[str, Dataset]) -> LinkedData:
     """
     names = {name: source.name for name, source in levels.sources.items()}
     if levels.form == "flat":
-        lowest = next(reversed(files))
+        lowest = list(files)[-1]
         return levels_of_flat(files[lowest], levels.declared, names[lowest])
     return linked_levels(files, levels.declared, names)
 

@@ -53,10 +53,37 @@ def refuse_release(
         The first of these that there is a reason for, with every reason and the record as far as it goes.
     """
     broken = list(_violated_edits(result, outcome))
-    missed = list(_missed_thresholds(pipeline, record))
+    log_waived(judgement)
+    refuse_results(pipeline, broken, pipeline.measures, record, judgement)
+
+
+def refuse_results(
+    pipeline: Pipeline,
+    broken: Sequence[Problem],
+    measures: Sequence[MeasureRequest],
+    record: RunRecord,
+    judgement: Judgement,
+) -> None:
+    """Stop the release for edits that do not hold, and for what else there is a reason for.
+
+    Parameters
+    ----------
+    pipeline : Pipeline
+    broken : sequence of Problem
+        One for each violated edit of severity error.
+    measures : sequence of MeasureRequest
+        Whose values in the record are compared with the thresholds.
+    record : RunRecord
+    judgement : Judgement
+
+    Raises
+    ------
+    EditViolation, ThresholdMissed, OpenDoubts
+        The first of these that there is a reason for, with every reason and the record as far as it goes.
+    """
+    missed = list(_missed_thresholds(measures, record))
     reasons = [*broken, *missed, *judgement.problems]
     _log_open(judgement)
-    log_waived(judgement)
     if reasons:
         refusal = EditViolation if broken else ThresholdMissed if missed else OpenDoubts
         raise refusal([*reasons, _ending(pipeline, judgement)], record.to_json())
@@ -138,9 +165,29 @@ def publish(run: PipelineRun, record: RunRecord, found: Mapping[str, Measurement
         Contributions of records are in the confidential record's file only: reports and the caller never get them.
     """
     with run.clock("publish"):
-        record = _written_about(run.release, run.pipeline, record, _per_record(run.pipeline.measures, found))
-        run.release.publish()
+        record = publish_record(run.release, run.pipeline, record, _per_record(run.pipeline.measures, found))
     return record.model_copy(update={"seconds": dict(run.clock.seconds)})
+
+
+def publish_record(
+    release: Release,
+    pipeline: Pipeline,
+    record: RunRecord,
+    per_record: dict[str, tuple[float | None, ...]] | None = None,
+) -> RunRecord:
+    """Write reports and records, and move every file into place; the record as it is then.
+
+    Parameters
+    ----------
+    release : Release
+    pipeline : Pipeline
+    record : RunRecord
+    per_record : dict of label to tuple of float, optional
+        Contributions of records: they stand in the confidential record's file only.
+    """
+    record = _written_about(release, pipeline, record, per_record or {})
+    release.publish()
+    return record
 
 
 def _violated_edits(result: MaskingResult, outcome: Outcome) -> Iterator[Problem]:
@@ -152,8 +199,8 @@ def _violated_edits(result: MaskingResult, outcome: Outcome) -> Iterator[Problem
             yield Problem(message, hint=hint)
 
 
-def _missed_thresholds(pipeline: Pipeline, record: RunRecord) -> Iterator[Problem]:
-    for request in pipeline.measures:
+def _missed_thresholds(measures: Sequence[MeasureRequest], record: RunRecord) -> Iterator[Problem]:
+    for request in measures:
         found = record.measures[request.label]
         if found.threshold is not None and not found.met:
             yield _missed_threshold(request.label, found.value, found.threshold, found.direction)

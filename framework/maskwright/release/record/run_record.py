@@ -66,6 +66,7 @@ class VariableRecord(RecordPart):
     unchanged: float | None = Field(
         description="Percent of its cells with a value, other than 0, that are as they were; null: there are none."
     )
+    level: Public[str | None] = Field(default=None, description="Level of its records; null: there is only one.")
 
     @property
     def may_be_published(self) -> bool:
@@ -104,6 +105,9 @@ class EditRecord(RecordPart):
         "meaning or a weaker one.",
     )
     stated: Public[str | None] = Field(default=None, description="Its text on the original values then.")
+    level: Public[str | None] = Field(
+        default=None, description="Level of the records that it is about and that are counted; null: there is only one."
+    )
 
 
 class DroppedEdit(RecordPart):
@@ -217,6 +221,22 @@ class MethodNotes(RecordPart, extra="allow"):
         return any(self.published.values())
 
 
+class LevelRecord(RecordPart):
+    """Records of one level."""
+
+    records: Public[int]
+    original_records: int = Field(description="Before groups that violate edits were dropped.")
+
+
+class LikeClasses(RecordPart):
+    """How many records are alike: one of the four counts of k for data of two levels."""
+
+    about: Public[str]
+    records: Public[int]
+    smallest: Public[int]
+    below: Public[int] = Field(description="Records in classes smaller than the smallest k that a step promises.")
+
+
 class RunRecord(RecordPart):
     """Everything about a run. Confidential: it has the seed and hashes of the input.
 
@@ -272,6 +292,12 @@ class RunRecord(RecordPart):
     methods: Public[tuple[MethodNotes, ...]]
     notices: tuple[str, ...]
     seconds: dict[str, float] = Field(description="Spent in each stage.")
+    levels: Public[dict[str, LevelRecord]] = Field(
+        default_factory=dict, description="Of data of several levels: each level, the top first."
+    )
+    k_of_groups: Public[tuple[LikeClasses, ...]] = Field(
+        default=(), description="Of data of two levels: the four counts of what is published alike."
+    )
     per_record: dict[str, tuple[float | None, ...]] = Field(
         default_factory=dict,
         description="Contributions of the masked records to measures they were asked of, by label; null: not defined.",

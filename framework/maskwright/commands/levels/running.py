@@ -1,0 +1,321 @@
+"""The whole run on data of several levels: masked level by level, released together or not at all."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+from maskwright.commands.levels.arriving import ArrivedLevels, arrive_levels, linked_as, outcomes
+from maskwright.commands.levels.masking import MaskedLevels, mask_levels
+from maskwright.commands.levels.planning import PlannedLevels, plan_levels
+from maskwright.commands.reading import load
+from maskwright.commands.running.publish import log_waived, publish_record, refuse_doubts, refuse_results
+from maskwright.commands.running.recording import MeasuredRun, run_record
+from maskwright.commands.running.stages import PipelineRun
+from maskwright.edits.edit_set import EditSet
+from maskwright.edits.evaluation.check_data import check_dataset
+from maskwright.edits.levels.column_values import with_linked_columns
+from maskwright.foundation.errors import InputError, Problem
+from maskwright.foundation.progress import stage
+from maskwright.foundation.randomness import fresh_seed
+from maskwright.planning.warnings.undecided_edits import undecided_doubts
+from maskwright.plugins.registry import plugins
+from maskwright.release.data_file import write_dataset, written_file
+from maskwright.release.files import Release, writing
+from maskwright.release.gate import judge
+from maskwright.release.last_look import unchanged_cells, unchanged_doubts
+from maskwright.release.levels.alike import Alike, four_counts
+from maskwright.release.levels.arranging import ArrangedLevels, arranged_levels, level_arrangement_notices
+from maskwright.release.levels.record import LevelPart, record_of_levels
+from maskwright.release.levels.tables import flat_table, linked_tables
+from maskwright.release.measures.usual_losses import with_usual_losses
+from maskwright.release.record.doubt_record import doubt_records
+from maskwright.release.record.run_record import LevelRecord, ReleasedForm, RunRecord, VariableRecord
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Iterable, Mapping
+
+    from maskwright.commands.running.arrive import Clock
+    from maskwright.data.dataset import Dataset
+    from maskwright.data.levels.linked_data import LinkedData
+    from maskwright.edits.evaluation.check import Outcome
+    from maskwright.edits.levels.binding import BoundEdits
+    from maskwright.foundation.doubts import Doubt
+    from maskwright.foundation.progress import Reporter
+    from maskwright.masking.masking_result import MaskingResult
+    from maskwright.pipeline.resolved import LevelSources, MeasureRequest, Pipeline
+    from maskwright.plugins.measure import Measurement
+    from maskwright.release.gate import Judgement
+
+
+def run_levels(described: Pipeline, reporter: Reporter, clock: Clock, private: Collection[str]) -> RunRecord:
+    """Run a pipeline on data of several levels.
+
+    Parameters
+    ----------
+    described : Pipeline
+        With levels.
+    reporter : Reporter
+    clock : Clock
+    private : collection of str
+        Outputs that only their owner may read.
+
+    Raises
+    ------
+    InputError
+        Bad input: nothing was written.
+    EditViolation, ThresholdMissed, OpenDoubts
+        The result may not be released: nothing was published.
+    """
+    arrived = arrive_levels(described, reporter, clock)
+    planned = plan_levels(described, arrived, reporter, clock)
+    seed = fresh_seed() if described.seed is None else described.seed
+    with Release(described.output.paths, frozenset(private)) as release:
+        return _LevelsRun(described, arrived, planned, seed, release, reporter, clock).run()
+
+
+@dataclass(frozen=True, eq=False)
+class _LevelsRun:
+    described: Pipeline
+    arrived: ArrivedLevels
+    planned: PlannedLevels
+    seed: int
+    release: Release
+    reporter: Reporter
+    clock: Clock
+
+    def run(self) -> RunRecord:
+        described = self.described
+        ready = self.planned.ready
+        before = (*self.arrived.doubts, *(doubt for each in ready.values() for doubt in each.doubts))
+        notices = (*self.arrived.notices, *(text for each in ready.values() for text in each.notices))
+        self._tell((*self.release.notices, *notices))
+        refuse_doubts(described, judge(before, described.waivers))
+        with self.clock("protect"):
+            masked = mask_levels(described, self.arrived, self.planned, self.seed, self.reporter)
+        with self.clock("arrange"):
+            arranged = arranged_levels(masked.linked, self.arrived.linked, self.seed)
+        said = (*level_arrangement_notices(arranged), *self._alike_notices(masked))
+        self._tell(said)
+        self._write(arranged)
+        released = self._read_back(arranged)
+        edits = self._released_edits(masked)
+        with self.clock("validate"), stage(self.reporter, "Validating"):
+            found = outcomes(released, edits, self.arrived.linked)
+        runs = self._level_runs()
+        measured = {name: run.measure(self._level_data(released, arranged, name)) for name, run in runs.items()}
+        doubts = (*before, *self._doubts(masked, released, arranged, found))
+        judgement = judge(doubts, described.waivers)
+        self._tell(judgement.notices)
+        record = self._record(masked, runs, measured, found, released, arranged, judgement, (*notices, *said))
+        broken = [
+            Problem(f"edit {each.name!r} does not hold in {each.violations} of {outcome.records} masked {name} records")
+            for name, outcome in found.items() for each in outcome.edits if each.violations and each.severity == "error"
+        ]  # fmt: skip
+        refuse_results(described, broken, self._measures(runs), record, judgement)
+        log_waived(judgement)
+        with self.clock("publish"):
+            record = publish_record(self.release, described, record)
+        return record.model_copy(update={"seconds": dict(self.clock.seconds)})
+
+    def _tell(self, notices: Iterable[str]) -> None:
+        for notice in dict.fromkeys(notices):
+            self.reporter.notice(notice)
+
+    @property
+    def _levels(self) -> LevelSources:
+        assert self.described.levels is not None
+        return self.described.levels
+
+    def _write(self, arranged: ArrangedLevels) -> None:
+        """Write the masked data, in the form they came in, and the map from the old keys if it is asked for."""
+        output = self.described.output
+        files, form = self.arrived.files, self._levels.form
+        canonical = output.numbers == "canonical"
+        with self.clock("write"), stage(self.reporter, "Writing"):
+            if output.key_map is not None:
+                with writing(self.release.temporary("key_map")):
+                    arranged.write_map(self.release.temporary("key_map"))
+            if form == "flat":
+                file = next(iter(files.values()))
+                self._write_table("data", flat_table(arranged.linked, file), file, canonical=canonical)
+                return
+            tables = linked_tables(arranged.linked, files)
+            for name, table in tables.items():
+                self._write_table(f"data.{name}", table, files[name], canonical=canonical)
+
+    def _write_table(self, key: str, table: Dataset, original: Dataset, *, canonical: bool) -> None:
+        path = self.release.temporary(key)
+        with writing(path):
+            write_dataset(table, path, self.described.output.source, original, canonical=canonical)
+        self.release.sealed(key)
+
+    def _read_back(self, arranged: ArrangedLevels) -> LinkedData:
+        """Read what was written as anyone would, and link it again."""
+        sources, form = self._levels.sources, self._levels.form
+        files: dict[str, Dataset] = {}
+        variables = [each for level in arranged.linked for each in level.data.variables]
+        with self.clock("read back"):
+            for name, source in sources.items():
+                if form == "flat" and files:
+                    files[name] = next(iter(files.values()))
+                    continue
+                key = "data" if form == "flat" else f"data.{name}"
+                pipeline = replace(self.described, data=source)
+                file = written_file(self.release.temporary(key), pipeline, variables)
+                with stage(self.reporter, "Reading back") as progress:
+                    files[name] = load(file, progress, may_lack="anything")
+            released = linked_as(self._levels, files)
+        if any(len(a) != len(b) for a, b in zip(released, arranged.linked, strict=True)):
+            raise InputError("the written data do not have the records that were masked")
+        return released
+
+    def _released_edits(self, masked: MaskedLevels) -> BoundEdits:
+        """Edits that hold in the masked data: when what they read is there, where cells were suppressed."""
+        bound, edits = self.arrived.bound, {}
+        for name, stated in bound.edits.items():
+            result = masked.results.get(name)
+            own = {} if result is None else {edit.name: edit for edit in result.edits}
+            edits[name] = EditSet(tuple(own.get(edit.name, edit) for edit in stated))
+        return replace(bound, edits=edits)
+
+    def _level_data(self, released: LinkedData, arranged: ArrangedLevels, name: str) -> Dataset:
+        """Records of a level as they were read back, paired with those that were masked."""
+        names = self.planned.ready[name].original.names
+        data = released[name].data
+        kept = data.without([each for each in data.names if each not in names])
+        return replace(kept, origin=arranged.order[name], households=released[name].groups)
+
+    def _level_runs(self) -> dict[str, PipelineRun]:
+        """Each level that steps mask, as a run of its own; measures of it are called ``level.measure``."""
+        runs = {}
+        for name, ready in self.planned.ready.items():
+            own = replace(
+                self.described, data=self._levels.sources[name], levels=None, steps=ready.request.steps,
+                measures=tuple(self._measures_of(name)),
+            )  # fmt: skip
+            own = with_usual_losses(own, ready.plan, plugins())
+            named = tuple(
+                each if each.label.startswith(f"{name}.") else replace(each, label=f"{name}.{each.label}")
+                for each in own.measures
+            )
+            thresholds = {f"{name}.{label}": bound for label, bound in self.described.thresholds.items()}
+            own = replace(own, measures=named, thresholds=thresholds)
+            runs[name] = PipelineRun(own, ready, self.release, self.seed, self.reporter, self.clock)
+        return runs
+
+    def _measures_of(self, name: str) -> list[MeasureRequest]:
+        """Measures that are asked of a level: those whose variables it has."""
+        ready = self.planned.ready[name]
+        found = []
+        for each in self.described.measures:
+            where = f"{each.measure.name}: "
+            read = {use.name for use in self.described.uses if use.published and use.where.startswith(where)}
+            if read <= set(ready.original.names):
+                found.append(each)
+        return found
+
+    def _doubts(
+        self,
+        masked: MaskedLevels,
+        released: LinkedData,
+        arranged: ArrangedLevels,
+        found: Mapping[str, Outcome],
+    ) -> tuple[Doubt, ...]:
+        doubts: list[Doubt] = []
+        for name, ready in self.planned.ready.items():
+            result = masked.results[name]
+            unchanged = unchanged_cells(ready.original, self._level_data(released, arranged, name))
+            doubts += [*result.doubts, *unchanged_doubts(unchanged, ready.plan, result.doubts)]
+        for name, outcome in found.items():
+            doubts += undecided_doubts(outcome, self.arrived.arrival[name])
+        return tuple(doubts)
+
+    def _alike(self, masked: MaskedLevels) -> tuple[Alike, ...]:
+        top, low = masked.linked.levels
+        promised = [step.k for ready in self.planned.ready.values() for step in ready.plan.steps if step.k is not None]
+        if not promised:
+            return ()
+        plans = {name: ready.plan for name, ready in self.planned.ready.items()}
+        groups = [each.variables for each in plans[low.name].groups] if low.name in plans else []
+        own = plans[top.name].masked if top.name in plans else ()
+        derived = tuple(each.variable for each in self.planned.across.derived)
+        below = plans[low.name].masked if low.name in plans else ()
+        return four_counts(masked.linked, groups, own, derived, below, max(promised))
+
+    def _alike_notices(self, masked: MaskedLevels) -> tuple[str, ...]:
+        alike = self._alike(masked)
+        if not alike or not alike[-1].below:
+            return ()
+        top = masked.linked.levels[0].name
+        whole = alike[-1]
+        said = "k holds among records of each level. Derived totals, and the key that says who belongs together, tell "
+        return (f"{said}{top} records apart: {whole.below:,} of {whole.records:,} are unlike k - 1 others",)
+
+    def _measures(self, runs: Mapping[str, PipelineRun]) -> tuple[MeasureRequest, ...]:
+        return tuple(each for run in runs.values() for each in run.pipeline.measures)
+
+    def _record(
+        self,
+        masked: MaskedLevels,
+        runs: Mapping[str, PipelineRun],
+        measured: Mapping[str, Mapping[str, Measurement]],
+        found: Mapping[str, Outcome],
+        released: LinkedData,
+        arranged: ArrangedLevels,
+        judgement: Judgement,
+        notices: tuple[str, ...],
+    ) -> RunRecord:
+        parts, untouched = {}, {}
+        for level in released:
+            name = level.name
+            own = None
+            if name in runs:
+                ready, result = self.planned.ready[name], masked.results[name]
+                data = self._level_data(released, arranged, name)
+                inside = self._inside_outcome(name, released, result)
+                unchanged = unchanged_cells(ready.original, data)
+                pipeline = replace(runs[name].pipeline, path=self.described.path)
+                own = run_record(
+                    MeasuredRun(pipeline, ready, result, inside, measured[name], unchanged, judgement, self.seed,
+                                self.clock.seconds)
+                )  # fmt: skip
+            before = LevelRecord(records=len(level), original_records=len(self.arrived.files[name]))
+            numbers = self.planned.steps[name].numbers
+            parts[name] = LevelPart(own, numbers, self.arrived.arrival[name], found[name], before)
+            untouched[name] = self._other_variables(name, released)
+        mended = masked.repaired
+        moved = {} if mended is None else mended.by_edit
+        record = record_of_levels(parts, self.arrived.bound, self.planned.across, self._alike(masked), untouched, moved)
+        keys = tuple(level.declared.key for level in released if not level.declared.keep_key)
+        kept = all(level.declared.keep_order for level in released)
+        return record.model_copy(
+            update={
+                "doubts": doubt_records(judgement),
+                "release": ReleasedForm(order="kept" if kept else "random", new_keys=keys),
+                "notices": tuple(dict.fromkeys((*notices, *record.notices))),
+            }
+        )
+
+    def _inside_outcome(self, name: str, released: LinkedData, result: MaskingResult) -> Outcome:
+        """Verdicts of the edits that the steps of a level keep, what is asked of members among them."""
+        bound = self.arrived.bound
+        data = with_linked_columns(released, bound, name, result.edits.variables)
+        original = with_linked_columns(self.arrived.linked, bound, name, result.edits.variables)
+        return check_dataset(data, result.edits, result.domain(original))
+
+    def _other_variables(self, name: str, released: LinkedData) -> list[VariableRecord]:
+        """Variables of a level that its steps never see: keys, pointers, and what is derived."""
+        ready = self.planned.ready.get(name)
+        seen = () if ready is None else ready.original.names
+        edits = {each.variable: each for each in self.planned.across.derived}
+        original = self.arrived.linked[name].data
+        first = self.planned.steps[name].numbers[:1]
+        return [
+            VariableRecord(
+                name=column.name, type=column.variable.type, role=original[column.name].variable.role,
+                decimals=column.variable.decimals, masked_by=first[0] if column.name in edits and first else None,
+                unchanged=None,
+            )
+            for column in released[name].data if column.name not in seen and column.name in original
+        ]  # fmt: skip
