@@ -100,6 +100,8 @@ if TYPE_CHECKING:
     from maskwright.plugins.measure_table import MeasureTable as MeasureTable
     from maskwright.plugins.method import Masked as Masked
     from maskwright.plugins.method import Method as Method
+    from maskwright.data.levels.nested_document import NestedDocument as NestedDocument
+    from maskwright.data.levels.nested_document import NestedElements as NestedElements
     from maskwright.plugins.parameter_markers import CompanionVariables as CompanionVariables
     from maskwright.plugins.parameter_markers import DependentVariables as DependentVariables
     from maskwright.plugins.parameter_markers import IndependentVariables as IndependentVariables
@@ -161,6 +163,8 @@ _HOME = {
     "find_measure": "maskwright.plugins.registry",
     "find_partition": "maskwright.plugins.registry",
     "FormatFacts": "maskwright.plugins.format_facts",
+    "NestedDocument": "maskwright.data.levels.nested_document",
+    "NestedElements": "maskwright.data.levels.nested_document",
     "Formerly": "maskwright.foundation.renamed_fields",
     "hookimpl": "maskwright.plugins.hooks",
     "IndependentVariables": "maskwright.plugins.parameter_markers",

@@ -7,6 +7,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from maskwright.commands.options import NO_OPTIONS, ReadingOptions, data_files, read_rule_files
+from maskwright.commands.levels.nested_validation import nested_file, validate_nested
 from maskwright.commands.reading import dataset_of, domain_of, load, with_missing_codes
 from maskwright.commands.requests import DeclaredVariables, Rules, edits_of
 from maskwright.data.declaration import VariableDeclaration, declared_together
@@ -117,6 +118,9 @@ def validate_file(
     if options.pipeline is not None:
         inputs["the pipeline"] = options.pipeline
     refuse_to_overwrite({} if svrl is None else {"--svrl": svrl}, inputs)
+    nested = nested_file(data, edits, options)
+    if nested is not None:
+        return validate_nested(nested, svrl=svrl, reporter=reporter, fired=fired)
     checked, *others = data_files((data, *([] if original is None else [original])), options, edits)
     rules = _rules(edits, options, checked)
     for note in rules.notes:

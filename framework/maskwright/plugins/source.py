@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from maskwright.data.variable import Variable
     from maskwright.foundation.progress import Progress
     from maskwright.plugins.format_facts import FormatFacts
+    from maskwright.plugins.nested_reading import NestedReading
 
 
 class Reading(Protocol):
@@ -109,6 +110,9 @@ class Source:
         as `write`, with a table, variables and a layout of each level by its name, the upper level first; `groups` is
         an array of the position of each lower record's group in the upper level, ascending. Its options for reading
         are `members` and `group`, which leave one level of the file.
+    open_nested : callable or None
+        ``(path, params, progress) -> NestedReading``, of such a format: the file in documents of whole records of the
+        upper level.
 
     Examples
     --------
@@ -153,6 +157,7 @@ class Source:
         ]
         | None
     ) = None
+    open_nested: Callable[[Path, Any, Progress], NestedReading] | None = None
 
 
 @contextmanager

@@ -119,7 +119,7 @@ def screen(text: str, version: Version, namespaces: Mapping[str, str], limits: S
     if version == "3.0" and "(:" in text:
         return Screening("it holds a comment (: ... :)")
     try:
-        tokens = _tokens(text)
+        tokens = xpath_tokens(text)
     except ValueError as error:
         return Screening(str(error))
     if len(tokens) > MOST_TOKENS:
@@ -127,7 +127,8 @@ def screen(text: str, version: Version, namespaces: Mapping[str, str], limits: S
     return _Screener(tokens, version, namespaces, limits).screening()
 
 
-def _tokens(text: str) -> list[tuple[str, str]]:
+def xpath_tokens(text: str) -> list[tuple[str, str]]:
+    """Kinds and texts of the tokens of an expression, without white space; raises ValueError for what is none."""
     found = []
     pattern = re.compile(_TOKEN)
     position = 0

@@ -9,6 +9,7 @@ import pyarrow as pa
 from maskwright import DataError, FormatFacts, Layout, Place, Problem, Progress, ReadAgain, Source
 from maskwright_builtin.sources.files import readable_size, with_packed
 from maskwright_builtin.sources.xml.forms import Form, form_of
+from maskwright_builtin.sources.xml.nested.documents import NestedXml
 from maskwright_builtin.sources.xml.nested.writing import write_nested
 from maskwright_builtin.sources.xml.parser import ByteProgress, XmlParams
 from maskwright_builtin.sources.xml.published_tags import published_tags
@@ -182,6 +183,7 @@ XML = Source(
     open_once=XmlReadingOnce,
     write=write_xml,
     write_levels=write_nested,
+    open_nested=NestedXml,
     params=XmlParams,
     writes_text=True,
     holds=FormatFacts(

@@ -23,7 +23,9 @@ ISO_NAMESPACE = "http://purl.oclc.org/dsdl/schematron"
 ASCC_NAMESPACE = "http://www.ascc.net/xml/schematron"
 
 
-def read_schematron(path: str | Path, options: SchematronOptions | None = None) -> EditSet:
+def read_schematron(
+    path: str | Path, options: SchematronOptions | None = None, *, for_engine: bool = False
+) -> EditSet:
     """Read a Schematron file.
 
     Parameters
@@ -32,6 +34,8 @@ def read_schematron(path: str | Path, options: SchematronOptions | None = None) 
         A schema in the ISO or the 1.5 namespace, without a DOCTYPE.
     options : SchematronOptions, optional
         The phase, the folder for included files, and limits.
+    for_engine : bool, default False
+        Whether an engine gets every test, understood or not: for files that are no flat records.
 
     Returns
     -------
@@ -58,7 +62,7 @@ def read_schematron(path: str | Path, options: SchematronOptions | None = None) 
     path = Path(path)
     chosen = options or SchematronOptions()
     schema = read_document(path, chosen)
-    reading = Reading(path, chosen)
+    reading = Reading(path, chosen, for_engine=for_engine)
     _check_root(reading, schema)
     schema, notes = expand(schema, chosen)
     reading.notes += notes
