@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, TypeVar, cast
 
 import pandas as pd
 
-from maskwright.commands.plan import prepare
 from maskwright.commands.requests import DeclaredVariables, Rules, masking_request
 from maskwright.commands.running.publish import log_waived, refuse_doubts
+from maskwright.commands.running.ready import prepare
 from maskwright.data.arrow_tables import released_table
 from maskwright.data.dataset import Dataset
 from maskwright.data.frame_libraries import given_back, taken_in
@@ -32,7 +32,7 @@ from maskwright.release.last_look import unchanged_cells, unchanged_doubts
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from maskwright.commands.plan import ReadyRun
+    from maskwright.commands.running.ready import ReadyRun
     from maskwright.data.frame_libraries import Data, TakenIn
     from maskwright.masking.masking_result import MaskingResult
     from maskwright.pipeline.resolved import MaskingRequest

@@ -7,9 +7,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from maskwright.commands.levels.running import run_levels
-from maskwright.commands.plan import prepare
 from maskwright.commands.running.arrive import Clock
 from maskwright.commands.running.publish import publish, refuse_doubts, refuse_release, write_release_codebook
+from maskwright.commands.running.ready import prepare
 from maskwright.commands.running.recording import MeasuredRun, run_json, run_record
 from maskwright.commands.running.stages import PipelineRun
 from maskwright.foundation.file_identity import reads_noted

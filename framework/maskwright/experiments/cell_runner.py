@@ -8,8 +8,8 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from maskwright.commands.plan import plan_of
 from maskwright.commands.running.arrive import CheckedInput, arrive
+from maskwright.commands.running.ready import plan_of
 from maskwright.commands.running.refused_steps import refuse_steps
 from maskwright.edits.evaluation.check_data import check_dataset
 from maskwright.edits.evaluation.domain import Domain, domain_tuples

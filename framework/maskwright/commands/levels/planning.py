@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
-from maskwright.commands.plan import ReadyRun, prepare
+from maskwright.commands.levels.arriving import ArrivedLevels, arrive_levels
+from maskwright.commands.running.arrive import Clock
+from maskwright.commands.running.ready import ReadyRun, prepare
 from maskwright.edits.levels.column_values import with_linked_columns
 from maskwright.edits.levels.structure import Structure
 from maskwright.foundation.errors import InputError, Problem, unknown_name
@@ -14,12 +16,14 @@ from maskwright.pipeline.file_model import ReleaseSection
 from maskwright.pipeline.resolved import DataInMemory, MaskingRequest
 from maskwright.planning.levels.across import AcrossLevels, across_levels
 from maskwright.planning.step_variables import default_variables, variables_of_steps
+from maskwright.release.gate import judge
+from maskwright.release.levels.plan import plan_of_levels
+from maskwright.release.record.doubt_record import doubt_records
+from maskwright.release.record.plan_record import PlanRecord
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping, Sequence
 
-    from maskwright.commands.levels.arriving import ArrivedLevels
-    from maskwright.commands.running.arrive import Clock
     from maskwright.data.dataset import Dataset
     from maskwright.data.levels.linked_data import Level, LinkedData
     from maskwright.data.variable import Variable
@@ -103,6 +107,36 @@ def plan_levels(described: Pipeline, arrived: ArrivedLevels, reporter: Reporter,
         )  # fmt: skip
         ready[level.name] = prepare(request, reporter, clock)
     return PlannedLevels(across, steps, ready)
+
+
+def plan_in_words(described: Pipeline, reporter: Reporter) -> dict[str, Any]:
+    """Plan of a pipeline on data of several levels, as ``maskwright plan --json`` prints it.
+
+    Parameters
+    ----------
+    described : Pipeline
+    reporter : Reporter
+
+    Raises
+    ------
+    InputError, EditViolation
+        As `plan_levels` and `arrive_levels`.
+    """
+    clock = Clock()
+    arrived = arrive_levels(described, reporter, clock)
+    planned = plan_levels(described, arrived, reporter, clock)
+    doubts = (*arrived.doubts, *(doubt for ready in planned.ready.values() for doubt in ready.doubts))
+    plans = {name: PlanRecord.model_validate(ready.plan.to_json()) for name, ready in planned.ready.items()}
+    numbers = {name: found.numbers for name, found in planned.steps.items()}
+    plan = plan_of_levels(plans, numbers, arrived.bound, planned.across, len(arrived.linked.levels[-1]))
+    notices = (*arrived.notices, *(text for ready in planned.ready.values() for text in ready.notices))
+    judgement = judge(doubts, described.waivers)
+    told = {
+        "doubts": [each.to_json() for each in doubt_records(judgement)],
+        "notices": list(dict.fromkeys(notices)),
+        "levels": {level.name: len(level) for level in arrived.linked},
+    }
+    return plan.to_json() | told
 
 
 def steps_of_level(steps: Sequence[Step], level: Level) -> LevelSteps:

@@ -34,7 +34,7 @@ from maskwright.release.record.run_record import (
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
-    from maskwright.commands.plan import ReadyRun
+    from maskwright.commands.running.ready import ReadyRun
     from maskwright.data.dataset import Layout
     from maskwright.edits.edit import Edit, EditKind
     from maskwright.edits.evaluation.check import Outcome

@@ -30,8 +30,8 @@ from maskwright.release.second_look import is_read_twice, second_look
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-    from maskwright.commands.plan import ReadyRun
     from maskwright.commands.running.arrive import Clock
+    from maskwright.commands.running.ready import ReadyRun
     from maskwright.data.dataset import Dataset
     from maskwright.data.variable import Variable
     from maskwright.edits.evaluation.check import Outcome

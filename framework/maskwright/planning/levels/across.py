@@ -164,12 +164,18 @@ class _Planner:
             return True
         if not own and not changed:
             self.structural.append(edit.name)
-            self.keepers.append(Keeper(edit.name, "construction", "no step masks a variable that it reads"))
+            self.keepers.append(Keeper(edit.name, "construction", self._kept_alone(edit)))
             return False
         if not changed:
             self.inside[edit.level].append(edit)
             return False
         return not self._asked_of_members(edit)
+
+    def _kept_alone(self, edit: Edit) -> str:
+        columns = (each for each in self.bound.columns[edit.level] if each.name in edit.variables)
+        if any(isinstance(each, StructureColumn) and each.broken == "varies" for each in columns):
+            return f"it is masked once for each {edit.level}, and joined to the records in it"
+        return "no step masks a variable that it reads"
 
     def _totals(self, edit: Edit, own: Collection[str]) -> bool:
         """Whether an equality gives a masked variable as what members say together, as a household's size."""

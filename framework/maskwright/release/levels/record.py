@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from maskwright.release.levels.plan import plan_of_levels
 from maskwright.release.record.run_record import (
     ClassesRecord,
     EditRecord,
@@ -21,7 +22,6 @@ if TYPE_CHECKING:
     from maskwright.edits.levels.binding import BoundEdits
     from maskwright.planning.levels.across import AcrossLevels
     from maskwright.release.levels.alike import Alike
-    from maskwright.release.record.plan_record import PlanRecord, StepRecord
 
 
 @dataclass(frozen=True, eq=False)
@@ -79,7 +79,13 @@ def record_of_levels(
             "records": lower_records,
             "plugins": {key: value for each in every for key, value in each.plugins.items()},
             "variables": tuple(_variables(by_level, untouched)),
-            "plan": _plan(every, across, lower_records),
+            "plan": plan_of_levels(
+                {name: record.plan for name, record in known.items()},
+                {name: part.numbers for name, part in parts.items()},
+                bound,
+                across,
+                lower_records,
+            ),
             "edits": tuple(_edits(parts, by_level, bound, across, moved)),
             "dropped_edits": _joined(each.dropped_edits for each in every),
             "suppressed": _joined(each.suppressed for each in every),
@@ -110,7 +116,6 @@ def _renumbered(record: RunRecord, numbers: tuple[int, ...]) -> RunRecord:
     def step(number: int) -> int:
         return numbers[number - 1]
 
-    steps = tuple(each.model_copy(update={"step": step(each.step)}) for each in record.plan.steps)
     variables = tuple(
         each if each.masked_by is None else each.model_copy(update={"masked_by": step(each.masked_by)})
         for each in record.variables
@@ -118,7 +123,6 @@ def _renumbered(record: RunRecord, numbers: tuple[int, ...]) -> RunRecord:
     groups = tuple(each.model_copy(update={"step": step(each.step)}) for each in record.k.groups)
     return record.model_copy(
         update={
-            "plan": record.plan.model_copy(update={"steps": steps}),
             "variables": variables,
             "k": record.k.model_copy(update={"groups": groups}),
             "structural_zeros": tuple(
@@ -137,29 +141,6 @@ def _variables(
         own = records[name].variables if name in records else ()
         for each in (*others, *(one for one in own if one.name not in hidden)):
             yield each.model_copy(update={"level": name})
-
-
-def _plan(records: Sequence[RunRecord], across: AcrossLevels, count: int) -> PlanRecord:
-    plans = [each.plan for each in records]
-    steps: dict[int, StepRecord] = {}
-    for each in sorted((step for plan in plans for step in plan.steps), key=lambda step: step.step):
-        before = steps.get(each.step)
-        groups = each.groups if before is None else (*before.groups, *each.groups)
-        steps[each.step] = each.model_copy(update={"groups": groups})
-    derived = {each.variable for each in across.derived}
-    return plans[0].model_copy(
-        update={
-            "records": count,
-            "steps": tuple(steps.values()),
-            "edits": tuple(edit for plan in plans for edit in plan.edits),
-            "adjustment": tuple(unit for plan in plans for unit in plan.adjustment),
-            "grid": {name: places for plan in plans for name, places in plan.grid.items()},
-            "untouched": tuple(name for plan in plans for name in plan.untouched if name not in derived),
-            "may_lose_cells": tuple(name for plan in plans for name in plan.may_lose_cells),
-            "dropped": tuple(name for plan in plans for name in plan.dropped),
-            "warnings": tuple(dict.fromkeys(text for plan in plans for text in plan.warnings)),
-        }
-    )
 
 
 def _classes(records: Sequence[RunRecord]) -> ClassesRecord:

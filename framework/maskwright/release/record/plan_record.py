@@ -85,6 +85,10 @@ class PlanRecord(RecordPart):
     doubts: tuple[DoubtRecord, ...] = Field(default=(), description="Of ``maskwright plan``; a run has its own.")
     notices: tuple[str, ...] = Field(default=(), description="Of ``maskwright plan``; a run has its own.")
 
+    levels: dict[str, int] = Field(
+        default_factory=dict, description="Of ``maskwright plan`` on data of several levels: records of each."
+    )
+
     @property
     def published_as_they_are(self) -> tuple[str, ...]:
         """Variables of which no cell is changed."""
