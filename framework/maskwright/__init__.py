@@ -42,6 +42,8 @@ if TYPE_CHECKING:
     from maskwright.data.levels.declaration import LevelDeclaration as LevelDeclaration
     from maskwright.data.levels.linked_data import Level as Level
     from maskwright.data.levels.linked_data import LinkedData as LinkedData
+    from maskwright.data.levels.nested_document import NestedDocument as NestedDocument
+    from maskwright.data.levels.nested_document import NestedElements as NestedElements
     from maskwright.data.missing import MissingCells as MissingCells
     from maskwright.data.number_notation import NumberNotation as NumberNotation
     from maskwright.data.number_text import read_numbers as read_numbers
@@ -100,8 +102,6 @@ if TYPE_CHECKING:
     from maskwright.plugins.measure_table import MeasureTable as MeasureTable
     from maskwright.plugins.method import Masked as Masked
     from maskwright.plugins.method import Method as Method
-    from maskwright.data.levels.nested_document import NestedDocument as NestedDocument
-    from maskwright.data.levels.nested_document import NestedElements as NestedElements
     from maskwright.plugins.parameter_markers import CompanionVariables as CompanionVariables
     from maskwright.plugins.parameter_markers import DependentVariables as DependentVariables
     from maskwright.plugins.parameter_markers import IndependentVariables as IndependentVariables

@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from maskwright.edits.edit import Edit
     from maskwright.edits.edit_set import EditSet
     from maskwright.edits.engines.nested.checker import Found
+    from maskwright.edits.languages.schematron.options import SchematronOptions
     from maskwright.plugins.nested_reading import NestedReading
 
 
@@ -41,6 +42,7 @@ class _Count:
 
     def add(self, found: Found, before: NDArray[np.int64], groups: int) -> None:
         """Count what an edit said of the groups after the first `groups`; `before` are the members before each."""
+        self.is_of_member = self.is_of_member or found.on_members
         of_records = [replace(node, group=node.group - groups) for node in found.failed if node.group]
         numbers = numbers_of(of_records, before, member=self.is_of_member)
         self.violations += len(numbers) + len(found.failed) - len(of_records)
@@ -74,6 +76,7 @@ def check_nested(
     path: Path,
     reading: NestedReading,
     edits: EditSet,
+    limits: SchematronOptions,
     *,
     levels: tuple[str, str] | None = None,
     svrl: IO[bytes] | None = None,
@@ -88,6 +91,8 @@ def check_nested(
         With elements.
     edits : EditSet
         All of which an engine is asked about.
+    limits : SchematronOptions
+        Of expressions.
     levels : (str, str), optional
         Names of the upper and the lower level; the elements' names where there are none.
     svrl : binary stream, optional
@@ -108,9 +113,9 @@ def check_nested(
     names = levels or (elements.group, elements.member)
     with contextlib.ExitStack() as stack:
         messages = None if svrl is None else {edit.name: messages_of(edit) for edit in edits}
-        checker = stack.enter_context(NestedChecker(edits, elements, placed=fired == "all", messages=messages))
+        checker = stack.enter_context(NestedChecker(edits, elements, limits, placed=fired == "all", messages=messages))
         writer = None if svrl is None else stack.enter_context(SvrlWriter(svrl, edits, None, fired))
-        counts = [_Count(edit, checker.level_is_member(edit)) for edit in edits]
+        counts = [_Count(edit, checker.is_about_members(edit)) for edit in edits]
         groups = members = 0
         for document in _documents(path, reading, checker.needs_whole):
             found = checker.check(document)
@@ -131,7 +136,9 @@ def _documents(path: Path, reading: NestedReading, whole: Sequence[str]) -> Iter
     if path.stat().st_size > MOST_WHOLE:
         hint = "Rules about one household and its persons are checked in pieces; leave the others to a phase of theirs."
         names = ", ".join(whole)
-        wrong = f"these rules look beyond a record and its members: {names}; a file of over 100 MB is not looked at whole"
+        wrong = (
+            f"these rules look beyond a record and its members: {names}; a file of over 100 MB is not looked at whole"
+        )
         raise EditError(Problem(wrong, hint=hint))
     return reading.documents(None)
 

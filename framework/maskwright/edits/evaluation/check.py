@@ -123,12 +123,16 @@ class Outcome:
     def to_json(self) -> dict[str, Any]:
         """Plain data, as ``validate --json`` prints it."""
         reasons = {edit.name: edit.unknown_because for edit in self.undecided}
-        return {
-            "records": self.records,
-            "ok": self.ok,
-            "violations": sum(edit.violations for edit in self.edits),
-            "edits": [edit.to_json() for edit in self.edits],
-        } | ({"undecided": reasons} if reasons else {}) | ({"levels": dict(self.levels)} if self.levels else {})
+        return (
+            {
+                "records": self.records,
+                "ok": self.ok,
+                "violations": sum(edit.violations for edit in self.edits),
+                "edits": [edit.to_json() for edit in self.edits],
+            }
+            | ({"undecided": reasons} if reasons else {})
+            | ({"levels": dict(self.levels)} if self.levels else {})
+        )
 
 
 def evaluate(edit: Edit, columns: RecordChunk, domain: Domain | None = None) -> Verdict:

@@ -215,10 +215,7 @@ class SvrlWriter:
         opening = self._opening[position]
         opening = opening[: opening.rindex(" location=")]
         texts = iter(messages)
-        content = [
-            piece or _clean(next(texts, ""))
-            for piece in _without_texts(self._edits[position])
-        ]
+        content = [piece or _clean(next(texts, "")) for piece in _without_texts(self._edits[position])]
         return f"{opening} location={_quoted(location)}>{''.join(content)}{self._closing[position]}"
 
     def close(self) -> SvrlTotals:

@@ -18,7 +18,6 @@ from maskwright.edits.engines.nested.stylesheet import (
     nested_stylesheet,
 )
 from maskwright.edits.engines.screening import screen
-from maskwright.edits.languages.schematron.options import SchematronOptions
 from maskwright.foundation.errors import EditError, InputError, Problem
 
 if TYPE_CHECKING:
@@ -27,14 +26,14 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from maskwright.data.levels.nested_document import NestedDocument, NestedElements
     from maskwright.edits.edit import Edit
     from maskwright.edits.engines.processor_test import Engine, EnginePattern
-    from maskwright.data.levels.nested_document import NestedDocument, NestedElements
+    from maskwright.edits.languages.schematron.options import SchematronOptions
 
 SECONDS_TO_ANSWER = 60.0
 SECONDS_A_MEGABYTE = 60.0
 MEGABYTE = 1 << 20
-LIMITS = SchematronOptions()
 MOST_WHOLE = 100 * MEGABYTE
 """Characters of a file that an engine gets as a whole."""
 
@@ -67,11 +66,14 @@ class Found:
     failed : list of Node
     fired_on : list of Node
         Where it was asked for.
+    on_members : bool
+        Whether it fired on records of the lower level, or inside them.
     """
 
     fired: int = 0
     failed: list[Node] = field(default_factory=list)
     fired_on: list[Node] = field(default_factory=list)
+    on_members: bool = False
 
 
 class NestedChecker:
@@ -82,6 +84,8 @@ class NestedChecker:
     edits : iterable of Edit
         All of them have one.
     elements : NestedElements
+    limits : SchematronOptions
+        Of expressions.
     placed : bool
         Whether it is told on which nodes rules fire.
     messages : mapping of edit name to tuple of str, optional
@@ -92,12 +96,14 @@ class NestedChecker:
         self,
         edits: Iterable[Edit],
         elements: NestedElements,
+        limits: SchematronOptions,
         *,
         placed: bool = False,
         messages: dict[str, tuple[str, ...]] | None = None,
     ) -> None:
         self._edits = tuple(edits)
         self._elements, self._names = elements, names_of(elements)
+        self._limits = limits
         self._placed, self._messages = placed, messages or {}
         self._patterns: dict[Engine, list[EnginePattern]] = {}
         for edit in self._edits:
@@ -123,8 +129,8 @@ class NestedChecker:
         """Names of the edits that look beyond a group."""
         return [edit.name for edit in self._edits if not self._stays(edit)]
 
-    def level_is_member(self, edit: Edit) -> bool:
-        """Whether an edit is about records of the lower level."""
+    def is_about_members(self, edit: Edit) -> bool:
+        """Whether an edit is about records of the lower level, as far as its context tells."""
         return edit.context is not None and places_of(edit.context, self._names) == {"member"}
 
     def _stays(self, edit: Edit) -> bool:
@@ -139,7 +145,7 @@ class NestedChecker:
                 return False
         # Variables of schema and pattern are computed at the document.
         spaces = dict(pattern.namespaces)
-        return all(screen(value, pattern.version, spaces, LIMITS).is_constant for _, value in pattern.lets)
+        return all(screen(value, pattern.version, spaces, self._limits).is_constant for _, value in pattern.lets)
 
     def check(self, document: NestedDocument) -> list[Found]:
         """What every edit says of the next groups of the file.
@@ -182,7 +188,7 @@ class NestedChecker:
             if told and edit.engine is not None and edit.engine.pattern == pattern and edit.name in self._messages:
                 messages[edit.engine.rule, edit.engine.test] = self._messages[edit.name]
         fired: Literal["placed", "counted"] = "placed" if self._is_placed(pattern) else "counted"
-        return nested_stylesheet(pattern, self._elements, fired, messages, LIMITS)
+        return nested_stylesheet(pattern, self._elements, fired, messages, self._limits)
 
     def _is_placed(self, pattern: EnginePattern) -> bool:
         """Whether nodes are counted by their records: a rule may fire on several elements of one."""
@@ -213,6 +219,7 @@ class NestedChecker:
             nodes = list({(node.group, node.member): node for node in fired[test_of.rule]}.values())
             of_edit.fired = len(nodes) or all_marks.count(fired_mark(test_of.rule))
             of_edit.fired_on = nodes if self._placed else []
+            of_edit.on_members = any(node.member for node in nodes)
             of_edit.failed = failed[test_of.rule, test_of.test]
 
     def _node(self, group: int, member: int, messages: tuple[str, ...] = ()) -> Node:

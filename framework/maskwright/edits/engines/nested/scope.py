@@ -13,8 +13,12 @@ from maskwright.edits.engines.screening import xpath_tokens
 Place = Literal["group", "member", "cell", "elsewhere"]
 """Where a rule's nodes are: records of the upper level, of the lower, elements in these, or nobody knows."""
 
-_BEFORE_PATH = frozenset({"", "(", "[", ",", "=", "!=", "<", "<=", ">", ">=", "+", "-", "*", "|", "and", "or", "div", "mod",
-                          "in", "return", "satisfies", "then", "else", ":="})  # fmt: skip
+_BEFORE_PATH = frozenset(
+    {
+        *("", "(", "[", ",", "=", "!=", "<", "<=", ">", ">=", "+", "-", "*", "|", ":="),
+        *("and", "or", "div", "mod", "in", "return", "satisfies", "then", "else"),
+    }
+)
 _SIBLINGS = frozenset({"preceding-sibling", "following-sibling"})
 _UP = frozenset({"parent", "ancestor", "ancestor-or-self"})
 _AWAY = frozenset({"preceding", "following"})
@@ -116,32 +120,39 @@ def _counts(tokens: list[tuple[str, str]]) -> bool:
 
 
 def _stays(text: str, place: Place, names: Names, *, is_context: bool = False) -> bool:
-    tokens = [token for _, token in xpath_tokens(text)]
+    words = [word for _, word in xpath_tokens(text)]
     inside = [place != "group"]
-    for position, token in enumerate(tokens):
-        before = tokens[position - 1] if position else ""
-        after = tokens[position + 1] if position + 1 < len(tokens) else ""
-        if token == "[":
+    for position, word in enumerate(words):
+        before, after = _word(words, position - 1), _word(words, position + 1)
+        if word == "[":
             inside.append(before not in ("..", ".", ")", "]") and local(before) != names.group)
-        elif token == "]":
+        elif word == "]":
             inside.pop()
-        elif token == "..":
-            of_current = before == "/" and tokens[max(position - 4, 0) : position - 1] == ["current", "(", ")"]
-            below = inside[0] if of_current else inside[-1]
-            starts = before in _BEFORE_PATH or of_current
-            if not (below and starts) or after == "[" or (after == "/" and tokens[position + 2 : position + 3] == [".."]):
-                return False
-        elif token in ("/", "//") and before in _BEFORE_PATH and not (is_context and before == "|"):
+        elif word == ".." and not _parent_stays(words, position, inside):
             return False
-        elif after == "::" and not _axis_stays(token, tokens[position + 2 : position + 3], names):
-            return False
-        elif token in ("position", "last") and after == "(" and len(inside) == 1 and place == "group":
+        starts_at_top = word in ("/", "//") and before in _BEFORE_PATH and not (is_context and before == "|")
+        leaves_by_axis = after == "::" and not _axis_stays(word, _word(words, position + 2), names)
+        is_place = word in ("position", "last") and after == "(" and len(inside) == 1 and place == "group"
+        if starts_at_top or leaves_by_axis or is_place:
             return False
     return True
 
 
-def _axis_stays(axis: str, test: list[str], names: Names) -> bool:
-    tested = local(test[0]) if test else ""
+def _word(words: list[str], position: int) -> str:
+    return words[position] if 0 <= position < len(words) else ""
+
+
+def _parent_stays(words: list[str], position: int, inside: list[bool]) -> bool:
+    """Whether a ``..`` goes to nothing above the group: it starts a path on a node that is below it."""
+    before, after = _word(words, position - 1), _word(words, position + 1)
+    of_current = before == "/" and words[max(position - 4, 0) : position - 1] == ["current", "(", ")"]
+    below = inside[0] if of_current else inside[-1]
+    goes_on = after == "[" or (after == "/" and _word(words, position + 2) == "..")
+    return below and (of_current or before in _BEFORE_PATH) and not goes_on
+
+
+def _axis_stays(axis: str, test: str, names: Names) -> bool:
+    tested = local(test)
     if axis in _SIBLINGS:
         return tested == names.member
     if axis in _UP:
@@ -151,10 +162,10 @@ def _axis_stays(axis: str, test: list[str], names: Names) -> bool:
 
 def asks_for_position(text: str) -> bool:
     """Whether an expression uses the position of the node that it is evaluated on."""
-    tokens = [token for _, token in xpath_tokens(text)]
+    words = [word for _, word in xpath_tokens(text)]
     depth = 0
-    for position, token in enumerate(tokens):
-        depth += (token == "[") - (token == "]")
-        if not depth and token in ("position", "last") and tokens[position + 1 : position + 2] == ["("]:
+    for position, word in enumerate(words):
+        depth += (word == "[") - (word == "]")
+        if not depth and word in ("position", "last") and _word(words, position + 1) == "(":
             return True
     return False

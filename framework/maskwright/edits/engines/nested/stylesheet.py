@@ -12,10 +12,10 @@ from maskwright.edits.engines.screening import STANDARD_NAMESPACES, screen
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
+    from maskwright.data.levels.nested_document import NestedElements
     from maskwright.edits.engines.processor_test import EnginePattern, EngineRule
     from maskwright.edits.engines.screening import Version
     from maskwright.edits.languages.schematron.options import SchematronOptions
-    from maskwright.data.levels.nested_document import NestedElements
 
 OURS = "maskwright.engine"
 XSL = "http://www.w3.org/1999/XSL/Transform"
@@ -32,7 +32,7 @@ def names_of(elements: NestedElements) -> Names:
 
 def fired_mark(rule: int) -> str:
     """Character that stands for a rule which fired."""
-    return chr(ord("A") + rule) if rule < 26 else chr(0xE100 + rule)  # noqa: PLR2004 - letters
+    return chr(ord("A") + rule) if rule < 26 else chr(0xE100 + rule)
 
 
 def nested_stylesheet(
@@ -110,23 +110,26 @@ class _Visit:
         down = f'<xsl:apply-templates select="{below}" mode="{OURS}:visit">'
         if self._only_records:
             down = f'<xsl:if test="{depth} = {self._above}">{down}'
+        group_number = self._number("group", self._above, counted.format(self._names.group), "above")
+        member_number = self._number("member", self._above + 1, counted.format(self._names.member), "within")
         end = "</xsl:apply-templates>" + ("</xsl:if>" if self._only_records else "")
         return (
             f'<xsl:template match={quoteattr(match)} priority="{priority}" mode="{OURS}:visit">'
             f'<xsl:param name="{OURS}:depth"/><xsl:param name="{OURS}:above" select="0"/>'
             f'<xsl:param name="{OURS}:within" select="0"/>'
-            f'{self._number("group", self._above, counted.format(self._names.group), "above", self._names.group)}'
-            f'{self._number("member", self._above + 1, counted.format(self._names.member), "within", self._names.member)}'
+            f"{group_number}{member_number}"
             f"{body}{down}"
             f'<xsl:with-param name="{OURS}:depth" select="{depth} + 1"/>'
             f'<xsl:with-param name="{OURS}:above" select="{group}"/>'
             f'<xsl:with-param name="{OURS}:within" select="{member}"/>{end}</xsl:template>'
         )
 
-    def _number(self, name: str, depth: int, counted: str, otherwise: str, element: str) -> str:
+    def _number(self, name: str, depth: int, counted: str, otherwise: str) -> str:
+        element = self._names.group if name == "group" else self._names.member
+        is_one = quoteattr(f"${OURS}:depth = {depth} and local-name() = '{element}'")
         return (
-            f'<xsl:variable name="{OURS}:{name}"><xsl:choose><xsl:when test="${OURS}:depth = {depth} and '
-            f"local-name() = '{element}'\"><xsl:value-of select=\"{counted}\"/></xsl:when><xsl:otherwise>"
+            f'<xsl:variable name="{OURS}:{name}"><xsl:choose><xsl:when test={is_one}>'
+            f"<xsl:value-of select={quoteattr(counted)}/></xsl:when><xsl:otherwise>"
             f'<xsl:value-of select="${OURS}:{otherwise}"/></xsl:otherwise></xsl:choose></xsl:variable>'
         )
 
@@ -139,7 +142,7 @@ def _body(
     messages: Mapping[tuple[int, int], Sequence[str]],
     limits: SchematronOptions,
 ) -> str:
-    place = f'<xsl:value-of select="concat(${OURS}:group, \' \', ${OURS}:member)"/>'
+    place = f"<xsl:value-of select=\"concat(${OURS}:group, ' ', ${OURS}:member)\"/>"
     line = "<xsl:text>&#10;</xsl:text>"
     out = [
         f"<xsl:text>{fired_mark(number)}</xsl:text>"
@@ -175,8 +178,10 @@ def _filled_in(message: str, version: Version, namespaces: Mapping[str, str], li
         if screen(match[1], version, namespaces, limits).reason is not None:
             continue
         pieces.append(f"<xsl:text>{escape(message[position : match.start()])}</xsl:text>")
-        value = f"translate(string(({match[1]})[1]), '&#10;{BETWEEN}', '  ')" if version != "1.0" else (
-            f"translate(string({match[1]}), '&#10;{BETWEEN}', '  ')"
+        value = (
+            f"translate(string(({match[1]})[1]), '&#10;{BETWEEN}', '  ')"
+            if version != "1.0"
+            else (f"translate(string({match[1]}), '&#10;{BETWEEN}', '  ')")
         )
         # The line feed has to reach the engine as a reference: attribute values are normalised.
         pieces.append(f"<xsl:value-of select={quoteattr(value).replace('&amp;#10;', '&#10;')}/>")

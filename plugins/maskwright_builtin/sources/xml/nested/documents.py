@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-LOOKED_AT = 1 << 22
+LOOKED_AT = 1 << 18
 """Bytes of a file in which members are looked for, where nobody says which elements they are."""
 AT_ONCE = 500
 """Records of the upper level in one document."""
@@ -148,12 +148,13 @@ class _Bounds:
 
 
 class _MemberSearch:
-    """Handlers that watch for a child element of a record that has child elements itself."""
+    """Handlers that look for a child of a record that is one itself: it has two elements, or a sibling has one."""
 
     def __init__(self, guarded: GuardedParser, opening: Opening) -> None:
-        self._opening = opening
-        self._guarded = guarded
+        self._opening, self._guarded = opening, guarded
         self._open: list[Name] = []
+        self._cells = 0
+        self._with_cells: dict[Name, int] = {}
         self.found: Name | None = None
         guarded.expat.StartElementHandler = self.start
         guarded.expat.EndElementHandler = self.end
@@ -162,8 +163,16 @@ class _MemberSearch:
         """Take a start tag."""
         del attributes
         above = len(self._opening.path)
-        if self.found is None and len(self._open) == above + 2 and self._open[above] == self._opening.record:
-            self.found = self._open[-1]
+        if len(self._open) == above + 2 and self._open[above] == self._opening.record:
+            self._cells += 1
+            name = self._open[-1]
+            self._with_cells[name] = self._with_cells.get(name, 0) + (self._cells == 1)
+            if self.found is None and (self._cells > 1 or self._with_cells[name] > 1):
+                self.found = name
+        elif len(self._open) == above + 1:
+            self._cells = 0
+        elif len(self._open) == above:
+            self._with_cells = {}
         self._open.append(element_name(expanded))
         self._guarded.check_depth(len(self._open))
 
@@ -177,7 +186,9 @@ def _member(path: Path, params: XmlParams, opening: Opening) -> Name | None:
     """Element of the members: the one that is declared, or the first child of a record that has children."""
     if params.members:
         wanted = params.members[0]
-        return next((name for name in opening.cells if is_called(name, wanted)), Name(wanted.rpartition(":")[2], wanted))
+        return next(
+            (name for name in opening.cells if is_called(name, wanted)), Name(wanted.rpartition(":")[2], wanted)
+        )
     guarded = GuardedParser(path, params)
     search = _MemberSearch(guarded, opening)
     fed = 0
