@@ -68,7 +68,10 @@ def nested_stylesheet(
         spaces = {**STANDARD_NAMESPACES, **spaces, "maskwright.error": "http://www.w3.org/2005/xqt-errors"}
     declared = "".join(f" xmlns:{prefix}={quoteattr(uri)}" for prefix, uri in spaces.items())
     declared = f'xmlns:xsl="{XSL}" xmlns:{OURS}="urn:maskwright:engine"{declared}'
-    visit = _Visit(names, len(elements.path), only_records=is_about_records(pattern, names))
+    visit: _Visit | _VisitOfRecords = _Visit(names, len(elements.path))
+    if is_about_records(pattern, names):
+        to_members = any("member" in places_of(rule.context, names) for rule in pattern.rules)
+        visit = _VisitOfRecords(names, len(elements.path), to_members=to_members)
     out = [
         f'<xsl:stylesheet version="{pattern.version}" {declared}>',
         '<xsl:output method="text" encoding="UTF-8"/>',
@@ -90,39 +93,19 @@ def is_about_records(pattern: EnginePattern, names: Names) -> bool:
 
 
 class _Visit:
-    """Templates that go through a document and know in which group and member they are."""
+    """Templates that go through a whole document and know in which group and member they are."""
 
-    def __init__(self, names: Names, above: int, *, only_records: bool) -> None:
-        self._names, self._above, self._only_records = names, above, only_records
+    def __init__(self, names: Names, above: int) -> None:
+        self._names, self._above = names, above
 
     def start(self) -> str:
-        steps = f"/*{'/*' * (self._above - 1)}/*[local-name() = '{self._names.group}']" if self._only_records else "/*"
-        return (
-            f'<xsl:template match="/"><xsl:apply-templates select="{steps}" mode="{OURS}:visit">'
-            f'<xsl:with-param name="{OURS}:depth" select="{self._above if self._only_records else 0}"/>'
-            "</xsl:apply-templates></xsl:template>"
-        )
+        return _start("/*", 0)
 
     def template(self, match: str, priority: str, body: str) -> str:
-        depth, group, member = (f"${OURS}:{name}" for name in ("depth", "group", "member"))
-        counted = "position()" if self._only_records else "count(preceding-sibling::*[local-name() = '{}']) + 1"
-        below = f"*[local-name() = '{self._names.member}']" if self._only_records else "*"
-        down = f'<xsl:apply-templates select="{below}" mode="{OURS}:visit">'
-        if self._only_records:
-            down = f'<xsl:if test="{depth} = {self._above}">{down}'
-        group_number = self._number("group", self._above, counted.format(self._names.group), "above")
-        member_number = self._number("member", self._above + 1, counted.format(self._names.member), "within")
-        end = "</xsl:apply-templates>" + ("</xsl:if>" if self._only_records else "")
-        return (
-            f'<xsl:template match={quoteattr(match)} priority="{priority}" mode="{OURS}:visit">'
-            f'<xsl:param name="{OURS}:depth"/><xsl:param name="{OURS}:above" select="0"/>'
-            f'<xsl:param name="{OURS}:within" select="0"/>'
-            f"{group_number}{member_number}"
-            f"{body}{down}"
-            f'<xsl:with-param name="{OURS}:depth" select="{depth} + 1"/>'
-            f'<xsl:with-param name="{OURS}:above" select="{group}"/>'
-            f'<xsl:with-param name="{OURS}:within" select="{member}"/>{end}</xsl:template>'
-        )
+        counted = "count(preceding-sibling::*[local-name() = '{}']) + 1"
+        numbers = self._number("group", self._above, counted.format(self._names.group), "above")
+        numbers += self._number("member", self._above + 1, counted.format(self._names.member), "within")
+        return _template(match, priority, f"{numbers}{body}{_down('*')}")
 
     def _number(self, name: str, depth: int, counted: str, otherwise: str) -> str:
         element = self._names.group if name == "group" else self._names.member
@@ -132,6 +115,53 @@ class _Visit:
             f"<xsl:value-of select={quoteattr(counted)}/></xsl:when><xsl:otherwise>"
             f'<xsl:value-of select="${OURS}:{otherwise}"/></xsl:otherwise></xsl:choose></xsl:variable>'
         )
+
+
+class _VisitOfRecords:
+    """Templates that go to the records only, of both levels or of the upper one."""
+
+    def __init__(self, names: Names, above: int, *, to_members: bool) -> None:
+        self._names, self._above, self._to_members = names, above, to_members
+
+    def start(self) -> str:
+        return _start(f"/*{'/*' * (self._above - 1)}/*[local-name() = '{self._names.group}']", self._above)
+
+    def template(self, match: str, priority: str, body: str) -> str:
+        of_group = f"${OURS}:depth = {self._above}"
+        # A truth value is 1 or 0 here: numbers that are put together from text are much slower.
+        group = f"number({of_group}) * position() + ${OURS}:above"
+        member = f"number(not({of_group})) * position()"
+        numbers = (
+            f'<xsl:variable name="{OURS}:group" select="{group}"/>'
+            f'<xsl:variable name="{OURS}:member" select="{member}"/>'
+        )
+        members = f"*[local-name() = '{self._names.member}']"
+        down = f'<xsl:if test="{of_group}">{_down(members)}</xsl:if>' if self._to_members else ""
+        return _template(match, priority, f"{numbers}{body}{down}")
+
+
+def _start(select: str, depth: int) -> str:
+    return (
+        f'<xsl:template match="/"><xsl:apply-templates select="{select}" mode="{OURS}:visit">'
+        f'<xsl:with-param name="{OURS}:depth" select="{depth}"/></xsl:apply-templates></xsl:template>'
+    )
+
+
+def _template(match: str, priority: str, content: str) -> str:
+    return (
+        f'<xsl:template match={quoteattr(match)} priority="{priority}" mode="{OURS}:visit">'
+        f'<xsl:param name="{OURS}:depth"/><xsl:param name="{OURS}:above" select="0"/>'
+        f'<xsl:param name="{OURS}:within" select="0"/>{content}</xsl:template>'
+    )
+
+
+def _down(select: str) -> str:
+    return (
+        f'<xsl:apply-templates select="{select}" mode="{OURS}:visit">'
+        f'<xsl:with-param name="{OURS}:depth" select="${OURS}:depth + 1"/>'
+        f'<xsl:with-param name="{OURS}:above" select="${OURS}:group"/>'
+        f'<xsl:with-param name="{OURS}:within" select="${OURS}:member"/></xsl:apply-templates>'
+    )
 
 
 def _body(
