@@ -14,7 +14,7 @@ import pandas as pd
 
 import maskwright as mw
 from maskwright_builtin.key_counts.counts import count_keys
-from maskwright_builtin.measures.key_variables.negative_binomial_risk import individual_risk
+from maskwright_builtin.key_counts.negative_binomial_risk import individual_risk
 from maskwright_builtin.numerics.ordering import WORTH_COMPILING, stable_order
 
 RNG = np.random.default_rng(20261121)

@@ -26,6 +26,8 @@ from maskwright.plugins.registry import Registry, plugins
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
+    from maskwright.planning.model import Step
+
 
 class UnfinishedPipelineError(PipelineError):
     """A pipeline file is wrong; what was understood of it is kept, so that more mistakes can be looked for.
@@ -163,7 +165,9 @@ class _Reading:
         data, openable, levels = self.data()
         edits = resolve_edits(self.section("edits"), self.folder, self.problems)
         uses = variable_uses(self.root, self.registry)
-        steps = resolve_steps(self.section("protect"), self.registry, self.problems) if "protect" in self.root else ()
+        steps: tuple[Step, ...] = ()
+        if "protect" in self.root:
+            steps = resolve_steps(self.section("protect"), self.registry, self.problems, self.folder)
         measures = resolve_measures(self.section("measure"), self.registry, self.problems, self.folder)
         thresholds = resolve_thresholds(self.section("thresholds"), measures, self.problems)
         all_read = len(measures) == len(self.section("measure").elements)
@@ -182,7 +186,8 @@ class _Reading:
             if data.codebook is not None:
                 inputs["the codebook"] = data.codebook.path
         inputs |= {f"the rules {edit.path.name}": edit.path for edit in edits if isinstance(edit, RuleFile)}
-        inputs |= {f"the file {path.name}": path for each in measures for path in files_named(each.params).values()}
+        for params in (*(step.params for step in steps), *(measure.params for measure in measures)):
+            inputs |= {f"the file {path.name}": path for path in files_named(params).values()}
         output = self.output(inputs, new_rules=any(step.method.removes & {"cells", "detail"} for step in steps))
         if output is not None and output.record is None:
             self.problems.extend(

@@ -32,7 +32,7 @@ LABEL = "as"
 PER_RECORD = "per_record"
 
 
-def resolve_steps(section: Node, registry: Registry, problems: list[Problem]) -> tuple[Step, ...]:
+def resolve_steps(section: Node, registry: Registry, problems: list[Problem], folder: Path = HERE) -> tuple[Step, ...]:
     """Resolve the ``protect:`` section: mistakes are added to `problems`, and wrong steps are left out.
 
     Parameters
@@ -42,17 +42,19 @@ def resolve_steps(section: Node, registry: Registry, problems: list[Problem]) ->
         Plugins that names are looked up in.
     problems : list of Problem
         Added to.
+    folder : Path, optional
+        That names of files are relative to; by default the working directory.
     """
     if not section.is_sequence or not section.elements:
         found = "an empty list" if section.is_sequence else section.description
         hint = "Start each step with '- method: ...' on its own line."
         problems.append(Problem(f"protect: expected a list of steps, not {found}", section.place, hint))
         return ()
-    steps = [_step(node, registry, problems) for node in section]
+    steps = [_step(node, registry, problems, folder) for node in section]
     return tuple(step for step in steps if step is not None)
 
 
-def _step(node: Node, registry: Registry, problems: list[Problem]) -> Step | None:
+def _step(node: Node, registry: Registry, problems: list[Problem], folder: Path) -> Step | None:
     before = len(problems)
     entry = read_model(StepEntry, _without_empty_params(texts(node, ("variables", "groups"))), problems)
     name = node.get("method")
@@ -65,6 +67,8 @@ def _step(node: Node, registry: Registry, problems: list[Problem]) -> Step | Non
     params = node.get("params") or Node("mapping", name.place)
     if not params.is_mapping and params.value is not None:
         return None
+    if params.is_mapping:
+        params = _with_paths(params, file_fields(method.params), folder, problems)
     own, planning = split_params(params, method, problems)
     partition = _partition(params, method, own, registry, problems)
     if len(problems) > before or entry is None or own is None or planning is None:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 from maskwright.edits.edit_set import EditSet
 from maskwright.foundation.html_tables import block, sentence, table
 from maskwright.planning.recoded_edits import RecodedVariables
+from maskwright.plugins.parameter_markers import files_named
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -151,6 +152,7 @@ class Plan:
                     "step": number,
                     "method": step.method.name,
                     "params": step.params.model_dump(mode="json", by_alias=True)
+                    | {name: path.name for name, path in files_named(step.params).items()}
                     | step.planning.model_dump(mode="json"),
                     "groups": [_group_json(group, step) for group in self.groups if group.step == number],
                 }

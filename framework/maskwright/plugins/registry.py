@@ -26,6 +26,7 @@ from maskwright.plugins.source import Source
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
+    from maskwright.data.levels.declaration import LevelDeclaration
     from maskwright.edits.edit_set import EditSet
     from maskwright.plugins.measure import Measure
     from maskwright.plugins.method import Method

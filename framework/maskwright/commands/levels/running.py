@@ -226,7 +226,11 @@ class _LevelsRun:
         for name, ready in self.planned.ready.items():
             result = masked.results[name]
             unchanged = unchanged_cells(ready.original, self._level_data(released, arranged, name))
-            doubts += [*result.doubts, *unchanged_doubts(unchanged, ready.plan, result.doubts)]
+            doubts += [
+                *result.doubts,
+                *ready.order_doubts(result),
+                *unchanged_doubts(unchanged, ready.plan, result.doubts),
+            ]
         for name, outcome in found.items():
             doubts += undecided_doubts(outcome, self.arrived.arrival[name])
         return tuple(doubts)

@@ -135,6 +135,8 @@ def _inputs(described: Pipeline, layout: Layout) -> Iterator[InputFile]:
     for each in described.edits:
         if isinstance(each, RuleFile):
             yield InputFile(role="edits", file=each.path.name, **file_facts(each.path))
+    for path in dict.fromkeys(path for each in described.steps for path in files_named(each.params).values()):
+        yield InputFile(role="method", file=path.name, **file_facts(path))
     for path in dict.fromkeys(path for each in described.measures for path in files_named(each.params).values()):
         yield InputFile(role="measure", file=path.name, **file_facts(path))
 

@@ -31,7 +31,7 @@ class PipelineRecord(RecordPart):
 class InputFile(RecordPart):
     """A file that was read."""
 
-    role: Literal["data", "codebook", "pipeline", "edits", "measure"]
+    role: Literal["data", "codebook", "pipeline", "edits", "method", "measure"]
     file: str
     sha256: str
     bytes: int

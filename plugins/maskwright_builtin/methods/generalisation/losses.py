@@ -63,6 +63,10 @@ class CellLoss:
             found += float(np.dot(np.bincount(gone[:, j], weights=counts, minlength=len(more)), more))
         return found
 
+    def most_emptied(self, loss: float) -> int | None:  # noqa: ARG002 - of Discernibility
+        """Emptied records of a node that costs no more than this; None: that is not known."""
+        return None
+
 
 class Discernibility:
     """Sum of the squares of the classes that are left, and n for each emptied record (Bayardo and Agrawal 2005)."""
@@ -81,6 +85,10 @@ class Discernibility:
         """Loss of a node in which these rows are emptied."""
         kept = rows.counts[~emptied].astype(np.float64)
         return float(np.dot(kept, kept)) + float(rows.counts[emptied].sum()) * self._n
+
+    def most_emptied(self, loss: float) -> int:
+        """Emptied records of a node that costs no more than this."""
+        return int(loss / self._n)
 
 
 def loss_of(name: LossName, keys: Sequence[Key], n: int, worth: Sequence[float]) -> CellLoss | Discernibility:

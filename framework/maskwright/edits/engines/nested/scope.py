@@ -8,7 +8,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
-from maskwright.edits.engines.screening import xpath_tokens
+from maskwright.edits.engines.screening import tokens_of
 
 Place = Literal["group", "member", "cell", "elsewhere"]
 """Where a rule's nodes are: records of the upper level, of the lower, elements in these, or nobody knows."""
@@ -55,7 +55,7 @@ def _alternatives(context: str) -> list[list[str]]:
     found: list[list[str]] = [[]]
     depth = 0
     try:
-        tokens = xpath_tokens(context)
+        tokens = tokens_of(context)
     except ValueError:
         return [[]]
     for _, text in tokens:
@@ -83,7 +83,7 @@ def context_stays(context: str, names: Names) -> bool:
     """Whether it can be said of a node without other groups whether a context matches it."""
     if "elsewhere" in places_of(context, names):
         return False
-    tokens = xpath_tokens(context)
+    tokens = tokens_of(context)
     for position, (_, text) in enumerate(tokens):
         is_of_group = text == "[" and position and local(tokens[position - 1][1]) == names.group
         if is_of_group and (_is_number(tokens[position + 1]) or _counts(tokens[position + 1 :])):
@@ -120,7 +120,7 @@ def _counts(tokens: list[tuple[str, str]]) -> bool:
 
 
 def _stays(text: str, place: Place, names: Names, *, is_context: bool = False) -> bool:
-    words = [word for _, word in xpath_tokens(text)]
+    words = [word for _, word in tokens_of(text)]
     inside = [place != "group"]
     for position, word in enumerate(words):
         before, after = _word(words, position - 1), _word(words, position + 1)
@@ -162,7 +162,7 @@ def _axis_stays(axis: str, test: str, names: Names) -> bool:
 
 def asks_for_position(text: str) -> bool:
     """Whether an expression uses the position of the node that it is evaluated on."""
-    words = [word for _, word in xpath_tokens(text)]
+    words = [word for _, word in tokens_of(text)]
     depth = 0
     for position, word in enumerate(words):
         depth += (word == "[") - (word == "]")

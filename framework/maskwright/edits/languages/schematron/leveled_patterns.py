@@ -116,9 +116,9 @@ class LeveledPatternReader(PatternReader):
             name, value = let.attributes.get("name", "").strip(), let.attributes.get("value")
             if let.name != "let" or not name or value is None:
                 continue
+            place, limits = self._reading.place(let, value), self._reading.options
             try:
-                place = self._reading.place(let, value)
-                found[name] = parse_nested(value, level, self._levels, place, found, self._reading.options, as_value=True)
+                found[name] = parse_nested(value, level, self._levels, place, found, limits, as_value=True)
             except EditError as error:
                 self._reading.problems += [_with_hint(problem) for problem in error.problems]
         return found

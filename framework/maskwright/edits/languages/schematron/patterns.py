@@ -296,7 +296,7 @@ class PatternReader:
             text=f"not({text})" if test.is_report else text,
             binding="xpath1",
             message=message,
-            severity=_severity(element),
+            severity=severity_of(element),
             place=place,
             context=rule.context,
             shadowed=rule.shadowed,
@@ -326,7 +326,9 @@ class PatternReader:
             replace(stated, expression=expression, parts=parts, variables=variable_names(expression))
         )
 
-    def _add_for_engine(self, stated: Edit, rule: RuleOfPattern, test: TestOfRule, pattern: EnginePattern, problem: Problem) -> None:
+    def _add_for_engine(
+        self, stated: Edit, rule: RuleOfPattern, test: TestOfRule, pattern: EnginePattern, problem: Problem
+    ) -> None:
         """Take up an edit that an engine is to check; whether the engine takes it is asked at the end of the file."""
         reading = self._reading
         reason = self._reason(test, rule)
@@ -364,7 +366,8 @@ class PatternReader:
         return tuple(found)
 
 
-def _severity(element: Element) -> Severity:
+def severity_of(element: Element) -> Severity:
+    """Severity that an assert or report states by its role, else its flag, else its severity."""
     for name in _SEVERITIES:
         for word in element.attributes.get(name, "").lower().split():
             if word in _WARNINGS:

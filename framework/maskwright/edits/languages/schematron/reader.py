@@ -14,8 +14,8 @@ from maskwright.edits.edit_set import EditSet
 from maskwright.edits.languages.schematron.binding import LATER_BINDINGS, XPATH_1_BINDINGS
 from maskwright.edits.languages.schematron.document import Element, read_document
 from maskwright.edits.languages.schematron.expansion import expand
-from maskwright.edits.languages.schematron.leveled_patterns import LeveledPatternReader
 from maskwright.edits.languages.schematron.lets import lets_of
+from maskwright.edits.languages.schematron.leveled_patterns import LeveledPatternReader
 from maskwright.edits.languages.schematron.options import SchematronOptions
 from maskwright.edits.languages.schematron.patterns import PatternReader
 from maskwright.edits.languages.schematron.state import Reading

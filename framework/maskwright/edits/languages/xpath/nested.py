@@ -24,6 +24,7 @@ from maskwright.edits.expression import (
     Number,
     VariableReference,
     rewritten,
+    variable_names,
 )
 from maskwright.edits.languages.schematron.options import SchematronOptions
 from maskwright.edits.languages.xpath.conversions import as_condition
@@ -146,7 +147,7 @@ def parse_context(
         return level, None
     condition = parse_nested(match["condition"], level, levels, place, None, limits, as_value=True)
     if isinstance(condition, Number):
-        wrong = "a record that is chosen by its number: rules are about all records of a level, or those with a property"
+        wrong = "a record that is chosen by its number: rules are about all records of a level, or about some kind"
         raise EditError(Problem(wrong, place))
     return level, parse_nested(match["condition"], level, levels, place, None, limits)
 
@@ -297,9 +298,8 @@ class _NestedParser(XPathParser):
 
     def _check_own(self, found: _Members, use: str) -> None:
         """Refuse members that are compared with the one that the rule is about: no rule on levels says that."""
-        if found.condition is not None and any(
-            isinstance(node, VariableReference) and node.name.startswith(_CURRENT) for node in _all_nodes(found.condition)
-        ):
+        names = () if found.condition is None else variable_names(found.condition)
+        if any(name.startswith(_CURRENT) for name in names):
             hint = f"understood is {self._levels.member_element}[{self._levels.key} = current()/NAME], NAME a pointer"
             self._refuse.fail(f"{use} of members that are compared with the record itself", hint)
 
@@ -337,7 +337,7 @@ class _NestedParser(XPathParser):
             self._refuse.unsupported("a comparison of members with members", self._token)
         self._check_own(members, "a comparison")
         relation = cast("ComparisonOperator", "==" if operator == "=" else operator)
-        if self._here != self._levels.group and _names_any(other.value):
+        if self._here != self._levels.group and variable_names(other.value):
             self._refuse.unsupported("a comparison of members with the record itself", self._token)
         own = VariableReference(members.operand or "")
         value = rewritten(other.value, self._of_group)
@@ -382,16 +382,6 @@ def _leaf(tree: Expression) -> Grown:
     return Grown(tree, 1, 1)
 
 
-def _all_nodes(expression: Expression) -> list[Expression]:
-    found: list[Expression] = []
-    rewritten(expression, lambda node: (found.append(node), node)[1])
-    return found
-
-
-def _names_any(expression: Expression) -> bool:
-    return any(isinstance(node, VariableReference) for node in _all_nodes(expression))
-
-
 def _plain(condition: Expression) -> Expression:
     """Condition without XPath's conversions: in the language of levels a variable is a number or a text by itself."""
 
@@ -409,4 +399,3 @@ def _plain(condition: Expression) -> Expression:
                 return node
 
     return rewritten(condition, change)
-

@@ -61,7 +61,7 @@ def individual_risk(file: NDArray[np.int64], fraction: NDArray[np.float64]) -> N
     ----------
     Benedetti and Franconi (1998); Franconi and Polettini (2004), Privacy in Statistical Databases, LNCS 3050, 262-272.
     """
-    from maskwright_builtin.measures.key_variables.negative_binomial_kernel import fill_risks  # Numba, heavy
+    from maskwright_builtin.key_counts.negative_binomial_kernel import fill_risks  # Numba, heavy
 
     risk = np.empty(len(file), dtype=np.float64)
     fill_risks(file.astype(np.int64), fraction.astype(np.float64), risk)
