@@ -145,6 +145,25 @@ def test_names_that_the_file_has_not(tmp_path: Path, params: dict[str, Any], mes
         rows(written(tmp_path / "nested.xml", TWO), params)
 
 
+PERSON = "\n    <Person><pno>1</pno></Person>"
+PREFIXED = """<S xmlns:H='urn:h'>
+ <H:Household><H:hhid>1</H:hhid>
+  <H:Person><H:pno>1</H:pno></H:Person>
+ </H:Household>
+</S>
+"""
+MEMBERS_FIRST = """<S>
+<Household>
+ <Person>
+  <pno>1</pno>
+ </Person>
+ <hhid>1</hhid>
+ <size>1</size>
+</Household>
+</S>
+"""
+
+
 def rewritten(path: Path, target: Path) -> None:
     """Read both levels and write them again."""
     tables, variables, layouts = {}, {}, {}
@@ -172,12 +191,9 @@ def test_what_was_read_is_written_again(tmp_path: Path, seed: int) -> None:
 @pytest.mark.parametrize(
     "text",
     [
-        "<S>\n  <Household><hhid>1</hhid>\n    <Person><pno>1</pno></Person>\n  </Household>\n"
-        "  <Household><hhid>2</hhid>\n    <Person><pno>1</pno></Person>\n    <Person><pno>2</pno></Person>\n"
-        "  </Household>\n</S>\n",
-        "<S xmlns:H='urn:h'>\n <H:Household><H:hhid>1</H:hhid>\n  <H:Person><H:pno>1</H:pno></H:Person>\n"
-        " </H:Household>\n</S>\n",
-        "<S>\n<Household>\n <Person>\n  <pno>1</pno>\n </Person>\n <hhid>1</hhid>\n <size>1</size>\n</Household>\n</S>\n",
+        f"<S>\n  <Household><hhid>1</hhid>{PERSON * 2}\n  </Household>\n</S>\n",
+        PREFIXED,
+        MEMBERS_FIRST,
     ],
 )
 def test_the_form_of_the_file_is_kept(tmp_path: Path, text: str) -> None:

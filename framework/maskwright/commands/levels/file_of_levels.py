@@ -39,7 +39,10 @@ SCHEMATRON = "schematron"
 class FileOfLevels(Protocol):
     """A file of several levels, and the rules that it is checked against."""
 
-    rules: EditSet
+    @property
+    def rules(self) -> EditSet:
+        """All rules."""
+        ...
 
     def check(self, svrl: IO[bytes] | None, fired: Fired, progress: Progress) -> Outcome:
         """Verdict of every rule on the records of its level."""

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from maskwright.edits.languages.schematron.document import Element
     from maskwright.edits.languages.schematron.lets import Let
     from maskwright.edits.languages.schematron.state import Reading
+    from maskwright.edits.languages.xpath.parser import OriginalNodes
 
 HINT = (
     "Rules that masking keeps are about one record of the upper level and its members; the others can be left to "
@@ -108,10 +109,9 @@ class LeveledPatternReader(PatternReader):
                 )
             )  # fmt: skip
 
-    def _variables(self, rule: RuleOfPattern, level: str) -> dict[str, Expression]:
+    def _variables(self, rule: RuleOfPattern, level: str) -> dict[str, Expression | OriginalNodes]:
         """What the variables of a rule stand for."""
-        known = {name: tree for name, tree in trees(rule.scope).items() if not hasattr(tree, "column")}
-        found: dict[str, Expression] = dict(known)  # type: ignore[arg-type]
+        found = trees(rule.scope)
         for let in rule.element:
             name, value = let.attributes.get("name", "").strip(), let.attributes.get("value")
             if let.name != "let" or not name or value is None:

@@ -7,11 +7,12 @@ From a record of the upper level, ``sum(Person[p]/x)`` is ``sum(person.x where p
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING, TypeGuard, cast
 
 from maskwright.edits.expression import (
+    NEGATED,
     And,
     Comparison,
     ComparisonOperator,
@@ -80,13 +81,8 @@ class NestedLevels:
         return {self.group_element: self.group, self.member_element: self.member}.get(element)
 
 
-@dataclass(frozen=True, slots=True)
-class _Members:
-    """A path to members, or to a variable of theirs: what it means depends on where it stands."""
-
-    operand: str | None
-    condition: Expression | None
-    first: bool = False
+_PATH, _FIRST = "members", "first member"
+"""Paths to members, or to a variable of theirs, while a text is parsed: what they mean depends on where they stand."""
 
 
 def parse_nested(
@@ -241,12 +237,11 @@ class _NestedParser(XPathParser):
         self._advance()
         found = self._expression(1).tree
         self._expect(")")
-        if not isinstance(found, _Members) or found.first or (token.text == "sum") != (found.operand is not None):
+        if not _is_path(found) or found.function == _FIRST or (token.text == "sum") != (found.operand is not None):
             what = f"{token.text}() of something else than members, and of their variables where it sums"
             self._refuse.unsupported(what, token)
         self._check_own(found, token.text)
-        operand = None if found.operand is None else VariableReference(found.operand)
-        return _leaf(GroupFunction(token.text, self._levels.member, operand, found.condition))
+        return _leaf(replace(found, function=token.text))
 
     def _path_of_members(self) -> Grown:
         """``Person[p]/x``: members of the group of the record, or of the record itself."""
@@ -274,7 +269,8 @@ class _NestedParser(XPathParser):
                 return _leaf(Not(IsMissing(VariableReference(f"{pointer}.{self._levels.key}"))))
             return _leaf(VariableReference(f"{pointer}.{operand}"))
         condition = None if not conditions else conditions[0] if len(conditions) == 1 else And(tuple(conditions))
-        return _leaf(cast("Expression", _Members(operand, condition, first)))
+        variable = None if operand is None else VariableReference(operand)
+        return _leaf(GroupFunction(_FIRST if first else _PATH, self._levels.member, variable, condition))
 
     def _predicate(self) -> Expression:
         outer, self._here = self._here, self._levels.member
@@ -296,7 +292,7 @@ class _NestedParser(XPathParser):
                         return name
         return None
 
-    def _check_own(self, found: _Members, use: str) -> None:
+    def _check_own(self, found: GroupFunction, use: str) -> None:
         """Refuse members that are compared with the one that the rule is about: no rule on levels says that."""
         names = () if found.condition is None else variable_names(found.condition)
         if any(name.startswith(_CURRENT) for name in names):
@@ -327,19 +323,21 @@ class _NestedParser(XPathParser):
         if operator not in _COMPARISONS:
             return super()._combine(operator, self._as_number(left), self._as_number(right))
         for members, other, mirrored in ((left, right, False), (right, left, True)):
-            if isinstance(members.tree, _Members) and members.tree.operand is not None and not members.tree.first:
-                return self._some_member(operator, members.tree, other, mirrored=mirrored)
+            path = members.tree
+            if _is_path(path) and path.operand is not None and path.function == _PATH:
+                return self._some_member(operator, path, path.operand, other, mirrored=mirrored)
         return super()._combine(operator, self._as_number(left), self._as_number(right))
 
-    def _some_member(self, operator: str, members: _Members, other: Grown, *, mirrored: bool) -> Grown:
+    def _some_member(
+        self, operator: str, members: GroupFunction, own: VariableReference, other: Grown, *, mirrored: bool
+    ) -> Grown:
         """``Person/x = v``: some member has a variable that compares so."""
-        if isinstance(other.tree, _Members):
+        if _is_path(other.tree):
             self._refuse.unsupported("a comparison of members with members", self._token)
         self._check_own(members, "a comparison")
         relation = cast("ComparisonOperator", "==" if operator == "=" else operator)
         if self._here != self._levels.group and variable_names(other.value):
             self._refuse.unsupported("a comparison of members with the record itself", self._token)
-        own = VariableReference(members.operand or "")
         value = rewritten(other.value, self._of_group)
         pair = (value, own) if mirrored else (own, value)
         compared = _plain(as_condition(Comparison(relation, *pair)))
@@ -354,12 +352,12 @@ class _NestedParser(XPathParser):
     def _as_truth(self, grown: Grown) -> Grown:
         """A path to members as a condition: there is one."""
         found = grown.tree
-        if not isinstance(found, _Members):
+        if not _is_path(found):
             return grown
         self._check_own(found, "a condition")
         condition = found.condition
         if found.operand is not None:
-            there = Not(IsMissing(VariableReference(found.operand)))
+            there = Not(IsMissing(found.operand))
             condition = there if condition is None else And((condition, there))
         if condition is None:
             some: Expression = Comparison(">", GroupFunction("count", self._levels.member), Number(Fraction(0)))
@@ -369,13 +367,16 @@ class _NestedParser(XPathParser):
     def _as_number(self, grown: Grown) -> Grown:
         """A path to members as a value: that of the first."""
         found = grown.tree
-        if not isinstance(found, _Members):
+        if not _is_path(found):
             return grown
         self._check_own(found, "a value")
         if found.operand is None:
             self._refuse.unsupported("the text of a member as a whole", self._token)
-        operand = VariableReference(found.operand)
-        return _leaf(GroupFunction("first", self._levels.member, operand, found.condition))
+        return _leaf(replace(found, function="first"))
+
+
+def _is_path(tree: Expression | OriginalNodes) -> TypeGuard[GroupFunction]:
+    return isinstance(tree, GroupFunction) and tree.function in (_PATH, _FIRST)
 
 
 def _leaf(tree: Expression) -> Grown:
@@ -385,7 +386,7 @@ def _leaf(tree: Expression) -> Grown:
 def _plain(condition: Expression) -> Expression:
     """Condition without XPath's conversions: in the language of levels a variable is a number or a text by itself."""
 
-    def change(node: Expression) -> Expression:
+    def change(node: Expression) -> Expression:  # noqa: PLR0911 - one for each kind of node
         match node:
             case Function("number" | "string", (VariableReference() | GroupFunction() as inner,)):
                 return inner
@@ -395,6 +396,10 @@ def _plain(condition: Expression) -> Expression:
                 return Number(-value)
             case Not(Not(inner)):
                 return inner
+            case Not(GroupFunction("any", level, None, Comparison(operator) as condition)):
+                return GroupFunction("all", level, None, replace(condition, operator=NEGATED[operator]))
+            case Not(GroupFunction("any", level, None, condition)):
+                return GroupFunction("no", level, None, condition)
             case _:
                 return node
 
