@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, TypeGuard, cast
 from maskwright.edits.expression import (
     NEGATED,
     And,
+    Arithmetic,
     Comparison,
     ComparisonOperator,
     Expression,
@@ -141,11 +142,12 @@ def parse_context(
         return None
     if match["condition"] is None:
         return level, None
-    condition = parse_nested(match["condition"], level, levels, place, None, limits, as_value=True)
-    if isinstance(condition, Number):
+    parser = _NestedParser(match["condition"], place, {}, limits or SchematronOptions(), levels, level)
+    condition = parser.parse()
+    if _is_number(condition):
         wrong = "a record that is chosen by its number: rules are about all records of a level, or about some kind"
         raise EditError(Problem(wrong, place))
-    return level, parse_nested(match["condition"], level, levels, place, None, limits)
+    return level, _plain(as_condition(parser.truth(condition)))
 
 
 class _NestedParser(XPathParser):
@@ -164,7 +166,11 @@ class _NestedParser(XPathParser):
 
     def condition(self) -> Expression:
         """The whole text as a condition."""
-        return self._as_truth(Grown(self.parse(), 1, 1)).value
+        return self.truth(self.parse())
+
+    def truth(self, tree: Expression | OriginalNodes) -> Expression:
+        """What was read, as a condition."""
+        return self._as_truth(Grown(tree, 1, 1)).value
 
     def value(self) -> Expression:
         """The whole text as a value."""
@@ -275,7 +281,10 @@ class _NestedParser(XPathParser):
     def _predicate(self) -> Expression:
         outer, self._here = self._here, self._levels.member
         self._inside += 1
-        grown = self._as_truth(self._expression(1))
+        found = self._expression(1)
+        if _is_number(found.tree):
+            self._refuse.unsupported("a member that is chosen by its number", self._token)
+        grown = self._as_truth(found)
         self._inside -= 1
         self._here = outer
         return _plain(as_condition(grown.value))
@@ -377,6 +386,17 @@ class _NestedParser(XPathParser):
 
 def _is_path(tree: Expression | OriginalNodes) -> TypeGuard[GroupFunction]:
     return isinstance(tree, GroupFunction) and tree.function in (_PATH, _FIRST)
+
+
+def _is_number(tree: Expression | OriginalNodes) -> bool:
+    """Whether a predicate would choose by position."""
+    match tree:
+        case Number() | Arithmetic() | Negative() | GroupFunction("sum" | "count"):
+            return True
+        case Function(name):
+            return name in ("number", "floor", "ceiling", "round")
+        case _:
+            return False
 
 
 def _leaf(tree: Expression) -> Grown:
