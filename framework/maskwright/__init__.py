@@ -43,6 +43,8 @@ if TYPE_CHECKING:
     from maskwright.data.levels.declaration import LevelDeclaration as LevelDeclaration
     from maskwright.data.levels.linked_data import Level as Level
     from maskwright.data.levels.linked_data import LinkedData as LinkedData
+    from maskwright.data.levels.nested_document import NestedDocument as NestedDocument
+    from maskwright.data.levels.nested_document import NestedElements as NestedElements
     from maskwright.data.missing import MissingCells as MissingCells
     from maskwright.data.number_notation import NumberNotation as NumberNotation
     from maskwright.data.number_text import read_numbers as read_numbers
@@ -164,6 +166,8 @@ _HOME = {
     "find_measure": "maskwright.plugins.registry",
     "find_partition": "maskwright.plugins.registry",
     "FormatFacts": "maskwright.plugins.format_facts",
+    "NestedDocument": "maskwright.data.levels.nested_document",
+    "NestedElements": "maskwright.data.levels.nested_document",
     "Formerly": "maskwright.foundation.renamed_fields",
     "hookimpl": "maskwright.plugins.hooks",
     "IndependentVariables": "maskwright.plugins.parameter_markers",

@@ -23,7 +23,7 @@ from maskwright.masking.field_adjustment import with_errors_located
 from maskwright.pipeline.edits_read import read_edits_of
 from maskwright.pipeline.names import further_problems, in_order, names_in, unknown_uses, unpublished_uses
 from maskwright.pipeline.release_section import declared_keys
-from maskwright.pipeline.resolved import DataInMemory, DataSource
+from maskwright.pipeline.resolved import DataInMemory, DataSource, Pipeline
 from maskwright.planning.applicable_edits import (
     applicable,
     declared_bounds,
@@ -205,7 +205,8 @@ def read_rules(request: MaskingRequest) -> EditSet:
     """
     if isinstance(request.edits, EditSet):
         return request.edits
-    edits, problems = read_edits_of(request.edits)
+    levels = request.levels.declared if isinstance(request, Pipeline) and request.levels is not None else None
+    edits, problems = read_edits_of(request.edits, levels)
     if problems:
         raise InputError(problems)
     return edits
