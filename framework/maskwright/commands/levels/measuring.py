@@ -160,7 +160,8 @@ def _named(
 def _thresholds(described: Pipeline, requests: tuple[MeasureRequest, ...], levels: tuple[str, ...]) -> dict[str, float]:
     """Bounds by the labels of the levels; what is said of one level goes before what is said of all."""
     stated = described.thresholds
-    found, used = {}, set()
+    found: dict[str, float] = {}
+    used: set[str] = set()
     for name in (name for request in requests for name in judged_figures(request)):
         level, _, rest = name.partition(".")
         for key in (name, rest) if level in levels else (name,):

@@ -119,9 +119,10 @@ class _LevelsRun:
         with self.clock("validate"), stage(self.reporter, "Validating"):
             found = outcomes(released, edits, self.arrived.linked)
         runs = self._level_runs()
-        measured = {name: run.measure(self._level_data(released, arranged, name)) for name, run in runs.items()}
         of_groups = self._measure_groups(released, arranged)
-        measured = self._with_group_linkage(measured, of_groups)
+        measured = self._with_group_linkage(
+            {name: run.measure(self._level_data(released, arranged, name)) for name, run in runs.items()}, of_groups
+        )
         doubts = (*before, *self._doubts(masked, released, arranged, found))
         judgement = judge(doubts, described.waivers)
         self._tell(judgement.notices)

@@ -45,7 +45,9 @@ def compared_levels(
     changed : mapping of level name to collection of str, optional
         Names of the variables that are masked; by default those whose values differ.
     """
-    variables, weights, notes = {}, {}, []
+    variables: dict[str, tuple[str, ...]] = {}
+    weights: dict[str, NDArray[np.float64]] = {}
+    notes: list[str] = []
     for level in original:
         name = level.name
         before, after = plain_records(original, name), plain_records(masked, name)

@@ -185,10 +185,10 @@ def _values(comparison: Comparison, levels: ComparedLevels, level: str, names: l
     """Values of both files on one level, to be compared by the original's standard deviation."""
     sides = levels.original[level].data, levels.masked[level].data
     if not names:
-        nothing = [np.empty((len(side), 0)) for side in sides]
-        return Comparable(*nothing, np.empty(0), [])
-    plain = [Dataset(tuple(side[name] for name in names)) for side in sides]
-    both = Comparison(*plain, tuple(names), progress=comparison.progress)
+        before, after = (np.empty((len(side), 0)) for side in sides)
+        return Comparable(before, after, np.empty(0), [])
+    original, masked = (Dataset(tuple(side[name] for name in names)) for side in sides)
+    both = Comparison(original, masked, tuple(names), progress=comparison.progress)
     pairs = pair_records(both, MISSING_RULE, required=False)
     return comparable_values(both, pairs, range(len(names)))
 
