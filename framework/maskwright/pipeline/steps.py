@@ -251,16 +251,13 @@ def resolve_thresholds(
     if not section.is_mapping:
         problems.append(Problem(f"thresholds: expected {{measure: bound}}, not {section.description}", section.place))
         return {}
-    bounded = {
-        name: judged
-        for request in (*measures, *measures_on_levels(measures, levels))
-        for name, judged in judged_figures(request).items()
-    }
+    every = (*measures, *measures_on_levels(measures, levels))
+    bounded = {name: judged for request in every for name, judged in judged_figures(request).items()}
     found: dict[str, float] = {}
     for key, node in section.entries:
         judged = bounded.get(key.raw)
         if judged is None:
-            problems.append(_unknown_threshold(key, measures, bounded))
+            problems.append(_unknown_threshold(key, every, bounded))
             continue
         if isinstance(node.value, bool) or not isinstance(node.value, (int, float)) or not math.isfinite(node.value):
             problems.append(Problem(f"{key.raw}: expected a number, not {node.description}", node.place))

@@ -15,7 +15,7 @@ from maskwright.release.measures.measured_variables import measure_problems, nam
 from maskwright.release.measures.usual_losses import with_usual_losses
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Iterator, Mapping, Sequence
 
     from pydantic import BaseModel
 
@@ -70,32 +70,58 @@ def measures_of_levels(described: Pipeline, arrived: ArrivedLevels, planned: Pla
     given = {name: to_be_measured(ready.plan) for name, ready in planned.ready.items()}
     whole = _of_groups(arrived.linked, given, planned)
     problems = measure_problems(of_groups, whole)
-    chosen: dict[str, list[MeasureRequest]] = {name: [] for name in given}
+    chosen, notices, wrong = requests_by_level(described.measures, arrived.linked, given)
+    problems += wrong
+    if problems:
+        raise InputError(in_order(problems, described.file))
+    named = {name: _named(described, name, requests, planned) for name, requests in chosen.items()}
+    every = (*of_groups, *(each for requests in named.values() for each in requests))
+    thresholds = _thresholds(described, every, tuple(given))
+    looked_at = frozenset[str]().union(*(names_used(each.measure, each.params, whole) for each in of_groups))
+    return LevelMeasures(named, of_groups, thresholds, notices, looked_at)
+
+
+def requests_by_level(
+    requests: Sequence[MeasureRequest], linked: LinkedData, given: Mapping[str, Measurable]
+) -> tuple[dict[str, tuple[MeasureRequest, ...]], tuple[str, ...], list[Problem]]:
+    """Measures that run on each level; those of groups with their members are left out.
+
+    Parameters
+    ----------
+    requests : sequence of MeasureRequest
+    linked : LinkedData
+    given : mapping of level name to Measurable
+        Of the levels that can be measured.
+
+    Returns
+    -------
+    dict of level name to tuple of MeasureRequest
+    tuple of str
+        Which measure is not on which level, and why.
+    list of Problem
+        Measures that no level can be measured by.
+    """
+    chosen: dict[str, tuple[MeasureRequest, ...]] = dict.fromkeys(given, ())
     notices: list[str] = []
-    for each in described.measures:
+    problems: list[Problem] = []
+    for each in requests:
         if each.measure.of_levels:
             continue
-        levels, wrong = _levels_for(each, arrived.linked, given)
+        levels, wrong = _levels_for(each, linked, given)
         wrongs = {name: measure_problems([each], given[name]) for name in levels}
         fitting = [name for name in levels if not wrongs[name]]
         problems += wrong
         if not fitting:
             problems += [problem for found in list(wrongs.values())[:1] for problem in found]
         for name in fitting:
-            chosen[name].append(each)
+            chosen[name] += (each,)
         notices += [
             f"{each.label} is not measured on the level {name}: "
             + wrongs[name][0].message.removeprefix(f"{each.label}: ")
             for name in levels
             if fitting and wrongs[name]
         ]
-    if problems:
-        raise InputError(in_order(problems, described.file))
-    named = {name: _named(described, name, tuple(requests), planned) for name, requests in chosen.items()}
-    every = (*of_groups, *(each for requests in named.values() for each in requests))
-    thresholds = _thresholds(described, every, tuple(given))
-    looked_at = frozenset[str]().union(*(names_used(each.measure, each.params, whole) for each in of_groups))
-    return LevelMeasures(named, of_groups, thresholds, tuple(notices), looked_at)
+    return chosen, tuple(notices), problems
 
 
 def _of_groups(linked: LinkedData, given: Mapping[str, Measurable], planned: PlannedLevels) -> Measurable:

@@ -33,6 +33,8 @@ if TYPE_CHECKING:
 
     from maskwright import ComparedLevels
 
+ROUNDED = 1.0 + 1e-12
+"""A risk that is a bound is not above it, whatever rounding made of it."""
 UNDERSTATES = (
     "members are taken to be sought separately, each by the keys of one person and of the household: this understates "
     "the risk where somebody knows several members; household_uniqueness counts whole households"
@@ -127,7 +129,7 @@ def household_risk(
     risk = np.zeros(households)
     risk[: int(groups.max(initial=-1)) + 1] = risk_of_any(own, groups)
     limit = params.bound / sizes[groups]
-    above = int((risk > params.bound).sum())
+    above = int((risk > params.bound * ROUNDED).sum())
     expected = float(risk.sum())
     return Measurement(
         100.0 * expected / households,
@@ -136,7 +138,7 @@ def household_risk(
             "expected_members": float((risk * sizes).sum()),
             "largest": float(risk.max()),
             "share_above_bound": 100.0 * above / households,
-            "members_above_bound": 100.0 * float((own > limit).mean()),
+            "members_above_bound": 100.0 * float((own > limit * ROUNDED).mean()),
             "members_bound": float(limit.min()),
         },
         per_record=risk,

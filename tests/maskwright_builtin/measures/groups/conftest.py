@@ -13,8 +13,8 @@ import maskwright as mw
 LEVELS = {"household": {"key": "hhid"}, "person": {"key": "pno", "in": "household"}}
 
 
-def linked(households: pd.DataFrame, persons: pd.DataFrame, declared: dict[str, Any] | None = None) -> mw.LinkedData:
-    return mw.linked_data({"household": households, "person": persons}, LEVELS, declared=declared)
+def linked(households: pd.DataFrame, persons: pd.DataFrame) -> mw.LinkedData:
+    return mw.linked_data({"household": households, "person": persons}, LEVELS)
 
 
 def comparison(original: mw.LinkedData, masked: mw.LinkedData, origin: Any = None, **more: Any) -> mw.Comparison:
