@@ -101,10 +101,11 @@ def plan_levels(described: Pipeline, arrived: ArrivedLevels, reporter: Reporter,
             continue
         edits = across.inside[level.name]
         data = _to_mask(arrived, level, edits, derived)
+        keeps_order = level.declared.keep_order or linked.levels[0].declared.keep_order
         request = MaskingRequest(
             data=DataInMemory(data), edits=edits, on_input_violation="mask", steps=steps[level.name].steps,
             seed=described.seed, execution=described.execution, waivers=described.waivers,
-            release=ReleaseSection(order="kept"), file=described.file,
+            release=ReleaseSection(order="kept" if keeps_order else "random"), file=described.file,
         )  # fmt: skip
         ready[level.name] = prepare(request, reporter, clock)
     return PlannedLevels(across, steps, ready)

@@ -10,15 +10,10 @@ from maskwright.commands.levels.masking import MaskedLevels, mask_levels
 from maskwright.commands.levels.measuring import LevelMeasures, measures_of_levels
 from maskwright.commands.levels.planning import PlannedLevels, plan_levels
 from maskwright.commands.reading import load
-from maskwright.commands.running.publish import (
-    contributions,
-    log_waived,
-    publish_record,
-    refuse_doubts,
-    refuse_results,
-)
+from maskwright.commands.running.publish import contributions, log_waived, publish_record, refuse_doubts, refuse_results
 from maskwright.commands.running.recording import MeasuredRun, run_record
 from maskwright.commands.running.stages import PipelineRun
+from maskwright.data.codebooks.writing import write_codebook
 from maskwright.edits.edit_set import EditSet
 from maskwright.edits.evaluation.check_data import check_dataset
 from maskwright.edits.levels.column_values import with_linked_columns
@@ -28,6 +23,7 @@ from maskwright.foundation.randomness import fresh_seed
 from maskwright.masking.protecting.compiling import report_compilation
 from maskwright.planning.warnings.undecided_edits import undecided_doubts
 from maskwright.plugins.registry import plugins
+from maskwright.release.codebook import release_codebook
 from maskwright.release.data_file import write_dataset, written_file
 from maskwright.release.files import Release, writing
 from maskwright.release.gate import judge
@@ -35,7 +31,7 @@ from maskwright.release.last_look import unchanged_cells, unchanged_doubts
 from maskwright.release.levels.alike import Alike, four_counts
 from maskwright.release.levels.arranging import ArrangedLevels, arranged_levels, level_arrangement_notices
 from maskwright.release.levels.record import LevelPart, record_of_levels
-from maskwright.release.levels.tables import flat_table, linked_tables
+from maskwright.release.levels.tables import flat_table, joined_table, linked_tables
 from maskwright.release.measures.measuring_levels import (
     compared_levels,
     compute_level_measures,
@@ -135,6 +131,7 @@ class _LevelsRun:
         requests = (*self.measures.of_groups, *(each for own in self.measures.of_level.values() for each in own))
         refuse_results(described, broken, requests, record, judgement)
         log_waived(judgement)
+        self._write_codebook(record, released, arranged)
         with self.clock("publish"):
             every = {**of_groups, **{label: each for own in measured.values() for label, each in own.items()}}
             record = publish_record(self.release, described, record, contributions(requests, every))
@@ -165,6 +162,26 @@ class _LevelsRun:
             tables = linked_tables(arranged.linked, files)
             for name, table in tables.items():
                 self._write_table(f"data.{name}", table, files[name], canonical=canonical)
+
+    def _write_codebook(self, record: RunRecord, released: LinkedData, arranged: ArrangedLevels) -> None:
+        """Write one codebook of the variables of all levels, where one is asked for."""
+        target = self.described.output.codebook
+        if target is None:
+            return
+        file = next(reversed(list(self.arrived.files.values())))
+        names = dict.fromkeys(name for each in self.arrived.files.values() for name in each.names)
+        table = joined_table(released, tuple(names), file)
+        variables = tuple(each for level in arranged.linked for each in level.data.variables)
+        recoded = {name for ready in self.planned.ready.values() for name in ready.plan.recoded}
+        top = released.levels[0]
+        book = release_codebook(
+            self.described.output.data.name, record, table, variables, self.described.data.variables, recoded,
+            top.declared.key,
+        )  # fmt: skip
+        written = self.release.temporary("codebook")
+        with writing(written):
+            write_codebook(written, book, as_table=target.suffix.lower() == ".csv")
+        self.release.sealed("codebook")
 
     def _write_table(self, key: str, table: Dataset, original: Dataset, *, canonical: bool) -> None:
         path = self.release.temporary(key)
@@ -271,7 +288,11 @@ class _LevelsRun:
         for name, ready in self.planned.ready.items():
             result = masked.results[name]
             unchanged = unchanged_cells(ready.original, self._level_data(released, arranged, name))
-            doubts += [*result.doubts, *unchanged_doubts(unchanged, ready.plan, result.doubts)]
+            doubts += [
+                *result.doubts,
+                *ready.order_doubts(result),
+                *unchanged_doubts(unchanged, ready.plan, result.doubts),
+            ]
         for name, outcome in found.items():
             doubts += undecided_doubts(outcome, self.arrived.arrival[name])
         return tuple(doubts)
@@ -322,7 +343,7 @@ class _LevelsRun:
                     MeasuredRun(pipeline, ready, result, inside, measured[name], unchanged, judgement, self.seed,
                                 self.clock.seconds)
                 )  # fmt: skip
-            before = LevelRecord(records=len(level), original_records=len(self.arrived.files[name]))
+            before = LevelRecord(records=len(level), original_records=self.arrived.records[name])
             numbers = self.planned.steps[name].numbers
             parts[name] = LevelPart(own, numbers, self.arrived.arrival[name], found[name], before)
             untouched[name] = self._other_variables(name, released)
