@@ -232,7 +232,9 @@ def _facts(plugin: Any) -> list[tuple[str, str]]:
         parts = _parts(plugin)
         if parts:
             facts.append(("Thresholds", f"for the value, or as label.part for {', '.join(parts)}"))
-        if plugin.counts_households:
+        if plugin.of_levels:
+            facts.append(("Data", "of several levels (data: levels:): groups with all their members, measured once"))
+        elif plugin.counts_households:
             facts.append(("Households", "counted instead of records where they are declared"))
     if hasattr(plugin, "deterministic"):
         facts.append(("Random", "no" if plugin.deterministic else "yes, from the run's seed"))
