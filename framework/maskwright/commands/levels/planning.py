@@ -15,6 +15,7 @@ from maskwright.foundation.refusals import EditViolation
 from maskwright.pipeline.file_model import ReleaseSection
 from maskwright.pipeline.resolved import DataInMemory, MaskingRequest
 from maskwright.planning.levels.across import AcrossLevels, across_levels
+from maskwright.planning.levels.promises import adjusted_totals, require_k_of_groups
 from maskwright.planning.step_variables import default_variables, variables_of_steps
 from maskwright.release.gate import judge
 from maskwright.release.levels.plan import plan_of_levels
@@ -58,11 +59,14 @@ class PlannedLevels:
     steps : mapping of level name to LevelSteps
     ready : mapping of level name to ReadyRun
         Of the levels that steps mask; their data hold no keys, and no variables that are derived.
+    otherwise : AcrossLevels or None
+        Where totals stand: who would keep each edit if all of them were derived; for groups that cannot be moved.
     """
 
     across: AcrossLevels
     steps: Mapping[str, LevelSteps]
     ready: Mapping[str, ReadyRun]
+    otherwise: AcrossLevels | None = None
 
 
 def plan_levels(described: Pipeline, arrived: ArrivedLevels, reporter: Reporter, clock: Clock) -> PlannedLevels:
@@ -90,7 +94,9 @@ def plan_levels(described: Pipeline, arrived: ArrivedLevels, reporter: Reporter,
         name: frozenset(each for chosen in variables_of_steps(found.steps, variables[name]) for each in chosen.names)
         for name, found in steps.items()
     }
-    across = across_levels(arrived.bound, Structure.of(linked), masked)
+    adjusted = adjusted_totals(described.steps, masked[linked.names[0]])
+    across = across_levels(arrived.bound, Structure.of(linked), masked, adjusted)
+    require_k_of_groups(across, arrived.bound, described.steps)
     _refuse_broken_structure(across, arrived)
     derived = {each.variable for each in across.derived}
     steps = {name: _without(found, derived) for name, found in steps.items()}
@@ -106,7 +112,8 @@ def plan_levels(described: Pipeline, arrived: ArrivedLevels, reporter: Reporter,
             release=ReleaseSection(order="kept"), file=described.file,
         )  # fmt: skip
         ready[level.name] = prepare(request, reporter, clock)
-    return PlannedLevels(across, steps, ready)
+    otherwise = across_levels(arrived.bound, Structure.of(linked), masked) if adjusted else None
+    return PlannedLevels(across, steps, ready, otherwise)
 
 
 def plan_in_words(described: Pipeline, reporter: Reporter) -> dict[str, Any]:
