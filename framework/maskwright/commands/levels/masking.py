@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
 
+from maskwright.commands.levels.whole_groups import mask_whole_groups, results_of_levels
 from maskwright.edits.levels.column_values import with_linked_columns
 from maskwright.foundation.errors import InputError, Problem
 from maskwright.foundation.randomness import generator
@@ -46,6 +47,8 @@ class MaskedLevels:
     together : MovedTogether or None
         What moving groups with their members did; None where a step promises k.
     notices : tuple of str
+    by_edit : mapping of edit name to int
+        Groups that were moved because of each edit where they are masked with their members as one record.
     """
 
     linked: LinkedData
@@ -53,11 +56,12 @@ class MaskedLevels:
     repaired: Repaired | None = None
     together: MovedTogether | None = None
     notices: tuple[str, ...] = ()
+    by_edit: Mapping[str, int] = field(default_factory=dict)
 
     @property
     def adjusted(self) -> dict[str, int]:
         """Records that were moved because of each edit across levels."""
-        counts = {} if self.repaired is None else dict(self.repaired.by_edit)
+        counts = dict(self.by_edit if self.repaired is None else self.repaired.by_edit)
         for name, count in ({} if self.together is None else self.together.by_edit).items():
             counts[name] = counts.get(name, 0) + count
         return counts
@@ -81,6 +85,9 @@ def mask_levels(
     InputError
         A step that takes records away on its own: members would miss their group.
     """
+    if planned.whole is not None:
+        whole = mask_whole_groups(described, arrived, planned.whole, seed, reporter)
+        return MaskedLevels(whole.linked, results_of_levels(whole.linked, planned.ready), by_edit=whole.adjusted)
     execution = Execution(described.execution.workers, described.execution.block_size)
     results = {}
     linked = arrived.linked

@@ -71,7 +71,7 @@ def run_levels(described: Pipeline, reporter: Reporter, clock: Clock, private: C
     planned = plan_levels(described, arrived, reporter, clock)
     seed = fresh_seed() if described.seed is None else described.seed
     with Release(described.output.paths, frozenset(private)) as release:
-        return _LevelsRun(described, arrived, planned, seed, release, reporter, clock).run()
+        return _LevelsRun(described, planned.arrived, planned, seed, release, reporter, clock).run()
 
 
 @dataclass(frozen=True, eq=False)

@@ -294,7 +294,7 @@ class JointWriter:
                 except _Open:
                     left.setdefault(edit.name)
                     continue
-                if isinstance(expression, Truth):
+                if not variable_names(expression):
                     continue
                 name = edit.name if place is None else f"{edit.name} [{place + 1}]"
                 found.append(self._edit(edit, name, expression))
