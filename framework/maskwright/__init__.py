@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from maskwright.commands.run import run as run
     from maskwright.commands.suggest import suggest as suggest
     from maskwright.commands.validate import validate as validate
+    from maskwright.commands.validate_document import validate_document as validate_document
     from maskwright.data.band import Band as Band
     from maskwright.data.dataset import Column as Column
     from maskwright.data.dataset import Dataset as Dataset
@@ -62,6 +63,7 @@ if TYPE_CHECKING:
     from maskwright.edits.languages.conversion.convert import convert_edits as convert_edits
     from maskwright.edits.localisation.localize import Localisation as Localisation
     from maskwright.edits.suggestions.model import Suggestions as Suggestions
+    from maskwright.edits.whole_documents.outcome import DocumentOutcome as DocumentOutcome
     from maskwright.experiments.compare import compare as compare
     from maskwright.experiments.results import Compared as Compared
     from maskwright.experiments.tune import Tuned as Tuned
@@ -145,6 +147,7 @@ _HOME = {
     "DependentVariables": "maskwright.plugins.parameter_markers",
     "describe": "maskwright.commands.describe_data",
     "Description": "maskwright.commands.describe_data",
+    "DocumentOutcome": "maskwright.edits.whole_documents.outcome",
     "Doubt": "maskwright.foundation.doubts",
     "Edit": "maskwright.edits.edit",
     "EditError": "maskwright.foundation.errors",
@@ -220,6 +223,7 @@ _HOME = {
     "Tuned": "maskwright.experiments.tune",
     "UnpairedRecords": "maskwright.foundation.errors",
     "validate": "maskwright.commands.validate",
+    "validate_document": "maskwright.commands.validate_document",
     "UsesWeights": "maskwright.plugins.parameter_markers",
     "TableRecord": "maskwright.release.record.measure_record",
     "Variable": "maskwright.data.variable",

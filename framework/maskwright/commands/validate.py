@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from maskwright.commands.options import NO_OPTIONS, ReadingOptions, data_files, read_rule_files
 from maskwright.commands.reading import dataset_of, domain_of, load, with_missing_codes
 from maskwright.commands.requests import DeclaredVariables, Rules, edits_of
+from maskwright.commands.validate_document import suggesting_a_whole_document
 from maskwright.data.declaration import VariableDeclaration, declared_together
 from maskwright.data.variable import Variable, VariableType
 from maskwright.edits.date_arithmetic import with_dates
@@ -118,7 +119,8 @@ def validate_file(
         inputs["the pipeline"] = options.pipeline
     refuse_to_overwrite({} if svrl is None else {"--svrl": svrl}, inputs)
     checked, *others = data_files((data, *([] if original is None else [original])), options, edits)
-    rules = _rules(edits, options, checked)
+    with suggesting_a_whole_document(data, edits):
+        rules = _rules(edits, options, checked)
     for note in rules.notes:
         reporter.notice(note)
     domain: Domain | None = None
@@ -138,7 +140,7 @@ def validate_file(
             release = stack.enter_context(Release({"svrl": svrl}, frozenset({"svrl"})))
             stack.enter_context(writing(release.temporary("svrl")))
             stream = stack.enter_context(release.temporary("svrl").open("wb"))
-        with stage(reporter, f"Validating {data.name}") as progress:
+        with stage(reporter, f"Validating {data.name}") as progress, suggesting_a_whole_document(data, edits):
             outcome = check_file(
                 data, checked.source, checked.params, rules, domain=domain,
                 described=described,
@@ -146,13 +148,14 @@ def validate_file(
                 svrl=stream, fired=fired, progress=progress,
             )  # fmt: skip
         if not any(edit.fired for edit in outcome.edits):
-            raise InputError(
-                Problem(
-                    f"no edit ever fired on the {outcome.records} records of {data.name}",
-                    hint="Schematron: are the rules about another element than the records of this file (see --record "
-                    "and their context)? Rules with 'when' or 'if': it is true of no record",
+            with suggesting_a_whole_document(data, edits):
+                raise InputError(
+                    Problem(
+                        f"no edit ever fired on the {outcome.records} records of {data.name}",
+                        hint="Schematron: are the rules about another element than the records of this file (see "
+                        "--record and their context)? Rules with 'when' or 'if': it is true of no record",
+                    )
                 )
-            )
         if release is not None and stream is not None:
             stream.close()
             release.publish()

@@ -96,7 +96,7 @@ def resolve_data(section: Node, folder: Path, problems: list[Problem], *, must_e
 
 
 def _without_source(section: Node) -> list[Problem]:
-    if not section.is_mapping or "source" in section:
+    if "source" in section:
         return []
     return [Problem("the key 'source' is missing", section.place, DataSection.model_fields["source"].description)]
 

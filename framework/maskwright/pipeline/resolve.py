@@ -199,6 +199,10 @@ class _Reading:
                 for each in measures
                 if each.per_record
             )
+        if levels is not None and output is not None and output.svrl is not None:
+            place = self.section("output").place
+            hint = "`maskwright validate` writes one of the masked data."
+            self.problems.append(Problem("a run on data of several levels writes no SVRL report", place, hint))
         if self.problems or data is None or execution is None or plain is None or output is None or release is None:
             problems = in_order(self.problems, self.root.place.file or "")
             raise UnfinishedPipelineError(problems, openable if self.check_data else None, edits, uses)

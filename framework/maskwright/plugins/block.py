@@ -51,6 +51,9 @@ class Block:
         Read-only columns outside the group that the method asked for.
     companion_variables : mapping of name to Variable
         What these are.
+    missing_codes : ndarray of shape (n, p), int64, or None
+        For methods that draw records: which missing code each missing cell holds, as numbers that mean the same in all
+        cells of a variable; -2 where there is a value. None: nothing is known of that.
     progress : callable
         To be told the share of the work done.
 
@@ -80,6 +83,7 @@ class Block:
     file_n: int = 0
     companions: Mapping[str, NDArray[np.float64]] = field(default_factory=dict)
     companion_variables: Mapping[str, Variable] = field(default_factory=dict)
+    missing_codes: NDArray[np.int64] | None = None
     progress: Progress = silent
 
     @property

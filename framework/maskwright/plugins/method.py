@@ -69,6 +69,9 @@ class Masked:
     limits : tuple of Limit
         Limits that were found in the data (a top code from a share). They bind the rest of the run; where several
         calls find different ones, the widest does.
+    missing_codes : ndarray of shape (n, p), int64, or None
+        Of a method that draws records: which of the block's missing codes each missing cell has; None: none, and a
+        missing cell is published as an emptied one, since the code of the original record is none of the drawn one.
     doubts : tuple of str
         Sentences, like those of `warnings`, on what the method is for and could not do: records that it left as they
         were, too few partners. Each stops the release unless the pipeline waives it.
@@ -92,6 +95,7 @@ class Masked:
     weights: NDArray[np.float64] | None = None
     notes: Mapping[str, Any] = field(default_factory=dict)
     limits: tuple[Limit, ...] = ()
+    missing_codes: NDArray[np.int64] | None = None
     doubts: tuple[str, ...] = ()
 
 

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
 
     from rich.console import Console
 
+MOST_LOCATIONS = 3
 MOST_RECORD_NUMBERS = 10
 
 FINDING_TITLES = {
@@ -55,6 +56,32 @@ def print_outcome(outcome: Mapping[str, Any]) -> None:
     elif unknown:
         # A verdict that rests on a missing cell or a division by zero is no verdict that the edit holds.
         out.print(Text(f"no edit is violated; {plural(unknown, 'verdict')} unknown ({where})", style="bold yellow"))
+    else:
+        out.print(Text(f"every edit holds ({where})", style="bold green"))
+
+
+def print_document_outcome(outcome: Mapping[str, Any]) -> None:
+    """Print the validation of a whole document: for each test where it fired, was violated, and the first locations."""
+    out = console()
+    table = table_of("edit", "kind", "applied to", "violations", "first locations")
+    for column in (2, 3):
+        table.columns[column].justify = "right"
+    for edit in outcome["edits"]:
+        places = edit["first_locations"][:MOST_LOCATIONS]
+        shown = "\n".join(places) + ("\n…" if edit["violations"] > len(places) > 0 else "")
+        name = Text(edit["name"], style="bold red" if edit["violations"] and edit["severity"] == "error" else "")
+        kind = f"{edit['kind']} ({edit['checked_by']})"
+        table.add_row(name, kind, count(edit["fired"]), count(edit["violations"]), Text(shown))
+    show(out, table)
+    for edit in outcome["edits"]:
+        for message in edit.get("first_messages", ())[:MOST_LOCATIONS]:
+            item(out, edit["name"], message)
+    violations = plural(outcome["violations"], "violation")
+    where = plural(len(outcome["edits"]), "test")
+    if not outcome["ok"]:
+        out.print(Text(f"{violations} ({where})", style="bold red"))
+    elif outcome["violations"]:
+        out.print(Text(f"no edit of severity error is violated; {violations} in all ({where})", style="bold green"))
     else:
         out.print(Text(f"every edit holds ({where})", style="bold green"))
 

@@ -54,6 +54,8 @@ class ArrivedLevels:
         Verdicts on these.
     files : mapping of level name to Dataset
         As they were read, for how they are written; of a flat file the same twice.
+    records : mapping of level name to int
+        Before groups that break edits were dropped.
     notices : tuple of str
     doubts : tuple of Doubt
     """
@@ -62,6 +64,7 @@ class ArrivedLevels:
     bound: BoundEdits
     arrival: Mapping[str, Outcome]
     files: Mapping[str, Dataset]
+    records: Mapping[str, int]
     notices: tuple[str, ...] = ()
     doubts: tuple[Doubt, ...] = field(default=())
 
@@ -99,12 +102,13 @@ def arrive_levels(described: Pipeline, reporter: Reporter, clock: Clock) -> Arri
         bound = edits_of_levels(rules, linked)
         arrival = outcomes(linked, bound)
     told = (*linked.notes, *_once(note for each in files.values() for note in each.notes))
+    records = {level.name: len(level) for level in linked}
     linked, said = _on_violation(described, linked, files, bound, arrival)
     if said:
         bound = edits_of_levels(rules, linked)
         arrival = outcomes(linked, bound)
     doubts = _once(doubt for each in files.values() for doubt in each.doubts)
-    return ArrivedLevels(linked, bound, arrival, files, (*told, *rules.notes, *said), doubts)
+    return ArrivedLevels(linked, bound, arrival, files, records, (*told, *rules.notes, *said), doubts)
 
 
 def linked_as(levels: LevelSources, files: Mapping[str, Dataset]) -> LinkedData:

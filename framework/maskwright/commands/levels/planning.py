@@ -165,10 +165,11 @@ def _ready(
     clock: Clock,
 ) -> ReadyRun:
     """A level as a file of its own, with its plan."""
+    keeps_order = level.declared.keep_order or arrived.linked.levels[0].declared.keep_order
     request = MaskingRequest(
         data=DataInMemory(_to_mask(arrived, level, edits, derived)), edits=edits, on_input_violation="mask",
         steps=steps.steps, seed=described.seed, execution=described.execution, waivers=described.waivers,
-        release=ReleaseSection(order="kept"), file=described.file,
+        release=ReleaseSection(order="kept" if keeps_order else "random"), file=described.file,
     )  # fmt: skip
     return prepare(request, reporter, clock)
 

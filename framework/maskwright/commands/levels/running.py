@@ -9,9 +9,10 @@ from maskwright.commands.levels.arriving import ArrivedLevels, arrive_levels, li
 from maskwright.commands.levels.masking import MaskedLevels, mask_levels
 from maskwright.commands.levels.planning import PlannedLevels, plan_levels
 from maskwright.commands.reading import load
-from maskwright.commands.running.publish import log_waived, publish_record, refuse_doubts, refuse_results
+from maskwright.commands.running.publish import contributions, log_waived, publish_record, refuse_doubts, refuse_results
 from maskwright.commands.running.recording import MeasuredRun, run_record
 from maskwright.commands.running.stages import PipelineRun
+from maskwright.data.codebooks.writing import write_codebook
 from maskwright.edits.edit_set import EditSet
 from maskwright.edits.evaluation.check_data import check_dataset
 from maskwright.edits.levels.column_values import with_linked_columns
@@ -20,6 +21,7 @@ from maskwright.foundation.progress import stage
 from maskwright.foundation.randomness import fresh_seed
 from maskwright.planning.warnings.undecided_edits import undecided_doubts
 from maskwright.plugins.registry import plugins
+from maskwright.release.codebook import release_codebook
 from maskwright.release.data_file import write_dataset, written_file
 from maskwright.release.files import Release, writing
 from maskwright.release.gate import judge
@@ -27,7 +29,7 @@ from maskwright.release.last_look import unchanged_cells, unchanged_doubts
 from maskwright.release.levels.alike import Alike, four_counts
 from maskwright.release.levels.arranging import ArrangedLevels, arranged_levels, level_arrangement_notices
 from maskwright.release.levels.record import LevelPart, record_of_levels
-from maskwright.release.levels.tables import flat_table, linked_tables
+from maskwright.release.levels.tables import flat_table, joined_table, linked_tables
 from maskwright.release.measures.usual_losses import with_usual_losses
 from maskwright.release.record.doubt_record import doubt_records
 from maskwright.release.record.run_record import LevelRecord, ReleasedForm, RunRecord, VariableRecord
@@ -118,8 +120,13 @@ class _LevelsRun:
         ]  # fmt: skip
         refuse_results(described, broken, self._measures(runs), record, judgement)
         log_waived(judgement)
+        self._write_codebook(record, released, arranged)
+        per_record = {
+            label: values for name, run in runs.items()
+            for label, values in contributions(run.pipeline.measures, measured[name]).items()
+        }  # fmt: skip
         with self.clock("publish"):
-            record = publish_record(self.release, described, record)
+            record = publish_record(self.release, described, record, per_record)
         return record.model_copy(update={"seconds": dict(self.clock.seconds)})
 
     def _way_out(self, masked: MaskedLevels) -> str | None:
@@ -154,6 +161,26 @@ class _LevelsRun:
             tables = linked_tables(arranged.linked, files)
             for name, table in tables.items():
                 self._write_table(f"data.{name}", table, files[name], canonical=canonical)
+
+    def _write_codebook(self, record: RunRecord, released: LinkedData, arranged: ArrangedLevels) -> None:
+        """Write one codebook of the variables of all levels, where one is asked for."""
+        target = self.described.output.codebook
+        if target is None:
+            return
+        file = next(reversed(list(self.arrived.files.values())))
+        names = dict.fromkeys(name for each in self.arrived.files.values() for name in each.names)
+        table = joined_table(released, tuple(names), file)
+        variables = tuple(each for level in arranged.linked for each in level.data.variables)
+        recoded = {name for ready in self.planned.ready.values() for name in ready.plan.recoded}
+        top = released.levels[0]
+        book = release_codebook(
+            self.described.output.data.name, record, table, variables, self.described.data.variables, recoded,
+            top.declared.key,
+        )  # fmt: skip
+        written = self.release.temporary("codebook")
+        with writing(written):
+            write_codebook(written, book, as_table=target.suffix.lower() == ".csv")
+        self.release.sealed("codebook")
 
     def _write_table(self, key: str, table: Dataset, original: Dataset, *, canonical: bool) -> None:
         path = self.release.temporary(key)
@@ -237,7 +264,11 @@ class _LevelsRun:
         for name, ready in self.planned.ready.items():
             result = masked.results[name]
             unchanged = unchanged_cells(ready.original, self._level_data(released, arranged, name))
-            doubts += [*result.doubts, *unchanged_doubts(unchanged, ready.plan, result.doubts)]
+            doubts += [
+                *result.doubts,
+                *ready.order_doubts(result),
+                *unchanged_doubts(unchanged, ready.plan, result.doubts),
+            ]
         for name, outcome in found.items():
             doubts += undecided_doubts(outcome, self.arrived.arrival[name])
         return tuple(doubts)
@@ -291,7 +322,7 @@ class _LevelsRun:
                     MeasuredRun(pipeline, ready, result, inside, measured[name], unchanged, judgement, self.seed,
                                 self.clock.seconds)
                 )  # fmt: skip
-            before = LevelRecord(records=len(level), original_records=len(self.arrived.files[name]))
+            before = LevelRecord(records=len(level), original_records=self.arrived.records[name])
             numbers = self.planned.steps[name].numbers
             parts[name] = LevelPart(own, numbers, self.arrived.arrival[name], found[name], before)
             untouched[name] = self._other_variables(name, released)

@@ -79,7 +79,7 @@ class PipelineRun:
                 Execution(execution.workers, execution.block_size), self.reporter, _observer(),
             )  # fmt: skip
         self.tell(result.notices)
-        return result
+        return replace(result, doubts=(*result.doubts, *ready.order_doubts(result)))
 
     def arrange(self, result: MaskingResult) -> MaskingResult:
         """Give the masked records their new keys and their order, and write the map from the old ones if asked for."""

@@ -41,6 +41,16 @@ class Level:
         Of the upper level of a flat file: the records in whose rows a variable is not the same.
     key_columns : tuple of str
         Variables that are keys or pointers: they tell records apart and are never masked.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> import maskwright as mw
+    >>> persons = pd.DataFrame({"hhid": [7, 7, 9], "pno": [1, 2, 1], "region": ["N", "N", "S"]})
+    >>> levels = {"household": {"key": "hhid", "variables": ["region"]}, "person": {"key": "pno", "in": "household"}}
+    >>> level = mw.linked_data(persons, levels)["person"]
+    >>> level.data, level.groups.tolist(), level.key_columns
+    (Dataset(3 records, 1 variables: pno), [0, 0, 1], ('pno',))
     """
 
     name: str

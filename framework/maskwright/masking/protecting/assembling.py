@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from maskwright.data.missing import HAD_VALUE
 from maskwright.foundation.errors import InputError
 from maskwright.plugins.limit import Limit
 
@@ -44,6 +45,9 @@ class GroupResult:
         Found in the data by the method, in every call.
     doubts : tuple of str
         What the method could not do of what it is for.
+    missing_codes : ndarray of shape (n, g), int64, or None
+        Positions of the codes of missing cells in those of the columns, where the method drew records: the old ones
+        are of other records then.
     """
 
     values: NDArray[np.float64]
@@ -56,10 +60,12 @@ class GroupResult:
     weights: NDArray[np.float64] | None = None
     limits: tuple[Limit, ...] = ()
     doubts: tuple[str, ...] = ()
+    missing_codes: NDArray[np.int64] | None = None
 
     def taken(self, rows: NDArray[np.int64]) -> GroupResult:
         """The same of these records only; clusters without a record left are left out."""
-        found = replace(self, values=self.values[rows], missing=self.missing[rows])
+        codes = None if self.missing_codes is None else self.missing_codes[rows]
+        found = replace(self, values=self.values[rows], missing=self.missing[rows], missing_codes=codes)
         if self.labels is None or self.representatives is None:
             return found
         kept, labels = np.unique(self.labels[rows], return_inverse=True)
@@ -100,7 +106,11 @@ def assemble(
     representatives: list[NDArray[np.float64]] = []
     offset = 0
     notes: dict[str, Any] = {}
+    codes = np.full(shape, HAD_VALUE, dtype=np.int64)
+    drawn = bool(results) and all(result.missing_codes is not None for result in results)
     for own, result in zip(records, results, strict=True):
+        if result.missing_codes is not None:
+            codes[own] = result.missing_codes
         values[own] = result.values
         missing[own] = result.missing
         if clustered and result.labels is not None and result.representatives is not None:
@@ -110,7 +120,10 @@ def assemble(
         _gather(notes, result.notes)
     changed = next((result.variables for result in results if result.variables is not None), variables)
     if not clustered:
-        return GroupResult(values, missing, changed, None, None, notes, limits=_widest(results), doubts=_all(results))
+        return GroupResult(
+            values, missing, changed, None, None, notes, limits=_widest(results), doubts=_all(results),
+            missing_codes=codes if drawn else None,
+        )  # fmt: skip
     return GroupResult(
         values, missing, changed, labels, np.concatenate(representatives), notes,
         limits=_widest(results), doubts=_all(results),
@@ -173,11 +186,15 @@ def with_group(data: Dataset, result: GroupResult) -> Dataset:
     for position, variable in enumerate(result.variables):
         missing = result.missing[:, position].copy()
         values = result.values[:, position]
+        column = data[variable.name]
+        if result.missing_codes is not None and column.blank is not None:
+            drawn = result.missing_codes[:, position].astype(column.blank.codes.dtype)
+            column = replace(column, blank=replace(column.blank, codes=drawn))
         if variable.is_numeric:
-            changed[variable.name] = data[variable.name].changed(np.where(missing, np.nan, values), missing, variable)
+            changed[variable.name] = column.changed(np.where(missing, np.nan, values), missing, variable)
         else:
             codes = np.where(missing, -1, np.nan_to_num(values)).astype(np.int32)
-            changed[variable.name] = data[variable.name].changed(codes, missing, variable)
+            changed[variable.name] = column.changed(codes, missing, variable)
     return data.with_columns(changed)
 
 

@@ -7,8 +7,10 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from maskwright.data.missing import HAD_VALUE
+
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
 
     from numpy.typing import NDArray
     from pydantic import BaseModel
@@ -71,6 +73,8 @@ class GroupSource:
         Variables that the method reads and leaves as they are; NaN where missing.
     companion_variables : mapping of name to Variable
         What they are.
+    missing_codes : ndarray of shape (n, g), int64, or None
+        As `Block.missing_codes`, for methods that draw records.
     """
 
     variables: tuple[Variable, ...]
@@ -82,6 +86,7 @@ class GroupSource:
     weights: NDArray[np.float64] | None = None
     companions: Mapping[str, NDArray[np.float64]] = field(default_factory=dict)
     companion_variables: Mapping[str, Variable] = field(default_factory=dict)
+    missing_codes: NDArray[np.int64] | None = None
 
     @classmethod
     def of(cls, data: Dataset, work: GroupWork, standardisation: Standardisation) -> GroupSource:
@@ -104,7 +109,17 @@ class GroupSource:
             weights=_weights(data),
             companions={name: data.matrix([name])[:, 0] for name in work.companions},
             companion_variables={name: data[name].variable for name in work.companions},
+            missing_codes=_missing_codes(data, work.variables) if work.method.draws_records else None,
         )
+
+
+def _missing_codes(data: Dataset, names: Sequence[str]) -> NDArray[np.int64]:
+    found = np.full((len(data), len(names)), HAD_VALUE, dtype=np.int64)
+    for position, name in enumerate(names):
+        blank = data[name].blank
+        if blank is not None:
+            found[:, position] = np.where(data[name].missing, blank.codes, HAD_VALUE)
+    return found
 
 
 def _weights(data: Dataset) -> NDArray[np.float64] | None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from maskwright.data.record_order import told_by_neighbours
 from maskwright.foundation.doubts import Doubt
 
 if TYPE_CHECKING:
@@ -12,6 +13,7 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
+    from maskwright.data.dataset import Dataset
     from maskwright.edits.edit_set import EditSet
     from maskwright.masking.suppressing.complementary import Complement
     from maskwright.masking.suppressing.read_off import Readable
@@ -66,3 +68,23 @@ def following_doubts(
                 total,
                 hint="State the test in the subset that is understood, or give it `severity: warning`.",
             )
+
+
+def order_doubts(shown: Dataset, masked: Dataset) -> Iterator[Doubt]:
+    """Doubts about suppressed cells that stand between records with their own value, in the order of the original.
+
+    Parameters
+    ----------
+    shown : Dataset
+        The records as they would be published without suppression, in the order in which they are.
+    masked : Dataset
+        The same records with suppressed cells.
+    """
+    for column in masked:
+        name, hidden = column.name, column.missing & ~shown[column.name].missing
+        told = told_by_neighbours(shown, name, hidden) if hidden.any() else hidden
+        if told.any():
+            count, total = int(told.sum()), int(hidden.sum())
+            said = f"{count} of {total} suppressed cells stand between records with the same value: the file is sorted"
+            hint = "Publish the records in random order: `release: {order: random}`."
+            yield Doubt("suppressed-cells-follow", name, said, count, total, hint=hint)

@@ -223,7 +223,7 @@ def _suppress(
             read_off = reader.complement(state.hidden)
             state = state.with_read_off(read_off)
             found = complement(
-                state.shown, state.hidden, certain, domain=context.domain, last=keys,
+                state.shown, _telling(state), certain, domain=context.domain, last=keys,
                 never=(*weights, *household_columns(state.shown, context.plan.untouched)), progress=progress,
             )  # fmt: skip
             state = state.with_complement(found)
@@ -234,6 +234,17 @@ def _suppress(
         # Whoever observes has been told of this step.
         result = protect_group(state.data, work, standardisation, replace(context, observe=None))
     raise AssertionError("suppression only ever grows, so it ends")
+
+
+def _telling(state: _State) -> dict[str, NDArray[np.bool_]]:
+    """Suppressed cells of variables of several values: where all have one (`*`), everybody knows what was there."""
+    found = {}
+    for name, gone in state.hidden.items():
+        column = state.shown[name]
+        values = column.values[~column.missing]
+        if len(values) and (values != values[0]).any():
+            found[name] = gone
+    return found
 
 
 def _reader(state: _State, keys: Sequence[str], plan: Plan) -> Reader:

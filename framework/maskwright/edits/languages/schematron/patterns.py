@@ -292,7 +292,7 @@ class PatternReader:
             text=f"not({text})" if test.is_report else text,
             binding="xpath1",
             message=message,
-            severity=_severity(element),
+            severity=severity_of(element),
             place=place,
             context=rule.context,
             shadowed=rule.shadowed,
@@ -360,7 +360,8 @@ class PatternReader:
         return tuple(found)
 
 
-def _severity(element: Element) -> Severity:
+def severity_of(element: Element) -> Severity:
+    """Severity that an assert or report states by its role, else its flag, else its severity."""
     for name in _SEVERITIES:
         for word in element.attributes.get(name, "").lower().split():
             if word in _WARNINGS:
