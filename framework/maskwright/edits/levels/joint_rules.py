@@ -445,6 +445,8 @@ class _Written:
 
     def _value(self, name: str, level: str, member: int | None) -> Expression:
         column = self._rules.columns[level].get(name)
+        if isinstance(column, OtherRecordColumn) and column.through == self._rules.top and column.variable is not None:
+            return self._value(column.variable, self._rules.top, None)
         if column is None or name not in self._rules.changed[level]:
             cell = JoinedCell(name, member)
             self.cells.setdefault(cell.name, cell)
@@ -460,8 +462,6 @@ class _Written:
         raise _Open
 
     def _through(self, through: str, variable: str, level: str, member: int | None) -> Expression:
-        if through == self._rules.top:
-            return self._value(variable, self._rules.top, None)
         if through not in self._rules.pointers or member is None:
             raise _Open
         there = self._composition.pointers[self._rules.pointers.index(through)][member]
