@@ -259,7 +259,7 @@ def mask_whole_groups(
     for number, (found, written, ready) in enumerate(whole.parts):
         own = int(generator(seed, "levels", "whole groups", number).integers(2**31))
         result = mask(ready.original, ready.edits, ready.plan, own, execution, Quiet())
-        parts.append((found, result.masked))
+        parts.append((found, {column.name: column for column in result.masked}))
         for name, count in result.adjusted.items():
             stated = written.stated.get(name)
             if stated is not None and count:

@@ -138,7 +138,9 @@ def joined_groups(columns: LevelColumns, first: str | None = None, among: Places
     return found
 
 
-def put_back(linked: LinkedData, rules: JointRules, parts: Sequence[tuple[JoinedGroups, Dataset]]) -> LinkedData:
+def put_back(
+    linked: LinkedData, rules: JointRules, parts: Sequence[tuple[JoinedGroups, Mapping[str, Column]]]
+) -> LinkedData:
     """Levels in which variables have the values of joined records.
 
     Parameters
@@ -146,8 +148,8 @@ def put_back(linked: LinkedData, rules: JointRules, parts: Sequence[tuple[Joined
     linked : LinkedData
     rules : JointRules
         Whose masked variables are taken back.
-    parts : sequence of (JoinedGroups, Dataset)
-        Numbers and categories on the grid and with the codes of `linked`.
+    parts : sequence of (JoinedGroups, mapping of name to Column)
+        Columns of joined records; numbers and categories on the grid and with the codes of `linked`.
     """
     changed: dict[str, Dataset] = {}
     for level in (rules.top, rules.low):

@@ -2,8 +2,8 @@
 
 The order of attempts, each only for the rows that still fail:
 
-1. project onto the edits the rows that violate one, round, compute the dependents; where parts then miss a sum that
-   does not move, round them together (`maskwright.masking.adjusting.controlled_rounding`);
+1. project onto the edits the rows that violate one, round, compute the dependents; parts of a sum that does not move
+   are rounded together (`maskwright.masking.adjusting.controlled_rounding`);
 2. look at neighbouring grid points;
 3. project again with room for rounding, and look at neighbours there;
 4. walk over the grid towards the edits (`maskwright.masking.adjusting.grid_search`);
@@ -180,9 +180,8 @@ def adjust(
     progress(0.1)
     points, projected = _project_violating(system, start, broken)
     progress(0.4)
-    rounded = grid.round(points)
+    rounded = rounded_onto_sums(system, grid, points)
     rows = _Rows(start, points, rounded, search.satisfied(rounded, np.arange(len(values))), projected)
-    _round_onto_sums(search, rows)
     progress(0.6)
     left = ~rows.satisfied
     touched = _with_rounding(
@@ -226,17 +225,6 @@ def _project_violating(
         found, solved = nearest_feasible(system, start[index], index)
         points[index[solved]] = found[solved]
     return points, failing
-
-
-def _round_onto_sums(search: GridSearch, rows: _Rows) -> None:
-    """Round rows that plain rounding takes off a sum that stands so that they add up to it."""
-    index = np.flatnonzero(~rows.satisfied)
-    if not len(index):
-        return
-    rounded = rounded_onto_sums(search.system, search.grid, rows.points[index], index)
-    good = search.satisfied(rounded, index)
-    rows.rounded[index[good]] = rounded[good]
-    rows.satisfied[index[good]] = True
 
 
 def _search_further(search: GridSearch, rows: _Rows, rng: np.random.Generator) -> None:

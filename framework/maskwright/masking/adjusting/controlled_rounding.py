@@ -25,25 +25,22 @@ _NEARLY = 1e-6
 """Share of a unit that binary64 may be off a grid point."""
 
 
-def rounded_onto_sums(
-    system: ConstraintSystem, grid: Grid, points: NDArray[np.float64], index: NDArray[np.int64]
-) -> NDArray[np.float64]:
+def rounded_onto_sums(system: ConstraintSystem, grid: Grid, points: NDArray[np.float64]) -> NDArray[np.float64]:
     """Rows on the grid, parts of sums that do not move rounded so that they add up; dependents computed.
 
     Parameters
     ----------
     system : ConstraintSystem
     grid : Grid
-    points : ndarray of shape (m, q), float64
-        On every edit.
-    index : ndarray of shape (m,), int64
-        Their row numbers.
+    points : ndarray of shape (r, q), float64
+        All rows, on every edit.
 
     Returns
     -------
-    ndarray of shape (m, q), float64
+    ndarray of shape (r, q), float64
         A row for which a sum does not come out even is rounded plainly.
     """
+    index = np.arange(len(points))
     units = grid.to_units(points)
     exact = dict(zip(grid.names, points.T, strict=True))
     done: set[str] = set()

@@ -165,7 +165,7 @@ class GridSearch:
             Draws the moves that are tried, and those that leave a dead end.
         """
         left = np.flatnonzero(~satisfied)
-        if not self.names:
+        if not len(left) or not self.names:
             return
         moves = self._steps(rng)
         batch = max(1, _CANDIDATES // len(moves))

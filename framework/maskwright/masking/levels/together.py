@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from maskwright.data.dataset import Dataset
+    from maskwright.data.dataset import Column
     from maskwright.data.levels.linked_data import LinkedData
     from maskwright.data.record_chunk import Cells
     from maskwright.edits.levels.binding import BoundEdits
@@ -144,16 +144,17 @@ def _adjusted(
     written: JointEdits,
     scale: Mapping[str, float],
     rng: np.random.Generator,
-) -> tuple[Dataset, dict[str, Groups]]:
-    """Joined records of one composition on their edits, and those for which none were found, by edit."""
+) -> tuple[dict[str, Column], dict[str, Groups]]:
+    """Columns of joined records of one composition on their edits, and those for which none were found, by edit."""
     rules = columns.rules
     moving = [
         cell for level in (rules.top, rules.low) for name in columns.data[level].names if name in rules.masked[level]
         for cell in cells_of(name, None if level == rules.top else len(found.composition))
     ]  # fmt: skip
-    data = columns.joined(found, (*moving, *written.cells))
+    cells = {cell.name: cell for cell in (*moving, *written.cells)}
+    data = {name: columns.column(found, cell) for name, cell in cells.items()}
     names = tuple(cell.name for cell in moving)
-    values = data.matrix(names)
+    values = np.stack([np.where(data[name].missing, np.nan, data[name].values) for name in names], axis=1)
     companions: dict[str, Cells] = {
         cell.name: column_cells(data[cell.name]) for cell in written.cells if cell.name not in names
     }
@@ -175,12 +176,12 @@ def _adjusted(
     changed = values.copy()
     kept = free[~adjustment.infeasible]
     changed[kept] = adjustment.values[~adjustment.infeasible]
-    return data.with_columns(
-        {name: data[name].changed(changed[:, place], data[name].missing) for place, name in enumerate(names)}
-    ), lost
+    return {name: data[name].changed(changed[:, place], data[name].missing) for place, name in enumerate(names)}, lost
 
 
-def _stuck(values: NDArray[np.float64], names: Sequence[str], data: Dataset, written: JointEdits) -> dict[str, Groups]:
+def _stuck(
+    values: NDArray[np.float64], names: Sequence[str], data: Mapping[str, Column], written: JointEdits
+) -> dict[str, Groups]:
     """Rows that break an equality in which nothing can move: money to distribute, and nobody has any."""
     place = {name: number for number, name in enumerate(names)}
     found = {}
@@ -188,8 +189,8 @@ def _stuck(values: NDArray[np.float64], names: Sequence[str], data: Dataset, wri
         for part in edit.parts:
             if not isinstance(part, LinearPart) or part.relation != "==" or part.tolerance:
                 continue
-            rest = np.full(len(data), -float(part.constant))
-            nothing = np.ones(len(data), dtype=np.bool_)
+            rest = np.full(len(values), -float(part.constant))
+            nothing = np.ones(len(values), dtype=np.bool_)
             for name, factor in part.coefficients:
                 if name in place:
                     nothing &= values[:, place[name]] == 0
