@@ -7,15 +7,24 @@ from typing import TYPE_CHECKING, Any
 
 from maskwright.commands.levels.arriving import ArrivedLevels, arrive_levels
 from maskwright.commands.levels.measuring import measures_of_levels
+from maskwright.commands.levels.whole_groups import (
+    WholeGroups,
+    across_of_groups,
+    masks_whole_groups,
+    plan_whole_groups,
+)
 from maskwright.commands.running.arrive import Clock
 from maskwright.commands.running.ready import ReadyRun, prepare
+from maskwright.edits.edit_set import EditSet
 from maskwright.edits.levels.column_values import with_linked_columns
 from maskwright.edits.levels.structure import Structure
 from maskwright.foundation.errors import InputError, Problem, unknown_name
 from maskwright.foundation.refusals import EditViolation
 from maskwright.pipeline.file_model import ReleaseSection
 from maskwright.pipeline.resolved import DataInMemory, MaskingRequest
+from maskwright.planning.applicable_edits import NO_EDITS
 from maskwright.planning.levels.across import AcrossLevels, across_levels
+from maskwright.planning.levels.promises import adjusted_totals, require_k_of_groups
 from maskwright.planning.step_variables import default_variables, variables_of_steps
 from maskwright.release.gate import judge
 from maskwright.release.levels.plan import plan_of_levels
@@ -28,7 +37,6 @@ if TYPE_CHECKING:
     from maskwright.data.dataset import Dataset
     from maskwright.data.levels.linked_data import Level, LinkedData
     from maskwright.data.variable import Variable
-    from maskwright.edits.edit_set import EditSet
     from maskwright.foundation.progress import Reporter
     from maskwright.pipeline.resolved import Pipeline
     from maskwright.planning.model import Step
@@ -55,15 +63,24 @@ class PlannedLevels:
 
     Attributes
     ----------
+    arrived : ArrivedLevels
+        Without groups that steps leave out.
     across : AcrossLevels
     steps : mapping of level name to LevelSteps
     ready : mapping of level name to ReadyRun
         Of the levels that steps mask; their data hold no keys, and no variables that are derived.
+    otherwise : AcrossLevels or None
+        Where totals stand: who would keep each edit if all of them were derived; for groups that cannot be moved.
+    whole : WholeGroups or None
+        Groups that are masked with all their members as one record; `ready` then tells of each level what is masked.
     """
 
+    arrived: ArrivedLevels
     across: AcrossLevels
     steps: Mapping[str, LevelSteps]
     ready: Mapping[str, ReadyRun]
+    otherwise: AcrossLevels | None = None
+    whole: WholeGroups | None = None
 
 
 def plan_levels(described: Pipeline, arrived: ArrivedLevels, reporter: Reporter, clock: Clock) -> PlannedLevels:
@@ -91,7 +108,11 @@ def plan_levels(described: Pipeline, arrived: ArrivedLevels, reporter: Reporter,
         name: frozenset(each for chosen in variables_of_steps(found.steps, variables[name]) for each in chosen.names)
         for name, found in steps.items()
     }
-    across = across_levels(arrived.bound, Structure.of(linked), masked)
+    if masks_whole_groups(described.steps, linked):
+        return _plan_whole_groups(described, arrived, masked, reporter, clock)
+    adjusted = adjusted_totals(described.steps, masked[linked.names[0]])
+    across = across_levels(arrived.bound, Structure.of(linked), masked, adjusted)
+    require_k_of_groups(across, arrived.bound, described.steps)
     _refuse_broken_structure(across, arrived)
     derived = {each.variable for each in across.derived}
     steps = {name: _without(found, derived) for name, found in steps.items()}
@@ -99,16 +120,59 @@ def plan_levels(described: Pipeline, arrived: ArrivedLevels, reporter: Reporter,
     for level in linked:
         if not steps[level.name].steps:
             continue
-        edits = across.inside[level.name]
-        data = _to_mask(arrived, level, edits, derived)
-        keeps_order = level.declared.keep_order or linked.levels[0].declared.keep_order
-        request = MaskingRequest(
-            data=DataInMemory(data), edits=edits, on_input_violation="mask", steps=steps[level.name].steps,
-            seed=described.seed, execution=described.execution, waivers=described.waivers,
-            release=ReleaseSection(order="kept" if keeps_order else "random"), file=described.file,
-        )  # fmt: skip
-        ready[level.name] = prepare(request, reporter, clock)
-    return PlannedLevels(across, steps, ready)
+        ready[level.name] = _ready(
+            described, arrived, level, steps[level.name], across.inside[level.name], derived, reporter, clock
+        )
+    otherwise = across_levels(arrived.bound, Structure.of(linked), masked) if adjusted else None
+    return PlannedLevels(arrived, across, steps, ready, otherwise)
+
+
+def _plan_whole_groups(
+    described: Pipeline,
+    arrived: ArrivedLevels,
+    masked: Mapping[str, Collection[str]],
+    reporter: Reporter,
+    clock: Clock,
+) -> PlannedLevels:
+    """Plan of steps that mask groups with their members as one record."""
+    in_order = {name: [each for each in arrived.linked[name].data.names if each in masked[name]] for name in masked}
+    arrived, whole = plan_whole_groups(described, arrived, in_order, clock)
+    across = across_of_groups(arrived, whole)
+    _refuse_broken_structure(across, arrived)
+    steps, ready = {}, {}
+    for level in arrived.linked:
+        found = steps_of_level(described.steps, level)
+        variables = _maskable(level)
+        own = [
+            replace(step, variables=chosen.names, groups=(chosen.names,), unit=None)
+            for step, chosen in zip(found.steps, variables_of_steps(found.steps, variables), strict=True)
+        ]
+        steps[level.name] = LevelSteps(tuple(own), found.numbers)
+        if own:
+            # What is masked of the level is told; its edits are kept, and judged, with those of whole groups.
+            told = _ready(described, arrived, level, steps[level.name], EditSet(), (), reporter, clock)
+            ready[level.name] = replace(told, notices=tuple(each for each in told.notices if each != NO_EDITS))
+    return PlannedLevels(arrived, across, steps, ready, whole=whole)
+
+
+def _ready(
+    described: Pipeline,
+    arrived: ArrivedLevels,
+    level: Level,
+    steps: LevelSteps,
+    edits: EditSet,
+    derived: Collection[str],
+    reporter: Reporter,
+    clock: Clock,
+) -> ReadyRun:
+    """A level as a file of its own, with its plan."""
+    keeps_order = level.declared.keep_order or arrived.linked.levels[0].declared.keep_order
+    request = MaskingRequest(
+        data=DataInMemory(_to_mask(arrived, level, edits, derived)), edits=edits, on_input_violation="mask",
+        steps=steps.steps, seed=described.seed, execution=described.execution, waivers=described.waivers,
+        release=ReleaseSection(order="kept" if keeps_order else "random"), file=described.file,
+    )  # fmt: skip
+    return prepare(request, reporter, clock)
 
 
 def plan_in_words(described: Pipeline, reporter: Reporter) -> dict[str, Any]:
@@ -127,6 +191,7 @@ def plan_in_words(described: Pipeline, reporter: Reporter) -> dict[str, Any]:
     clock = Clock()
     arrived = arrive_levels(described, reporter, clock)
     planned = plan_levels(described, arrived, reporter, clock)
+    arrived = planned.arrived
     measures = measures_of_levels(described, arrived, planned)
     doubts = (*arrived.doubts, *(doubt for ready in planned.ready.values() for doubt in ready.doubts))
     plans = {name: PlanRecord.model_validate(ready.plan.to_json()) for name, ready in planned.ready.items()}

@@ -13,7 +13,8 @@ from maskwright.edits.algebra.classify import classify
 from maskwright.edits.edit import Edit, LinearPart, Part, RangePart, Relation
 from maskwright.edits.edit_set import EditSet
 from maskwright.edits.expression import variable_names
-from maskwright.edits.levels.linked_columns import MembersColumn, OtherRecordColumn, StructureColumn
+from maskwright.edits.levels.changed_columns import changed_columns
+from maskwright.edits.levels.linked_columns import MembersColumn, StructureColumn
 from maskwright.planning.levels.member_rules import rules_of_members
 from maskwright.planning.model import Keeper
 
@@ -65,6 +66,8 @@ class AcrossLevels:
         Computed columns of a level that steps change.
     keepers : tuple of Keeper
         Of the edits that are not `inside`.
+    standing : frozenset of str
+        Totals onto which members are moved.
     """
 
     inside: Mapping[str, EditSet]
@@ -74,6 +77,7 @@ class AcrossLevels:
     structure: tuple[str, ...] = ()
     changed: Mapping[str, frozenset[str]] = field(default_factory=dict)
     keepers: tuple[Keeper, ...] = ()
+    standing: frozenset[str] = frozenset()
 
 
 def across_levels(
@@ -109,7 +113,7 @@ class _Planner:
     def plan(self) -> AcrossLevels:
         top = self.structure.names[0]
         self.inside = {name: [] for name in self.structure.names}
-        self.changed = {name: self._changed_columns(name) for name in self.structure.names}
+        self.changed = changed_columns(self.bound.columns, self.masked)
         every = [edit for name in reversed(self.structure.names) for edit in self.bound.edits[name]]
         waiting = [edit for edit in every if self._place(edit)]
         # A variable that is derived takes the edits that read it along: once more, until nothing is added.
@@ -134,27 +138,8 @@ class _Planner:
             tuple(self.structural),
             self.changed,
             tuple(self.keepers),
+            frozenset(self.adjust),
         )
-
-    def _changed_columns(self, level: str) -> frozenset[str]:
-        return frozenset(
-            column.name for column in self.bound.columns[level]
-            if any(name in self.masked.get(where, ()) for where, name in self._sources(level, column.name))
-        )  # fmt: skip
-
-    def _sources(self, level: str, name: str) -> set[tuple[str, str]]:
-        """Variables, with their levels, that a variable or a computed column says something of."""
-        column = next((each for each in self.bound.columns[level] if each.name == name), None)
-        if column is None:
-            return {(level, name)}
-        if isinstance(column, StructureColumn):
-            return set()
-        if isinstance(column, OtherRecordColumn):
-            home = column.through if column.through in self.structure.names else level
-            return set() if column.variable is None else self._sources(home, column.variable)
-        inner = () if column.condition is None else variable_names(column.condition)
-        read = (*inner, *(() if column.operand is None else (column.operand,)))
-        return {source for each in read for source in self._sources(column.level, each)}
 
     def _place(self, edit: Edit) -> bool:
         """Put an edit where one level keeps it; whether it spans records that change."""
@@ -229,9 +214,10 @@ class _Planner:
         if part.relation != "==" or part.tolerance or not self._spans(edit):
             return False
         free = [name for name, value in part.coefficients if abs(value) == 1 and self._may_be_derived(name, edit.level)]
-        if not free:
+        # A total that no step masks, or that is not to be derived, stands: what it is the sum of moves.
+        if not free or (part.total is not None and part.total not in free):
             return False
-        chosen = part.total if part.total in free else free[-1]
+        chosen = part.total if part.total is not None else free[-1]
         own = dict(part.coefficients)[chosen]
         terms = tuple((name, -value / own) for name, value in part.coefficients if name != chosen)
         self.derived[chosen] = DerivedVariable(chosen, terms, part.constant / own, edit.name)
