@@ -254,7 +254,8 @@ def mask_whole_groups(
     reporter : Reporter
     """
     execution = Execution(described.execution.workers, described.execution.block_size)
-    parts, adjusted = [], {}
+    parts = []
+    adjusted: dict[str, int] = {}
     with_progress = reporter.stage("Masking whole groups")
     for number, (found, written, ready) in enumerate(whole.parts):
         own = int(generator(seed, "levels", "whole groups", number).integers(2**31))
