@@ -6,7 +6,6 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-import pytest
 
 import maskwright as mw
 
@@ -30,14 +29,6 @@ def comparison(original: mw.LinkedData, masked: mw.LinkedData, origin: Any = Non
     top = levels.top
     found = origins.get(top)
     return mw.Comparison(plain(original, top), plain(masked, top), variables[top], origin=found, levels=levels)
-
-
-@pytest.fixture
-def measured():
-    def run(measure: mw.Measure, both: mw.Comparison, **params: Any) -> mw.Measurement:
-        return measure.compute(both, measure.params(**params), np.random.default_rng(0))
-
-    return run
 
 
 def random_survey(seed: int, households: int = 12, largest: int = 4, values: int = 5, variables: int = 2):
