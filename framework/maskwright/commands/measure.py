@@ -6,7 +6,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from maskwright.commands.options import NO_OPTIONS, ReadingOptions, data_files, read_rule_files
-from maskwright.commands.reading import dataset_of, load
+from maskwright.commands.reading import dataset_of, load, refuse_levels
 from maskwright.commands.requests import DeclaredVariables, MeasureNames, Rules, edits_of, measure_requests
 from maskwright.data.households import with_households
 from maskwright.data.pairing import paired
@@ -29,6 +29,12 @@ if TYPE_CHECKING:
     from maskwright.data.frame_libraries import Data
     from maskwright.pipeline.resolved import MeasureRequest
     from maskwright.plugins.measure import Measurement
+
+
+ONE_LEVEL = (
+    "a call measures one table: give that of a level, `linked['person'].data`. The measures of a pipeline with `data: "
+    "levels:` look at all levels (maskwright explain levels)"
+)
 
 
 def usual_measures(original: Dataset, masked: Dataset, *, files: bool) -> tuple[str, ...]:
@@ -102,6 +108,8 @@ def measure(
     >>> round(found["sse"].value, 2)  # percent of the variance
     4.51
     """
+    for argument, data in (("original", original), ("masked", masked)):
+        refuse_levels(data, argument, ONE_LEVEL)
     before, after = dataset_of(original, declared, "original"), dataset_of(masked, declared, "masked")
     if cluster is not None:
         before = with_households(before, cluster).without([cluster])

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, TypeVar, cast
 
 import pandas as pd
 
+from maskwright.commands.reading import refuse_levels
 from maskwright.commands.requests import DeclaredVariables, Rules, masking_request
 from maskwright.commands.running.publish import log_waived, refuse_doubts
 from maskwright.commands.running.ready import prepare
@@ -38,6 +39,12 @@ if TYPE_CHECKING:
     from maskwright.pipeline.resolved import MaskingRequest
 
     AnyData = TypeVar("AnyData", bound=Data)
+
+
+ONE_LEVEL = (
+    "a call masks one table. Levels are masked together by a pipeline with `data: levels:`, mw.run(FILE) (maskwright "
+    "explain levels)"
+)
 
 
 def protect(
@@ -132,6 +139,7 @@ def protect(
     >>> bool((masked["wages"] + masked["pensions"] == masked["income"]).all()), int(masked.value_counts().min())
     (True, 5)
     """
+    refuse_levels(data, "data", ONE_LEVEL)
     taken = taken_in(data)
     request = masking_request(
         taken.data, method, steps=steps, edits=edits, seed=seed, params=params, variables=variables, groups=groups,
