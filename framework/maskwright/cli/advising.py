@@ -141,9 +141,7 @@ def _print_levels(advice: LevelAdvice) -> None:
     print(f"Tells the records of a group apart: {advice.member_key or 'none'}")
     if advice.pointers:
         print(f"Names another record of the group: {', '.join(advice.pointers)}")
-    print(
-        "In a pipeline, once you have read it (what is the same may be so by chance; what is nearly the same, by error):"
-    )
+    print("To paste once you have read it (what is the same may be so by chance, what nearly is, but for an error):")
     print(advice.section)
 
 

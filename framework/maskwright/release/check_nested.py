@@ -10,7 +10,8 @@ import numpy as np
 
 from maskwright.edits.engines.nested.checker import MOST_WHOLE, NestedChecker, messages_of, numbers_of, place_of
 from maskwright.edits.evaluation.check import Outcome
-from maskwright.edits.evaluation.svrl import Placed, SvrlWriter
+from maskwright.edits.evaluation.placed import Placed
+from maskwright.edits.evaluation.svrl import SvrlWriter
 from maskwright.edits.evaluation.tally import FIRST_RECORDS, MOST_LISTED, EditOutcome
 from maskwright.foundation.errors import EditError, Problem
 from maskwright.foundation.file_identity import note_read

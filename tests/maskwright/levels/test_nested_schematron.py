@@ -14,7 +14,8 @@ from maskwright.commands.demo.levels.files import write_levels_demo
 from maskwright.commands.levels.arriving import outcomes
 from maskwright.edits.languages.conversion.yaml_text import rule_text
 from maskwright.edits.languages.schematron.reader import read_schematron
-from maskwright.edits.languages.xpath.nested import NestedLevels, parse_nested
+from maskwright.edits.languages.xpath.nested import parse_nested
+from maskwright.edits.languages.xpath.nested_levels import NestedLevels
 from maskwright.edits.levels.binding import bind
 from maskwright.edits.levels.structure import Structure
 

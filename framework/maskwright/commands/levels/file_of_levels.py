@@ -13,7 +13,8 @@ from maskwright.commands.reading import load
 from maskwright.data.levels.nested_document import NestedElements
 from maskwright.edits.edit_set import EditSet
 from maskwright.edits.engines.nested.checker import Node, place_of
-from maskwright.edits.evaluation.svrl import Placed, SvrlWriter
+from maskwright.edits.evaluation.placed import Placed
+from maskwright.edits.evaluation.svrl import SvrlWriter
 from maskwright.edits.languages.schematron.options import SchematronOptions
 from maskwright.edits.languages.schematron.reader import read_schematron
 from maskwright.foundation.errors import InputError, Problem

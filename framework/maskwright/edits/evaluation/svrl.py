@@ -28,6 +28,7 @@ if TYPE_CHECKING:
 
     from maskwright.data.record_chunk import RecordChunk
     from maskwright.edits.edit import Edit
+    from maskwright.edits.evaluation.placed import Placed
     from maskwright.edits.evaluation.verdict import Verdict
     from maskwright.edits.expression import Expression
 
@@ -69,24 +70,6 @@ class _Rule:
     context: str
     positions: tuple[int, ...]
     fires: bool
-
-
-@dataclass(frozen=True)
-class Placed:
-    """What an engine said of one edit, on records that are inside each other.
-
-    Attributes
-    ----------
-    fired : int
-    fired_on : sequence of (int, int)
-        Group and member of each record that the rule fired on, where that is asked for.
-    failed : sequence of ((int, int), str, tuple of str)
-        Group and member, location, and messages of each failure: its own, and those that it refers to.
-    """
-
-    fired: int
-    fired_on: Sequence[tuple[int, int]]
-    failed: Sequence[tuple[tuple[int, int], str, tuple[str, ...]]]
 
 
 class SvrlWriter:

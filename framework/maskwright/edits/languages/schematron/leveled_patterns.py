@@ -10,7 +10,7 @@ from maskwright.edits.algebra.negation import all_of
 from maskwright.edits.expression import IfThen, Not, variable_names
 from maskwright.edits.languages.schematron.lets import lets_of, trees
 from maskwright.edits.languages.schematron.patterns import PatternReader, RuleOfPattern, TestOfRule
-from maskwright.edits.languages.xpath.nested import NestedLevels, parse_context, parse_nested
+from maskwright.edits.languages.xpath.nested import parse_context, parse_nested
 from maskwright.foundation.errors import EditError, Problem
 
 if TYPE_CHECKING:
@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from maskwright.edits.languages.schematron.document import Element
     from maskwright.edits.languages.schematron.lets import Let
     from maskwright.edits.languages.schematron.state import Reading
+    from maskwright.edits.languages.xpath.nested_levels import NestedLevels
     from maskwright.edits.languages.xpath.parser import OriginalNodes
 
 HINT = (

@@ -19,7 +19,7 @@ from maskwright.edits.languages.schematron.leveled_patterns import LeveledPatter
 from maskwright.edits.languages.schematron.options import SchematronOptions
 from maskwright.edits.languages.schematron.patterns import PatternReader
 from maskwright.edits.languages.schematron.state import Reading
-from maskwright.edits.languages.xpath.nested import NestedLevels
+from maskwright.edits.languages.xpath.nested_levels import NestedLevels
 from maskwright.foundation.errors import EditError, Problem
 
 if TYPE_CHECKING:

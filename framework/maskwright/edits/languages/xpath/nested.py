@@ -7,7 +7,7 @@ From a record of the upper level, ``sum(Person[p]/x)`` is ``sum(person.x where p
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from fractions import Fraction
 from typing import TYPE_CHECKING, TypeGuard, cast
 
@@ -37,49 +37,13 @@ from maskwright.foundation.xml_names import NCNAME
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from maskwright.data.levels.declaration import LevelDeclaration
+    from maskwright.edits.languages.xpath.nested_levels import NestedLevels
     from maskwright.edits.languages.xpath.parser import OriginalNodes
     from maskwright.foundation.errors import Place
 
 _CURRENT = "current()."
 _NEIGHBOURS = {"preceding-sibling": "previous", "following-sibling": "following"}
 _COMPARISONS = frozenset({"=", "!=", "<", "<=", ">", ">="})
-
-
-@dataclass(frozen=True)
-class NestedLevels:
-    """Two levels, and how a document calls their records.
-
-    Attributes
-    ----------
-    group, member : str
-        Names of the levels.
-    group_element, member_element : str
-    key : str
-        Variable that tells members of a group apart.
-    pointers : tuple of str
-        Variables that name another member by it.
-    """
-
-    group: str
-    member: str
-    group_element: str
-    member_element: str
-    key: str
-    pointers: tuple[str, ...]
-
-    @classmethod
-    def of(cls, declared: Mapping[str, LevelDeclaration]) -> NestedLevels:
-        """Levels as they are declared; an element that is not named is called as its level, with a capital."""
-        (group, upper), (member, lower) = declared.items()
-        return cls(
-            group, member, upper.record or group.capitalize(), lower.record or member.capitalize(), lower.key,
-            tuple(lower.pointers),
-        )  # fmt: skip
-
-    def named(self, element: str) -> str | None:
-        """Level whose records are called so."""
-        return {self.group_element: self.group, self.member_element: self.member}.get(element)
 
 
 _PATH, _FIRST = "members", "first member"
