@@ -111,6 +111,24 @@ class Column:
         gone = self.missing if missing is None else missing
         return Column(self.variable if variable is None else variable, values, gone, self.blank, self.digits)
 
+    @property
+    def lost_codes(self) -> NDArray[np.bool_]:
+        """Cells without a value whose missing code, if they had one, was taken away; shape (n,)."""
+        gone = np.zeros(len(self), dtype=np.bool_) if self.blank is None else self.blank.codes == HAD_VALUE
+        return np.asarray(gone & self.missing)
+
+    def suppressed(self, gone: NDArray[np.bool_]) -> Column:
+        """Column in which some cells are suppressed; of those that had no value, the missing code goes.
+
+        Parameters
+        ----------
+        gone : ndarray of shape (n,), bool
+        """
+        values = self.values.copy()
+        values[gone] = np.nan if self.variable.is_numeric else -1
+        blank = None if self.blank is None else self.blank.suppressed(gone)
+        return Column(self.variable, values, self.missing | gone, blank, self.digits)
+
     def __repr__(self) -> str:
         """Return what the column is; values are confidential and stay out of logs and notebooks."""
         return f"Column({self.name!r}, {self.variable.type}, {len(self)} records)"

@@ -41,8 +41,14 @@ def following_doubts(
         if not total:
             continue
         if known := by_edits.known.get(name, 0):
-            said = f"{known} of {total} suppressed cells have one possible value only, by the edits alone"
-            hint = "Suppress another key, or look whether the edits say more than may be known."
+            said = (
+                f"{known} of {total} suppressed cells have one possible value only, by the edits alone or by cells "
+                "that are empty as suppressed ones are"
+            )
+            hint = (
+                "Suppress another key, look whether the edits say more than may be known, or give the variables with "
+                "empty cells that these edits read `suppressed_as`."
+            )
             yield Doubt("suppressed-cells-follow", name, said, known, total, hint=hint)
         if name in read_off.left:
             count = int(read_off.left[name].sum())

@@ -155,9 +155,12 @@ class _State:
         data, shown = with_group(self.data, result), in_published_detail(self.shown, result)
         hidden = dict(self.hidden)
         for variable in result.variables:
-            gone = data[variable.name].missing & ~shown[variable.name].missing
+            name = variable.name
+            gone = data[name].missing & ~shown[name].missing
+            # Missing codes that were suppressed: such a cell had no value.
+            gone |= self.hidden.get(name, np.False_) & shown[name].missing
             if gone.any():
-                hidden[variable.name] = gone
+                hidden[name] = gone
         return replace(self, data=data, shown=shown, hidden=hidden)
 
     def with_complement(self, found: Complement) -> _State:
@@ -191,6 +194,14 @@ class _State:
             besides = [f"{edits} of them lest edits give others away"] if edits else []
             besides += [f"{read_off} of them lest others can be read off records that are alike"] if read_off else []
             yield f"{each['cells']} cell(s) of {each['variable']} are suppressed" + "".join(f", {x}" for x in besides)
+        for name, gone in self.hidden.items():
+            there, cells = int(np.sum(gone | ~self.shown[name].missing)), int(gone.sum())
+            if 2 * cells > there:
+                # Rounded down: 100 % is all of them.
+                yield (
+                    f"{name}: {cells} of its {there} cells are suppressed ({100 * cells // there} %), so little can "
+                    "be analysed: recode it, ask for less with other keys, or leave it out of the release"
+                )
 
 
 def _joined(
@@ -242,7 +253,7 @@ def _telling(state: _State) -> dict[str, NDArray[np.bool_]]:
     for name, gone in state.hidden.items():
         column = state.shown[name]
         values = column.values[~column.missing]
-        if len(values) and (values != values[0]).any():
+        if (len(values) and (values != values[0]).any()) or (gone & column.missing).any():
             found[name] = gone
     return found
 
