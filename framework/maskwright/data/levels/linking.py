@@ -9,6 +9,7 @@ import numpy as np
 
 from maskwright.data.levels.linked_data import ABSENT, DANGLING, Level, LinkedData
 from maskwright.data.levels.mistakes import (
+    different_kinds,
     large_groups,
     missing_keys,
     orphans,
@@ -107,6 +108,8 @@ def linked_levels(
     if upper.key not in body:
         wrong = f"{files[bottom]} has no variable {upper.key!r}, the key of the level {top!r}"
         problems.append(Problem(wrong, hint="records of the lower level say by it which group they belong to"))
+    elif upper.key in head:
+        problems += different_kinds(head[upper.key], body[upper.key], (top, bottom), files)
     if problems:
         raise InputError(problems)
     above, here = shared_codes([head[upper.key], body[upper.key]])

@@ -68,6 +68,15 @@ def twice_within(groups: NDArray[np.int64], key: Column, level: str, file: str) 
     yield from twice(pairs, key.name, level, file, " within its group")
 
 
+def different_kinds(above: Column, here: Column, pair: tuple[str, str], files: Mapping[str, str]) -> Iterator[Problem]:
+    """A key that is a number in one file and a text in the other."""
+    if above.variable.is_numeric != here.variable.is_numeric:
+        ways = [f"a {'number' if each.variable.is_numeric else 'text'} in {files[level]}"
+                for each, level in zip((above, here), pair, strict=True)]  # fmt: skip
+        hint = f"Declare `{above.name}: {{type: nominal}}`: it is a text in both then, and 007 and 7 are different."
+        yield Problem(f"the key {above.name!r} is {' and '.join(ways)}", None, hint)
+
+
 def orphans(
     alone: NDArray[np.bool_], keys: tuple[Column, Column], pair: tuple[str, str], files: Mapping[str, str]
 ) -> Iterator[Problem]:
@@ -90,8 +99,6 @@ def orphans(
     hint = None
     if _without_zeros(above, np.flatnonzero(~above.missing)) & _without_zeros(here, rows):
         hint = f"{above.name!r} is written in different ways in the two files, as 007 and 7: write it alike"
-        if above.variable.is_numeric or here.variable.is_numeric:
-            hint += f", and declare it as a text: `{above.name}: {{type: nominal}}`"
     yield Problem(f"{files[bottom]}: {places(rows)} belong{'s' * (len(rows) == 1)} to no {top} of {files[top]}",
                   None, hint)  # fmt: skip
 
