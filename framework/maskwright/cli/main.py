@@ -174,7 +174,7 @@ def _demo_of_levels(chosen: argparse.Namespace, shown: Reporter) -> int:
     print(f"  {'edits':8}{files.edits.name}, {files.schematron.name}")
     flat = files.pipelines[0]
     print_result(run(flat, AS_TRIED, shown).record)
-    print(f"Next: maskwright plan {flat}; docs/levels.md")
+    print(f"Next: maskwright validate {files.flat} --edits {files.edits} --pipeline {flat}")
     return EXIT_FINE
 
 
