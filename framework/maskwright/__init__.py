@@ -92,6 +92,7 @@ if TYPE_CHECKING:
     from maskwright.masking.aggregation import aggregate as aggregate
     from maskwright.planning.plan import Plan as Plan
     from maskwright.plugins.block import Block as Block
+    from maskwright.plugins.compared_levels import ComparedLevels as ComparedLevels
     from maskwright.plugins.edit_reader import EditReader as EditReader
     from maskwright.plugins.format_facts import FormatFacts as FormatFacts
     from maskwright.plugins.hooks import hookimpl as hookimpl
@@ -142,6 +143,7 @@ _HOME = {
     "compare": "maskwright.experiments.compare",
     "Compared": "maskwright.experiments.results",
     "CompanionVariables": "maskwright.plugins.parameter_markers",
+    "ComparedLevels": "maskwright.plugins.compared_levels",
     "Comparison": "maskwright.plugins.measure",
     "Completion": "maskwright.edits.completion",
     "DataError": "maskwright.foundation.errors",

@@ -24,7 +24,6 @@ from maskwright.data.frame_libraries import taken_in
 from maskwright.data.frames import dataset_from_frame
 from maskwright.data.households import with_household_role, with_households
 from maskwright.data.inference import read_dataset
-from maskwright.data.levels.linked_data import LinkedData
 from maskwright.data.written_batch import WrittenBatch
 from maskwright.edits.evaluation.domain import Domain, domain_tuples
 from maskwright.foundation.errors import InputError, Place, Problem, unknown_name
@@ -206,24 +205,6 @@ def load(
     if data.cluster is not None:
         read = with_households(read, data.cluster)
     return read if identifiers else read.without([name for name in read.names if name in named])
-
-
-def refuse_levels(data: object, argument: str, does: str) -> None:
-    """Refuse data of several levels where a call is about one table.
-
-    Parameters
-    ----------
-    data : object
-    argument : str
-    does : str
-        What the call does, and what to do instead.
-
-    Raises
-    ------
-    InputError
-    """
-    if isinstance(data, LinkedData):
-        raise InputError(Problem(f"{data!r} is of several levels: {does}", Place(f"argument {argument}")))
 
 
 def dataset_of(data: Data, declared: DeclaredVariables | None = None, argument: str = "data") -> Dataset:

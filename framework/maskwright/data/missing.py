@@ -83,6 +83,15 @@ class MissingCells:
         places = np.where(self.codes == HAD_VALUE, len(self.texts) + 1, places)
         return texts.take(pa.array(places.astype(np.int64), mask=~missing))
 
+    def kinds(self, suppressed_as: str | None) -> NDArray[np.int64]:
+        """Number of each code's text: 0 for that of suppressed cells, 1, 2, ... for others.
+
+        Codes -1 and -2, of no cell at all and of one that was suppressed, are places from the end.
+        """
+        suppressed = self.suppressed_text(suppressed_as)
+        numbers: dict[str | None, int] = {suppressed: 0}
+        return np.array([numbers.setdefault(text, len(numbers)) for text in (*self.texts, suppressed, None)])
+
     def _mostly(self, unless_known: str | None) -> str | None:
         empty = np.count_nonzero(self.codes == self.texts.index("")) if "" in self.texts else 0
         absent = np.count_nonzero(self.codes == NO_CELL)

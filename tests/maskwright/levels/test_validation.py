@@ -120,8 +120,6 @@ def test_the_same_from_python(demo: Path) -> None:
         mw.validate(flat, ["age >= 0"], original=linked)  # type: ignore[call-overload]
     with pytest.raises(mw.InputError, match="a call masks one table"):
         mw.protect(linked, "rounding")  # type: ignore[type-var]
-    with pytest.raises(mw.InputError, match="a call measures one table"):
-        mw.measure(linked, linked)  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize(

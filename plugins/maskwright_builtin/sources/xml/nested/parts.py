@@ -104,15 +104,6 @@ class MembersPart:
         ------
         Deviation
         """
-        return self.with_sizes(block)[0]
-
-    def with_sizes(self, block: bytes) -> tuple[bytes, list[int]]:
-        """Block of members, and how many each group has.
-
-        Raises
-        ------
-        Deviation
-        """
         self._group.check(block)
         self._member.check(block)
         before, *groups = block.replace(b"<%b/>" % self._key_tag, b"<%b></%b>" % ((self._key_tag,) * 2)).split(
@@ -121,7 +112,6 @@ class MembersPart:
         if before.strip(WHITE_SPACE):
             raise Deviation
         found: list[bytes] = []
-        sizes = []
         stop = self._member.stop
         for group in groups:
             inside, end, after = group.partition(self._group.stop)
@@ -141,5 +131,4 @@ class MembersPart:
             start = b"%b<%b>%b</%b>" % (self._member.start, self._key_tag, keys[0], self._key_tag)
             for own in cells:
                 found += (start, own, stop)
-            sizes.append(len(members))
-        return b"".join(found), sizes
+        return b"".join(found)
