@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pytest
 
-import maskwright as mw
+if TYPE_CHECKING:
+    import maskwright as mw
 
 
 @pytest.fixture
