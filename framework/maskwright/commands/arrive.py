@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 from maskwright.commands.reading import load
 from maskwright.data.dataset import Dataset
 from maskwright.data.variable import Variable
+from maskwright.edits.category_equalities import with_category_equalities
 from maskwright.edits.date_arithmetic import with_dates
 from maskwright.edits.edit_set import EditSet
 from maskwright.edits.evaluation.check_data import check_dataset
@@ -128,7 +129,7 @@ def arrive(
         stated += declared_bounds(original.variables, stated)
         refuse_identifiers(stated, hidden, keys.names)
         with explained_by(original.doubts):
-            stated = with_dates(stated, original.variables)
+            stated = with_category_equalities(with_dates(stated, original.variables), original.variables)
         with timed("check"), stage(reporter, "Checking the original"):
             domain = Domain.from_dataset(original, domain_tuples(stated))
             arrival = check_dataset(original, stated, domain)

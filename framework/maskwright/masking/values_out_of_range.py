@@ -33,7 +33,7 @@ def range_notices(original: Dataset, masked: Dataset, names: Sequence[str], edit
     beyond: dict[str, int] = {}
     for name in names:
         before, after = original[name], masked[name]
-        if before.missing.all():
+        if before.missing.all() or not after.variable.is_numeric:
             continue
         known = before.values[~before.missing]
         values = after.values[~after.missing].astype(np.float64)

@@ -18,6 +18,8 @@ from maskwright.plugins.source import column_names
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
+    from pydantic import BaseModel
+
     from maskwright.plugins.registry import Registry
 
 
@@ -54,12 +56,17 @@ def _in_measures(section: Node | None, registry: Registry) -> Iterator[VariableU
         if measure is None or not params.is_mapping:
             continue
         for key in naming_fields(measure.params):
-            named = params.get(key)
-            lists = (
-                (value for _, value in named.entries) if named and named_in_values(measure.params, key) else (named,)
-            )
-            for node in (each for one in lists for each in _names(one)):
+            for node in _names_of_field(params.get(key), measure.params, key):
                 yield VariableUse(node.raw, node.place, f"{name.raw}: {key}: ", published=True)
+
+
+def _names_of_field(node: Node | None, model: type[BaseModel], key: str) -> Iterator[Node]:
+    """Names of variables in a field of parameters, where its marker says that they are."""
+    if node is not None and named_in_values(model, key):
+        for _, value in node.entries:
+            yield from _names(value)
+    else:
+        yield from _names(node)
 
 
 def _names(node: Node | None) -> Iterator[Node]:
@@ -73,9 +80,10 @@ def _names(node: Node | None) -> Iterator[Node]:
 
 def _in_params(params: Node, method: Node | None, registry: Registry) -> Iterator[Node]:
     known = None if method is None else registry.methods.get(method.raw)
-    for key in () if known is None else naming_fields(known.params):
-        node = params.get(key)
-        yield from _texts(node) if node is None or not node.is_mapping else _names(node)
+    if known is not None:
+        for key in naming_fields(known.params):
+            node = params.get(key)
+            yield from _names_of_field(node, known.params, key) if node and node.is_mapping else _texts(node)
     yield from _texts(params.get("structural_zeros"))
     weights = params.get("adjustment_weights")
     yield from () if weights is None else (name for name, _ in weights.entries)

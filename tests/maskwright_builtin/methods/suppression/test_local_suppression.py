@@ -284,3 +284,71 @@ def test_the_order_of_records_gives_the_same_number_of_cells(survey: np.ndarray)
     other = masked(block(survey[order], KEYS), k=3)
     assert abs(int(other.missing.sum()) - int(first.missing.sum())) <= 0.02 * first.missing.sum()
     assert dataclasses.replace(first).notes["cells_suppressed"] == first.missing.sum()
+
+
+def test_sets_of_keys_have_names_of_their_own_in_a_pipeline(tmp_path: Path) -> None:
+    """`one` and `other` are no variables; a key that none is called is told."""
+    rng = np.random.default_rng(2)
+    frame = pd.DataFrame({name: rng.choice(list("abcd"), 90) for name in ("x", "y", "z")})
+    frame.to_csv(tmp_path / "d.csv", index=False)
+    variables = ", ".join(f"{name}: {{type: nominal, role: quasi_identifier}}" for name in ("x", "y", "z"))
+    text = (
+        f"maskwright: 1\ndata: {{source: d.csv, variables: {{{variables}}}}}\n"
+        "protect: [{method: local_suppression, params: {k: 3, key_sets: {one: [x, y], other: [y, ZED]}}}]\n"
+        "output: {data: m.csv}\nseed: 1\n"
+    )
+    (tmp_path / "p.yaml").write_text(text.replace("ZED", "z"))
+    mw.run(tmp_path / "p.yaml")
+    masked = pd.read_csv(tmp_path / "m.csv", dtype=str).fillna("-")
+    assert min(masked.groupby(list(keys)).size().min() for keys in ("xy", "yz")) >= 3
+    (tmp_path / "p.yaml").write_text(text.replace("ZED", "w"))
+    with pytest.raises(mw.InputError, match="no variable called 'w'"):
+        mw.run(tmp_path / "p.yaml")
+
+
+def test_what_edits_empty_of_a_sensitive_variable_is_not_counted_as_diverse() -> None:
+    """Emptied keys take cells of `level` with them, by an edit: the classes have two levels all the same."""
+    rng = np.random.default_rng(6)
+    n = 160
+    level = rng.choice(["p", "q", "r"], n, p=[0.3, 0.4, 0.3])
+    rules = ["if trade == 'none' then level == 'p'", "if level == 'p' then trade == 'none'"]
+    frame = pd.DataFrame({
+        "level": level, "trade": np.where(level == "p", "none", rng.choice(["farm", "shop", "law"], n)),
+        "home": rng.choice(list("abcde"), n), "marital": rng.choice(["never", "married", "widowed"], n),
+    })  # fmt: skip
+    keys = ["trade", "home", "marital"]
+    declared = {name: {"type": "nominal", "role": "quasi_identifier"} for name in keys}
+    declared["level"] = {"type": "nominal", "role": "other"}
+    done = mask_request(masking_request(
+        frame, "local_suppression", edits=rules,
+        params={"k": 2, "l": {"level": 2}, "importance": {"home": 5, "marital": 5}}, variables=keys, declared=declared,
+        seed=1,
+    ), is_released=False)  # fmt: skip
+    masked = done.masked.to_pandas()
+    assert masked["level"].isna().any()
+    shown = masked[keys].astype(object).where(masked[keys].notna(), "-")
+    assert masked["level"].groupby([shown[key] for key in keys]).nunique().min() >= 2
+
+
+def test_what_a_later_step_empties_besides_its_keys_does_not_break_k_of_an_earlier_one() -> None:
+    """The second step takes cells of `level` lest an edit gives `trade` away; `level` is a key of the first."""
+    rng = np.random.default_rng(6)
+    n = 150
+    level = rng.choice(["p", "q", "r"], n, p=[0.3, 0.4, 0.3])
+    frame = pd.DataFrame({
+        "level": level, "trade": np.where(level == "p", "none", rng.choice(["farm", "shop", "law"], n)),
+        "home": rng.choice(list("abcdefgh"), n), "sex": rng.choice(["1", "2"], n),
+    })  # fmt: skip
+    steps = [
+        {"method": "local_suppression", "variables": ["sex", "level"], "params": {"k": 4}},
+        {"method": "local_suppression", "variables": ["trade", "home"], "params": {"k": 4, "importance": {"home": 5}}},
+    ]
+    rules = ["if trade == 'none' then level == 'p'", "if level == 'p' then trade == 'none'"]
+    declared = {name: {"type": "nominal", "role": "quasi_identifier"} for name in frame}
+    masked = mask_request(
+        masking_request(frame, steps=steps, edits=rules, declared=declared, seed=1), is_released=False
+    ).masked.to_pandas()
+    assert masked["level"].isna().any()
+    for keys in (["sex", "level"], ["trade", "home"]):
+        shown = masked[keys].astype(object).where(masked[keys].notna(), "-")
+        assert shown.groupby(keys).size().min() >= 4
