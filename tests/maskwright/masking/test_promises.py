@@ -156,7 +156,7 @@ def test_a_sample_has_the_values_of_the_file_where_a_missing_cell_leaves_an_edit
     frame = pd.DataFrame({"number": range(n), "trade": trade, "wage": wage})
     declared = {
         "number": {"release": "as is"}, "trade": {"role": "other", "type": "nominal"},
-        "wage": {"release": "as is", "type": "integer"},
+        "wage": {"role": "other", "type": "integer"},
     }  # fmt: skip
     done = mask_request(masking_request(
         frame, "sampling", edits=["if trade == 'none' then wage == 0"], params={"fraction": 0.9}, seed=1,
