@@ -164,3 +164,25 @@ def test_a_sample_has_the_values_of_the_file_where_a_missing_cell_leaves_an_edit
     ), is_released=False)  # fmt: skip
     masked = done.masked.to_pandas()
     assert (masked["wage"].to_numpy() == wage[masked["number"].astype(int)]).all()
+
+
+def test_a_class_of_bands_that_a_later_step_makes_too_small_is_a_doubt() -> None:
+    """Suppressing `trade` takes bands of ages with it, lest the rule gives it away: k of the bands is lost."""
+    rng = np.random.default_rng(3)
+    n = 120
+    age = rng.integers(0, 90, n)
+    frame = pd.DataFrame({
+        "age": age, "trade": np.where(age < 16, "none", rng.choice(["farm", "shop", "law"], n)),
+        "home": rng.choice(list("abcdefghijkl"), n),
+    })  # fmt: skip
+    steps = [
+        {"method": "mondrian", "variables": ["age"], "params": {"k": 5, "release_edits": {"weaken": ["age"]}}},
+        {"method": "local_suppression", "variables": ["trade", "home"], "params": {"k": 4, "importance": {"home": 5}}},
+    ]
+    declared = {name: {"role": "quasi_identifier"} for name in frame}
+    done = mask_request(masking_request(
+        frame, steps=steps, edits=["if age < 16 then trade == 'none'"], declared=declared, seed=1,
+    ), is_released=False)  # fmt: skip
+    sizes = done.masked.to_pandas()["age"].astype(object).fillna("-").value_counts()
+    assert sizes.min() < 5
+    assert "k = 5 is promised of age" in " ".join(str(each) for each in done.doubts)
