@@ -114,7 +114,9 @@ def test_members_are_moved_onto_a_masked_total(folder: Path, moved: dict[str, An
 def test_a_total_that_stands_needs_k_to_be_reported(folder: Path) -> None:
     for own, members in (({}, {}), (REPORT, {})):
         steps = by_level(own=own | {"totals": {"total": "adjust"}}, **members)
-        with pytest.raises(mw.InputError, match=r"(?s)promises k = 5, but to keep edit 'total-sum'.*k_guarantee: report"):
+        with pytest.raises(
+            mw.InputError, match=r"(?s)promises k = 5, but to keep edit 'total-sum'.*k_guarantee: report"
+        ):
             mw.run(pipeline(folder, steps, "refused"))
     assert not (folder / "refused_h.csv").exists()
 
@@ -134,6 +136,20 @@ def test_members_are_moved_onto_a_total_that_no_step_masks(folder: Path) -> None
     old = pd.read_csv(folder / "households.csv", dtype=str).set_index("hhid")["total"]
     new = flat.drop_duplicates("hhid").set_index("hhid")["total"]
     assert (old[keys["hhid"]].to_numpy() == new[keys["new hhid"]].to_numpy()).all()
+
+
+def test_totals_of_large_groups_are_derived_instead(folder: Path) -> None:
+    declared = yaml.safe_load((folder / "linked.yaml").read_text(encoding="utf-8"))["data"]
+    declared["levels"]["household"]["largest_group"] = 2
+    steps = by_level(own=REPORT | {"totals": {"total": "adjust"}}, k_guarantee="report")
+    record = mw.run(pipeline(folder, steps, "large", data=declared)).record
+    flat = released(folder, "large")
+    found = violations(flat)
+    assert found == dict.fromkeys(found, 0)
+    size = flat.groupby("hhid")["pno"].transform("size")
+    # Members of large households keep what masking made of them: only others were moved.
+    assert flat[size > 2].groupby(INCOMES).size().median() > flat[size <= 2].groupby(INCOMES).size().median()
+    assert any("more members than largest_group, their totals are derived" in text for text in record["notices"])
 
 
 def test_a_total_to_adjust_is_one_that_is_masked(folder: Path) -> None:

@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from maskwright.commands.levels.arriving import ArrivedLevels
     from maskwright.commands.running.arrive import Clock
     from maskwright.commands.running.ready import ReadyRun
+    from maskwright.data.dataset import Column
     from maskwright.data.levels.linked_data import LinkedData
     from maskwright.edits.levels.joint_rules import JointEdits, JointRules
     from maskwright.foundation.progress import Reporter
@@ -254,7 +255,8 @@ def mask_whole_groups(
     reporter : Reporter
     """
     execution = Execution(described.execution.workers, described.execution.block_size)
-    parts, adjusted = [], {}
+    parts: list[tuple[JoinedGroups, Mapping[str, Column]]] = []
+    adjusted: dict[str, int] = {}
     with_progress = reporter.stage("Masking whole groups")
     for number, (found, written, ready) in enumerate(whole.parts):
         own = int(generator(seed, "levels", "whole groups", number).integers(2**31))
