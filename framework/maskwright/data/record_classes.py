@@ -14,10 +14,10 @@ if TYPE_CHECKING:
     from maskwright.data.dataset import Dataset
 
 
-def class_codes(data: Dataset, names: Sequence[str], *, as_written: bool = False) -> NDArray[np.int64]:
+def class_codes(data: Dataset, names: Sequence[str]) -> NDArray[np.int64]:
     """Class of each record, 0 to c - 1: its records are equal in the named variables; shape (n,).
 
-    Missing cells count as one value or, `as_written`, each as the missing code that the file writes.
+    Missing cells are values too: one where all are published alike, else one for each text that stands in them.
     """
     import pandas as pd  # heavy: `maskwright validate` does without
 
@@ -26,12 +26,9 @@ def class_codes(data: Dataset, names: Sequence[str], *, as_written: bool = False
         column = data[name]
         values = np.where(column.missing, 0, column.values).astype(np.float64)
         code, found = pd.factorize(values)
-        code, kinds = np.where(column.missing, len(found), code), 1
-        if as_written and column.blank is not None:
-            written = column.nothing(slice(None)).dictionary_encode()
-            code += np.asarray(written.indices.fill_null(0)) * column.missing
-            kinds = max(len(written.dictionary), 1)
-        codes, _ = pd.factorize(codes * (len(found) + kinds) + code)
+        kinds = column.missing_kinds()
+        code = np.where(column.missing, len(found) + kinds, code)
+        codes, _ = pd.factorize(codes * (len(found) + int(kinds.max(initial=0)) + 1) + code)
     return np.asarray(codes, dtype=np.int64)
 
 

@@ -200,8 +200,10 @@ _CATALOGUE = (
         "suppressed-cells-follow",
         "variable",
         "Suppressed cells can be computed or read off what is published, by an edit, by a dependency in the data, or "
-        "by the order of the records: in a file sorted by region, the neighbours show it.",
-        "Suppress or leave out the variables that give them away; publish the records in random order.",
+        "by one value that shows them, such as a missing code, or by the order of the records: in a file sorted by "
+        "region, the neighbours show it.",
+        "Suppress or leave out the variables that give them away; publish the records in random order; where an empty "
+        "cell that looks as suppressed ones do gives them away, declare `suppressed_as`.",
     ),
     DoubtKind(
         "W303",

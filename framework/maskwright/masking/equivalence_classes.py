@@ -64,33 +64,19 @@ def _counted(masked: Dataset, names: Sequence[str], k: int) -> dict[str, int]:
     return {"smallest": smallest, "below": below}
 
 
-def missing_code_notices(masked: Dataset, plan: Plan) -> Iterator[str]:
-    """Where k is promised on keys, and the missing codes that stay in their cells tell more than it counts."""
-    for group in _of_keys(masked, plan):
-        names, k = group["variables"], group["expected"]
-        smallest, below = class_sizes(masked, names, k, as_written=True)
-        if below > group["below"]:
-            yield (
-                f"step {group['step']}: k = {k} counts missing cells of a key as equal, whatever their code; whoever "
-                f"tells the codes apart, and those from emptied cells, finds {below} record(s) in classes below {k}, "
-                f"of {smallest} at least: declare codes that people may know (does not apply) as values, not as missing"
-            )
-
-
-def class_sizes(data: Dataset, names: Sequence[str], k: int, *, as_written: bool = False) -> tuple[int, int]:
+def class_sizes(data: Dataset, names: Sequence[str], k: int) -> tuple[int, int]:
     """Size of the smallest class of records equal in the named variables, and how many records are in classes below k.
 
-    Missing cells count as one value, or `as_written` with their missing codes. Where households are declared, the size
-    of a class is the number of households in it.
+    A missing cell is a value of its own, and so is each missing code. Where households are declared, the size of a
+    class is the number of households in it.
 
     Parameters
     ----------
     data : Dataset
     names : sequence of str
     k : int
-    as_written : bool, default False
     """
-    codes = class_codes(data, names, as_written=as_written)
+    codes = class_codes(data, names)
     records = np.bincount(codes)
     sizes = records
     if data.households is not None:

@@ -19,7 +19,7 @@ from maskwright.masking.adjustment_record import (
 from maskwright.masking.category_adjustment import AdjustedCategories, adjust_categories, with_categories
 from maskwright.masking.coded_values import CodedValues, coded_value_notices, coded_values
 from maskwright.masking.context import MaskingContext
-from maskwright.masking.equivalence_classes import missing_code_notices, smallest_classes
+from maskwright.masking.equivalence_classes import smallest_classes
 from maskwright.masking.kept_promises import promise_doubts
 from maskwright.masking.masking_notices import (
     category_notices,
@@ -250,7 +250,6 @@ def _result(
             *category_notices(categories, plan),
             *drift_notices(drift),
             *removal.notices,
-            *missing_code_notices(masked, plan),
             *_notices_of_edits(context),
         ),
         doubts=(

@@ -20,6 +20,7 @@ from maskwright.pipeline.release_section import resolve_release
 from maskwright.pipeline.resolved import DataSource, Output, Pipeline, RuleFile, RuleText, VariableUse
 from maskwright.pipeline.steps import resolve_measures, resolve_steps, resolve_thresholds
 from maskwright.pipeline.waivers import resolve_waivers
+from maskwright.plugins.measure import needs_levels
 from maskwright.plugins.parameter_markers import files_named
 from maskwright.plugins.registry import Registry, plugins
 
@@ -169,7 +170,10 @@ class _Reading:
         if "protect" in self.root:
             steps = resolve_steps(self.section("protect"), self.registry, self.problems, self.folder)
         measures = resolve_measures(self.section("measure"), self.registry, self.problems, self.folder)
-        thresholds = resolve_thresholds(self.section("thresholds"), measures, self.problems)
+        of_levels = () if levels is None else tuple(levels.declared)
+        thresholds = resolve_thresholds(self.section("thresholds"), measures, self.problems, of_levels)
+        if data is not None and levels is None:
+            self.problems.extend(needs_levels(each.label, each.place) for each in measures if each.measure.of_levels)
         all_read = len(measures) == len(self.section("measure").elements)
         labels = [each.label for each in measures] if all_read else None
         stated = len(self.section("protect").elements)

@@ -48,6 +48,9 @@ class Masked:
     values : ndarray of shape (n, p), float64
         Masked values; NaN where `missing`.
     missing : ndarray of shape (n, p), bool
+    suppressed : ndarray of shape (n, p), bool, or None
+        Missing cells that lose their missing code: they are published as suppressed cells are. Only of a method that
+        removes cells.
     variables : tuple of Variable or None
         Only when the method changed them (recoding); None keeps the block's.
     labels : ndarray of shape (n,), int64, or None
@@ -97,6 +100,7 @@ class Masked:
     limits: tuple[Limit, ...] = ()
     missing_codes: NDArray[np.int64] | None = None
     doubts: tuple[str, ...] = ()
+    suppressed: NDArray[np.bool_] | None = None
 
 
 @dataclass(frozen=True)

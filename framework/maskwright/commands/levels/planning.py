@@ -6,6 +6,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from maskwright.commands.levels.arriving import ArrivedLevels, arrive_levels
+from maskwright.commands.levels.measuring import measures_of_levels
 from maskwright.commands.levels.whole_groups import (
     WholeGroups,
     across_of_groups,
@@ -191,11 +192,13 @@ def plan_in_words(described: Pipeline, reporter: Reporter) -> dict[str, Any]:
     arrived = arrive_levels(described, reporter, clock)
     planned = plan_levels(described, arrived, reporter, clock)
     arrived = planned.arrived
+    measures = measures_of_levels(described, arrived, planned)
     doubts = (*arrived.doubts, *(doubt for ready in planned.ready.values() for doubt in ready.doubts))
     plans = {name: PlanRecord.model_validate(ready.plan.to_json()) for name, ready in planned.ready.items()}
     numbers = {name: found.numbers for name, found in planned.steps.items()}
     plan = plan_of_levels(plans, numbers, arrived.bound, planned.across, len(arrived.linked.levels[-1]))
     notices = (*arrived.notices, *(text for ready in planned.ready.values() for text in ready.notices))
+    notices = (*notices, *measures.notices)
     judgement = judge(doubts, described.waivers)
     told = {
         "doubts": [each.to_json() for each in doubt_records(judgement)],

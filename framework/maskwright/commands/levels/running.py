@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from maskwright.commands.levels.arriving import ArrivedLevels, arrive_levels, linked_as, outcomes
 from maskwright.commands.levels.masking import MaskedLevels, mask_levels
+from maskwright.commands.levels.measuring import LevelMeasures, measures_of_levels
 from maskwright.commands.levels.planning import PlannedLevels, plan_levels
 from maskwright.commands.reading import load
 from maskwright.commands.running.publish import contributions, log_waived, publish_record, refuse_doubts, refuse_results
@@ -19,6 +20,7 @@ from maskwright.edits.levels.column_values import with_linked_columns
 from maskwright.foundation.errors import InputError, Problem
 from maskwright.foundation.progress import stage
 from maskwright.foundation.randomness import fresh_seed
+from maskwright.masking.protecting.compiling import report_compilation
 from maskwright.planning.warnings.undecided_edits import undecided_doubts
 from maskwright.plugins.registry import plugins
 from maskwright.release.codebook import release_codebook
@@ -30,9 +32,14 @@ from maskwright.release.levels.alike import Alike, four_counts
 from maskwright.release.levels.arranging import ArrangedLevels, arranged_levels, level_arrangement_notices
 from maskwright.release.levels.record import LevelPart, record_of_levels
 from maskwright.release.levels.tables import flat_table, joined_table, linked_tables
-from maskwright.release.measures.usual_losses import with_usual_losses
+from maskwright.release.measures.measuring_levels import (
+    compared_levels,
+    compute_level_measures,
+    with_group_linkage,
+)
 from maskwright.release.record.doubt_record import doubt_records
-from maskwright.release.record.run_record import LevelRecord, ReleasedForm, RunRecord, VariableRecord
+from maskwright.release.record.measure_record import measure_record
+from maskwright.release.record.run_record import LevelRecord, PluginRecord, ReleasedForm, RunRecord, VariableRecord
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Mapping
@@ -45,7 +52,7 @@ if TYPE_CHECKING:
     from maskwright.foundation.doubts import Doubt
     from maskwright.foundation.progress import Reporter
     from maskwright.masking.masking_result import MaskingResult
-    from maskwright.pipeline.resolved import LevelSources, MeasureRequest, Pipeline
+    from maskwright.pipeline.resolved import LevelSources, Pipeline
     from maskwright.plugins.measure import Measurement
     from maskwright.release.gate import Judgement
 
@@ -71,9 +78,11 @@ def run_levels(described: Pipeline, reporter: Reporter, clock: Clock, private: C
     """
     arrived = arrive_levels(described, reporter, clock)
     planned = plan_levels(described, arrived, reporter, clock)
+    arrived = planned.arrived
+    measures = measures_of_levels(described, arrived, planned)
     seed = fresh_seed() if described.seed is None else described.seed
     with Release(described.output.paths, frozenset(private)) as release:
-        return _LevelsRun(described, planned.arrived, planned, seed, release, reporter, clock).run()
+        return _LevelsRun(described, arrived, planned, measures, seed, release, reporter, clock).run()
 
 
 @dataclass(frozen=True, eq=False)
@@ -81,6 +90,7 @@ class _LevelsRun:
     described: Pipeline
     arrived: ArrivedLevels
     planned: PlannedLevels
+    measures: LevelMeasures
     seed: int
     release: Release
     reporter: Reporter
@@ -91,6 +101,7 @@ class _LevelsRun:
         ready = self.planned.ready
         before = (*self.arrived.doubts, *(doubt for each in ready.values() for doubt in each.doubts))
         notices = (*self.arrived.notices, *(text for each in ready.values() for text in each.notices))
+        notices = (*notices, *self.measures.notices)
         self._tell((*self.release.notices, *notices))
         refuse_doubts(described, judge(before, described.waivers))
         with self.clock("protect"):
@@ -105,12 +116,16 @@ class _LevelsRun:
         with self.clock("validate"), stage(self.reporter, "Validating"):
             found = outcomes(released, edits, self.arrived.linked)
         runs = self._level_runs()
-        measured = {name: run.measure(self._level_data(released, arranged, name)) for name, run in runs.items()}
+        of_groups = self._measure_groups(released, arranged)
+        measured = self._with_group_linkage(
+            {name: run.measure(self._level_data(released, arranged, name)) for name, run in runs.items()}, of_groups
+        )
         doubts = (*before, *self._doubts(masked, released, arranged, found))
         judgement = judge(doubts, described.waivers)
         self._tell(judgement.notices)
         record = self._record(masked, runs, measured, found, released, arranged, judgement, (*notices, *said))
         hint = self._way_out(masked)
+        record = self._with_groups(record, of_groups)
         broken = [
             Problem(
                 f"edit {each.name!r} does not hold in {each.violations} of {outcome.records} masked {name} records",
@@ -118,15 +133,13 @@ class _LevelsRun:
             )
             for name, outcome in found.items() for each in outcome.edits if each.violations and each.severity == "error"
         ]  # fmt: skip
-        refuse_results(described, broken, self._measures(runs), record, judgement)
+        requests = (*self.measures.of_groups, *(each for own in self.measures.of_level.values() for each in own))
+        refuse_results(described, broken, requests, record, judgement)
         log_waived(judgement)
         self._write_codebook(record, released, arranged)
-        per_record = {
-            label: values for name, run in runs.items()
-            for label, values in contributions(run.pipeline.measures, measured[name]).items()
-        }  # fmt: skip
         with self.clock("publish"):
-            record = publish_record(self.release, described, record, per_record)
+            every = {**of_groups, **{label: each for own in measured.values() for label, each in own.items()}}
+            record = publish_record(self.release, described, record, contributions(requests, every))
         return record.model_copy(update={"seconds": dict(self.clock.seconds)})
 
     def _way_out(self, masked: MaskedLevels) -> str | None:
@@ -225,33 +238,56 @@ class _LevelsRun:
         return replace(kept, origin=arranged.order[name], households=released[name].groups)
 
     def _level_runs(self) -> dict[str, PipelineRun]:
-        """Each level that steps mask, as a run of its own; measures of it are called ``level.measure``."""
+        """Each level that steps mask, as a run of its own."""
         runs = {}
         for name, ready in self.planned.ready.items():
             own = replace(
                 self.described, data=self._levels.sources[name], levels=None, steps=ready.request.steps,
-                measures=tuple(self._measures_of(name)),
+                measures=self.measures.of_level[name], thresholds=self.measures.thresholds,
             )  # fmt: skip
-            own = with_usual_losses(own, ready.plan, plugins())
-            named = tuple(
-                each if each.label.startswith(f"{name}.") else replace(each, label=f"{name}.{each.label}")
-                for each in own.measures
-            )
-            thresholds = {f"{name}.{label}": bound for label, bound in self.described.thresholds.items()}
-            own = replace(own, measures=named, thresholds=thresholds)
             runs[name] = PipelineRun(own, ready, self.release, self.seed, self.reporter, self.clock)
         return runs
 
-    def _measures_of(self, name: str) -> list[MeasureRequest]:
-        """Measures that are asked of a level: those whose variables it has."""
-        ready = self.planned.ready[name]
-        found = []
-        for each in self.described.measures:
-            where = f"{each.measure.name}: "
-            read = {use.name for use in self.described.uses if use.published and use.where.startswith(where)}
-            if read <= set(ready.original.names):
-                found.append(each)
+    def _measure_groups(self, released: LinkedData, arranged: ArrangedLevels) -> dict[str, Measurement]:
+        """What is measured of groups with their members, by label."""
+        requests = self.measures.of_groups
+        if not requests:
+            return {}
+        hidden = {name: set(ready.plan.masked) for name, ready in self.planned.ready.items()}
+        for each in self.planned.across.derived:
+            hidden.setdefault(released.names[0], set()).add(each.variable)
+        with self.clock("measure"), report_compilation(self.reporter):
+            levels, about = compared_levels(self.arrived.linked, released, arranged.order, hidden)
+            found = compute_level_measures(requests, levels, self.seed, self.reporter, about=about)
+        self._tell(
+            f"{each.label} has no contributions of single records: none are written"
+            for each in requests if each.per_record and found[each.label].per_record is None
+        )  # fmt: skip
         return found
+
+    def _with_group_linkage(
+        self, measured: Mapping[str, Mapping[str, Measurement]], of_groups: Mapping[str, Measurement]
+    ) -> dict[str, Mapping[str, Measurement]]:
+        """Measurements of each level; linkage of members says what linking their groups finds."""
+        top, low = self.arrived.linked.names
+        if low not in measured:
+            return dict(measured)
+        own, groups = self.measures.of_level[low], self.measures.of_groups
+        return {**measured, low: with_group_linkage(measured[low], own, of_groups, groups, (top, low))}
+
+    def _with_groups(self, record: RunRecord, of_groups: Mapping[str, Measurement]) -> RunRecord:
+        """Record with what was measured of groups, and the plugins that did."""
+        requests, thresholds = self.measures.of_groups, self.measures.thresholds
+        found = {each.label: measure_record(each, of_groups[each.label], thresholds) for each in requests}
+        infos = {f"measure {each.measure.name}": plugins().info("measure", each.measure.name) for each in requests}
+        used = {key: PluginRecord(distribution=each.distribution, version=each.version) for key, each in infos.items()}
+        return record.model_copy(
+            update={
+                "measures": {**found, **record.measures},
+                "plugins": {**record.plugins, **used},
+                "not_measured": tuple(each for each in record.not_measured if each not in self.measures.looked_at),
+            }
+        )
 
     def _doubts(
         self,
@@ -293,9 +329,6 @@ class _LevelsRun:
         whole = alike[-1]
         said = "k holds among records of each level. Derived totals, and the key that says who belongs together, tell "
         return (f"{said}{top} records apart: {whole.below:,} of {whole.records:,} are unlike k - 1 others",)
-
-    def _measures(self, runs: Mapping[str, PipelineRun]) -> tuple[MeasureRequest, ...]:
-        return tuple(each for run in runs.values() for each in run.pipeline.measures)
 
     def _record(
         self,

@@ -32,7 +32,7 @@ from maskwright.release.other_format import label_notices, missing_code_notices
 from maskwright.release.second_look import not_read_twice
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Collection, Mapping, Sequence
 
     from maskwright.data.variable import Variable
     from maskwright.edits.edit import Edit
@@ -131,7 +131,7 @@ def prepare(
         *arrived.notices,
         *recoded_edit_notices(plan.translations, dropped),
         *_earlier_release_notices(request),
-        *_notices_of_format(request, arrived.original),
+        *_notices_of_format(request, arrived.original, plan.recoded),
         *plan.warnings,
         *publication_notices(arrived.original, plan, arrived.broken),
     )
@@ -221,13 +221,14 @@ def _earlier_release_notices(request: MaskingRequest) -> tuple[str, ...]:
     return (f"{path.name} says that these data were masked before with another seed: {danger}",)
 
 
-def _notices_of_format(request: MaskingRequest, original: Dataset) -> tuple[str, ...]:
+def _notices_of_format(request: MaskingRequest, original: Dataset, recoded: Collection[str]) -> tuple[str, ...]:
+    """What the format of the masked file cannot say; of codes of recoded variables that is seen when they are."""
     if not isinstance(request, Pipeline):
         return ()
     has_codebook = request.output.codebook is not None
     target = request.output.source
     return (
-        *missing_code_notices(original, target, has_codebook=has_codebook),
+        *missing_code_notices(original.without(tuple(recoded)), target, has_codebook=has_codebook),
         *label_notices(original, target, has_codebook=has_codebook),
     )
 

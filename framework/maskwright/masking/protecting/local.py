@@ -125,6 +125,7 @@ def _block(call: MethodCall, work: GroupWork, source: GroupSource, progress: Pro
         weights=None if source.weights is None else _frozen(source.weights[records]),
         households=None if source.households is None else _frozen(source.households[records]),
         center=_frozen(source.center[columns]), scale=_frozen(source.scale[columns]), file_n=len(source.values),
+        missing_kinds=None if source.missing_kinds is None else _frozen(source.missing_kinds[cells]),
         progress=progress,
         companions={name: _frozen(column[records]) for name, column in source.companions.items()},
         companion_variables=source.companion_variables,

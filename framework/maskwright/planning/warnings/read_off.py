@@ -60,7 +60,8 @@ def read_off_doubts(
     if data is None:
         return
     some = data if len(data) <= LOOKED_AT else data.taken(np.arange(LOOKED_AT))
-    published = [name for name in untouched if name in some]
+    # A key with new random values tells nothing but who belongs together.
+    published = [name for name in untouched if name in some and not some[name].variable.renewed]
     numbers = dict(_numbers(some, published))
     masked_by: dict[str, list[Step]] = {}
     for group in groups:

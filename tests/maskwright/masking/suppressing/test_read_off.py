@@ -232,8 +232,8 @@ def test_what_is_published_alike_for_all_is_no_suppressed_cell_that_follows() ->
     assert set(masked["job"].dropna()) == {"*"}
 
 
-def test_missing_codes_that_part_classes_of_k_are_told(tmp_path: Path) -> None:
-    """Missing cells count as equal; their codes stay in the file, where anybody tells them apart."""
+def test_missing_codes_that_part_classes_of_k_are_suppressed_and_told(tmp_path: Path) -> None:
+    """Codes stay in the file, where anybody tells them apart: each counts, and a rare one is suppressed."""
 
     def said(jobs: list[str]) -> list[str]:
         pd.DataFrame({"job": jobs, "sex": ["f"] * len(jobs)}).to_csv(tmp_path / "persons.csv", index=False)
@@ -245,8 +245,11 @@ def test_missing_codes_that_part_classes_of_k_are_told(tmp_path: Path) -> None:
             "protect": [{"method": "local_suppression", "variables": ["job"], "params": {"k": 3}}],
             "output": {"data": str(tmp_path / "masked.csv")},
         }).record  # fmt: skip
-        return [notice for notice in record["notices"] if "k = 3 counts missing cells" in notice]
+        published = pd.read_csv(tmp_path / "masked.csv", dtype=str, keep_default_na=False)["job"].value_counts()
+        assert published.min() >= 3
+        assert record["k"]["groups"][0]["smallest"] == published.min()
+        return [notice for notice in record["notices"] if "missing code(s) of job" in notice]
 
     (told,) = said(["1"] * 20 + ["-1"] * 10 + ["-9"] * 2)
-    assert "2 record(s) in classes below 3, of 2 at least" in told
+    assert "missing code(s) of job are published as suppressed cells" in told
     assert not said(["1"] * 20 + ["-1"] * 10 + ["-9"] * 3)
