@@ -53,7 +53,7 @@ if TYPE_CHECKING:
     from maskwright.foundation.progress import Reporter
     from maskwright.masking.masking_result import MaskingResult
     from maskwright.pipeline.resolved import LevelSources, Pipeline
-    from maskwright.plugins.measure import Measurement
+    from maskwright.plugins.measurement import Measurement
     from maskwright.release.gate import Judgement
 
 
