@@ -18,8 +18,8 @@ import numpy as np
 
 from maskwright import Column, Comparison, Dataset, Variable, find_measure
 from maskwright_builtin.key_counts.counts import count_keys
+from maskwright_builtin.key_counts.negative_binomial_risk import individual_risk, sampling_fraction
 from maskwright_builtin.measures.key_variables.individual_risk import household_risk
-from maskwright_builtin.measures.key_variables.negative_binomial_risk import individual_risk, sampling_fraction
 
 CATEGORIES = (6, 2, 19, 6, 12, 5, 24, 3)
 

@@ -15,10 +15,11 @@ import time
 import numpy as np
 
 import maskwright as mw
-from maskwright_builtin.key_counts.counts import count_keys
+from maskwright_builtin.key_counts.counts import MissingKeys, count_keys
 from maskwright_builtin.methods.suppression.local_suppression import LOCAL_SUPPRESSION, LocalSuppressionParams
 
 CATEGORIES = (6, 2, 19, 6, 12, 5, 24, 3)
+COUNTS: tuple[MissingKeys, ...] = ("own", "alpha0", "subset", "wildcard")
 
 
 def block(n: int, q: int) -> mw.Block:
@@ -39,14 +40,14 @@ def block(n: int, q: int) -> mw.Block:
     return mw.Block(values, np.isnan(values), variables)
 
 
-def timed(given: mw.Block, count: str) -> float:
+def timed(given: mw.Block, count: MissingKeys) -> float:
     """Suppress once, count anew, and print what it took; CPU seconds."""
     params = LocalSuppressionParams.model_validate({"k": 3, "count": count})
     begin = time.process_time()
     masked = LOCAL_SUPPRESSION.protect(given, params, np.random.default_rng(1))
     used = time.process_time() - begin
     codes = [np.where(np.isnan(column), -1, column).astype(np.int64) for column in masked.values.T]
-    smallest = int(count_keys(codes, count).file.min())  # type: ignore[arg-type]
+    smallest = int(count_keys(codes, count).file.min())
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**20
     print(
         f"{given.n:>9,} x {given.p} {count:8}: {used:6.2f} CPU s, {masked.notes['cells_suppressed']:>9,} cells, "
@@ -59,7 +60,7 @@ def timed(given: mw.Block, count: str) -> float:
 def main() -> None:
     most = int(sys.argv[1]) if len(sys.argv) > 1 else 1_000_000
     for q in (6, 8):
-        for count in ("own", "alpha0", "subset", "wildcard"):
+        for count in COUNTS:
             LOCAL_SUPPRESSION.protect(
                 block(2_000, q), LocalSuppressionParams.model_validate({"count": count}), np.random.default_rng(1)
             )

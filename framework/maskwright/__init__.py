@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from maskwright.commands.describe_data import Description as Description
     from maskwright.commands.describe_data import describe as describe
+    from maskwright.commands.linked import linked_data as linked_data
     from maskwright.commands.localize import localize as localize
     from maskwright.commands.measure import measure as measure
     from maskwright.commands.plan import plan as plan
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
     from maskwright.commands.run import run as run
     from maskwright.commands.suggest import suggest as suggest
     from maskwright.commands.validate import validate as validate
+    from maskwright.commands.validate_document import validate_document as validate_document
     from maskwright.data.band import Band as Band
     from maskwright.data.dataset import Column as Column
     from maskwright.data.dataset import Dataset as Dataset
@@ -38,6 +40,11 @@ if TYPE_CHECKING:
     from maskwright.data.hierarchies.hierarchy import Hierarchy as Hierarchy
     from maskwright.data.hierarchies.hierarchy import IntervalHierarchy as IntervalHierarchy
     from maskwright.data.hierarchies.hierarchy import IntervalLevel as IntervalLevel
+    from maskwright.data.levels.declaration import LevelDeclaration as LevelDeclaration
+    from maskwright.data.levels.linked_data import Level as Level
+    from maskwright.data.levels.linked_data import LinkedData as LinkedData
+    from maskwright.data.levels.nested_document import NestedDocument as NestedDocument
+    from maskwright.data.levels.nested_document import NestedElements as NestedElements
     from maskwright.data.missing import MissingCells as MissingCells
     from maskwright.data.number_notation import NumberNotation as NumberNotation
     from maskwright.data.number_text import read_numbers as read_numbers
@@ -58,6 +65,7 @@ if TYPE_CHECKING:
     from maskwright.edits.languages.conversion.convert import convert_edits as convert_edits
     from maskwright.edits.localisation.localize import Localisation as Localisation
     from maskwright.edits.suggestions.model import Suggestions as Suggestions
+    from maskwright.edits.whole_documents.outcome import DocumentOutcome as DocumentOutcome
     from maskwright.experiments.compare import compare as compare
     from maskwright.experiments.results import Compared as Compared
     from maskwright.experiments.tune import Tuned as Tuned
@@ -65,25 +73,26 @@ if TYPE_CHECKING:
     from maskwright.foundation.doubts import Doubt as Doubt
     from maskwright.foundation.errors import DataError as DataError
     from maskwright.foundation.errors import EditError as EditError
-    from maskwright.foundation.errors import EditViolation as EditViolation
     from maskwright.foundation.errors import EvaluationsDisagree as EvaluationsDisagree
     from maskwright.foundation.errors import InputError as InputError
     from maskwright.foundation.errors import MaskwrightError as MaskwrightError
-    from maskwright.foundation.errors import OpenDoubts as OpenDoubts
     from maskwright.foundation.errors import PipelineError as PipelineError
     from maskwright.foundation.errors import Place as Place
     from maskwright.foundation.errors import PluginError as PluginError
     from maskwright.foundation.errors import Problem as Problem
     from maskwright.foundation.errors import ReadAgain as ReadAgain
-    from maskwright.foundation.errors import ReleaseRefused as ReleaseRefused
-    from maskwright.foundation.errors import ThresholdMissed as ThresholdMissed
     from maskwright.foundation.errors import UnpairedRecords as UnpairedRecords
     from maskwright.foundation.progress import Progress as Progress
+    from maskwright.foundation.refusals import EditViolation as EditViolation
+    from maskwright.foundation.refusals import OpenDoubts as OpenDoubts
+    from maskwright.foundation.refusals import ReleaseRefused as ReleaseRefused
+    from maskwright.foundation.refusals import ThresholdMissed as ThresholdMissed
     from maskwright.foundation.renamed_fields import Formerly as Formerly
     from maskwright.masking.adjusting.projection import project as project
     from maskwright.masking.aggregation import aggregate as aggregate
     from maskwright.planning.plan import Plan as Plan
     from maskwright.plugins.block import Block as Block
+    from maskwright.plugins.compared_levels import ComparedLevels as ComparedLevels
     from maskwright.plugins.edit_reader import EditReader as EditReader
     from maskwright.plugins.format_facts import FormatFacts as FormatFacts
     from maskwright.plugins.hooks import hookimpl as hookimpl
@@ -112,9 +121,9 @@ if TYPE_CHECKING:
     from maskwright.plugins.report import Report as Report
     from maskwright.plugins.source import Source as Source
     from maskwright.release import wording as wording
-    from maskwright.release.run_record import MeasureRecord as MeasureRecord
-    from maskwright.release.run_record import RunRecord as RunRecord
-    from maskwright.release.run_record import TableRecord as TableRecord
+    from maskwright.release.record.measure_record import MeasureRecord as MeasureRecord
+    from maskwright.release.record.measure_record import TableRecord as TableRecord
+    from maskwright.release.record.run_record import RunRecord as RunRecord
 
 __version__ = "0.1.0"
 
@@ -134,6 +143,7 @@ _HOME = {
     "compare": "maskwright.experiments.compare",
     "Compared": "maskwright.experiments.results",
     "CompanionVariables": "maskwright.plugins.parameter_markers",
+    "ComparedLevels": "maskwright.plugins.compared_levels",
     "Comparison": "maskwright.plugins.measure",
     "Completion": "maskwright.edits.completion",
     "DataError": "maskwright.foundation.errors",
@@ -141,6 +151,7 @@ _HOME = {
     "DependentVariables": "maskwright.plugins.parameter_markers",
     "describe": "maskwright.commands.describe_data",
     "Description": "maskwright.commands.describe_data",
+    "DocumentOutcome": "maskwright.edits.whole_documents.outcome",
     "Doubt": "maskwright.foundation.doubts",
     "Edit": "maskwright.edits.edit",
     "EditError": "maskwright.foundation.errors",
@@ -152,18 +163,24 @@ _HOME = {
     "LinearPart": "maskwright.edits.edit",
     "GoverningPart": "maskwright.edits.edit",
     "convert_edits": "maskwright.edits.languages.conversion.convert",
-    "EditViolation": "maskwright.foundation.errors",
+    "EditViolation": "maskwright.foundation.refusals",
     "evaluate": "maskwright.edits.evaluation.check",
     "find_measure": "maskwright.plugins.registry",
     "find_partition": "maskwright.plugins.registry",
     "FormatFacts": "maskwright.plugins.format_facts",
+    "NestedDocument": "maskwright.data.levels.nested_document",
+    "NestedElements": "maskwright.data.levels.nested_document",
     "Formerly": "maskwright.foundation.renamed_fields",
     "hookimpl": "maskwright.plugins.hooks",
     "IndependentVariables": "maskwright.plugins.parameter_markers",
     "InputError": "maskwright.foundation.errors",
     "KeyVariables": "maskwright.plugins.parameter_markers",
     "Layout": "maskwright.data.dataset",
+    "Level": "maskwright.data.levels.linked_data",
+    "LevelDeclaration": "maskwright.data.levels.declaration",
     "Limit": "maskwright.plugins.limit",
+    "linked_data": "maskwright.commands.linked",
+    "LinkedData": "maskwright.data.levels.linked_data",
     "Localisation": "maskwright.edits.localisation.localize",
     "localize": "maskwright.commands.localize",
     "Masked": "maskwright.plugins.method",
@@ -175,14 +192,14 @@ _HOME = {
     "Measurement": "maskwright.plugins.measure",
     "MeasurePart": "maskwright.plugins.measure",
     "MeasureTable": "maskwright.plugins.measure_table",
-    "MeasureRecord": "maskwright.release.run_record",
+    "MeasureRecord": "maskwright.release.record.measure_record",
     "Method": "maskwright.plugins.method",
     "NamesFile": "maskwright.plugins.parameter_markers",
     "NamesPartition": "maskwright.plugins.parameter_markers",
     "NamesVariables": "maskwright.plugins.parameter_markers",
     "NoParams": "maskwright.plugins.partition",
     "Outcome": "maskwright.edits.evaluation.check",
-    "OpenDoubts": "maskwright.foundation.errors",
+    "OpenDoubts": "maskwright.foundation.refusals",
     "Partition": "maskwright.plugins.partition",
     "PipelineError": "maskwright.foundation.errors",
     "plan": "maskwright.commands.plan",
@@ -199,21 +216,22 @@ _HOME = {
     "read_edits": "maskwright.commands.reading",
     "read_numbers": "maskwright.data.number_text",
     "ReadAgain": "maskwright.foundation.errors",
-    "ReleaseRefused": "maskwright.foundation.errors",
+    "ReleaseRefused": "maskwright.foundation.refusals",
     "Report": "maskwright.plugins.report",
     "run": "maskwright.commands.run",
-    "RunRecord": "maskwright.release.run_record",
+    "RunRecord": "maskwright.release.record.run_record",
     "RunResult": "maskwright.commands.run",
     "Source": "maskwright.plugins.source",
     "suggest": "maskwright.commands.suggest",
     "Suggestions": "maskwright.edits.suggestions.model",
-    "ThresholdMissed": "maskwright.foundation.errors",
+    "ThresholdMissed": "maskwright.foundation.refusals",
     "tune": "maskwright.experiments.tune",
     "Tuned": "maskwright.experiments.tune",
     "UnpairedRecords": "maskwright.foundation.errors",
     "validate": "maskwright.commands.validate",
+    "validate_document": "maskwright.commands.validate_document",
     "UsesWeights": "maskwright.plugins.parameter_markers",
-    "TableRecord": "maskwright.release.run_record",
+    "TableRecord": "maskwright.release.record.measure_record",
     "Variable": "maskwright.data.variable",
     "wording": "maskwright.release",
     "MissingCells": "maskwright.data.missing",

@@ -12,9 +12,9 @@ import tempfile
 import traceback
 from typing import IO, TYPE_CHECKING, NoReturn
 
-from maskwright.foundation.core_dumps import prevent_core_dumps
-from maskwright.foundation.ending_signals import Interrupted, ended_alike
 from maskwright.foundation.errors import EXIT_BUG, EXIT_INPUT, EXIT_UNTOLD, MaskwrightError
+from maskwright.foundation.processes.core_dumps import prevent_core_dumps
+from maskwright.foundation.processes.ending_signals import Interrupted, ended_alike
 from maskwright.foundation.released import forget_releases, release_sentence, was_released
 
 if TYPE_CHECKING:

@@ -17,10 +17,13 @@ from maskwright.cli.looking import add_looking
 from maskwright.cli.output import print_json, reporter
 from maskwright.cli.reading_options import add_reading_options, reading_options
 from maskwright.cli.rules import add_rule_commands
-from maskwright.foundation.errors import EXIT_FINE, EXIT_INPUT, EXIT_REFUSED, MaskwrightError, ReleaseRefused
+from maskwright.foundation.errors import EXIT_FINE, EXIT_INPUT, EXIT_REFUSED, MaskwrightError
+from maskwright.foundation.refusals import ReleaseRefused
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
+
+    from maskwright.foundation.progress import Reporter
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -49,7 +52,7 @@ def _explain_error(error: MaskwrightError, chosen: argparse.Namespace) -> int:
         print(problem, file=sys.stderr)
     if isinstance(error, ReleaseRefused) and error.record is not None:
         if chosen.json:
-            from maskwright.commands.recording import run_json
+            from maskwright.commands.running.recording import run_json
 
             print_json(run_json(error.record))
         elif not chosen.quiet:
@@ -81,8 +84,11 @@ def build_parser() -> argparse.ArgumentParser:
         sub.add_argument("--json", action="store_true", help="print JSON on standard output")
 
     demo = add("demo", _demo, "Write an example (data, edits, pipeline) and run it.")
-    demo.add_argument("folder", nargs="?", default="maskwright-demo", type=Path, metavar="DIR")
-    demo.add_argument("--records", type=int, default=1080, metavar="N", help="size of the example survey (1080)")
+    demo.add_argument("folder", nargs="?", type=Path, metavar="DIR", help="maskwright-demo, or maskwright-demo-levels")
+    demo.add_argument("--records", type=int, metavar="N",
+                      help="size of the example survey (1080; with --levels, households: 6000)")  # fmt: skip
+    demo.add_argument("--levels", action="store_true",
+                      help="write a survey of households and persons instead: flat, linked, nested")  # fmt: skip
     run = add("run", _run, "Run a pipeline: mask, validate, measure, release.")
     plan = add("plan", _plan, "Show what a pipeline would do, and who keeps each edit.")
     for sub in (run, plan):
@@ -112,9 +118,9 @@ def build_parser() -> argparse.ArgumentParser:
     explain = add(
         "explain",
         _explain,
-        "Explain a plugin (its parameters, its source), or: edits, steps, doubts, roles, types, missing, formats.",
+        "Explain a plugin (its parameters, its source), or a topic: edits, levels, steps, doubts, roles, experiment.",
     )
-    explain.add_argument("explained", metavar="NAME")
+    explain.add_argument("explained", metavar="NAME", nargs="?", help="left out: what there is to explain")
     _schema_arguments(
         add("schema", _schema, "Print the JSON Schema of pipelines, experiments, files of edits, or run records.")
     )
@@ -137,11 +143,38 @@ def _demo(chosen: argparse.Namespace) -> int:
     from maskwright.foundation.progress import stage
 
     shown = reporter()
+    if chosen.levels:
+        return _demo_of_levels(chosen, shown)
+    folder = chosen.folder or Path("maskwright-demo")
     with stage(shown, "Writing the example") as progress:
-        files = write_demo(chosen.folder, chosen.records, progress)
+        files = write_demo(folder, 1080 if chosen.records is None else chosen.records, progress)
     result = run(files.pipeline, (), shown)
     print_result(result.record)
     print(f"Next: maskwright plan {files.pipeline}")
+    return EXIT_FINE
+
+
+def _demo_of_levels(chosen: argparse.Namespace, shown: Reporter) -> int:
+    from maskwright.cli.show.terminal import print_result
+    from maskwright.commands.demo.levels import AS_TRIED, HOUSEHOLDS, write_levels_demo
+    from maskwright.commands.run import run
+    from maskwright.foundation.progress import stage
+
+    folder = chosen.folder or Path("maskwright-demo-levels")
+    households = HOUSEHOLDS if chosen.records is None else chosen.records
+    with stage(shown, "Writing the example") as progress:
+        files = write_levels_demo(folder, households, progress)
+    print(f"{files.household_count:,} households, {files.person_count:,} persons in {folder}:")
+    for form, data, pipeline in (
+        ("flat", files.flat.name, files.pipelines[0].name),
+        ("linked", f"{files.households.name}, {files.persons.name}", files.pipelines[1].name),
+        ("nested", files.nested.name, files.pipelines[2].name),
+    ):
+        print(f"  {form:8}{data:30}{pipeline}")
+    print(f"  {'edits':8}{files.edits.name}, {files.schematron.name}")
+    flat = files.pipelines[0]
+    print_result(run(flat, AS_TRIED, shown).record)
+    print(f"Next: maskwright validate {files.flat} --edits {files.edits} --pipeline {flat}")
     return EXIT_FINE
 
 
@@ -201,9 +234,9 @@ def _plugins(chosen: argparse.Namespace) -> int:
 
 
 def _explain(chosen: argparse.Namespace) -> int:
-    from maskwright.cli.show.explain import explain
+    from maskwright.cli.show.explain import explain, topics
 
-    print(explain(chosen.explained))
+    print(topics() if chosen.explained is None else explain(chosen.explained))
     return EXIT_FINE
 
 
@@ -214,7 +247,7 @@ def _schema(chosen: argparse.Namespace) -> int:
         print_json(edits_schema())
         return EXIT_FINE
     if chosen.kind == "run_record":
-        from maskwright.release.run_record import run_record_schema
+        from maskwright.release.record.run_record import run_record_schema
 
         print_json(run_record_schema())
         return EXIT_FINE

@@ -42,12 +42,19 @@ def _localize_arguments(localize: argparse.ArgumentParser) -> None:
 
 
 def _validate_arguments(validate: argparse.ArgumentParser) -> None:
-    validate.add_argument("data", type=Path, metavar="DATA")
+    validate.add_argument("data", type=Path, nargs="+", metavar="DATA",
+                          help="one file; or one of each level that --pipeline declares, the top first")  # fmt: skip
     validate.add_argument("--edits", type=Path, action="append", required=True, metavar="FILE")
     validate.add_argument("--original", type=Path, metavar="FILE", help="original data, for values-exist edits")
     validate.add_argument("--svrl", type=Path, metavar="OUT", help="write an SVRL report; it carries values of records")
-    validate.add_argument("--fired", choices=("summary", "all"), default="summary",
-                          help="in the SVRL report: rules fired, once each or for each record")  # fmt: skip
+    validate.add_argument("--document", action="store_true",
+                          help="check any XML document, as a whole, against one Schematron schema")  # fmt: skip
+    validate.add_argument("--allow-unfired", action="store_true",
+                          help="--document: accept a document that no rule is about")  # fmt: skip
+    validate.add_argument("--show-values", action="store_true",
+                          help="--document: show the first messages, which carry values: confidential")  # fmt: skip
+    validate.add_argument("--fired", choices=("summary", "all"),
+                          help="in the SVRL report: rules fired, once each (summary) or for each record")  # fmt: skip
     unknown = validate.add_mutually_exclusive_group()
     unknown.add_argument("--allow-unknown", action="store_true",
                          help="accept a rule whose verdict is unknown in every record (missing cells, texts where "
@@ -81,9 +88,14 @@ def _validate(chosen: argparse.Namespace) -> int:
     from maskwright.cli.show.edit_tables import print_outcome
     from maskwright.commands.validate import validate_file
 
+    if chosen.document:
+        return _validate_document(chosen)
+    if chosen.show_values or chosen.allow_unfired:
+        raise InputError("--show-values and --allow-unfired go with --document, which checks a document as a whole")
     outcome = validate_file(
-        chosen.data, chosen.edits, original=chosen.original, svrl=chosen.svrl, fired=chosen.fired,
+        chosen.data[0], chosen.edits, original=chosen.original, svrl=chosen.svrl, fired=chosen.fired or "summary",
         options=reading_options(chosen), reporter=reporter(quiet=chosen.json), allow_unknown=chosen.allow_unknown,
+        others_of_levels=chosen.data[1:],
     )  # fmt: skip
     found = outcome.to_json()
     refused = [edit for edit in outcome.edits if edit.unknown] if chosen.fail_on_unknown else []
@@ -93,6 +105,32 @@ def _validate(chosen: argparse.Namespace) -> int:
         print_json(found)
     else:
         print_outcome(found)
+    return EXIT_FINE if found["ok"] else EXIT_REFUSED
+
+
+def _validate_document(chosen: argparse.Namespace) -> int:
+    from maskwright.cli.show.edit_tables import print_document_outcome
+    from maskwright.commands.validate_document import document_options, validate_document_file
+
+    about_records = {
+        "--original": chosen.original, "--fired": chosen.fired, "--allow-unknown": chosen.allow_unknown,
+        "--fail-on-unknown": chosen.fail_on_unknown,
+    }  # fmt: skip
+    said = [flag for flag, value in about_records.items() if value]
+    if said:
+        raise InputError(f"{said[0]} is about records, and --document checks a document as a whole")
+    if len(chosen.data) > 1:
+        raise InputError("--document checks one document: name one")
+    if len(chosen.edits) > 1:
+        raise InputError("--document takes one schema: name one file with --edits")
+    found = validate_document_file(
+        chosen.data[0], chosen.edits[0], document_options(reading_options(chosen)), svrl=chosen.svrl,
+        show_values=chosen.show_values, allow_unfired=chosen.allow_unfired, reporter=reporter(quiet=chosen.json),
+    ).to_json()  # fmt: skip
+    if chosen.json:
+        print_json(found)
+    else:
+        print_document_outcome(found)
     return EXIT_FINE if found["ok"] else EXIT_REFUSED
 
 

@@ -10,7 +10,7 @@ from maskwright.edits.edit_set import EditSet, WrongRulesError
 from maskwright.foundation.errors import InputError, Place, Problem, unknown_name
 from maskwright.foundation.yaml_document import Node, load_yaml
 from maskwright.foundation.yaml_models import read_model
-from maskwright.foundation.yaml_subtrees import only
+from maskwright.foundation.yaml_subtrees import only, without
 from maskwright.pipeline.data_section import resolve_data
 from maskwright.pipeline.names import in_order
 from maskwright.pipeline.overrides import value_of
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
     from pydantic import BaseModel
 
-    from maskwright.pipeline.resolved import DataSource
+    from maskwright.pipeline.resolved import DataSource, LevelSources
 
 
 @dataclass(frozen=True)
@@ -174,7 +174,7 @@ def read_rule_files(
     for path in files:
         try:
             reader = find_edit_reader(language or path)
-            edits = edits.joined(reader.read_with(path, _own(reader.params, options)))
+            edits = edits.joined(reader.read_with(path, own_params(reader.params, options)))
         except InputError as error:
             problems.extend(error.problems)
             edits = edits.joined(error.edits) if isinstance(error, WrongRulesError) else edits
@@ -183,7 +183,52 @@ def read_rule_files(
     return edits
 
 
-def _own(model: type[BaseModel] | None, options: ReadingOptions) -> BaseModel | None:
+def pipeline_levels(options: ReadingOptions, data: Sequence[Path]) -> LevelSources | None:
+    """Levels that the named pipeline declares, read from other files; None: it declares none.
+
+    Parameters
+    ----------
+    options : ReadingOptions
+    data : sequence of Path
+        In place of the pipeline's own: one file, or one of each level, the top first.
+
+    Raises
+    ------
+    InputError
+    """
+    if options.pipeline is None:
+        return None
+    section = _pipeline_section(options.pipeline)
+    if "levels" not in section:
+        return None
+    problems: list[Problem] = []
+    levels = section.get("levels")
+    own = () if levels is None else tuple(level for _, level in levels.entries if level.get("source") is not None)
+    names = "" if levels is None else " ".join(key.raw.upper() for key, _ in levels.entries)
+    if len(data) != max(1, len(own)):
+        wanted = "one file" if not own else f"a file of each level, in this order: {names}"
+        hint = f"maskwright validate {names if own else 'DATA'} --edits RULES --pipeline {options.pipeline}"
+        raise InputError(Problem(f"the levels of {options.pipeline.name} are in {wanted}", hint=hint))
+    if own and levels is not None:
+        entries = tuple((key, _from(level, path)) for (key, level), path in zip(levels.entries, data, strict=True))
+        section = without(section, ("levels",)).with_entry("levels", replace(levels, entries=entries))
+    if section.get("source") is not None:
+        section = _from(section, data[0])
+    codebook = _codebook(section, options)
+    if codebook is not None:
+        section = section.with_entry("codebook", codebook)
+    found = resolve_data(section, options.pipeline.absolute().parent, problems).levels
+    if problems:
+        raise InputError(in_order(problems, str(options.pipeline)))
+    return found
+
+
+def _from(section: Node, path: Path) -> Node:
+    """Section whose source is another file."""
+    return without(section, ("source",)).with_entry("source", _text(str(path.absolute())))
+
+
+def own_params(model: type[BaseModel] | None, options: ReadingOptions) -> BaseModel | None:
     """Parameters of a rule language, from the options that it knows; None when there are none of them."""
     if model is None:
         return None

@@ -8,22 +8,24 @@ from typing import TYPE_CHECKING, TypeVar, cast
 
 import pandas as pd
 
-from maskwright.commands.plan import prepare
-from maskwright.commands.publish import log_waived, refuse_doubts
 from maskwright.commands.requests import DeclaredVariables, Rules, masking_request
+from maskwright.commands.running.publish import log_waived, refuse_doubts
+from maskwright.commands.running.ready import prepare
 from maskwright.data.arrow_tables import released_table
 from maskwright.data.dataset import Dataset
 from maskwright.data.frame_libraries import given_back, taken_in
+from maskwright.data.levels.linked_data import LinkedData
 from maskwright.data.restored_frames import released_frame
 from maskwright.data.written_cells import untouched_columns
 from maskwright.edits.evaluation.check_data import check_dataset
-from maskwright.foundation.errors import EditViolation, Problem
+from maskwright.foundation.errors import InputError, Place, Problem
 from maskwright.foundation.progress import LOGGER, Logged, Reporter
 from maskwright.foundation.randomness import fresh_seed
+from maskwright.foundation.refusals import EditViolation
 from maskwright.foundation.whole_files import PRIVATE, write_whole
 from maskwright.masking.context import Execution
 from maskwright.masking.mask import mask
-from maskwright.planning.undecided_edits import undecided_doubts
+from maskwright.planning.warnings.undecided_edits import undecided_doubts
 from maskwright.release.arranging import arrangement_notices
 from maskwright.release.gate import judge
 from maskwright.release.last_look import unchanged_cells, unchanged_doubts
@@ -31,12 +33,18 @@ from maskwright.release.last_look import unchanged_cells, unchanged_doubts
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from maskwright.commands.plan import ReadyRun
+    from maskwright.commands.running.ready import ReadyRun
     from maskwright.data.frame_libraries import Data, TakenIn
     from maskwright.masking.masking_result import MaskingResult
     from maskwright.pipeline.resolved import MaskingRequest
 
     AnyData = TypeVar("AnyData", bound=Data)
+
+
+ONE_LEVEL = (
+    "a call masks one table. Levels are masked together by a pipeline with `data: levels:`, mw.run(FILE) (maskwright "
+    "explain levels)"
+)
 
 
 def protect(
@@ -131,6 +139,8 @@ def protect(
     >>> bool((masked["wages"] + masked["pensions"] == masked["income"]).all()), int(masked.value_counts().min())
     (True, 5)
     """
+    if isinstance(data, LinkedData):
+        raise InputError(Problem(f"{data!r} is of several levels: {ONE_LEVEL}", Place("argument data")))
     taken = taken_in(data)
     request = masking_request(
         taken.data, method, steps=steps, edits=edits, seed=seed, params=params, variables=variables, groups=groups,
@@ -211,7 +221,7 @@ def _masked(
         unchanged = unchanged_cells(ready.original, result.masked)
         seen = unchanged_doubts(unchanged, ready.plan, result.doubts)
         left = undecided_doubts(outcome, ready.arrival)
-        judgement = judge((*ready.doubts, *result.doubts, *left, *seen), request.waivers)
+        judgement = judge((*ready.doubts, *result.doubts, *ready.order_doubts(result), *left, *seen), request.waivers)
         log_waived(judgement)
         refuse_doubts(request, judgement)
     failing = [each for each in outcome.edits if each.violations and each.severity == "error"]

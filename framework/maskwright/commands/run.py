@@ -6,23 +6,24 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from maskwright.commands.arrive import Clock
-from maskwright.commands.plan import prepare
-from maskwright.commands.publish import publish, refuse_doubts, refuse_release, write_release_codebook
-from maskwright.commands.recording import MeasuredRun, run_json, run_record
-from maskwright.commands.stages import PipelineRun
+from maskwright.commands.levels.running import run_levels
+from maskwright.commands.running.arrive import Clock
+from maskwright.commands.running.publish import publish, refuse_doubts, refuse_release, write_release_codebook
+from maskwright.commands.running.ready import prepare
+from maskwright.commands.running.recording import MeasuredRun, run_json, run_record
+from maskwright.commands.running.stages import PipelineRun
 from maskwright.foundation.file_identity import reads_noted
 from maskwright.foundation.html_tables import block, sentence, table
 from maskwright.foundation.progress import Logged, Reporter
 from maskwright.foundation.randomness import fresh_seed
 from maskwright.pipeline.reading import read_pipeline
-from maskwright.planning.undecided_edits import undecided_doubts
+from maskwright.planning.warnings.undecided_edits import undecided_doubts
 from maskwright.plugins.registry import plugins
 from maskwright.release.files import Release
 from maskwright.release.gate import judge
 from maskwright.release.last_look import unchanged_cells, unchanged_doubts
-from maskwright.release.run_record import RunRecord
-from maskwright.release.usual_losses import with_usual_losses
+from maskwright.release.measures.usual_losses import with_usual_losses
+from maskwright.release.record.run_record import RunRecord
 from maskwright.release.wording import beside_verdict, count, kept_as_planned, step_line, verdict, with_unit
 
 if TYPE_CHECKING:
@@ -133,6 +134,8 @@ def run(
     """
     listener, clock = reporter or Logged(), Clock()
     described = read_pipeline(pipeline, overrides)
+    if described.levels is not None:
+        return RunResult(True, run_levels(described, listener, clock, PRIVATE).to_json())
     ready = prepare(described, listener, clock)
     described = with_usual_losses(described, ready.plan, plugins())
     seed = fresh_seed() if described.seed is None else described.seed

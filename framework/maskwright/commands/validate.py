@@ -6,10 +6,14 @@ import contextlib
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from maskwright.commands.levels.arriving import check_linked, edits_of_levels
+from maskwright.commands.levels.file_of_levels import file_of_levels
 from maskwright.commands.options import NO_OPTIONS, ReadingOptions, data_files, read_rule_files
 from maskwright.commands.reading import dataset_of, domain_of, load, with_missing_codes
 from maskwright.commands.requests import DeclaredVariables, Rules, edits_of
+from maskwright.commands.validate_document import suggesting_a_whole_document
 from maskwright.data.declaration import VariableDeclaration, declared_together
+from maskwright.data.levels.linked_data import LinkedData
 from maskwright.data.variable import Variable, VariableType
 from maskwright.edits.date_arithmetic import with_dates
 from maskwright.edits.edit_set import WrongRulesError
@@ -35,10 +39,10 @@ if TYPE_CHECKING:
 
 
 def validate(
-    data: Data,
+    data: Data | LinkedData,
     edits: Rules,
     *,
-    original: Data | None = None,
+    original: Data | LinkedData | None = None,
     declared: DeclaredVariables | None = None,
     allow_unknown: bool = False,
 ) -> Outcome:
@@ -46,9 +50,10 @@ def validate(
 
     Parameters
     ----------
-    data : Dataset or data frame
+    data : Dataset or data frame, or LinkedData
+        Of several levels, each edit is checked on the records of its level, and so is what linking rests on.
     edits : EditSet or sequence of rules
-    original : Dataset or data frame, optional
+    original : Dataset or data frame, or LinkedData, optional
         The original file, for values-exist-in-domain edits.
     declared : mapping of name to declaration, optional
         For data frames.
@@ -75,6 +80,14 @@ def validate(
     {'edit-1': 1}
     """
     stated = edits_of(edits)
+    if isinstance(data, LinkedData):
+        if original is not None and not isinstance(original, LinkedData):
+            hint = "Link it as the data were linked: mw.linked_data(...)."
+            raise InputError(Problem("the data are of several levels, the original is not", hint=hint))
+        return replace(check_linked(data, edits_of_levels(stated, data), original), allow_unknown=allow_unknown)
+    if isinstance(original, LinkedData):
+        hint = "Link them as the original was linked: mw.linked_data(...)."
+        raise InputError(Problem("the original is of several levels, the data are not", hint=hint))
     domain = domain_of(original, declared, stated)
     checked = dataset_of(data, declared)
     outcome = check_dataset(checked, with_dates(stated, checked.variables), domain)
@@ -92,6 +105,7 @@ def validate_file(
     fired: Fired = "summary",
     options: ReadingOptions = NO_OPTIONS,
     allow_unknown: bool = False,
+    others_of_levels: Sequence[Path] = (),
 ) -> Outcome:
     """Check a data file against rule files, as a stream.
 
@@ -105,26 +119,31 @@ def validate_file(
         Of the data format (``max_text``) and of the rule language (``phase``, ``max_nesting``), and what is declared.
     allow_unknown : bool, default False
         Whether the file is ``ok`` though the verdict of an edit is unknown in every record.
+    others_of_levels : sequence of Path
+        Files of the lower levels, where `data` is that of the top one.
 
     Raises
     ------
     InputError
         Bad input; a rule set in which nothing ever fired; zero records.
     """
-    inputs = {"the data": data, **{f"the rules {path.name}:": path for path in edits}}
+    inputs = {
+        "the data": data,
+        **{f"the data {path.name}": path for path in others_of_levels},
+        **{f"the rules {path.name}:": path for path in edits},
+    }
     if original is not None:
         inputs["the original"] = original
     if options.pipeline is not None:
         inputs["the pipeline"] = options.pipeline
     refuse_to_overwrite({} if svrl is None else {"--svrl": svrl}, inputs)
+    leveled = file_of_levels((data, *others_of_levels), edits, options, original, reporter)
     checked, *others = data_files((data, *([] if original is None else [original])), options, edits)
-    rules = _rules(edits, options, checked)
+    with suggesting_a_whole_document(data, edits):
+        rules = _rules(edits, options, checked) if leveled is None else leveled.rules
     for note in rules.notes:
         reporter.notice(note)
-    domain: Domain | None = None
-    for file in others:
-        with stage(reporter, f"Reading {file.name}"):
-            domain = Domain.from_dataset(load(file, identifiers=True), domain_tuples(rules))
+    domain = _domain(others, rules, reporter)
 
     def described(of_file: Mapping[str, VariableDeclaration]) -> dict[str, Variable]:
         together = declared_together(of_file, checked.variables)
@@ -138,27 +157,39 @@ def validate_file(
             release = stack.enter_context(Release({"svrl": svrl}, frozenset({"svrl"})))
             stack.enter_context(writing(release.temporary("svrl")))
             stream = stack.enter_context(release.temporary("svrl").open("wb"))
-        with stage(reporter, f"Validating {data.name}") as progress:
-            outcome = check_file(
-                data, checked.source, checked.params, rules, domain=domain,
-                described=described,
-                others=_known("", VariableDeclaration(missing=checked.missing)),
-                svrl=stream, fired=fired, progress=progress,
-            )  # fmt: skip
+        with stage(reporter, f"Validating {data.name}") as progress, suggesting_a_whole_document(data, edits):
+            if leveled is not None:
+                outcome = leveled.check(stream, fired, progress)
+            else:
+                outcome = check_file(
+                    data, checked.source, checked.params, rules, domain=domain,
+                    described=described,
+                    others=_known("", VariableDeclaration(missing=checked.missing)),
+                    svrl=stream, fired=fired, progress=progress,
+                )  # fmt: skip
         if not any(edit.fired for edit in outcome.edits):
-            raise InputError(
-                Problem(
-                    f"no edit ever fired on the {outcome.records} records of {data.name}",
-                    hint="Schematron: are the rules about another element than the records of this file (see --record "
-                    "and their context)? Rules with 'when' or 'if': it is true of no record",
+            with suggesting_a_whole_document(data, edits):
+                raise InputError(
+                    Problem(
+                        f"no edit ever fired on the {outcome.records} records of {data.name}",
+                        hint="Schematron: are the rules about another element than the records of this file (see "
+                        "--record and their context)? Rules with 'when' or 'if': it is true of no record",
+                    )
                 )
-            )
         if release is not None and stream is not None:
             stream.close()
             release.publish()
             for note in release.notices:
                 reporter.notice(note)
     return replace(outcome, allow_unknown=allow_unknown)
+
+
+def _domain(originals: Sequence[DataSource], rules: EditSet, reporter: Reporter) -> Domain | None:
+    """What occurs in the original file; None where none is named."""
+    for file in originals:
+        with stage(reporter, f"Reading {file.name}"):
+            return Domain.from_dataset(load(file, identifiers=True), domain_tuples(rules))
+    return None
 
 
 def _rules(edits: Sequence[Path], options: ReadingOptions, data: DataSource) -> EditSet:

@@ -21,7 +21,7 @@ from maskwright.data.typed_columns import typed_column
 from maskwright.data.written_batch import WrittenBatch
 from maskwright.data.written_cells import must_be_held
 from maskwright.foundation.errors import DataError, Place, Problem, unknown_name
-from maskwright.foundation.processors import processors
+from maskwright.foundation.processes.processors import processors
 from maskwright.foundation.progress import Progress, silent
 
 if TYPE_CHECKING:

@@ -287,6 +287,8 @@ class Edit:
     engine : EngineTest or None
         For tests outside the subset: what the engine is asked. The edit then has no parts and no variables: masking and
         adjustment cannot work on it, and the result is checked.
+    level : str
+        Level of the records that the rule is about; "" where there is only one.
 
     Examples
     --------
@@ -314,6 +316,7 @@ class Edit:
     checked_by: str = "model"
     assertion: Assertion | None = None
     engine: EngineTest | None = None
+    level: str = ""
 
     @property
     def kind(self) -> EditKind:

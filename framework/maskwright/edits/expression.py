@@ -193,6 +193,30 @@ class IsInteger:
 
 
 @dataclass(frozen=True, slots=True)
+class GroupFunction:
+    """What the members of a group say together: ``sum(person.income where age < 16)``, ``count(person)``.
+
+    It stands in a rule only until `maskwright.edits.levels.binding` puts a variable in its place: what is inside is
+    said of the members, not of the record that the rule is about.
+
+    Attributes
+    ----------
+    function : {"sum", "min", "max", "count", "any", "all", "one", "no", "first", "unique"}
+    level : str
+        Whose records the members are.
+    operand : VariableReference or None
+        Of ``sum``, ``min``, ``max``, ``first`` and ``unique``: the members' variable.
+    condition : Expression or None
+        Of the members that are meant, or that all, one, any or none of them has to satisfy.
+    """
+
+    function: str
+    level: str
+    operand: VariableReference | None = None
+    condition: Expression | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class EngineCondition:
     """A condition that only an engine can evaluate; its text."""
 
@@ -220,6 +244,7 @@ Expression = (
     | MissingAs
     | IsNumber
     | IsInteger
+    | GroupFunction
     | EngineCondition
 )
 
@@ -286,7 +311,8 @@ def rewritten(  # noqa: C901 - one case for each kind of node
 ) -> Expression:
     """Tree with `change` applied to every node, operands first.
 
-    `change` gets a node whose operands are changed already, and returns it or another one.
+    `change` gets a node whose operands are changed already, and returns it or another one. What is inside of a
+    `GroupFunction` is said of other records: it stays as it is.
     """
     match expression:
         case Function(name, arguments):

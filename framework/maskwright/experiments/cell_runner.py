@@ -8,8 +8,9 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from maskwright.commands.arrive import CheckedInput, arrive
-from maskwright.commands.plan import plan_of, refuse_steps
+from maskwright.commands.running.arrive import CheckedInput, arrive
+from maskwright.commands.running.ready import plan_of
+from maskwright.commands.running.refused_steps import refuse_steps
 from maskwright.edits.evaluation.check_data import check_dataset
 from maskwright.edits.evaluation.domain import Domain, domain_tuples
 from maskwright.foundation.errors import MaskwrightError, Place
@@ -17,7 +18,8 @@ from maskwright.foundation.progress import Quiet
 from maskwright.masking.context import Execution
 from maskwright.masking.equivalence_classes import class_sizes
 from maskwright.masking.mask import mask
-from maskwright.release.measuring import compute_measures, released_categories, released_variables
+from maskwright.release.measures.compared_variables import released_categories, released_variables
+from maskwright.release.measures.measuring import compute_measures
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -42,7 +44,7 @@ class CellRunner:
         Raises
         ------
         MaskwrightError
-            As `maskwright.commands.arrive.arrive`.
+            As `maskwright.commands.running.arrive.arrive`.
         """
         if cell.edits not in self._arrived:
             self._arrived[cell.edits] = arrive(cell.pipeline, Quiet())

@@ -18,7 +18,7 @@ from maskwright.experiments.worker import task_of
 from maskwright.experiments.worker_pool import WorkerPool
 from maskwright.foundation.errors import InputError, Problem, unknown_name
 from maskwright.foundation.file_identity import note_read, reads_noted, refuse_to_overwrite
-from maskwright.foundation.processors import processors
+from maskwright.foundation.processes.processors import processors
 from maskwright.foundation.progress import Logged, Reporter, stage
 from maskwright.foundation.randomness import generator
 from maskwright.foundation.whole_files import write_text

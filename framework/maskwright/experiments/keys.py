@@ -8,12 +8,15 @@ from dataclasses import dataclass, field
 from importlib.metadata import version
 from typing import TYPE_CHECKING, Any
 
-from maskwright.commands.arrive import read_rules
+from maskwright.commands.running.arrive import read_rules
 from maskwright.pipeline.resolved import RuleFile
+from maskwright.plugins.parameter_markers import files_named
 from maskwright.plugins.registry import BUILT_IN, plugins
 from maskwright.release.facts import data_facts, file_facts
 
 if TYPE_CHECKING:
+    from pydantic import BaseModel
+
     from maskwright.experiments.experiment import Cell
     from maskwright.pipeline.resolved import MeasureRequest, Pipeline
 
@@ -35,6 +38,7 @@ class Keys:
             {
                 "method": step.method.name,
                 "params": step.params.model_dump(mode="json"),
+                "files": _files(step.params),
                 "planning": step.planning.model_dump(mode="json"),
                 "variables": step.variables,
                 "groups": step.groups,
@@ -58,7 +62,8 @@ class Keys:
         """Key of one measure of a masked file; its label is part of it, as its random numbers depend on it."""
         name = request.measure.name
         drawn = None if request.measure.deterministic else [request.label, seed]
-        return digest([name, request.params.model_dump(mode="json"), _version("measure", name), drawn])
+        params = request.params
+        return digest([name, params.model_dump(mode="json"), _files(params), _version("measure", name), drawn])
 
     def _hash_of_inputs(self, cell: Cell) -> str:
         described = cell.pipeline
@@ -75,6 +80,11 @@ class Keys:
                 _rules(described),
             ]
         )
+
+
+def _files(params: BaseModel) -> list[Any]:
+    """What stands in the files that parameters name."""
+    return [file_facts(path)["sha256"] for path in files_named(params).values()]
 
 
 def _rules(described: Pipeline) -> list[Any]:

@@ -15,9 +15,10 @@ from maskwright.experiments.file_model import Span
 from maskwright.experiments.results import Compared, request_of, sign_of
 from maskwright.experiments.table import cells_table, runs_table
 from maskwright.experiments.worker_pool import WorkerPool
-from maskwright.foundation.errors import InputError, Problem, ThresholdMissed
+from maskwright.foundation.errors import InputError, Problem
 from maskwright.foundation.file_identity import reads_noted
 from maskwright.foundation.progress import Logged, Quiet, Reporter, stage
+from maskwright.foundation.refusals import ThresholdMissed
 from maskwright.foundation.yaml_document import from_python
 
 if TYPE_CHECKING:

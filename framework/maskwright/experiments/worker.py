@@ -14,8 +14,8 @@ from typing import IO, Any
 
 from maskwright.experiments.cell_runner import CellRunner, one_line
 from maskwright.experiments.experiment import Experiment, experiment_of
-from maskwright.foundation.core_dumps import prevent_core_dumps
 from maskwright.foundation.errors import MaskwrightError
+from maskwright.foundation.processes.core_dumps import prevent_core_dumps
 from maskwright.foundation.yaml_document import from_python
 
 

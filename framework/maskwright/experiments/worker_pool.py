@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Self
 
 from maskwright.experiments.cell_runner import CellRunner
 from maskwright.experiments.worker import perform
-from maskwright.foundation.child_process import ChildProcess, ProcessEndedError
+from maskwright.foundation.processes.child_process import ChildProcess, ProcessEndedError
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

@@ -3,7 +3,8 @@
 Three families, one exit code each:
 
 * `InputError` (2): bad input or usage; a file, a rule, a parameter, a name.
-* `ReleaseRefused` (1): the input was fine, the result may not be released (an edit violated, a threshold missed).
+* `ReleaseRefused` in `refusals.py` (1): the input was fine, the result may not be released (an edit violated, a
+  threshold missed).
 * anything else (3): a bug in Maskwright or in a plugin.
 
 Messages never contain a value of a record: microdata are confidential. They name the variable, the edit, the
@@ -15,10 +16,10 @@ from __future__ import annotations
 import difflib
 import re
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Iterable, Sequence
     from pathlib import Path
 
 VERY_NEAR = 0.8
@@ -278,98 +279,6 @@ class EvaluationsDisagree(MaskwrightError):  # noqa: N818 - the state by its nam
     """
 
     exit_code = EXIT_BUG
-
-
-class ReleaseRefused(MaskwrightError):  # noqa: N818 - the outcome by its name
-    """The result may not be released: nothing was published (exit code 1).
-
-    `record` is the run record as far as the run came, for programs that ask for JSON.
-
-    Parameters
-    ----------
-    problems : str, Problem or sequence of Problem
-    record : mapping, optional
-        The run record as far as the run came.
-
-    Examples
-    --------
-    >>> from pathlib import Path
-    >>> import pandas as pd
-    >>> import maskwright as mw
-    >>> pd.DataFrame({"age": range(20, 40)}).to_csv("ages.csv", index=False)
-    >>> _ = Path("strict.yaml").write_text('''
-    ... maskwright: 1
-    ... data: {source: ages.csv}
-    ... protect: [{method: microaggregation, params: {k: 4}}]
-    ... measure: [sse]
-    ... thresholds: {sse: 0}
-    ... output: {data: strict.csv}
-    ... seed: 1
-    ... ''', encoding="utf-8")
-    >>> try:
-    ...     mw.run("strict.yaml")
-    ... except mw.ReleaseRefused as error:
-    ...     print(type(error).__name__, Path("strict.csv").exists())
-    ThresholdMissed False
-    """
-
-    exit_code = EXIT_REFUSED
-
-    def __init__(self, problems: str | Problem | Sequence[Problem], record: Mapping[str, Any] | None = None) -> None:
-        super().__init__(problems)
-        self.record = record
-
-
-class EditViolation(ReleaseRefused):
-    """At least one edit of severity ``error`` does not hold in the masked data.
-
-    Examples
-    --------
-    >>> from pathlib import Path
-    >>> import pandas as pd
-    >>> import maskwright as mw
-    >>> pd.DataFrame({"age": range(20, 40)}).to_csv("ages.csv", index=False)
-    >>> _ = Path("careful.yaml").write_text('''
-    ... maskwright: 1
-    ... data: {source: ages.csv}
-    ... edits: [age <= 38]
-    ... on_input_violation: fail
-    ... protect: [{method: microaggregation, params: {k: 4}}]
-    ... output: {data: careful.csv}
-    ... ''', encoding="utf-8")
-    >>> try:
-    ...     mw.run("careful.yaml")
-    ... except mw.EditViolation as error:
-    ...     print(error.problems[0].message)
-    records of the original violate edits (edit-1: 1)
-    """
-
-
-class ThresholdMissed(ReleaseRefused):
-    """A measure is on the wrong side of its declared threshold.
-
-    Examples
-    --------
-    >>> import maskwright as mw
-    >>> issubclass(mw.ThresholdMissed, mw.ReleaseRefused)  # one `except` takes both reasons for a refusal
-    True
-    """
-
-
-class OpenDoubts(ReleaseRefused):
-    """Something was perhaps not understood or not protected, and the pipeline does not waive the doubt by name.
-
-    Examples
-    --------
-    >>> import pandas as pd
-    >>> import maskwright as mw
-    >>> data = pd.DataFrame({"age": range(20, 40), "remark": ["none"] * 20})
-    >>> try:
-    ...     mw.protect(data, "microaggregation", params={"k": 4})
-    ... except mw.OpenDoubts as error:
-    ...     print(error.problems[0].message.partition(":")[0])
-    W202 published-undeclared
-    """
 
 
 def nearest_name(name: str, valid: Iterable[str]) -> str | None:

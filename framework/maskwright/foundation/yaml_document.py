@@ -23,23 +23,12 @@ import yaml
 
 from maskwright.foundation.errors import InputError, PipelineError, Place, Problem
 from maskwright.foundation.yaml_errors import QUOTE_IT, explained
+from maskwright.foundation.yaml_scalars import MAX_DIGITS, Scalar, plain_value
 
 MAX_CHARACTERS = 4_000_000
 MAX_NODES = 500_000
 MAX_DEPTH = 40
-MAX_DIGITS = 300
 MAX_SHOWN = 400
-
-Scalar = str | int | float | bool | None
-
-_INTEGER = re.compile(r"[-+]?[0-9]+")
-_DECIMAL = re.compile(r"[-+]?(\.[0-9]+|[0-9]+(\.[0-9]*)?)([eE][-+]?[0-9]+)?")
-_WORDS: Mapping[str, Scalar] = {
-    word: meaning
-    for meaning, words in ((None, ("", "~", "null")), (True, ("true",)), (False, ("false",)))
-    for text in words
-    for word in (text, text.capitalize(), text.upper())
-}
 
 
 @dataclass(frozen=True, eq=False)
@@ -198,7 +187,7 @@ def scalar(text: str, place: Place | None = None) -> Node:
     """
     where = place or Place()
     stripped = text.strip()
-    return Node("scalar", where, _plain_value(stripped, where, PipelineError), stripped)
+    return Node("scalar", where, plain_value(stripped, where, PipelineError), stripped)
 
 
 def from_python(value: object, place: Place) -> Node:
@@ -228,21 +217,6 @@ def from_python(value: object, place: Place) -> Node:
         raw = value if isinstance(value, str) else "null" if value is None else str(value)
         return Node("scalar", place, value, raw.lower() if isinstance(value, bool) else raw)
     raise PipelineError(Problem(f"a value of type {type(value).__name__} cannot be a setting", place))
-
-
-def _plain_value(text: str, place: Place, error: type[InputError]) -> Scalar:
-    if text in _WORDS:
-        return _WORDS[text]
-    if not _DECIMAL.fullmatch(text):
-        return text
-    if len(text) > MAX_DIGITS:
-        raise error(Problem(f"a number with more than {MAX_DIGITS} digits", place, "If it is text, put it in quotes."))
-    if _INTEGER.fullmatch(text):
-        return int(text)
-    number = float(text)
-    if number in (float("inf"), float("-inf")):
-        raise error(Problem("this number is too large for binary64", place, "If it is text, put it in quotes."))
-    return number
 
 
 _BEGINNING = re.compile(r"""\s*(?:-(?:\s|$)|[\w'" -]+:(?:\s|$)|---|%YAML|[\[{&!])""")
@@ -318,7 +292,7 @@ class _Composer:
         value: Scalar = event.value
         if event.style is None:
             try:
-                value = _plain_value(event.value, place, self.error)
+                value = plain_value(event.value, place, self.error)
             except InputError as error:
                 self.found.extend(error.problems)
         return Node("scalar", place, value, event.value)

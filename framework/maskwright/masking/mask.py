@@ -45,7 +45,7 @@ from maskwright.masking.values_as_codes import value_as_code_doubts
 from maskwright.masking.values_out_of_range import range_notices
 from maskwright.planning.keepers import limit_keeper
 from maskwright.planning.limits import StepLimit, limit_edits
-from maskwright.planning.plan import with_fewer_records
+from maskwright.planning.make_plan import with_fewer_records
 from maskwright.planning.recoded_edits import recoded_edit_notices
 
 if TYPE_CHECKING:

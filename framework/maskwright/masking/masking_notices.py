@@ -10,7 +10,7 @@ from maskwright.data.dependencies import ValueCodes, determines
 from maskwright.data.households import household_columns
 from maskwright.foundation.doubts import Doubt
 from maskwright.planning.criteria import is_zero
-from maskwright.planning.household_constants import agreeing_households
+from maskwright.planning.warnings.household_constants import agreeing_households
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from maskwright.edits.analysis.signs import lines_of_signs
-from maskwright.planning.signs import listed, never_negative
+from maskwright.planning.warnings.signs import listed, never_negative
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -25,7 +25,7 @@ def range_notices(original: Dataset, masked: Dataset, names: Sequence[str], edit
     ----------
     original, masked : Dataset
     names : sequence of str
-        Masked variables that are published as numbers.
+        Masked variables; those that are published as categories are not looked at.
     edits : EditSet
         That the masked data have to satisfy: a bound that one of them states is not advised.
     """

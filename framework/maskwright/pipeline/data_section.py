@@ -15,7 +15,8 @@ from maskwright.foundation.yaml_subtrees import only, texts, without
 from maskwright.pipeline.file_model import DataSection, Declarations
 from maskwright.pipeline.file_paths import existing_file
 from maskwright.pipeline.hierarchy_files import categories_kept, with_hierarchy_files
-from maskwright.pipeline.resolved import DataSource
+from maskwright.pipeline.levels_section import resolve_levels
+from maskwright.pipeline.resolved import DataSource, LevelSources
 from maskwright.pipeline.secrets import secrets_in
 from maskwright.plugins.registry import find_source, plugins
 
@@ -38,6 +39,7 @@ class FoundData(NamedTuple):
 
     whole: DataSource | None
     openable: DataSource | None
+    levels: LevelSources | None = None
 
 
 def resolve_data(section: Node, folder: Path, problems: list[Problem], *, must_exist: bool = True) -> FoundData:
@@ -53,7 +55,10 @@ def resolve_data(section: Node, folder: Path, problems: list[Problem], *, must_e
     must_exist : bool, default True
         Whether the file is looked for.
     """
+    if "levels" in section:
+        return _of_levels(section, folder, problems, must_exist=must_exist)
     before = len(problems)
+    problems.extend(_without_source(section))
     known = {option for each in plugins().sources.values() for option in each.params.model_fields}
     secrets = secrets_in(section, known)
     if secrets:
@@ -88,6 +93,22 @@ def resolve_data(section: Node, folder: Path, problems: list[Problem], *, must_e
         path, source, params, variables, declared.cluster, named.place, declared.missing, codebook, declared.variables,
     )  # fmt: skip
     return FoundData(whole, openable)
+
+
+def _without_source(section: Node) -> list[Problem]:
+    if "source" in section:
+        return []
+    return [Problem("the key 'source' is missing", section.place, DataSection.model_fields["source"].description)]
+
+
+def _of_levels(section: Node, folder: Path, problems: list[Problem], *, must_exist: bool) -> FoundData:
+    """What a section with levels says; names are not looked for in its files where something else is wrong."""
+
+    def of_level(part: Node) -> DataSource | None:
+        return resolve_data(part, folder, problems, must_exist=must_exist).whole
+
+    levels = resolve_levels(section, problems, of_level)
+    return FoundData(None if levels is None else list(levels.sources.values())[-1], None, levels)
 
 
 def resolve_declarations(section: Node, problems: list[Problem]) -> Declarations | None:

@@ -12,6 +12,7 @@ from typing import Annotated, Literal, Self
 from pydantic import BaseModel, Field, model_validator
 
 from maskwright.data.declaration import CodeMeanings, VariableDeclaration
+from maskwright.data.levels.declaration import LevelDeclaration
 from maskwright.edits.rule_language.rule_entry import RuleEntry
 from maskwright.pipeline.waivers import Waiver
 
@@ -52,7 +53,15 @@ class DataSection(Declarations, extra="allow", frozen=True):
     Further keys are options of the file format: `record` (XML), `delimiter` and `encoding` (CSV), ...
     """
 
-    source: FileName = Field(description="The data file, relative to the pipeline file.")
+    source: FileName | None = Field(
+        default=None,
+        description="The data file, relative to the pipeline file. Required, unless each of the `levels` has its own.",
+    )
+    levels: dict[Name, LevelDeclaration] | None = Field(
+        default=None,
+        description="Levels of records, the upper one first: households and the persons in them. "
+        "maskwright explain levels",
+    )
     format: Name | None = Field(default=None, description="File format; left out, the file name's ending tells.")
     codebook: FileName | None = Field(
         default=None,
@@ -76,6 +85,11 @@ class StepEntry(BaseModel, extra="forbid", frozen=True):
         min_length=1,
         description="Groups of variables to mask together, instead of those the planner makes.",
     )
+    unit: Name | None = Field(
+        default=None,
+        description="Level whose records are masked with all their members as one record (household): whole groups "
+        "are then alike. Left out: each level is masked by itself.",
+    )
     params: Section = Field(default_factory=dict, description="Parameters of the method and of the planner.")
 
     @model_validator(mode="after")
@@ -98,8 +112,9 @@ class ReleaseSection(BaseModel, extra="forbid", frozen=True):
     order: Literal["random", "kept"] | None = Field(
         default=None,
         description="'random': households in random order, each with its members in random order, or records where "
-        "nothing that is published names households. 'kept': as in the original. Left out: random where there are new "
-        "keys, kept otherwise.",
+        "nothing that is published names households. 'kept': as in the original; what was changed or suppressed in a "
+        "file that is sorted by it can be read off the neighbours, and stops the release. Left out: random where there "
+        "are new keys, kept otherwise.",
     )
     ids: Literal["new", "dropped"] | None = Field(
         default=None,
@@ -112,7 +127,10 @@ class ReleaseSection(BaseModel, extra="forbid", frozen=True):
 class OutputSection(BaseModel, extra="allow", frozen=True):
     """Files to write, relative to the pipeline file. Further keys are reports offered by plugins."""
 
-    data: FileName = Field(description="The masked data; the ending tells the file format.")
+    data: FileName | dict[Name, FileName] = Field(
+        description="The masked data; the ending tells the file format. Of levels that have a file each: a file name "
+        "for each level."
+    )
     svrl: FileName | None = Field(
         default=None, description="Validation result as Schematron processors write it (.xml, .svrl); confidential."
     )

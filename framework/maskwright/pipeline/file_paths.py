@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -15,7 +16,7 @@ from maskwright.pipeline.secrets import is_address, without_text
 from maskwright.plugins.registry import find_source, plugins
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
 
     from maskwright.foundation.yaml_document import Node
     from maskwright.plugins.report import Report
@@ -101,7 +102,13 @@ def absolute_path(node: Node, folder: Path, problems: list[Problem]) -> Path | N
 
 
 def resolve_output(
-    section: Node, folder: Path, inputs: Mapping[str, Path], problems: list[Problem], *, new_rules: bool = False
+    section: Node,
+    folder: Path,
+    inputs: Mapping[str, Path],
+    problems: list[Problem],
+    *,
+    new_rules: bool = False,
+    levels: Sequence[str] = (),
 ) -> Output | None:
     """Files of the ``output:`` section.
 
@@ -116,6 +123,8 @@ def resolve_output(
         Every mistake is added to it.
     new_rules : bool
         Whether other rules hold in the published data than in the original: they are written in any case.
+    levels : sequence of str
+        Names of the levels that have a file each.
     """
     before = len(problems)
     reports = plugins().reports
@@ -123,8 +132,9 @@ def resolve_output(
     settings = read_model(OutputSection, only(section, (*core, "report")), problems)
     taken = {file_identity(path): what for what, path in inputs.items()}
     paths: dict[str, Path] = {}
-    for key, node in section.entries:
-        if key.raw not in core and key.raw not in reports:
+    entries = _of_levels(section, levels, problems)
+    for key, node in entries:
+        if key.raw not in core and key.raw not in reports and not key.raw.startswith("data."):
             valid = sorted({*core, *reports})
             problems.append(Problem(plugins().unknown("report", key.raw, valid), key.place))
             continue
@@ -144,9 +154,13 @@ def resolve_output(
         ending = ".edits.sch" if find_source(paths["data"]).name == "xml" else ".edits.yaml"
         paths["edits"] = paths["data"].with_name(paths["data"].name.split(".")[0] + ending)
         _check_place("edits", paths["edits"], section, folder, taken, problems)
+    of_levels = {name: paths.pop(f"data.{name}") for name in levels if f"data.{name}" in paths}
+    if of_levels:
+        paths["data"] = of_levels[levels[-1]]
     if len(problems) > before or "data" not in paths or settings is None:
         return None
     return Output(
+        level_data=of_levels,
         data=paths["data"],
         source=find_source(paths["data"]),
         svrl=paths.get("svrl"),
@@ -159,6 +173,23 @@ def resolve_output(
         reports=tuple((reports[key], path) for key, path in paths.items() if key not in core),
         numbers=settings.numbers,
     )
+
+
+def _of_levels(section: Node, levels: Sequence[str], problems: list[Problem]) -> tuple[tuple[Node, Node], ...]:
+    """Entries of the section, in which the masked data of each level are an entry of their own, ``data.person``."""
+    data = section.get("data")
+    if data is None or (not data.is_mapping and not levels):
+        return section.entries
+    if not levels or not data.is_mapping or set(data.keys) != set(levels):
+        named = ", ".join(f"{name}: FILE" for name in levels)
+        wanted = f"a file of each level: {{{named}}}" if levels else "one file name"
+        problems.append(Problem(f"output.data: expected {wanted}", data.place))
+        return tuple(entry for entry in section.entries if entry[0].raw != "data")
+    others = tuple(entry for entry in section.entries if entry[0].raw != "data")
+    of_levels = tuple(
+        (replace(key, raw=f"data.{key.raw}", value=f"data.{key.raw}"), node) for key, node in data.entries
+    )
+    return (*others, *of_levels)
 
 
 def _check_place(
@@ -177,18 +208,18 @@ def _check_place(
 
 
 def _check_suffix(key: str, path: Path, node: Node, reports: Mapping[str, Report], problems: list[Problem]) -> None:
-    if key == "data":
+    if key == "data" or key.startswith("data."):
         try:
             source = find_source(path)
         except PluginError as error:
-            problems.extend(Problem(f"output.data: {problem.message}", node.place) for problem in error.problems)
+            problems.extend(Problem(f"output.{key}: {problem.message}", node.place) for problem in error.problems)
             return
         if source.not_written is not None:
-            wrong = f"output.data: {path.suffix} files are read, and not written"
+            wrong = f"output.{key}: {path.suffix} files are read, and not written"
             problems.append(Problem(wrong, node.place, source.not_written))
         lost = source.lost_when_replaced(path) if source.lost_when_replaced is not None and path.is_file() else None
         if lost is not None:
-            message = f"output.data would replace {path.name}, and with it {lost}"
+            message = f"output.{key} would replace {path.name}, and with it {lost}"
             problems.append(Problem(message, node.place, "Give it another file name."))
         return
     suffixes = _SUFFIXES[key] if key in _SUFFIXES else reports[key].suffixes

@@ -56,17 +56,16 @@ def _in_measures(section: Node | None, registry: Registry) -> Iterator[VariableU
         if measure is None or not params.is_mapping:
             continue
         for key in naming_fields(measure.params):
-            for node in _names_of_field(params.get(key), measure.params, key):
+            for node in _named(params, measure.params, key):
                 yield VariableUse(node.raw, node.place, f"{name.raw}: {key}: ", published=True)
 
 
-def _names_of_field(node: Node | None, model: type[BaseModel], key: str) -> Iterator[Node]:
-    """Names of variables in a field of parameters, where its marker says that they are."""
-    if node is not None and named_in_values(model, key):
-        for _, value in node.entries:
-            yield from _names(value)
-    else:
-        yield from _names(node)
+def _named(params: Node, model: type[BaseModel], key: str) -> Iterator[Node]:
+    """Names that a parameter gives: its keys or elements or, where it says so, those of its values."""
+    node = params.get(key)
+    lists = (value for _, value in node.entries) if node and named_in_values(model, key) else (node,)
+    for each in lists:
+        yield from _names(each)
 
 
 def _names(node: Node | None) -> Iterator[Node]:
@@ -80,10 +79,12 @@ def _names(node: Node | None) -> Iterator[Node]:
 
 def _in_params(params: Node, method: Node | None, registry: Registry) -> Iterator[Node]:
     known = None if method is None else registry.methods.get(method.raw)
-    if known is not None:
-        for key in naming_fields(known.params):
-            node = params.get(key)
-            yield from _names_of_field(node, known.params, key) if node and node.is_mapping else _texts(node)
+    if known is None:
+        return
+    for key in naming_fields(known.params):
+        node = params.get(key)
+        if node is not None:
+            yield from _named(params, known.params, key) if node.is_mapping else _texts(node)
     yield from _texts(params.get("structural_zeros"))
     weights = params.get("adjustment_weights")
     yield from () if weights is None else (name for name, _ in weights.entries)

@@ -20,11 +20,14 @@ from maskwright.pipeline.release_section import resolve_release
 from maskwright.pipeline.resolved import DataSource, Output, Pipeline, RuleFile, RuleText, VariableUse
 from maskwright.pipeline.steps import resolve_measures, resolve_steps, resolve_thresholds
 from maskwright.pipeline.waivers import resolve_waivers
+from maskwright.plugins.measure import needs_levels
 from maskwright.plugins.parameter_markers import files_named
 from maskwright.plugins.registry import Registry, plugins
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
+
+    from maskwright.planning.model import Step
 
 
 class UnfinishedPipelineError(PipelineError):
@@ -160,12 +163,17 @@ class _Reading:
 
     def pipeline(self) -> Pipeline:
         self.check_keys()
-        data, openable = self.data()
+        data, openable, levels = self.data()
         edits = resolve_edits(self.section("edits"), self.folder, self.problems)
         uses = variable_uses(self.root, self.registry)
-        steps = resolve_steps(self.section("protect"), self.registry, self.problems) if "protect" in self.root else ()
+        steps: tuple[Step, ...] = ()
+        if "protect" in self.root:
+            steps = resolve_steps(self.section("protect"), self.registry, self.problems, self.folder)
         measures = resolve_measures(self.section("measure"), self.registry, self.problems, self.folder)
-        thresholds = resolve_thresholds(self.section("thresholds"), measures, self.problems)
+        of_levels = () if levels is None else tuple(levels.declared)
+        thresholds = resolve_thresholds(self.section("thresholds"), measures, self.problems, of_levels)
+        if data is not None and levels is None:
+            self.problems.extend(needs_levels(each.label, each.place) for each in measures if each.measure.of_levels)
         all_read = len(measures) == len(self.section("measure").elements)
         labels = [each.label for each in measures] if all_read else None
         stated = len(self.section("protect").elements)
@@ -177,10 +185,13 @@ class _Reading:
         inputs = {} if self.path is None else {"this pipeline file": self.path}
         if data is not None:
             inputs["the data"] = data.path
+            if levels is not None:
+                inputs |= {f"the data of {name}": each.path for name, each in levels.sources.items()}
             if data.codebook is not None:
                 inputs["the codebook"] = data.codebook.path
         inputs |= {f"the rules {edit.path.name}": edit.path for edit in edits if isinstance(edit, RuleFile)}
-        inputs |= {f"the file {path.name}": path for each in measures for path in files_named(each.params).values()}
+        for params in (*(step.params for step in steps), *(measure.params for measure in measures)):
+            inputs |= {f"the file {path.name}": path for path in files_named(params).values()}
         output = self.output(inputs, new_rules=any(step.method.removes & {"cells", "detail"} for step in steps))
         if output is not None and output.record is None:
             self.problems.extend(
@@ -192,6 +203,10 @@ class _Reading:
                 for each in measures
                 if each.per_record
             )
+        if levels is not None and output is not None and output.svrl is not None:
+            place = self.section("output").place
+            hint = "`maskwright validate` writes one of the masked data."
+            self.problems.append(Problem("a run on data of several levels writes no SVRL report", place, hint))
         if self.problems or data is None or execution is None or plain is None or output is None or release is None:
             problems = in_order(self.problems, self.root.place.file or "")
             raise UnfinishedPipelineError(problems, openable if self.check_data else None, edits, uses)
@@ -201,6 +216,7 @@ class _Reading:
             text=self.text,
             settings=self.root.to_python(),
             data=data,
+            levels=levels,
             edits=edits,
             on_input_violation=plain.on_input_violation,
             steps=steps,
@@ -218,7 +234,16 @@ class _Reading:
     def output(self, inputs: Mapping[str, Path], *, new_rules: bool) -> Output | None:
         if "output" not in self.root:
             return None
-        return resolve_output(self.section("output"), self.folder, inputs, self.problems, new_rules=new_rules)
+        return resolve_output(
+            self.section("output"), self.folder, inputs, self.problems, new_rules=new_rules, levels=self.level_names()
+        )
+
+    def level_names(self) -> tuple[str, ...]:
+        """Names of the levels that have a file each; none where there is one file."""
+        levels = self.section("data").get("levels")
+        if levels is None or not levels.is_mapping or not all("source" in each for _, each in levels.entries):
+            return ()
+        return tuple(key.raw for key, _ in levels.entries)
 
     def section(self, name: str) -> Node:
         return self.root.get(name) or Node("scalar", self.root.place)

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from maskwright.data.codebooks.codebook import Codebook
     from maskwright.data.dataset import Dataset
     from maskwright.data.declaration import VariableDeclaration
+    from maskwright.data.levels.declaration import LevelDeclaration
     from maskwright.edits.edit import Edit
     from maskwright.edits.edit_set import EditSet
     from maskwright.pipeline.file_model import ExecutionSection
@@ -80,6 +81,28 @@ class DataSource:
         """Declarations without those of variables that only the codebook describes and that the file has not."""
         absent = self.described_only - frozenset(names)
         return {name: each for name, each in self.variables.items() if name not in absent}
+
+
+@dataclass(frozen=True)
+class LevelSources:
+    """Where the records of each level are.
+
+    Attributes
+    ----------
+    declared : mapping of level name to LevelDeclaration
+        The top first.
+    sources : mapping of level name to DataSource
+        The same file twice where it is flat or nested.
+    form : {"flat", "linked", "nested"}
+        One row for each record of the lowest level; a file of each level; one XML file with records inside each other.
+    uses : tuple of VariableUse
+        Variables that the declarations name.
+    """
+
+    declared: Mapping[str, LevelDeclaration]
+    sources: Mapping[str, DataSource]
+    form: Literal["flat", "linked", "nested"]
+    uses: tuple[VariableUse, ...] = ()
 
 
 @dataclass(frozen=True, eq=False)
@@ -174,6 +197,8 @@ class Output:
         Whether texts that a spreadsheet would run get an apostrophe before them.
     reports : tuple of (Report, Path)
         The reports of plugins, in file order.
+    level_data : mapping of level name to Path
+        The masked data where each level has its own file; `data` is that of the lowest one then.
     numbers : {"as read", "canonical"}
         How numbers are written.
     """
@@ -189,6 +214,7 @@ class Output:
     reports: tuple[tuple[Report, Path], ...] = ()
     escapes_formulas: bool = False
     numbers: Literal["as read", "canonical"] = "as read"
+    level_data: Mapping[str, Path] = field(default_factory=dict)
 
     @property
     def paths(self) -> Mapping[str, Path]:
@@ -203,6 +229,8 @@ class Output:
         }
         paths = {report.name: path for report, path in self.reports}
         paths |= {key: path for key, path in chosen.items() if path is not None}
+        if self.level_data:
+            return paths | {f"data.{name}": path for name, path in self.level_data.items()}
         return paths | {"data": self.data}
 
 
@@ -266,6 +294,8 @@ class Pipeline(MaskingRequest):
     thresholds : mapping of str to float
         By measure label, or by label and part, ``label.part``.
     output : Output
+    levels : LevelSources or None
+        Where the data have several levels; `data` is the source of the lowest one then.
     """
 
     path: Path | None
@@ -277,6 +307,7 @@ class Pipeline(MaskingRequest):
     measures: tuple[MeasureRequest, ...]
     thresholds: Mapping[str, float]
     output: Output
+    levels: LevelSources | None = None
 
     @property
     def name(self) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -32,7 +33,7 @@ LABEL = "as"
 PER_RECORD = "per_record"
 
 
-def resolve_steps(section: Node, registry: Registry, problems: list[Problem]) -> tuple[Step, ...]:
+def resolve_steps(section: Node, registry: Registry, problems: list[Problem], folder: Path = HERE) -> tuple[Step, ...]:
     """Resolve the ``protect:`` section: mistakes are added to `problems`, and wrong steps are left out.
 
     Parameters
@@ -42,17 +43,19 @@ def resolve_steps(section: Node, registry: Registry, problems: list[Problem]) ->
         Plugins that names are looked up in.
     problems : list of Problem
         Added to.
+    folder : Path, optional
+        That names of files are relative to; by default the working directory.
     """
     if not section.is_sequence or not section.elements:
         found = "an empty list" if section.is_sequence else section.description
         hint = "Start each step with '- method: ...' on its own line."
         problems.append(Problem(f"protect: expected a list of steps, not {found}", section.place, hint))
         return ()
-    steps = [_step(node, registry, problems) for node in section]
+    steps = [_step(node, registry, problems, folder) for node in section]
     return tuple(step for step in steps if step is not None)
 
 
-def _step(node: Node, registry: Registry, problems: list[Problem]) -> Step | None:
+def _step(node: Node, registry: Registry, problems: list[Problem], folder: Path) -> Step | None:
     before = len(problems)
     entry = read_model(StepEntry, _without_empty_params(texts(node, ("variables", "groups"))), problems)
     name = node.get("method")
@@ -65,11 +68,15 @@ def _step(node: Node, registry: Registry, problems: list[Problem]) -> Step | Non
     params = node.get("params") or Node("mapping", name.place)
     if not params.is_mapping and params.value is not None:
         return None
+    if params.is_mapping:
+        params = _with_paths(params, file_fields(method.params), folder, problems)
     own, planning = split_params(params, method, problems)
     partition = _partition(params, method, own, registry, problems)
     if len(problems) > before or entry is None or own is None or planning is None:
         return None
-    return Step(method.with_params(own), own, planning, entry.variables, entry.groups or (), partition, node.place)
+    return Step(
+        method.with_params(own), own, planning, entry.variables, entry.groups or (), partition, node.place, entry.unit
+    )
 
 
 def _without_empty_params(node: Node) -> Node:
@@ -227,7 +234,7 @@ def _with_paths(params: Node, fields: Sequence[str], folder: Path, problems: lis
 
 
 def resolve_thresholds(
-    section: Node, measures: Sequence[MeasureRequest], problems: list[Problem]
+    section: Node, measures: Sequence[MeasureRequest], problems: list[Problem], levels: Sequence[str] = ()
 ) -> Mapping[str, float]:
     """Bounds by measure label, or by label and part, ``label.part``; mistakes are added to `problems`.
 
@@ -238,18 +245,21 @@ def resolve_thresholds(
         That bounds can be for, by their labels.
     problems : list of Problem
         Added to.
+    levels : sequence of str, optional
+        Names of the levels of the data: a bound of ``level.label`` is for this level alone.
     """
     if section.is_scalar and section.value is None:
         return {}
     if not section.is_mapping:
         problems.append(Problem(f"thresholds: expected {{measure: bound}}, not {section.description}", section.place))
         return {}
-    bounded = {name: judged for request in measures for name, judged in judged_figures(request).items()}
+    every = (*measures, *measures_on_levels(measures, levels))
+    bounded = {name: judged for request in every for name, judged in judged_figures(request).items()}
     found: dict[str, float] = {}
     for key, node in section.entries:
         judged = bounded.get(key.raw)
         if judged is None:
-            problems.append(_unknown_threshold(key, measures, bounded))
+            problems.append(_unknown_threshold(key, every, bounded))
             continue
         if isinstance(node.value, bool) or not isinstance(node.value, (int, float)) or not math.isfinite(node.value):
             problems.append(Problem(f"{key.raw}: expected a number, not {node.description}", node.place))
@@ -262,6 +272,16 @@ def resolve_thresholds(
             continue
         found[key.raw] = float(node.value)
     return found
+
+
+def measures_on_levels(measures: Sequence[MeasureRequest], levels: Sequence[str]) -> tuple[MeasureRequest, ...]:
+    """Measures as they are called on each level of the data; those of groups and members are not of one level."""
+    return tuple(
+        replace(each, label=f"{level}.{each.label}")
+        for each in measures
+        for level in levels
+        if not each.measure.of_levels
+    )
 
 
 def judged_figures(request: MeasureRequest) -> dict[str, Measure | MeasurePart]:

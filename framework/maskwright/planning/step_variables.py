@@ -73,7 +73,7 @@ def _coarser(variable: Variable) -> Variable:
     return replace(variable, type="ordinal", decimals=None) if variable.is_numeric else variable
 
 
-def _default_variables(step: Step, known: Mapping[str, Variable]) -> set[str]:
+def default_variables(step: Step, known: Mapping[str, Variable]) -> set[str]:
     """Numeric quasi-identifiers and confidential variables; where records or keys count, all quasi-identifiers too.
 
     Only keys where a method publishes coarser keys.
@@ -108,7 +108,7 @@ def _step_variables(step: Step, known: Mapping[str, Variable], problems: list[Pr
         problems.append(Problem(f"step {number}: a variable is listed in two groups"))
     problems.extend(_independent_problems(step, known, wanted, number))
     if step.variables is None and not step.dependents:
-        default = _default_variables(step, known)
+        default = default_variables(step, known)
         wanted = [name for name in known if name in default or name in wanted]
         if not wanted:
             problems.append(

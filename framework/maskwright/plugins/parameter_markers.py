@@ -154,7 +154,7 @@ class NamesVariables(ParameterMarker):
 
 
 class NamesFile(ParameterMarker):
-    """A file to read, relative to the pipeline file; of measures. They get its absolute path.
+    """A file to read, relative to the pipeline file. The method or measure gets its absolute path.
 
     Examples
     --------
@@ -169,7 +169,7 @@ class NamesFile(ParameterMarker):
 
 def naming_fields(model: type[BaseModel]) -> tuple[str, ...]:
     """Names of the fields whose values name variables."""
-    return tuple(dict.fromkeys(name for name, mark in _marks(model) if isinstance(mark, NAMING)))
+    return _fields_with(model, *NAMING)
 
 
 def named_in_values(model: type[BaseModel], field: str) -> bool:
@@ -177,15 +177,25 @@ def named_in_values(model: type[BaseModel], field: str) -> bool:
     return any(name == field and isinstance(mark, NamesVariables) and mark.in_values for name, mark in _marks(model))
 
 
+def variables_named(params: BaseModel) -> Iterator[str]:
+    """Names of variables that the values of parameters give; a word alone is none."""
+    for field in naming_fields(type(params)):
+        value = getattr(params, field)
+        if isinstance(value, Mapping) and named_in_values(type(params), field):
+            value = list(value.values())
+        if not isinstance(value, str):
+            yield from _flat(value)
+
+
 def files_named(params: BaseModel) -> dict[str, Path]:
     """The files that parameters name, by field."""
-    named = {name: getattr(params, name) for name, mark in _marks(type(params)) if isinstance(mark, NamesFile)}
+    named = {name: getattr(params, name) for name in file_fields(type(params))}
     return {name: path for name, path in named.items() if path is not None}
 
 
 def file_fields(model: type[BaseModel]) -> tuple[str, ...]:
     """Names of the fields whose values name files."""
-    return tuple(name for name, mark in _marks(model) if isinstance(mark, NamesFile))
+    return _fields_with(model, NamesFile)
 
 
 def marked_field(model: type[BaseModel], marker: type[ParameterMarker]) -> str | None:
@@ -201,8 +211,13 @@ def marked_value(params: BaseModel, marker: type[ParameterMarker]) -> object:
 
 def marked_names(params: BaseModel, marker: type[ParameterMarker]) -> tuple[str, ...]:
     """Names in all fields that bear a marker, each once: of lists, of lists of lists, and the keys of mappings."""
-    fields = [name for name, mark in _marks(type(params)) if isinstance(mark, marker)]
+    fields = _fields_with(type(params), marker)
     return tuple(dict.fromkeys(name for field in fields for name in _flat(getattr(params, field))))
+
+
+def _fields_with(model: type[BaseModel], *markers: type[ParameterMarker]) -> tuple[str, ...]:
+    """Names of the fields that bear one of some markers."""
+    return tuple(dict.fromkeys(name for name, mark in _marks(model) if isinstance(mark, markers)))
 
 
 def _flat(names: object) -> Iterator[str]:
@@ -240,8 +255,6 @@ def marking_error(model: type[BaseModel], *, of_method: bool) -> str | None:
         kind = type(mark)
         if not of_method and kind not in (NamesVariables, NamesFile):
             return f"parameter {name!r} is marked {kind.__name__}, which means something in methods only"
-        if of_method and kind is NamesFile:
-            return f"parameter {name!r} is marked NamesFile, which means something in measures only"
         if kind in seen and kind not in SEVERAL:
             return f"{kind.__name__} marks both {seen[kind]!r} and {name!r}; there can be one"
         seen[kind] = name

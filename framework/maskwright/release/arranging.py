@@ -87,7 +87,7 @@ class Arranged:
         count = np.arange(1, len(self.data) + 1)
         cells: dict[str, pa.Array] = {"record": pa.array(count), "original_record": pa.array(self.old.origin + 1)}
         for old in self.old:
-            cells |= {old.name: _texts(old), f"new {old.name}": _texts(self.data[old.name])}
+            cells |= {old.name: key_texts(old), f"new {old.name}": key_texts(self.data[old.name])}
         arrow_csv.write_csv(pa.table(cells), path)
 
 
@@ -129,7 +129,7 @@ def arranged(
         Variables that are published as they are: where one of them, or a key, names households, their members stay
         together.
     """
-    stream = (_digest(original), _digest(keys.old))
+    stream = (dataset_digest(original), dataset_digest(keys.old))
     old, data = keys.old.taken(rows_of(original, masked)), masked
     if keys.names:
         new = {each.name: renewed(each, generator(seed, "release", "keys", each.name, *stream)) for each in old}
@@ -183,8 +183,8 @@ def random_order(n: int, households: NDArray[np.int64] | None, rng: np.random.Ge
     return np.asarray(members[np.argsort(rank[households[members]], kind="stable")], dtype=np.int64)
 
 
-def _digest(data: Dataset) -> str:
-    """What tells these cells from any others."""
+def dataset_digest(data: Dataset) -> str:
+    """What tells the cells of a dataset from any others."""
     found = hashlib.blake2b()
     for column in data:
         found.update(column.name.encode())
@@ -194,6 +194,7 @@ def _digest(data: Dataset) -> str:
     return found.hexdigest()
 
 
-def _texts(column: Column) -> pa.Array:
+def key_texts(column: Column) -> pa.Array:
+    """Keys of a column as texts."""
     codes, texts = old_keys(column)
     return texts.take(pa.array(codes, mask=codes < 0))

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
     from maskwright.data.dataset import Column, Dataset
     from maskwright.data.variable import Variable
-    from maskwright.release.run_record import RunRecord
+    from maskwright.release.record.run_record import RunRecord
 
 MOST_UNDECLARED = 1000
 """Different texts of a variable without declared codes: if there are more, they are not listed."""

@@ -23,9 +23,9 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Self
 
-from maskwright.foundation.ending_signals import uninterrupted
 from maskwright.foundation.errors import DataError, InputError, Place, Problem
 from maskwright.foundation.file_identity import file_identity, refuse_to_overwrite
+from maskwright.foundation.processes.ending_signals import uninterrupted
 from maskwright.foundation.released import note_release, note_unsettled
 from maskwright.foundation.whole_files import PRIVATE, PUBLIC, masked_mode, sync_file, sync_folder
 from maskwright.release.facts import FileFacts, file_facts

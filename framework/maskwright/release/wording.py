@@ -7,22 +7,17 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 from maskwright.planning.params import PlanningParams
-from maskwright.release.run_record import ClassSizes
+from maskwright.release.record.run_record import ClassSizes
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
     from maskwright.planning.model import KeptBy
-    from maskwright.release.doubt_record import DoubtRecord
-    from maskwright.release.plan_record import GroupRecord, StepRecord
-    from maskwright.release.run_record import (
-        ClassesRecord,
-        EditRecord,
-        MeasureRecord,
-        MovedRows,
-        RunRecord,
-        VariableRecord,
-    )
+    from maskwright.release.record.adjustment_record import MovedRows
+    from maskwright.release.record.doubt_record import DoubtRecord
+    from maskwright.release.record.measure_record import MeasureRecord
+    from maskwright.release.record.plan_record import GroupRecord, StepRecord
+    from maskwright.release.record.run_record import ClassesRecord, EditRecord, RunRecord, VariableRecord
 
 KEPT_BY: Mapping[KeptBy, str] = {
     "construction": "the method itself",

@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from maskwright.cli.main import main
-from maskwright.foundation.ending_signals import uninterrupted
+from maskwright.foundation.processes.ending_signals import uninterrupted
 
 PIPELINE = """\
 maskwright: 1
@@ -56,7 +56,7 @@ def test_a_signal_before_the_release_leaves_nothing(
     pipeline: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], name: str, code: int
 ) -> None:
     """INT, TERM and HUP alike: the masked data are written and not released; they are removed."""
-    _sending(monkeypatch, "maskwright.commands.stages.check_file", getattr(signal, name))
+    _sending(monkeypatch, "maskwright.commands.running.stages.check_file", getattr(signal, name))
     assert main(["run", str(pipeline)]) == code
     assert capsys.readouterr().err.endswith("interrupted; nothing was released\n")
     assert _names(pipeline.parent) == ["data.csv", "pipeline.yaml"]

@@ -13,7 +13,7 @@ from lxml import etree, isoschematron
 
 import maskwright as mw
 from maskwright.commands.demo import write_demo
-from maskwright.release.run_record import run_record_schema
+from maskwright.release.record.run_record import run_record_schema
 
 if TYPE_CHECKING:
     from pathlib import Path

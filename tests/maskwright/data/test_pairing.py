@@ -21,7 +21,7 @@ from maskwright.data.pairing import paired
 from maskwright.data.shared_codes import shared_codes
 from maskwright.foundation.progress import Quiet
 from maskwright.pipeline.resolved import MeasureRequest
-from maskwright.release.measuring import compute_measures, record_weights
+from maskwright.release.measures.measuring import compute_measures, record_weights
 
 if TYPE_CHECKING:
     from pathlib import Path

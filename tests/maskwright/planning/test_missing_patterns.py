@@ -12,9 +12,9 @@ from pydantic import BaseModel
 import maskwright as mw
 from maskwright.cli.show.explain import explain
 from maskwright.data.frames import dataset_from_frame
+from maskwright.planning.make_plan import make_plan
 from maskwright.planning.missing_patterns import ENOUGH, LEAST, MethodCall, without_holes
 from maskwright.planning.model import Step
-from maskwright.planning.plan import make_plan
 from maskwright.plugins.registry import plugins
 
 SYNTHETIC = ["ipso", "micro_hybrid", "muralidhar_sarathy", "fuzzy_c_regression", "data_shuffling", "correlated_noise"]

@@ -15,7 +15,7 @@ import pyarrow.parquet as pq
 import pytest
 
 import maskwright as mw
-from maskwright.commands import stages
+from maskwright.commands.running import stages
 from maskwright.edits.edit_set import EditSet
 from maskwright.edits.evaluation.domain import Domain, domain_tuples
 from maskwright.edits.evaluation.exact import evaluate_exact

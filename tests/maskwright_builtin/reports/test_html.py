@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from lxml import html
 
-from maskwright.release.run_record import run_record_schema
+from maskwright.release.record.run_record import run_record_schema
 from maskwright_builtin.reports import REPORTS
 from maskwright_builtin.reports.html import write_html
 

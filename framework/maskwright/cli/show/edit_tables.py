@@ -14,6 +14,7 @@ if TYPE_CHECKING:
 
     from rich.console import Console
 
+MOST_LOCATIONS = 3
 MOST_RECORD_NUMBERS = 10
 
 FINDING_TITLES = {
@@ -29,9 +30,11 @@ FINDING_TITLES = {
 def print_outcome(outcome: Mapping[str, Any]) -> None:
     """Print a validation: for each edit where it fired, was violated or unknown, and the first record numbers."""
     out = console()
-    table = table_of("edit", "kind", "applied to", "violations", "unknown", "first records")
+    levels = outcome.get("levels", {})
+    of_level = ("level",) if levels else ()
+    table = table_of("edit", *of_level, "kind", "applied to", "violations", "unknown", "first records")
     for column in (2, 3, 4):
-        table.columns[column].justify = "right"
+        table.columns[column + len(of_level)].justify = "right"
     for edit in outcome["edits"]:
         numbers = edit.get("first_records", [])[:MOST_RECORD_NUMBERS]
         shown = ", ".join(str(number) for number in numbers) + (", …" if edit["violations"] > len(numbers) > 0 else "")
@@ -41,11 +44,13 @@ def print_outcome(outcome: Mapping[str, Any]) -> None:
         engine = edit.get("checked_by", "model")
         kind = edit["kind"] if engine == "model" else f"{edit['kind']} ({engine})"
         fired = "" if edit.get("fired") is None else count(edit["fired"])
-        table.add_row(name, kind, fired, count(edit["violations"]), count(edit.get("unknown") or 0), shown)
+        level = (edit.get("level", ""),) if levels else ()
+        table.add_row(name, *level, kind, fired, count(edit["violations"]), count(edit.get("unknown") or 0), shown)
     show(out, table)
     violations = plural(outcome["violations"], "violation")
     unknown = sum(edit.get("unknown") or 0 for edit in outcome["edits"])
-    where = f"{plural(len(outcome['edits']), 'edit')}, {plural(outcome['records'], 'record')}"
+    sizes = [f"{count(size)} {level}" for level, size in levels.items()] or [plural(outcome["records"], "record")]
+    where = ", ".join([plural(len(outcome["edits"]), "edit"), *sizes])
     _print_reasons(out, outcome)
     if not outcome["ok"]:
         said = violations if outcome["violations"] else f"no edit is violated; {plural(unknown, 'verdict')} unknown"
@@ -55,6 +60,32 @@ def print_outcome(outcome: Mapping[str, Any]) -> None:
     elif unknown:
         # A verdict that rests on a missing cell or a division by zero is no verdict that the edit holds.
         out.print(Text(f"no edit is violated; {plural(unknown, 'verdict')} unknown ({where})", style="bold yellow"))
+    else:
+        out.print(Text(f"every edit holds ({where})", style="bold green"))
+
+
+def print_document_outcome(outcome: Mapping[str, Any]) -> None:
+    """Print the validation of a whole document: for each test where it fired, was violated, and the first locations."""
+    out = console()
+    table = table_of("edit", "kind", "applied to", "violations", "first locations")
+    for column in (2, 3):
+        table.columns[column].justify = "right"
+    for edit in outcome["edits"]:
+        places = edit["first_locations"][:MOST_LOCATIONS]
+        shown = "\n".join(places) + ("\n…" if edit["violations"] > len(places) > 0 else "")
+        name = Text(edit["name"], style="bold red" if edit["violations"] and edit["severity"] == "error" else "")
+        kind = f"{edit['kind']} ({edit['checked_by']})"
+        table.add_row(name, kind, count(edit["fired"]), count(edit["violations"]), Text(shown))
+    show(out, table)
+    for edit in outcome["edits"]:
+        for message in edit.get("first_messages", ())[:MOST_LOCATIONS]:
+            item(out, edit["name"], message)
+    violations = plural(outcome["violations"], "violation")
+    where = plural(len(outcome["edits"]), "test")
+    if not outcome["ok"]:
+        out.print(Text(f"{violations} ({where})", style="bold red"))
+    elif outcome["violations"]:
+        out.print(Text(f"no edit of severity error is violated; {violations} in all ({where})", style="bold green"))
     else:
         out.print(Text(f"every edit holds ({where})", style="bold green"))
 

@@ -22,8 +22,9 @@ from maskwright.cli.show.screen import (
     table_of,
     without_column,
 )
-from maskwright.release.plan_record import PlanRecord
-from maskwright.release.run_record import MeasureRecord, RunRecord
+from maskwright.release.record.measure_record import MeasureRecord
+from maskwright.release.record.plan_record import PlanRecord
+from maskwright.release.record.run_record import RunRecord
 from maskwright.release.wording import (
     KEPT_BY,
     beside_verdict,
@@ -48,8 +49,8 @@ if TYPE_CHECKING:
     from rich.console import Console
     from rich.table import Table
 
-    from maskwright.release.plan_record import GroupRecord, StepRecord
-    from maskwright.release.run_record import ClassesRecord, EditRecord, LocalisationRecord
+    from maskwright.release.record.plan_record import GroupRecord, StepRecord
+    from maskwright.release.record.run_record import ClassesRecord, EditRecord, LocalisationRecord
 
 MOST_STRATA = 6
 MOST_NAMED = 6

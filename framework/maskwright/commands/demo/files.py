@@ -10,7 +10,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from maskwright.commands.demo.model import NAMES, survey
-from maskwright.foundation.errors import InputError, Problem
+from maskwright.commands.demo.own_files import foreign_files, left_alone
+from maskwright.foundation.errors import InputError
 from maskwright.foundation.progress import Progress, silent
 from maskwright.foundation.whole_files import write_text, write_whole
 
@@ -77,11 +78,7 @@ def write_demo(folder: Path, records: int = 1080, progress: Progress = silent) -
         "pipeline.yaml": {_text("pipeline.yaml"), _text("pipeline.yaml") + BLOCKS},
     }
     target = DemoFiles(folder / "survey.xml", folder / "survey.sch", folder / "pipeline.yaml", records)
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-        _refuse_to_overwrite(target, own)
-    except OSError as error:
-        raise InputError(f"the example cannot be written to {folder}: {error.strerror}") from error
+    _refuse_to_overwrite(target, own)
     write_whole(target.data, lambda path: _write_data(path, records, progress))
     for name, text in texts.items():
         write_text(folder / name, text)
@@ -98,23 +95,13 @@ def _text(name: str) -> str:
 
 
 def _refuse_to_overwrite(target: DemoFiles, own: dict[str, set[str]]) -> None:
-    foreign = [
-        path
-        for path in (target.edits, target.pipeline)
-        if path.exists() and path.read_bytes().decode("utf-8", "replace") not in own[path.name]
-    ]
-    if target.data.exists():
-        with target.data.open("rb") as stream:
-            if stream.read(len(HEADER)) != HEADER:
-                foreign.insert(0, target.data)
+    foreign = foreign_files(target.data.parent, {target.data.name: HEADER}, own)
     if not foreign:
         return
     hint = "Choose another folder: maskwright demo DIR"
     if target.pipeline in foreign and target.data not in foreign:
         hint += f"; to run the pipeline as it is now: maskwright run {target.pipeline}"
-    raise InputError(
-        [Problem(f"{path} is not as the example writes it; it was left alone", hint=hint) for path in foreign]
-    )
+    raise InputError([left_alone(path, hint) for path in foreign])
 
 
 def _write_data(path: Path, records: int, progress: Progress) -> None:

@@ -17,8 +17,8 @@ import numpy as np
 
 from maskwright.edits.engines.processor_test import stylesheet_of
 from maskwright.edits.engines.record_document import RecordForm, document_of
-from maskwright.foundation.child_process import ChildProcess, ProcessEndedError
 from maskwright.foundation.errors import EditError, InputError, Problem, unknown_name
+from maskwright.foundation.processes.child_process import ChildProcess, ProcessEndedError
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -44,6 +44,8 @@ class EngineProcess:
     Parameters
     ----------
     engine : {"lxml", "saxon"}
+    memory : int, optional
+        Most bytes it may have, where the system can limit them.
 
     Raises
     ------
@@ -51,13 +53,14 @@ class EngineProcess:
         When the engine is not installed, takes too long, or ends.
     """
 
-    def __init__(self, engine: Engine) -> None:
+    def __init__(self, engine: Engine, memory: int | None = None) -> None:
         if engine == "saxon" and importlib.util.find_spec("saxonche") is None:
             raise EditError(Problem("these rules need the engine Saxon, which is not installed", hint=SAXON_HINT))
         environment = {"PYTHONPATH": os.pathsep.join(path for path in sys.path if path)}
         environment |= {name: os.environ[name] for name in ("SYSTEMROOT",) if name in os.environ}
         self._engine = engine
-        self._process = ChildProcess("maskwright.edits.engines.worker", engine, environment=environment)
+        limits = () if memory is None else (str(memory),)
+        self._process = ChildProcess("maskwright.edits.engines.worker", engine, *limits, environment=environment)
 
     def ask(self, request: Mapping[str, object], seconds: float) -> dict[str, Any]:
         """Answer to a request; see `maskwright.edits.engines.worker`.

@@ -119,7 +119,7 @@ def screen(text: str, version: Version, namespaces: Mapping[str, str], limits: S
     if version == "3.0" and "(:" in text:
         return Screening("it holds a comment (: ... :)")
     try:
-        tokens = _tokens(text)
+        tokens = tokens_of(text)
     except ValueError as error:
         return Screening(str(error))
     if len(tokens) > MOST_TOKENS:
@@ -127,7 +127,14 @@ def screen(text: str, version: Version, namespaces: Mapping[str, str], limits: S
     return _Screener(tokens, version, namespaces, limits).screening()
 
 
-def _tokens(text: str) -> list[tuple[str, str]]:
+def tokens_of(text: str) -> list[tuple[str, str]]:
+    """Terms of an expression in order, each with its kind (``number``, ``string``, ``reference``, ``name``, ...).
+
+    Raises
+    ------
+    ValueError
+        A character that no expression has outside a literal.
+    """
     found = []
     pattern = re.compile(_TOKEN)
     position = 0

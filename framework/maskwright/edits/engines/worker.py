@@ -1,23 +1,27 @@
 """The process in which engines run: rules of other people, documents of one's own, and no way out.
 
-Started as ``python -m maskwright.edits.engines.worker ENGINE`` with an empty environment. It reads requests as lines of
-JSON on standard input and answers each with one line: ``{"compile": [stylesheet, ...]}`` is answered by
-``{"errors": [null | reason, ...]}``, ``{"apply": document}`` by ``{"texts": [...]}`` or ``{"error": reason}``.
-Reasons are about stylesheets; those about documents name no content.
+Started as ``python -m maskwright.edits.engines.worker ENGINE [BYTES]`` with an empty environment; BYTES limits its
+memory. It reads requests as lines of JSON on standard input and answers each with one line: ``{"compile": [stylesheet,
+...]}`` is answered by ``{"errors": [null | reason, ...]}``, ``{"apply": document}`` by ``{"texts": [...]}`` or
+``{"error": reason, "details": {...}}``. Reasons are about stylesheets; those about documents name no content, and their
+details are lines of a stylesheet and codes of errors.
 """
 
 from __future__ import annotations
 
+import contextlib
 import json
+import re
 import sys
 from typing import TYPE_CHECKING, Any, Protocol
 
-from maskwright.foundation.core_dumps import prevent_core_dumps
+from maskwright.foundation.processes.core_dumps import prevent_core_dumps
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
 LONGEST_REASON = 300
+_CODE = re.compile(r"\b[A-Z]{4}[0-9]{4}\b")
 
 
 class Processor(Protocol):
@@ -87,6 +91,25 @@ def _reason(error: Exception) -> str:
     return text[:LONGEST_REASON] or type(error).__name__
 
 
+def _details(error: Exception) -> dict[str, object]:
+    """What can be said of an error over a document without saying what is in it."""
+    entries = list(getattr(error, "error_log", None) or ())
+    code = _CODE.search(str(error))
+    return {
+        "lines": [entry.line for entry in entries if entry.line],
+        "codes": [code.group()] if code else [entry.type_name for entry in entries if entry.domain_name == "XPATH"],
+    }
+
+
+def limit_memory(most: int) -> None:
+    """Let this process have no more than so many bytes of data; Windows and macOS have no such limit."""
+    if sys.platform != "win32":
+        import resource
+
+        with contextlib.suppress(ValueError, OSError):
+            resource.setrlimit(resource.RLIMIT_DATA, (most, most))
+
+
 def serve(engine: str) -> None:
     """Answer requests until the input ends."""
     processor = ENGINES[engine]()
@@ -110,11 +133,13 @@ def serve(engine: str) -> None:
                 document = processor.parse(request["apply"])
                 answer = {"texts": [program(document) for program in programs]}
             except Exception as error:  # noqa: BLE001 - the type only: the message may hold values of records
-                answer = {"error": type(error).__name__}
+                answer = {"error": type(error).__name__, "details": _details(error)}
         sys.stdout.write(json.dumps(answer) + "\n")
         sys.stdout.flush()
 
 
 if __name__ == "__main__":
     prevent_core_dumps()
+    if len(sys.argv) > 2:
+        limit_memory(int(sys.argv[2]))
     serve(sys.argv[1])

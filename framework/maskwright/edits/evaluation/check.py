@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
@@ -15,7 +15,7 @@ from maskwright.edits.evaluation.binary64 import evaluate_xpath
 from maskwright.edits.evaluation.exact import evaluate_exact
 from maskwright.edits.evaluation.tally import Tally
 from maskwright.edits.evaluation.verdict import Verdict
-from maskwright.edits.expression import IfThen, MissingAs, nodes
+from maskwright.edits.expression import GroupFunction, IfThen, MissingAs, nodes
 from maskwright.edits.variable_ranges import written_out
 from maskwright.foundation.errors import EditError, Place, Problem, nearest_name, unknown_name
 from maskwright.foundation.html_tables import block, sentence, table
@@ -33,6 +33,12 @@ if TYPE_CHECKING:
     from maskwright.edits.expression import Expression
 
 
+MEMBERS_HINT = (
+    "A pipeline says which records are members of which, `data: levels:`, and --pipeline FILE names it to `maskwright "
+    "validate`; in Python, mw.linked_data does (maskwright explain levels)."
+)
+
+
 @dataclass(frozen=True, eq=False)
 class Outcome:
     """What all edits said of a file: counts and record numbers, no values.
@@ -44,6 +50,8 @@ class Outcome:
         In the order of the edit set.
     allow_unknown : bool
         Whether an edit whose verdict is unknown in every record is let pass.
+    levels : mapping of level name to int
+        Records of each level, where there are several.
 
     Examples
     --------
@@ -60,6 +68,7 @@ class Outcome:
     records: int
     edits: tuple[EditOutcome, ...] = ()
     allow_unknown: bool = False
+    levels: Mapping[str, int] = field(default_factory=dict)
 
     @property
     def ok(self) -> bool:
@@ -120,12 +129,16 @@ class Outcome:
     def to_json(self) -> dict[str, Any]:
         """Plain data, as ``validate --json`` prints it."""
         reasons = {edit.name: edit.unknown_because for edit in self.undecided}
-        return {
-            "records": self.records,
-            "ok": self.ok,
-            "violations": sum(edit.violations for edit in self.edits),
-            "edits": [edit.to_json() for edit in self.edits],
-        } | ({"undecided": reasons} if reasons else {})
+        return (
+            {
+                "records": self.records,
+                "ok": self.ok,
+                "violations": sum(edit.violations for edit in self.edits),
+                "edits": [edit.to_json() for edit in self.edits],
+            }
+            | ({"undecided": reasons} if reasons else {})
+            | ({"levels": dict(self.levels)} if self.levels else {})
+        )
 
 
 def evaluate(edit: Edit, columns: RecordChunk, domain: Domain | None = None) -> Verdict:
@@ -334,8 +347,12 @@ def unknown_variables(edits: Sequence[Edit], names: Sequence[str]) -> list[Probl
     One for each edit and name; what the variables are, where no name is near, is said only once.
     """
     problems: list[Problem] = []
-    is_listed = False
+    is_listed = is_told = False
     for edit in edits:
+        if any(isinstance(node, GroupFunction) for node in nodes(edit.expression)):
+            hint = None if is_told else MEMBERS_HINT
+            is_told = True
+            problems.append(Problem(f"edit {edit.name}: it is about the members of a group", edit.place, hint))
         for name in edit.variables:
             if name in names:
                 continue

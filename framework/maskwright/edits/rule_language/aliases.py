@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from maskwright.edits.expression import (
     Expression,
+    GroupFunction,
     InOriginal,
     IsMissing,
     IsNumber,
@@ -15,7 +17,7 @@ from maskwright.edits.expression import (
     children,
     rewritten,
 )
-from maskwright.edits.rule_language.typed_tree import DEEPEST_NESTING
+from maskwright.edits.rule_language.operands import DEEPEST_NESTING
 from maskwright.foundation.errors import EditError, Place, Problem
 
 if TYPE_CHECKING:
@@ -66,6 +68,8 @@ def without_aliases(  # noqa: C901 - one case for each kind of node
                 if size > LARGEST_TREE:
                     raise EditError(Problem("the rule grows too large when its aliases are written out", place))
                 return aliases[name]
+            case GroupFunction(_, _, _, condition) if condition is not None:
+                return replace(node, condition=rewritten(condition, change))
             case IsMissing(VariableReference(name)):
                 return IsMissing(VariableReference(variable(name)))
             case MissingAs(VariableReference(name), meaning):

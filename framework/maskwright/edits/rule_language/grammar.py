@@ -9,14 +9,15 @@ from typing import TYPE_CHECKING, cast
 from lark import Lark, Token
 from lark.exceptions import UnexpectedCharacters, UnexpectedInput, UnexpectedToken
 
-from maskwright.edits.rule_language.typed_tree import KEYWORDS, Mistake, TreeBuilder, checked_condition, checked_value
+from maskwright.edits.rule_language.operands import Mistake
+from maskwright.edits.rule_language.typed_tree import KEYWORDS, TreeBuilder, checked_condition, checked_value
 from maskwright.foundation.errors import EditError, Place, Problem, line_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from maskwright.edits.expression import Expression
-    from maskwright.edits.rule_language.typed_tree import Typed
+    from maskwright.edits.rule_language.operands import Typed
 
 LONGEST_RULE = 10_000
 

@@ -24,7 +24,7 @@ from maskwright.foundation.progress import Logged, Quiet, Reporter, stage
 from maskwright.foundation.randomness import generator
 from maskwright.planning.grouping import Components, binds
 from maskwright.planning.params import PlanningParams
-from maskwright.release.measuring import compute_measures
+from maskwright.release.measures.measuring import compute_measures
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence

@@ -10,7 +10,7 @@ from __future__ import annotations
 from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING
 
-from maskwright.foundation.processors import processors
+from maskwright.foundation.processes.processors import processors
 
 if TYPE_CHECKING:
     from collections.abc import Callable

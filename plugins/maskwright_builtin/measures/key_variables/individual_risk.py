@@ -9,6 +9,12 @@ from pydantic import Field
 
 from maskwright import Comparison, Measure, Measurement, MeasurePart
 from maskwright_builtin.key_counts.counts import MissingKeys, count_keys
+from maskwright_builtin.key_counts.negative_binomial_risk import (
+    approximate_risk,
+    individual_risk,
+    positive_weights,
+    sampling_fraction,
+)
 from maskwright_builtin.measures.key_variables.key_classes import key_codes
 from maskwright_builtin.measures.key_variables.key_sets import (
     KeySetsParams,
@@ -17,12 +23,6 @@ from maskwright_builtin.measures.key_variables.key_sets import (
     listed,
     set_parts,
     worst_of_sets,
-)
-from maskwright_builtin.measures.key_variables.negative_binomial_risk import (
-    approximate_risk,
-    individual_risk,
-    positive_weights,
-    sampling_fraction,
 )
 from maskwright_builtin.measures.key_variables.records_in_bands import risk_table
 
@@ -119,7 +119,7 @@ def measure_individual_risk(
 
 
 def _on_keys(comparison: Comparison, params: IndividualRiskParams, keys: tuple[str, ...]) -> Measurement:
-    codes = key_codes(comparison, keys, "individual_risk")
+    codes = key_codes(comparison, keys, "individual_risk", pooled=params.count != "own")
     weights, about_weights = positive_weights(comparison.masked_weights())
     notes = [f"key variables: {', '.join(keys)}", *about_weights]
     if weights is None:

@@ -11,6 +11,7 @@ from pydantic import Field
 
 from maskwright import Comparison, InputError, Measure, Measurement, MeasurePart, NamesFile, read
 from maskwright_builtin.key_counts.counts import count_keys
+from maskwright_builtin.key_counts.negative_binomial_risk import positive_weights
 from maskwright_builtin.measures.key_variables.key_classes import key_codes
 from maskwright_builtin.measures.key_variables.key_sets import (
     KeySetsParams,
@@ -20,7 +21,6 @@ from maskwright_builtin.measures.key_variables.key_sets import (
     set_parts,
     worst_of_sets,
 )
-from maskwright_builtin.measures.key_variables.negative_binomial_risk import positive_weights
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -8,6 +8,7 @@ import numpy as np
 
 from maskwright import Comparison, Measure, Measurement, MeasurePart
 from maskwright_builtin.key_counts.counts import count_keys
+from maskwright_builtin.key_counts.negative_binomial_risk import individual_risk, sampling_fraction
 from maskwright_builtin.measures.key_variables.key_classes import key_codes
 from maskwright_builtin.measures.key_variables.key_sets import (
     KeySetsParams,
@@ -17,7 +18,6 @@ from maskwright_builtin.measures.key_variables.key_sets import (
     set_parts,
     worst_of_sets,
 )
-from maskwright_builtin.measures.key_variables.negative_binomial_risk import individual_risk, sampling_fraction
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from maskwright_builtin.methods.generalisation.leaf_rows import Rows
+    from maskwright_builtin.methods.generalisation.population_bounds import LargestRisk, LeastPeople
 
 SLACK = 1e-12
 """By how much a share may be beyond its bound through rounding."""
@@ -119,23 +120,24 @@ class Criteria:
     ----------
     k : int
         Records, or households where they are given.
-    k_map : float or None
-        Least sum of sampling weights.
+    k_map : LeastPeople or None
     bounds : sequence of Sensitive
     households : ndarray of shape (n,), int64, or None
     of_record : ndarray of shape (n,), int32
         Leaf row of each record.
+    risk : LargestRisk, optional
     """
 
     def __init__(
         self,
         k: int,
-        k_map: float | None,
+        k_map: LeastPeople | None,
         bounds: Sequence[Sensitive],
         households: NDArray[np.int64] | None,
         of_record: NDArray[np.int32],
+        risk: LargestRisk | None = None,
     ) -> None:
-        self.k, self._k_map, self._bounds = k, k_map, tuple(bounds)
+        self.k, self.k_map, self.risk, self._bounds = k, k_map, risk, tuple(bounds)
         self._homes: tuple[NDArray[np.int32], NDArray[np.int64]] | None = None
         if households is not None:
             pairs = np.unique(np.stack([households, of_record.astype(np.int64)], axis=1), axis=0)
@@ -146,11 +148,48 @@ class Criteria:
         """Whether they ask for the class of each leaf row, and not only for counts."""
         return bool(self._bounds) or self._homes is not None
 
+    @property
+    def of_people(self) -> bool:
+        """Whether people are counted whom no record may be like."""
+        return self.k_map is not None and self.k_map.is_counted
+
+    @property
+    def most_above(self) -> int:
+        """Records that may be published with a risk above its bound."""
+        return 0 if self.risk is None else self.risk.most_above
+
     def too_small(self, rows: Rows) -> NDArray[np.bool_]:
-        """Classes that are too small."""
-        sizes = rows.counts if self._homes is None else self._homes_of(rows)
-        small = sizes < self.k
-        return small if self._k_map is None else small | (rows.weights < self._k_map * (1 - SLACK))
+        """Classes that are too small, in the file or in the population, or at a risk that nobody may have."""
+        small = self._sizes(rows) < self.k
+        if self.k_map is not None:
+            small |= self.k_map.failing(rows)
+        if self.risk is not None and not self.risk.most_above:
+            small |= self.risk.above(rows)
+        return np.asarray(small & (rows.counts > 0), dtype=np.bool_)
+
+    def at_risk(self, rows: Rows) -> NDArray[np.bool_]:
+        """Classes at a risk that only some may have."""
+        if self.risk is None or not self.risk.most_above:
+            return np.zeros(len(rows.counts), dtype=np.bool_)
+        return self.risk.above(rows)
+
+    def riskiest(self, rows: Rows, emptied: NDArray[np.bool_]) -> NDArray[np.bool_]:
+        """Classes to empty beside those that are, so that no more records are left at risk than may be."""
+        if self.risk is None or not self.risk.most_above:
+            return np.zeros(len(rows.counts), dtype=np.bool_)
+        return self.risk.riskiest(rows, emptied)
+
+    def failing(self, rows: Rows) -> dict[str, NDArray[np.bool_]]:
+        """Classes that fail each criterion, by what a person calls it."""
+        found = {f"k = {self.k}": self._sizes(rows) < self.k}
+        if self.k_map is not None:
+            found[f"k_map = {self.k_map.least:g}"] = self.k_map.failing(rows)
+        if self.risk is not None:
+            found[f"individual_risk = {self.risk.bound:g}"] = self.risk.above(rows)
+        for each in self._bounds:
+            what = "t" if each.kind in (EQUAL, ORDERED) else "l"
+            found[f"{what} of {each.name}"] = each.failing(rows.of_leaf, len(rows.counts))
+        return found
 
     def uniform(self, rows: Rows, *, monotone: bool) -> NDArray[np.bool_]:
         """Classes that are not diverse enough, or too far from the file; by monotone bounds, or by the others."""
@@ -165,16 +204,37 @@ class Criteria:
         if not emptied.any():
             return True
         of_class = np.where(emptied, 0, 1).astype(np.int32)
-        of_leaf = of_class[rows.of_leaf] if self.of_leaves else rows.of_leaf
-        together = type(rows)(
-            np.zeros((2, 0), dtype=np.int32),
-            np.array([rows.counts[emptied].sum(), 0]),
-            np.array([rows.weights[emptied].sum(), 0.0]) if len(rows.weights) else rows.weights,
-            of_leaf,
+        together = replace(
+            rows,
+            counts=np.array([rows.counts[emptied].sum(), 0]),
+            of_leaf=of_class[rows.of_leaf] if self.of_leaves else rows.of_leaf,
         )
-        if self.too_small(together)[0]:
+        if self._sizes(together)[0] < self.k:
+            return False
+        if any(each is not None and each.fails_together(rows, emptied) for each in (self.k_map, self.risk)):
             return False
         return not any(self.uniform(together, monotone=kind)[0] for kind in (True, False))
+
+    def reached(self, rows: Rows, emptied: NDArray[np.bool_]) -> dict[str, int | float]:
+        """What the published classes have of people and of risk, where that is bounded, for the notes of a run.
+
+        Parameters
+        ----------
+        rows : Rows
+        emptied : ndarray of shape (c,), bool
+            The emptied records are left out.
+        """
+        kept, notes = ~emptied & (rows.counts > 0), dict[str, int | float]()
+        if self.k_map is not None and kept.any():
+            notes["smallest_class_in_population"] = float(self.k_map.of_classes(rows)[kept].min())
+        if self.risk is not None and kept.any():
+            risk = self.risk.of_classes(rows)
+            notes["largest_individual_risk"] = float(risk[kept].max())
+            notes["records_above_individual_risk"] = int(rows.counts[kept & (risk > self.risk.bound)].sum())
+        return notes
+
+    def _sizes(self, rows: Rows) -> NDArray[np.int64]:
+        return rows.counts if self._homes is None else self._homes_of(rows)
 
     def _homes_of(self, rows: Rows) -> NDArray[np.int64]:
         assert self._homes is not None

@@ -2,30 +2,32 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import numpy as np
 from pydantic import BaseModel, Field, model_validator
 
-from maskwright import (
-    Block,
-    CompanionVariables,
-    InputError,
-    KeyVariables,
-    Masked,
-    Method,
-    NamesVariables,
-    PromisesK,
-)
+from maskwright import Block, InputError, Masked, Method, NamesFile, NamesVariables
+from maskwright_builtin.key_counts.negative_binomial_risk import positive_weights
 from maskwright_builtin.methods.generalisation.criteria import Criteria
 from maskwright_builtin.methods.generalisation.given_away import given_away
 from maskwright_builtin.methods.generalisation.lattice import MOST_NODES, Lattice
 from maskwright_builtin.methods.generalisation.leaf_rows import Key, Rows, keys_and_rows
 from maskwright_builtin.methods.generalisation.losses import LossName, loss_of
+from maskwright_builtin.methods.generalisation.population import read_population
+from maskwright_builtin.methods.generalisation.population_bounds import LargestRisk, LeastPeople, RiskBound
 from maskwright_builtin.methods.generalisation.search import Evaluator, Found, best_node
-from maskwright_builtin.methods.generalisation.sensitive_bounds import Closeness, Diversity, bounds_of
+from maskwright_builtin.methods.generalisation.sensitive_bounds import bounds_of
+from maskwright_builtin.methods.key_class_parameters import (
+    Importance,
+    KeyNames,
+    LargestDistance,
+    LeastDiversity,
+    SmallestClass,
+)
 from maskwright_builtin.methods.published_levels import on_level
-from maskwright_builtin.methods.suppression.keys import key_positions
+from maskwright_builtin.methods.suppression.keys import emptied_cells, key_positions
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -37,35 +39,26 @@ LevelRange = Annotated[tuple[Annotated[int, Field(ge=0)], Annotated[int, Field(g
 class GeneralisationParams(BaseModel, extra="forbid", frozen=True):
     """Parameters of full-domain generalisation."""
 
-    k: Annotated[int, PromisesK()] = Field(
-        default=5,
-        ge=2,
-        strict=True,
-        description="Smallest number of published records (households, where they are declared) that are equal on the "
-        "keys. Usual: 3 to 10.",
-    )
-    l: Annotated[  # noqa: E741 - the name of the field
-        dict[str, Annotated[int, Field(ge=2)] | Diversity], CompanionVariables()
-    ] = Field(
-        default_factory=dict,
-        description="Least diversity of sensitive variables in every class: {occupation: 2} of different values, "
-        "{disease: {entropy: 2.5}}, {disease: {recursive: 3, c: 2}}. Records without a value do not count.",
-    )
-    t: Annotated[dict[str, Annotated[float, Field(ge=0, le=1)] | Closeness], CompanionVariables()] = Field(
-        default_factory=dict,
-        description="Largest distance between the values of sensitive variables in a class and in the file, from 0 to "
-        "1: {income: 0.3}, {income: {most: 0.3, distance: equal}}.",
-    )
+    k: SmallestClass = 5
+    l: LeastDiversity = Field(default_factory=dict)  # noqa: E741 - the name of the field
+    t: LargestDistance = Field(default_factory=dict)
     k_map: Annotated[float, Field(gt=0)] | None = Field(
         default=None,
-        description="Least number of records of the population that are equal on the keys, estimated by the sum of the "
-        "sampling weights of a class.",
+        description="Least number of people of the population who are equal on the keys: counted in `population` or, "
+        "without one, estimated by the sum of the sampling weights of a class.",
     )
-    keys: Annotated[tuple[str, ...], KeyVariables()] = Field(
-        default=(),
-        description="Key variables, by which somebody could be recognised. Left out: the step's variables with role "
-        "quasi_identifier or, if it has none, all its variables.",
+    population: Annotated[Path | None, NamesFile()] = Field(
+        default=None,
+        description="File of the population, or of a register of it, for `k_map`, with the keys as this step gets "
+        "them; its ending tells the format. Those count who show what a record shows, whatever its missing keys are.",
     )
+    individual_risk: Annotated[float, Field(gt=0, lt=1)] | RiskBound | None = Field(
+        default=None,
+        description="Largest individual risk of a record, as the measure individual_risk has it with its defaults: "
+        "0.05, or {bound: 0.05, share_above: 0.01} where a share of the records may be above it. Without weights the "
+        "file is taken to be the population.",
+    )
+    keys: KeyNames = ()
     levels: Annotated[dict[str, Annotated[int, Field(ge=0)] | LevelRange], NamesVariables()] = Field(
         default_factory=dict,
         description="Levels that may be published of some keys: the lowest and the highest, {age: [1, 3]}, or one, "
@@ -83,7 +76,7 @@ class GeneralisationParams(BaseModel, extra="forbid", frozen=True):
         description="What the best levels have least of: 'entropy' (bits that are lost of each cell), 'lm' (share "
         "of the domain that a cell leaves open), 'discernibility' (squares of class sizes), 'height' (mean level).",
     )
-    importance: dict[str, Annotated[float, Field(gt=0, allow_inf_nan=False)]] = Field(
+    importance: Importance = Field(
         default_factory=dict,
         description="How much the loss of a key counts, {key: worth}, 1 where nothing is said. Discernibility does not "
         "know it.",
@@ -94,6 +87,8 @@ class GeneralisationParams(BaseModel, extra="forbid", frozen=True):
         for name, asked in self.levels.items():
             if isinstance(asked, tuple) and asked[1] < asked[0]:
                 raise ValueError(f"levels of {name}: the highest is below the lowest")
+        if self.population is not None and self.k_map is None:
+            raise ValueError("population is the file that k_map counts in: say how many people, k_map: 5")
         return self
 
 
@@ -105,6 +100,9 @@ def protect(block: Block, params: GeneralisationParams, rng: np.random.Generator
     published if outliers are at most `suppression_limit` of the records, and if they, as a class of their own, fulfil
     the criteria too, or there are none. Of those nodes the one with the least loss is taken, of equal ones the lowest
     in the order of the keys. Sensitive values stay, so that their shares in the file are those of the original.
+
+    Where a share of the records may be above `individual_risk`, those of the largest risk are emptied until no more are
+    left, beside the outliers of the other criteria; those of one risk together.
 
     With n records and q keys, n_b of n in band b and n_v with value v: `entropy` is the sum over cells of
     ``log2(n_b / n_v)``, of an emptied one ``log2(n / n_v)``; `lm` the mean of (values of the band - 1) / (values of the
@@ -131,8 +129,8 @@ def protect(block: Block, params: GeneralisationParams, rng: np.random.Generator
     Raises
     ------
     InputError
-        Fewer than k records, a diversity that all records together do not have, levels that a hierarchy has not, or
-        no node that fulfils the criteria.
+        Fewer than k records, a diversity that all records together do not have, levels that a hierarchy has not, a
+        population file that is not one of these records, or no node that fulfils the criteria.
 
     References
     ----------
@@ -146,18 +144,19 @@ def protect(block: Block, params: GeneralisationParams, rng: np.random.Generator
     names = [block.names[j] for j in positions]
     _refuse(block, params, names)
     asked = {name: each if isinstance(each, tuple) else (each, each) for name, each in params.levels.items()}
-    keys, rows = keys_and_rows(block, positions, asked, weighted=params.k_map is not None)
-    bounds = tuple(bounds_of(block, params.l, params.t, rows.of_leaf))
-    for each in bounds:
-        each.refuse_impossible()
-    criteria = Criteria(params.k, params.k_map, bounds, block.households, rows.of_leaf)
+    population = None
+    if params.population is not None:
+        population = read_population(params.population, [block.variables[j] for j in positions])
+    estimated = (params.k_map is not None and population is None) or params.individual_risk is not None
+    weights, _ = positive_weights(block.weights if estimated else None)
+    keys, rows = keys_and_rows(block, positions, asked, weights, population)
+    criteria = _criteria(block, params, rows, weighted=weights is not None)
     loss = loss_of(params.loss, keys, block.n, [params.importance.get(name, 1.0) for name in names])
-    most = int(np.floor(params.suppression_limit * block.n + 1e-9))
-    evaluator = Evaluator(keys, rows, criteria, loss, most)
+    evaluator = Evaluator(keys, rows, criteria, loss, _records(params.suppression_limit, block.n))
     lattice = Lattice([len(key.levels) for key in keys])
     found = best_node(evaluator, lattice, block.progress)
     if found is None:
-        raise InputError(_no_node(lattice, keys, params))
+        raise InputError(_no_node(lattice, evaluator, params, block.n))
     return _published(block, positions, keys, rows, evaluator, found, params)
 
 
@@ -173,16 +172,70 @@ def _refuse(block: Block, params: GeneralisationParams, names: Sequence[str]) ->
     if count < params.k:
         what = "records" if block.households is None else "households"
         raise InputError(f"k = {params.k} is larger than the number of {what}, {count}: no class of {params.k} exists")
-    if params.k_map is not None and block.weights is None:
-        raise InputError("k_map is estimated by sampling weights, and no variable has the role weight")
+    if params.k_map is not None and params.population is None and block.weights is None:
+        raise InputError(
+            "k_map is counted in a file, `population`, or estimated by sampling weights, and no variable has the role "
+            "weight"
+        )
 
 
-def _no_node(lattice: Lattice, keys: Sequence[Key], params: GeneralisationParams) -> str:
-    ends = [key.variable.name for key in keys if len(key.counts[-1]) > 2]
-    hint = f" (the highest levels of {', '.join(ends)} are of several categories)" if ends else ""
+def _criteria(block: Block, params: GeneralisationParams, rows: Rows, *, weighted: bool) -> Criteria:
+    """The bounds on every class, as far as they can be held at all.
+
+    Raises
+    ------
+    InputError
+        A diversity that all records together do not have, a population that is none of these records or too small.
+    """
+    bounds = tuple(bounds_of(block, params.l, params.t, rows.of_leaf))
+    for each in bounds:
+        each.refuse_impossible()
+    k_map, risk = None, None
+    if params.k_map is not None:
+        k_map = LeastPeople(params.k_map, -1 if params.population is not None else 0, params.population is not None)
+        _refuse_population(k_map, rows)
+    if params.individual_risk is not None:
+        asked = params.individual_risk
+        asked = asked if isinstance(asked, RiskBound) else RiskBound(bound=asked)
+        risk = LargestRisk(asked.bound, _records(asked.share_above, block.n), 0 if weighted else None)
+    return Criteria(params.k, k_map, bounds, block.households, rows.of_leaf, risk)
+
+
+def _refuse_population(k_map: LeastPeople, rows: Rows) -> None:
+    """Stop for a population that records are not from, or too small a one."""
+    people = float(rows.amounts[:, k_map.column].sum())
+    if people < k_map.least:
+        raise InputError(f"k_map: {k_map.least:g} people are more than the population has, {people:,.6g}")
+    strangers = int(rows.counts[k_map.of_classes(rows) <= 0].sum())
+    if strangers:
+        raise InputError(
+            f"k_map: {strangers} record(s) have keys that nobody in the population file has: the file is not that of "
+            "the population, or its keys are coded otherwise than those of the data"
+        )
+
+
+def _records(share: float, n: int) -> int:
+    """So many records are a share of them at most."""
+    return int(np.floor(share * n + 1e-9))
+
+
+def _no_node(lattice: Lattice, evaluator: Evaluator, params: GeneralisationParams, n: int) -> str:
+    """Why no node may be published: what fails on the highest levels, where fewest records do."""
+    keys = evaluator.keys
+    ends = [key.variable.name for key in keys if len(key.counts[-1]) > 1 + key.missing]
+    hint = f" (those of {', '.join(ends)} are of several categories)" if ends else ""
     what = "no levels were found that fulfil" if lattice.count > MOST_NODES else "no levels of the keys fulfil"
+    failing, emptied, together = evaluator.failing_records(tuple(len(key.levels) - 1 for key in keys))
+    said = ", ".join(f"{name} fails in {count:,}" for name, count in failing.items() if count)
+    needed = float(np.ceil(1e4 * emptied / n) / 1e4)
+    why = f"on the highest levels{hint} {emptied:,} of {n:,} records would have to be emptied"
+    why += f" ({said})" if said else ""
+    if emptied > np.floor(params.suppression_limit * n + 1e-9):
+        why += f", which takes a suppression_limit of {needed:g}"
+    if not together:
+        why += "; all emptied ones together are a class too, and it fails"
     return (
-        f"{what} the criteria with at most {100 * params.suppression_limit:g} % of the records emptied{hint}: give "
+        f"{what} the criteria with at most {100 * params.suppression_limit:g} % of the records emptied: {why}. Give "
         "higher levels, raise suppression_limit, or ask for less"
     )
 
@@ -199,19 +252,21 @@ def _published(
     """The block on the levels of a node, outliers emptied."""
     node = found.best.node
     classes = rows.on([key.between(0, level) for key, level in zip(keys, node, strict=True)])
-    emptied = evaluator.emptied(node, classes)[classes.of_leaf][rows.of_leaf]
-    values, missing, variables = block.values.copy(), block.missing.copy(), list(block.variables)
+    outliers = evaluator.emptied(classes)
+    emptied = outliers[classes.of_leaf][rows.of_leaf]
+    values, variables = block.values.copy(), list(block.variables)
     levels = [key.levels[level] for key, level in zip(keys, node, strict=True)]
     for j, key, level in zip(positions, keys, levels, strict=True):
         if level > key.raised:
             present = ~block.missing[:, j]
             values[present, j], variables[j] = on_level(key.variable, block.values[present, j], level - key.raised)
-    missing[np.ix_(np.flatnonzero(emptied), np.array(positions))] = True
+    missing, uncoded = emptied_cells(block, positions, np.repeat(emptied[:, None], len(positions), axis=1))
     values[missing] = np.nan
     chosen = ", ".join(f"{key.variable.name} {level} of {key.height}" for key, level in zip(keys, levels, strict=True))
     return Masked(
         values=values,
         missing=missing,
+        suppressed=uncoded,
         variables=tuple(variables),
         notes={
             "levels": chosen,
@@ -220,7 +275,8 @@ def _published(
             "search": "best of all" if found.is_certain else "best found",
             "nodes": int(np.prod([len(key.levels) for key in keys], dtype=object)),
             "nodes_evaluated": found.evaluated,
-            "records_suppressed": int((emptied & ~block.missing[:, positions].all(axis=1)).sum()),
+            "records_suppressed": int(((missing & ~block.missing) | uncoded)[:, positions].any(axis=1).sum()),
+            **evaluator.criteria.reached(classes, outliers),
         },
         doubts=tuple(given_away(block, dict(zip(positions, levels, strict=True)))),
     )

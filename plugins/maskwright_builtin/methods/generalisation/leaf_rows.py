@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -15,11 +15,15 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from maskwright import Block, Variable
+    from maskwright_builtin.methods.generalisation.population import Population
 
 
 @dataclass(frozen=True, eq=False)
 class Key:
-    """One key variable with its levels. Codes of a level are 0, 1, ..., the last of them for a missing cell.
+    """One key variable with its levels.
+
+    Codes of a level are 0, 1, ..., the last of them for missing cells: one for each missing code that is published
+    apart, and the very last for what suppressed cells have.
 
     Attributes
     ----------
@@ -28,14 +32,16 @@ class Key:
         Levels of the hierarchy that may be published, rising.
     height : int
         The highest level of the hierarchy.
-    maps : tuple of ndarray of shape (leaves + 1,), int32
+    maps : tuple of ndarray of shape (leaves + missing,), int32
         For each of these levels, the code of each leaf.
     spans : tuple of ndarray
         For each level, the share of the domain that each code leaves open; 0 for a missing cell.
     counts : tuple of ndarray, int64
         For each level, the records of each code.
-    leaves : ndarray of shape (leaves + 1,), int64
+    leaves : ndarray of shape (leaves + missing,), int64
         The records of each leaf.
+    missing : int
+        How many codes of each level are for missing cells.
     """
 
     variable: Variable
@@ -45,6 +51,7 @@ class Key:
     spans: tuple[NDArray[np.float64], ...]
     counts: tuple[NDArray[np.int64], ...]
     leaves: NDArray[np.int64]
+    missing: int
 
     @property
     def raised(self) -> int:
@@ -67,16 +74,24 @@ class Rows:
     codes : ndarray of shape (r, q), int32
     counts : ndarray of shape (r,), int64
         Records.
-    weights : ndarray of shape (r,), float64, or (0,)
-        Sums of their sampling weights, where they are asked for.
+    amounts : ndarray of shape (r, m), float64
+        Sums over them of what is asked for: sampling weights, people of a population file.
     of_leaf : ndarray, int32
         Place of each leaf row, or for the leaf rows of each record.
+    blanks : ndarray of shape (q,), int32
+        Code of a missing cell in each key.
     """
 
     codes: NDArray[np.int32]
     counts: NDArray[np.int64]
-    weights: NDArray[np.float64]
+    amounts: NDArray[np.float64]
     of_leaf: NDArray[np.int32]
+    blanks: NDArray[np.int32]
+
+    @property
+    def bytes(self) -> int:
+        """Memory that they take."""
+        return sum(each.nbytes for each in (self.codes, self.counts, self.amounts, self.of_leaf))
 
     def on(self, maps: Sequence[NDArray[np.int32]], most: int | None = None) -> Rows:
         """Rows with coarser codes, `of_leaf` for these rows; more than `most` of them, if there are, and not all."""
@@ -84,21 +99,32 @@ class Rows:
         most = len(self.counts) if most is None else most
         from maskwright_builtin.methods.generalisation.rows_kernel import rolled_up  # Numba is heavy
 
-        return Rows(*rolled_up(self.codes, self.counts, self.weights, np.concatenate(maps), starts, most))
+        joined = rolled_up(self.codes, self.counts, self.amounts, np.concatenate(maps), starts, most)
+        return Rows(*joined, blanks=np.array([each[-1] for each in maps], dtype=np.int32))
 
 
 def key_of(
-    variable: Variable, values: NDArray[np.float64], missing: NDArray[np.bool_], asked: tuple[int, int] | None
+    variable: Variable,
+    values: NDArray[np.float64],
+    missing: NDArray[np.bool_],
+    kinds: NDArray[np.int64],
+    asked: tuple[int, int] | None,
+    n: int,
 ) -> tuple[Key, NDArray[np.int32]]:
     """Levels of a key, and the leaf code of each record.
 
     Parameters
     ----------
     variable : Variable
-    values : ndarray of shape (n,)
-    missing : ndarray of shape (n,), bool
+    values : ndarray of shape (n + people,)
+        Those of a population file after those of the records.
+    missing : ndarray of shape (n + people,), bool
+    kinds : ndarray of shape (n + people,), int64
+        Of missing cells; 0 what suppressed cells have.
     asked : pair of int, or None
         Lowest and highest level that may be published.
+    n : int
+        Records: `Key.counts` are of them.
 
     Raises
     ------
@@ -117,9 +143,10 @@ def key_of(
         )
     levels = tuple(range(max(low, raised), high + 1)) or (raised,)
     distinct, places = _distinct(values[~missing])
-    leaf = np.full(len(values), len(distinct), dtype=np.int32)
+    blanks = int(kinds.max(initial=0)) + 1
+    leaf = (len(distinct) + blanks - 1 - kinds).astype(np.int32)
     leaf[~missing] = places
-    of_leaf = np.bincount(leaf, minlength=len(distinct) + 1)
+    of_leaf = np.bincount(leaf[:n], minlength=len(distinct) + blanks)
     maps, spans, counts = [], [], []
     for level in levels:
         if level == raised or hierarchy is None:
@@ -127,11 +154,11 @@ def key_of(
         else:
             found, nodes = np.unique(hierarchy.codes(variable, distinct, level - raised), return_inverse=True)
             span = hierarchy.spans(level - raised)[found]
-        own = np.append(nodes, len(span)).astype(np.int32)
+        own = np.append(nodes, len(span) + np.arange(blanks)).astype(np.int32)
         maps.append(own)
-        spans.append(np.append(span, 0.0))
-        counts.append(np.bincount(own, weights=of_leaf, minlength=len(span) + 1).astype(np.int64))
-    return Key(variable, levels, height, tuple(maps), tuple(spans), tuple(counts), of_leaf), leaf
+        spans.append(np.append(span, np.zeros(blanks)))
+        counts.append(np.bincount(own, weights=of_leaf, minlength=len(span) + blanks).astype(np.int64))
+    return Key(variable, levels, height, tuple(maps), tuple(spans), tuple(counts), of_leaf, blanks), leaf
 
 
 def _distinct(values: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
@@ -146,7 +173,11 @@ def _distinct(values: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray
 
 
 def keys_and_rows(
-    block: Block, positions: Sequence[int], asked: Mapping[str, tuple[int, int]], *, weighted: bool = False
+    block: Block,
+    positions: Sequence[int],
+    asked: Mapping[str, tuple[int, int]],
+    weights: NDArray[np.float64] | None = None,
+    population: Population | None = None,
 ) -> tuple[tuple[Key, ...], Rows]:
     """Keys of a block, and its distinct rows on the lowest level of each; `of_leaf` is for records.
 
@@ -157,18 +188,34 @@ def keys_and_rows(
         Of the keys.
     asked : mapping of name to pair of int
         Lowest and highest level of some keys.
-    weighted : bool, default False
-        Whether rows have sums of weights.
+    weights : ndarray of shape (n,), float64, optional
+        Summed as the first of `Rows.amounts`.
+    population : Population, optional
+        Its people are counted as the last of `Rows.amounts`, also those whom no record is like.
     """
-    found = [
-        key_of(block.variables[j], block.values[:, j], block.missing[:, j], asked.get(block.variables[j].name))
-        for j in positions
-    ]
+    people = 0 if population is None else len(population)
+    found = []
+    for place, j in enumerate(positions):
+        variable, values, missing, kinds = (
+            block.variables[j],
+            block.values[:, j],
+            block.missing[:, j],
+            block.kinds_of(j),
+        )
+        if population is not None:
+            variable, values = population.with_records(place, values)
+            # People of the population have their codes in a file of its own: of them all missing cells are alike.
+            missing, kinds = np.isnan(values), np.zeros(len(values), dtype=np.int64)
+        found.append(key_of(variable, values, missing, kinds, asked.get(variable.name), block.n))
     keys = tuple(key for key, _ in found)
     codes = np.ascontiguousarray(np.stack([leaf for _, leaf in found], axis=1))
-    ones = np.ones(block.n, dtype=np.int64)
-    known = np.zeros(0) if not weighted or block.weights is None else np.asarray(block.weights, dtype=np.float64)
-    return keys, _sorted(Rows(codes, ones, known, np.zeros(0, dtype=np.int32)).on([key.maps[0] for key in keys]))
+    counts = np.repeat(np.array([1, 0]), [block.n, people])
+    amounts = [] if weights is None else [np.append(weights, np.zeros(people))]
+    amounts += [] if population is None else [1.0 - counts]
+    columns = np.stack(amounts, axis=1) if amounts else np.zeros((len(counts), 0))
+    every = Rows(codes, counts, columns, np.zeros(0, dtype=np.int32), np.zeros(0, dtype=np.int32))
+    rows = _sorted(every.on([key.maps[0] for key in keys]))
+    return keys, replace(rows, of_leaf=rows.of_leaf[: block.n])
 
 
 def _sorted(rows: Rows) -> Rows:
@@ -182,5 +229,10 @@ def _sorted(rows: Rows) -> Rows:
     order = np.argsort(place)
     rank = np.empty(len(order), dtype=np.int32)
     rank[order] = np.arange(len(order), dtype=np.int32)
-    weights = rows.weights[order] if len(rows.weights) else rows.weights
-    return Rows(np.ascontiguousarray(rows.codes[order]), rows.counts[order], weights, rank[rows.of_leaf])
+    return replace(
+        rows,
+        codes=np.ascontiguousarray(rows.codes[order]),
+        counts=rows.counts[order],
+        amounts=rows.amounts[order],
+        of_leaf=rank[rows.of_leaf],
+    )

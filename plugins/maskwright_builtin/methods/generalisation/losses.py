@@ -38,10 +38,10 @@ class CellLoss:
             if name == "lm":
                 scale = each / (n * total)
                 levels = [float(np.dot(c, s)) * scale for c, s in zip(key.counts, key.spans, strict=True)]
-                emptied = [_but_missing((1.0 - span) * scale) for span in key.spans]
+                emptied = [_but_missing((1.0 - span) * scale, key.missing) for span in key.spans]
             elif name == "entropy":
                 levels = [each * (_bits(c) - _bits(key.leaves)) for c in key.counts]
-                emptied = [_but_missing(each * np.log2(n / np.maximum(c, 1))) for c in key.counts]
+                emptied = [_but_missing(each * np.log2(n / np.maximum(c, 1)), key.missing) for c in key.counts]
             else:
                 levels = [each * level / key.height / high if key.height else 0.0 for level in key.levels]
                 emptied = [np.zeros(len(c)) for c in key.counts]
@@ -63,6 +63,10 @@ class CellLoss:
             found += float(np.dot(np.bincount(gone[:, j], weights=counts, minlength=len(more)), more))
         return found
 
+    def most_emptied(self, loss: float) -> int | None:  # noqa: ARG002 - of Discernibility
+        """Emptied records of a node that costs no more than this; None: that is not known."""
+        return None
+
 
 class Discernibility:
     """Sum of the squares of the classes that are left, and n for each emptied record (Bayardo and Agrawal 2005)."""
@@ -82,6 +86,10 @@ class Discernibility:
         kept = rows.counts[~emptied].astype(np.float64)
         return float(np.dot(kept, kept)) + float(rows.counts[emptied].sum()) * self._n
 
+    def most_emptied(self, loss: float) -> int:
+        """Emptied records of a node that costs no more than this."""
+        return int(loss / self._n)
+
 
 def loss_of(name: LossName, keys: Sequence[Key], n: int, worth: Sequence[float]) -> CellLoss | Discernibility:
     """The loss of this name."""
@@ -93,7 +101,7 @@ def _bits(counts: NDArray[np.int64]) -> float:
     return float(np.dot(present, np.log2(present)))
 
 
-def _but_missing(losses: NDArray[np.float64]) -> NDArray[np.float64]:
+def _but_missing(losses: NDArray[np.float64], missing: int) -> NDArray[np.float64]:
     """An empty cell that was missing has lost nothing."""
-    losses[-1] = 0.0
+    losses[-missing:] = 0.0
     return losses

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Annotated
 import numpy as np
 from pydantic import BaseModel, Field
 
-from maskwright import Band, Block, InputError, KeyVariables, Masked, Method, PromisesK, Variable, write_dates
+from maskwright import Band, Block, InputError, Masked, Method, PromisesK, Variable, write_dates
+from maskwright_builtin.methods.key_class_parameters import KeyNames
 from maskwright_builtin.methods.suppression.keys import key_positions
 
 if TYPE_CHECKING:
@@ -24,11 +25,7 @@ class MondrianParams(BaseModel, extra="forbid", frozen=True):
         strict=True,
         description="Smallest number of published records that are equal on the keys. Usual: 3 to 10.",
     )
-    keys: Annotated[tuple[str, ...], KeyVariables()] = Field(
-        default=(),
-        description="Key variables, by which somebody could be recognised. Left out: the step's variables with role "
-        "quasi_identifier or, if it has none, all its variables.",
-    )
+    keys: KeyNames = ()
 
 
 def protect(block: Block, params: MondrianParams, rng: np.random.Generator) -> Masked:  # noqa: ARG001 - the contract

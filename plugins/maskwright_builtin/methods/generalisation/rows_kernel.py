@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 def rolled_up(
     codes: NDArray[np.int32],
     counts: NDArray[np.int64],
-    weights: NDArray[np.float64],
+    amounts: NDArray[np.float64],
     maps: NDArray[np.int32],
     starts: NDArray[np.int64],
     most: int,
@@ -27,8 +27,8 @@ def rolled_up(
     ----------
     codes : ndarray of shape (r, q), int32
     counts : ndarray of shape (r,), int64
-    weights : ndarray of shape (r,), float64, or (0,)
-        Empty: not asked for.
+    amounts : ndarray of shape (r, m), float64
+        What else is summed: weights, people.
     maps : ndarray, int32
         Coarser code of each code, one key after the other.
     starts : ndarray of shape (q,), int64
@@ -41,7 +41,7 @@ def rolled_up(
     codes : ndarray of shape (c, q), int32
         Distinct rows, in the order in which they are met.
     counts : ndarray of shape (c,), int64
-    weights : ndarray of shape (c,), float64, or (0,)
+    amounts : ndarray of shape (c, m), float64
     of_row : ndarray of shape (r,), int32
         Place of each row among them.
     """
@@ -53,7 +53,7 @@ def rolled_up(
     table = np.full(size, -1, dtype=np.int32)
     joined = np.empty((r, q), dtype=np.int32)
     sums = np.zeros(r, dtype=np.int64)
-    shares = np.zeros(weights.shape[0], dtype=np.float64)
+    totals = np.zeros((r, amounts.shape[1]), dtype=np.float64)
     last = 0
     of_row = np.empty(r, dtype=np.int32)
     found = 0
@@ -72,8 +72,8 @@ def rolled_up(
         if same:
             # Rows come in an order in which many are followed by one that is joined with them.
             sums[last] += counts[i]
-            if shares.shape[0] > 0:
-                shares[last] += weights[i]
+            for j in range(amounts.shape[1]):
+                totals[last, j] += amounts[i, j]
             of_row[i] = last
             continue
         slot = np.int64(mixed >> np.uint64(20)) & mask
@@ -84,7 +84,7 @@ def rolled_up(
                 place = found
                 found += 1
                 if found > most:
-                    return joined[:found], sums[:found], shares[:found], of_row
+                    return joined[:found], sums[:found], totals[:found], of_row
                 break
             same = True
             for j in range(q):
@@ -95,11 +95,11 @@ def rolled_up(
                 break
             slot = (slot + 1) & mask
         sums[place] += counts[i]
-        if shares.shape[0] > 0:
-            shares[place] += weights[i]
+        for j in range(amounts.shape[1]):
+            totals[place, j] += amounts[i, j]
         of_row[i] = place
         last = place
-    return joined[:found].copy(), sums[:found].copy(), shares[:found].copy(), of_row
+    return joined[:found].copy(), sums[:found].copy(), totals[:found].copy(), of_row
 
 
 @compiled

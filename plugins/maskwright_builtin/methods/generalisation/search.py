@@ -1,19 +1,22 @@
 """The best node of a lattice: no other that fulfils the criteria costs less.
 
-Records of classes that do not fulfil the criteria are *outliers*: all their keys are emptied. With k, k-map and
-distinct diversity their number never rises upward in the lattice, so that a node with too many of them rules out all
-below it. The other criteria are like that only where no outlier is allowed, since a class that fulfils them may not
-after one is joined to it that does not.
+Records of classes that do not fulfil the criteria are *outliers*: all their keys are emptied. With k, k-map, individual
+risk and distinct diversity their number never rises upward in the lattice, so that a node with too many of them rules
+out all below it. The other criteria are like that only where no outlier is allowed, since a class that fulfils them may
+not after one is joined to it that does not. Where some records may be left at risk, it is the number of all that are
+outliers or at risk that never rises: who is emptied on one level for too small a class may be left at risk on the next.
 
 No loss is monotone once outliers are emptied. What is: the loss with nobody emptied, never above the true one. Nodes
 are taken by it, from the lowest on, and the search ends when it reaches the loss of the best node found. From each node
 taken a path leads upward, and the border between nodes with too many outliers and the others is found by bisection, as
-in Flash (Kohlmayer et al. 2012).
+in Flash (Kohlmayer et al. 2012). Where each emptied record has its price, as in discernibility, too many are also those
+that cost more than the best node found.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from bisect import insort
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -35,8 +38,14 @@ Node = tuple[int, ...]
 SAME = 1e-12
 """Relative difference up to which two losses are equal: their terms are summed in another order."""
 
-MOST_KEPT_ROWS = 4
-"""Times the leaf rows: how many rows of other nodes are kept, to make those above them of."""
+MOST_KEPT = 2**28
+"""Bytes of rows of nodes that are kept, to make those above them of."""
+
+FEWER = 8
+"""By how much fewer combinations of categories such a node has than the one before it."""
+
+SHARED_FROM = 20_000
+"""Rows from which a node is not made of them alone, but by way of nodes that others are made of too."""
 
 WIDTH = 8
 """Nodes that the search of a large lattice goes on from, level by level."""
@@ -97,54 +106,85 @@ class Evaluator:
         most_emptied: int,
     ) -> None:
         self.keys, self.criteria, self.loss, self.most_emptied = keys, criteria, loss, most_emptied
+        self._n = int(rows.counts.sum())
         self.count = 0
-        leaf = type(rows)(rows.codes, rows.counts, rows.weights, np.arange(len(rows.counts), dtype=np.int32))
-        # Of more classes than these, too many have fewer than k records.
-        self._most_classes = int(rows.counts.sum()) // criteria.k + most_emptied
+        leaf = replace(rows, of_leaf=np.arange(len(rows.counts), dtype=np.int32))
         self._bottom: Node = (0,) * len(keys)
         self._leaf = leaf
+        self._widest_first = sorted(range(len(keys)), key=lambda j: -len(keys[j].leaves))
         self._known: dict[Node, Rows] = {}
+        self._by_size: list[tuple[int, Node]] = []
+        self._kept = 0
+
+    @property
+    def _most_classes(self) -> int:
+        """Of more classes than these, too many have fewer than k records."""
+        if self.criteria.of_people:
+            return len(self._leaf.counts)
+        return self._n // self.criteria.k + self.most_emptied
+
+    def better_than(self, loss: float) -> None:
+        """From now on, nodes with so many outliers that they cost more than this have too many."""
+        most = self.loss.most_emptied(loss * (1 + SAME))
+        if most is not None:
+            self.most_emptied = min(self.most_emptied, most)
 
     def rows_on(self, node: Node) -> Rows:
         """Classes of a node, or some of them where they are too many; `of_leaf` only where a criterion asks for it."""
-        if node == self._bottom:
-            return self._leaf
-        source, low = self._leaf, self._bottom
-        for other, rows in self._known.items():
-            if len(rows.counts) < len(source.counts) and all(a <= b for a, b in zip(other, node, strict=True)):
-                source, low = rows, other
+        low, source = self._nearest(node)
         if low == node:
             return source
+        if len(source.counts) > SHARED_FROM:
+            low, source = self._shared(node, low, source)
+        return self._made(node, low, source, self._most_classes)
+
+    def _nearest(self, node: Node) -> tuple[Node, Rows]:
+        """The fewest rows that are known at or below a node."""
+        for _, other in self._by_size:
+            if all(a <= b for a, b in zip(other, node, strict=True)):
+                return other, self._known[other]
+        return self._bottom, self._leaf
+
+    def _shared(self, node: Node, low: Node, source: Rows) -> tuple[Node, Rows]:
+        """Rows that are the same for many nodes: those on the levels of the keys with the most categories alone."""
+        via, share = low, 1.0
+        for j in self._widest_first:
+            share *= len(self.keys[j].counts[node[j]]) / len(self.keys[j].counts[via[j]])
+            via = (*via[:j], node[j], *via[j + 1 :])
+            if share > 1 / FEWER or via == node:
+                continue
+            nearest, rows = self._nearest(via)
+            low, source = (via, rows) if nearest == via else (via, self._made(via, nearest, rows))
+            share = 1.0
+        return low, source
+
+    def _made(self, node: Node, low: Node, source: Rows, most: int | None = None) -> Rows:
+        """Rows of a node from those of one below it."""
         maps = [key.between(a, b) for key, a, b in zip(self.keys, low, node, strict=True)]
-        found = source.on(maps, self._most_classes)
-        if len(found.counts) > self._most_classes:
+        found = source.on(maps, most)
+        if most is not None and len(found.counts) > most:
             return found
-        if self.criteria.of_leaves:
-            found = type(found)(found.codes, found.counts, found.weights, found.of_leaf[source.of_leaf])
-        else:
-            found = type(found)(found.codes, found.counts, found.weights, np.zeros(0, dtype=np.int32))
-        if 2 * len(found.counts) <= len(source.counts):
-            self._keep(node, found)
+        of_leaf = found.of_leaf[source.of_leaf] if self.criteria.of_leaves else np.zeros(0, dtype=np.int32)
+        found = replace(found, of_leaf=of_leaf)
+        self._keep(node, found)
         return found
 
     def _keep(self, node: Node, rows: Rows) -> None:
         self._known[node] = rows
-        most = MOST_KEPT_ROWS * len(self._leaf.counts)
-        while len(self._known) > 1 and sum(len(each.counts) for each in self._known.values()) > most:
-            del self._known[next(iter(self._known))]
+        insort(self._by_size, (len(rows.counts), node))
+        self._kept += rows.bytes
+        while len(self._known) > 1 and self._kept > MOST_KEPT:
+            oldest = next(iter(self._known))
+            gone = self._known.pop(oldest)
+            self._by_size.remove((len(gone.counts), oldest))
+            self._kept -= gone.bytes
 
-    def emptied(self, node: Node, rows: Rows) -> NDArray[np.bool_]:
+    def emptied(self, rows: Rows) -> NDArray[np.bool_]:
         """Classes of a node whose keys are emptied; those without any key are among them where there are others."""
         failing = self.criteria.too_small(rows)
         failing |= self.criteria.uniform(rows, monotone=True)
         failing |= self.criteria.uniform(rows, monotone=False)
-        return self._with_blank(node, rows, failing)
-
-    def _with_blank(self, node: Node, rows: Rows, failing: NDArray[np.bool_]) -> NDArray[np.bool_]:
-        if not failing.any():
-            return failing
-        missing = np.array([len(key.counts[level]) - 1 for key, level in zip(self.keys, node, strict=True)])
-        return np.asarray(failing | (rows.codes == missing).all(axis=1), dtype=np.bool_)
+        return _with_blank(rows, failing | self.criteria.riskiest(rows, failing))
 
     def evaluate(self, node: Node) -> Evaluated:
         """Count the outliers of a node, and what it costs."""
@@ -156,17 +196,32 @@ class Evaluator:
         failing = self.criteria.too_small(rows)
         if not self._too_many(rows, failing):
             failing |= self.criteria.uniform(rows, monotone=True)
-        if self._too_many(rows, failing):
+        if self._too_many(rows, failing) or self._too_many(rows, failing | self.criteria.at_risk(rows), at_risk=True):
             return Evaluated(node, passes=False, fulfils=False, loss=np.inf, bound=bound)
         failing |= self.criteria.uniform(rows, monotone=False)
+        failing |= self.criteria.riskiest(rows, failing)
         if self._too_many(rows, failing):
             return Evaluated(node, passes=self.most_emptied > 0, fulfils=False, loss=np.inf, bound=bound)
-        emptied = self._with_blank(node, rows, failing)
+        emptied = _with_blank(rows, failing)
         fulfils = self.criteria.fulfilled_together(rows, emptied)
         return Evaluated(node, passes=True, fulfils=fulfils, loss=self.loss.loss(node, rows, emptied), bound=bound)
 
-    def _too_many(self, rows: Rows, failing: NDArray[np.bool_]) -> bool:
-        return int(rows.counts[failing].sum()) > self.most_emptied
+    def failing_records(self, node: Node) -> tuple[dict[str, int], int, bool]:
+        """Records in classes of a node that fail each criterion, or any; whether these, emptied, fulfil them as one."""
+        rows = self._leaf.on([key.between(0, level) for key, level in zip(self.keys, node, strict=True)])
+        failing = self.criteria.failing(rows)
+        emptied = self.emptied(rows)
+        by_criterion = {name: int(rows.counts[each].sum()) for name, each in failing.items()}
+        return by_criterion, int(rows.counts[emptied].sum()), self.criteria.fulfilled_together(rows, emptied)
+
+    def _too_many(self, rows: Rows, failing: NDArray[np.bool_], *, at_risk: bool = False) -> bool:
+        return int(rows.counts[failing].sum()) > self.most_emptied + at_risk * self.criteria.most_above
+
+
+def _with_blank(rows: Rows, failing: NDArray[np.bool_]) -> NDArray[np.bool_]:
+    if not failing.any():
+        return failing
+    return np.asarray(failing | (rows.codes == rows.blanks).all(axis=1), dtype=np.bool_)
 
 
 def best_node(evaluator: Evaluator, lattice: Lattice, progress: Progress) -> Found | None:
@@ -263,6 +318,7 @@ class _Search:
             self._open &= ~(self._levels <= levels).all(axis=1)
         if found.fulfils and (self._best is None or is_better(found, self._best)):
             self._best = found
+            self._evaluator.better_than(found.loss)
         return found.passes
 
 

@@ -8,15 +8,8 @@ import numpy as np
 from pydantic import BaseModel, Field
 
 from maskwright import Block, InputError, Masked, Method, NoParams, PromisesK, aggregate, find_partition
+from maskwright_builtin.methods.microaggregation.operators import OPERATOR_OF_TYPE
 from maskwright_builtin.partitions.consecutive import consecutive_groups
-
-OPERATOR_OF_TYPE = {
-    "continuous": "mean",
-    "integer": "mean",
-    "date": "mean",
-    "datetime": "mean",
-    "ordinal": "lower_median",
-}
 
 
 class IndividualRankingParams(BaseModel, extra="forbid", frozen=True):

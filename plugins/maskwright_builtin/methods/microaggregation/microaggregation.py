@@ -10,15 +10,7 @@ from pydantic import BaseModel, Field
 from maskwright import Block, InputError, Masked, Method, PromisesK, UsesWeights, aggregate
 from maskwright_builtin.methods.microaggregation.chosen_partition import PartitionName, chosen_partition
 from maskwright_builtin.methods.microaggregation.household_groups import with_enough_households
-
-OPERATOR_OF_TYPE = {
-    "continuous": "mean",
-    "integer": "mean",
-    "date": "mean",
-    "datetime": "mean",
-    "ordinal": "lower_median",
-    "nominal": "mode",
-}
+from maskwright_builtin.methods.microaggregation.operators import OPERATOR_OF_TYPE
 
 
 class MicroaggregationParams(BaseModel, extra="forbid", frozen=True):

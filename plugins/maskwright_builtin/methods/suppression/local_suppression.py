@@ -9,20 +9,23 @@ from typing import TYPE_CHECKING, Annotated, Literal
 import numpy as np
 from pydantic import BaseModel, Field, model_validator
 
-from maskwright import (
-    Block,
-    CompanionVariables,
-    InputError,
-    KeyVariables,
-    Masked,
-    Method,
-    NamesVariables,
-    PromisesK,
-)
+from maskwright import Block, InputError, Masked, Method, NamesVariables
 from maskwright_builtin.key_counts.counts import count_keys
-from maskwright_builtin.methods.generalisation.sensitive_bounds import Closeness, Diversity
+from maskwright_builtin.methods.key_class_parameters import (
+    Importance,
+    KeyNames,
+    LargestDistance,
+    LeastDiversity,
+    SmallestClass,
+)
 from maskwright_builtin.methods.suppression.diverse_classes import with_diverse_classes
-from maskwright_builtin.methods.suppression.keys import GONE, kept_in_households, key_codes, key_positions
+from maskwright_builtin.methods.suppression.keys import (
+    GONE,
+    emptied_cells,
+    kept_in_households,
+    key_codes,
+    key_positions,
+)
 from maskwright_builtin.methods.suppression.matching_counts import matching_k, silent
 from maskwright_builtin.methods.suppression.own_classes import k_anonymous
 
@@ -31,22 +34,19 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+BOUGHT = (
+    "some published combinations of keys count k by the emptied keys of other records alone: fewer than half of the k "
+    "records show all that such a combination shows, so that whoever knows who was emptied recognises the rest (note "
+    "records_safe_by_emptied_keys): use count 'own' or 'subset'"
+)
+"""A wildcard k that was bought by emptied records."""
+
 
 class LocalSuppressionParams(BaseModel, extra="forbid", frozen=True):
     """Parameters of local suppression."""
 
-    k: Annotated[int, PromisesK()] = Field(
-        default=3,
-        ge=2,
-        strict=True,
-        description="Smallest number of published records (households, where they are declared) that "
-        "are equal on the keys, an empty cell being a value of its own. Usual: 3 to 10.",
-    )
-    keys: Annotated[tuple[str, ...], KeyVariables()] = Field(
-        default=(),
-        description="Key variables, by which somebody could be recognised. Left out: the step's variables with role "
-        "quasi_identifier or, if it has none, all its variables.",
-    )
+    k: SmallestClass = 3
+    keys: KeyNames = ()
     count: Literal["own", "alpha0", "subset", "wildcard"] = Field(
         default="own",
         description="Whom a record with an empty key counts as equal. 'own': records with the same keys empty; only "
@@ -68,19 +68,9 @@ class LocalSuppressionParams(BaseModel, extra="forbid", frozen=True):
             "intruders know. All sets are verified.",
         )
     )
-    l: Annotated[  # noqa: E741 - the name of the field
-        dict[str, Annotated[int, Field(ge=2)] | Diversity], CompanionVariables()
-    ] = Field(
-        default_factory=dict,
-        description="Least diversity of sensitive variables in every class: {occupation: 2} of different values, "
-        "{disease: {entropy: 2.5}}, {disease: {recursive: 3, c: 2}}. Records without a value do not count.",
-    )
-    t: Annotated[dict[str, Annotated[float, Field(ge=0, le=1)] | Closeness], CompanionVariables()] = Field(
-        default_factory=dict,
-        description="Largest distance between the values of sensitive variables in a class and in the file, from 0 to "
-        "1: {income: 0.3}, {income: {most: 0.3, distance: equal}}. Low bounds need a few large classes.",
-    )
-    importance: dict[str, Annotated[float, Field(gt=0, allow_inf_nan=False)]] = Field(
+    l: LeastDiversity = Field(default_factory=dict)  # noqa: E741 - the name of the field
+    t: LargestDistance = Field(default_factory=dict)
+    importance: Importance = Field(
         default_factory=dict,
         description="How much a cell of a key is worth, {key: worth}, 1 where nothing is said: with {age: 3}, age is "
         "emptied where that saves three times as many records as another key would.",
@@ -111,7 +101,8 @@ def protect(block: Block, params: LocalSuppressionParams, rng: np.random.Generat
     where they cost less. For `wildcard`, of records that become equal without some keys only as many are emptied as the
     others need to count k, those first that save most. Then emptied cells are published again, one by one in order of
     importance, where everybody still counts k. By all counts, a record counts another only if it shows all that the
-    first shows or, for `wildcard`, more than half of it, so that records emptied altogether count for nobody.
+    first shows or, for `wildcard`, more than half of it, so that records emptied altogether count for nobody. Where
+    fewer than half of k records show all that a published record shows, `wildcard` has bought its k: that is a doubt.
 
     For several sets of keys this is done for one after the other until all hold. For `l` and `t`, each class that fails
     is joined with the one that costs least: the keys in which they differ are emptied in both. Households are counted
@@ -120,7 +111,8 @@ def protect(block: Block, params: LocalSuppressionParams, rng: np.random.Generat
     Parameters
     ----------
     block : Block
-        Cells that are empty already are a value of their own, and stay empty.
+        Cells that are empty already are a value of their own, and stay empty; so is each missing code, and a rare one
+        is suppressed as a value is.
     params : LocalSuppressionParams
     rng : numpy.random.Generator
         Left alone.
@@ -165,19 +157,22 @@ def protect(block: Block, params: LocalSuppressionParams, rng: np.random.Generat
             break
         if block.households is None and len(sets) == 1:
             break
-    missing = block.missing.copy()
-    missing[:, positions] |= reached == GONE
+    missing, uncoded = emptied_cells(block, positions, reached == GONE)
     values = block.values.copy()
     values[missing] = np.nan
-    gone = missing & ~block.missing
+    gone = (missing & ~block.missing) | uncoded
+    counted = _counted(reached, block, params, sets)
     return Masked(
         values=values,
         missing=missing,
+        suppressed=uncoded,
         notes={
             "cells_suppressed": int(gone.sum()),
             "records_with_suppressed_cells": int(gone.any(axis=1).sum()),
-            **_counted(reached, block, params, sets),
+            **({"missing_codes_suppressed": int(uncoded.sum())} if uncoded.any() else {}),
+            **counted,
         },
+        doubts=(BOUGHT,) if counted.get("records_safe_by_emptied_keys") else (),
     )
 
 
@@ -232,18 +227,24 @@ def _counted(
 ) -> dict[str, int | list[str]]:
     """The k that is reached, counted anew in both ways, in the worst set of keys; of households where there are any."""
     own, wildcard, below = block.n, block.n, np.zeros(block.n, dtype=np.bool_)
+    bought = np.zeros(block.n, dtype=np.bool_)
     for keys in sets:
         columns = list(reached[:, keys].T)
         homes = None if block.households is None else np.unique(block.households, return_inverse=True)[1]
         found = count_keys(columns, "own", households=homes).file
         own = min(own, int(found.min()))
         below |= found < params.k
+        if params.count == "wildcard":
+            # Who was emptied hides among all who show as much: they are no less his own than those who show no more.
+            bought |= 2 * count_keys(columns, "subset").file < params.k
         wildcard = min(wildcard, int(count_keys(columns, "wildcard", households=homes).file.min()))
     notes: dict[str, int | list[str]] = {
         "smallest_count_own": own,
         "smallest_count_wildcard": wildcard,
         "records_below_k_own": int(below.sum()),
     }
+    if params.count == "wildcard":
+        notes["records_safe_by_emptied_keys"] = int(bought.sum())
     if below.any():
         said = (
             f"k holds by the count '{params.count}', in which an empty key matches others; with an empty key as a "

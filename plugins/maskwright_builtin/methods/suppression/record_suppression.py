@@ -2,30 +2,19 @@
 
 from __future__ import annotations
 
-from typing import Annotated
-
 import numpy as np
-from pydantic import BaseModel, Field
+from pydantic import BaseModel
 
-from maskwright import Block, InputError, KeyVariables, Masked, Method, PromisesK
+from maskwright import Block, InputError, Masked, Method
+from maskwright_builtin.methods.key_class_parameters import KeyNames, SmallestClass
 from maskwright_builtin.methods.suppression.keys import class_size, key_codes, key_positions
 
 
 class RecordSuppressionParams(BaseModel, extra="forbid", frozen=True):
     """Parameters of whole-record suppression."""
 
-    k: Annotated[int, PromisesK()] = Field(
-        default=3,
-        ge=2,
-        strict=True,
-        description="Smallest number of published records (households, where they are declared) that "
-        "are equal on the keys. Usual: 3 to 10.",
-    )
-    keys: Annotated[tuple[str, ...], KeyVariables()] = Field(
-        default=(),
-        description="Key variables, by which somebody could be recognised. Left out: the step's variables with role "
-        "quasi_identifier or, if it has none, all its variables.",
-    )
+    k: SmallestClass = 3
+    keys: KeyNames = ()
 
 
 def protect(block: Block, params: RecordSuppressionParams, rng: np.random.Generator) -> Masked:  # noqa: ARG001 - the contract

@@ -207,3 +207,43 @@ def test_a_household_is_linked_when_any_of_its_records_is(compare, rng) -> None:
     assert MIXED_RECORD_LINKAGE.compute(comparison, params, rng).value == 0.0
     same = compare(original, original, households=np.array([0, 0, 1, 1, 2, 2, 3, 3]))
     assert MIXED_RECORD_LINKAGE.compute(same, params, rng).value == 100.0
+
+
+@pytest.mark.parametrize("missing", ["left_out", "distant"])
+@pytest.mark.parametrize("holes", [0.02, 0.3])
+def test_many_records_equal_visiting_every_pair_for_any_threads(
+    missing: str, holes: float, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Enough records that rows are looked up in tables and in trees, on several threads."""
+    from maskwright_builtin.measures.record_linkage.mixed import nearest_rows
+    from maskwright_builtin.numerics import threads
+
+    rng = np.random.default_rng(8)
+    n, sizes = 2500, (4, 3, 6, 9, 60)
+    before = np.column_stack([np.minimum(rng.geometric(0.35, n) - 1, size - 1) for size in sizes]).astype(float)
+    after = before.copy()
+    for j in (0, 2, 4):
+        drawn = rng.random(n) < 0.2
+        after[drawn, j] = rng.integers(0, sizes[j], int(drawn.sum()))
+    for cells in (before, after):
+        cells[rng.random(cells.shape) < holes] = np.nan
+    total, common = np.zeros((n, n)), np.zeros((n, n), dtype=np.int64)
+    span = int(np.nanmax(before[:, 4]) - np.nanmin(before[:, 4]))
+    for j in range(5):
+        one, other = before[:, j][:, None], after[:, j][None, :]
+        there = ~(np.isnan(one) | np.isnan(other))
+        # 60 times the distance times the range: whole numbers for every number of keys in common.
+        far = np.abs(one - other) if j == 4 else (one != other) * float(span)
+        total += np.where(there, 60.0 * far, 60.0 * span if missing == "distant" else 0.0)
+        common += there
+    mean = np.where(common > 0, total / (np.maximum(common, 1) if missing == "left_out" else 1), np.inf)
+    nearest = (mean == mean.min(axis=1)[:, None]) & np.isfinite(mean)
+    ties = nearest.sum(axis=1)
+    chance = 100.0 * (np.diag(nearest) / np.maximum(ties, 1))
+    original, masked = (pd.DataFrame(cells, columns=list("abcde")) for cells in (before, after))
+    monkeypatch.setattr(nearest_rows, "QUERIES_AT_ONCE", 300)
+    for count in (1, 2, 5):
+        monkeypatch.setattr(threads, "processors", lambda count=count: count)
+        found = measured(original, masked, GOWER, keys=list("abcde"), nominal=list("abcd"), missing=missing)
+        np.testing.assert_array_equal(found.per_record, chance)
+        assert found.parts["mean_ties"] == pytest.approx(ties[ties > 0].mean(), rel=1e-12)

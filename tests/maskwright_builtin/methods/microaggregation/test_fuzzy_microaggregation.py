@@ -15,7 +15,7 @@ import maskwright as mw
 from maskwright import Block, EditSet, InputError, Variable
 from maskwright.commands.requests import masking_request
 from maskwright.foundation.progress import Quiet
-from maskwright.planning.plan import make_plan
+from maskwright.planning.make_plan import make_plan
 from maskwright.plugins.registry import find_method
 from maskwright_builtin.methods.microaggregation.fuzzy_clustering import fuzzy_c_means
 

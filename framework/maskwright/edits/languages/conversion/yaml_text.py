@@ -14,6 +14,7 @@ from maskwright.edits.expression import (
     Date,
     Expression,
     Function,
+    GroupFunction,
     IfThen,
     InInterval,
     InOriginal,
@@ -116,6 +117,10 @@ def _with_level(node: Expression) -> tuple[str, int]:  # noqa: C901, PLR0911, PL
             return f"-{_text(operand, _SIGNED)}", _SIGNED
         case Function(name, arguments) if name in FUNCTIONS:
             return f"{name}({', '.join(_text(argument, _RULE) for argument in arguments)})", _ATOM
+        case GroupFunction(function, level, operand, condition):
+            about = level if operand is None else f"{level}.{operand.name}"
+            where = "" if condition is None else f" where {_text(condition, _RULE)}"
+            return f"{function}({about}{where})", _ATOM
         case Comparison(operator, left, right):
             return f"{_text(left, _SUM)} {operator} {_text(right, _SUM)}", _CONDITION
         case And(operands):

@@ -15,7 +15,7 @@ from maskwright.foundation.errors import EditError, Place, Problem
 from maskwright.foundation.file_identity import note_read
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Mapping
     from pathlib import Path
 
     from maskwright.edits.languages.schematron.options import SchematronOptions
@@ -44,6 +44,10 @@ class Element:
         Text and child elements in document order.
     is_copy : bool
         Whether it was written out from an abstract rule or pattern: its id may then occur again.
+    qualified : dict of (namespace, name) to str
+        Attributes in a namespace, with ``xml:``.
+    prefixes : mapping of prefix to URI
+        Namespaces declared at the element or around it.
     """
 
     namespace: str
@@ -54,6 +58,8 @@ class Element:
     file: str = ""
     content: list[str | Element] = field(default_factory=list)
     is_copy: bool = False
+    qualified: dict[tuple[str, str], str] = field(default_factory=dict)
+    prefixes: Mapping[str, str] = field(default_factory=dict)
 
     def __iter__(self) -> Iterator[Element]:
         return (part for part in self.content if isinstance(part, Element))
@@ -90,11 +96,13 @@ class _Builder:
         self._open: list[Element] = []
         self._root: Element | None = None
         self._count = 0
+        self._declared: dict[str, str] = {}
         self._parser = expat.ParserCreate(namespace_separator=" ")
         self._parser.buffer_text = True
         self._parser.XmlDeclHandler = self._declaration
         self._parser.StartDoctypeDeclHandler = self._doctype
         self._parser.StartElementHandler = self._start
+        self._parser.StartNamespaceDeclHandler = self._namespace
         self._parser.EndElementHandler = self._end
         self._parser.CharacterDataHandler = self._text
 
@@ -142,6 +150,9 @@ class _Builder:
             "remove the <!DOCTYPE ...> and write the entities' text in place",
         )
 
+    def _namespace(self, prefix: str | None, uri: str | None) -> None:
+        self._declared[prefix or ""] = uri or ""
+
     def _start(self, name: str, attributes: dict[str, str]) -> None:
         self._count += 1
         if self._count > self._options.max_elements:
@@ -153,7 +164,13 @@ class _Builder:
             key.rpartition(" ")[2] for key in attributes if " " in key and not key.startswith(_XML_NAMESPACE)
         )
         plain = {key: value for key, value in attributes.items() if " " not in key}
-        element = Element(namespace, local, plain, foreign, self._parser.CurrentLineNumber, str(self._path))
+        around = self._open[-1].prefixes if self._open else {}
+        element = Element(
+            namespace, local, plain, foreign, self._parser.CurrentLineNumber, str(self._path),
+            qualified={_qualified(key): value for key, value in attributes.items() if " " in key},
+            prefixes={**around, **self._declared} if self._declared else around,
+        )  # fmt: skip
+        self._declared = {}
         if self._open:
             self._open[-1].content.append(element)
         else:
@@ -166,6 +183,11 @@ class _Builder:
     def _text(self, text: str) -> None:
         if self._open:
             self._open[-1].content.append(text)
+
+
+def _qualified(key: str) -> tuple[str, str]:
+    namespace, _, name = key.rpartition(" ")
+    return namespace, name
 
 
 _XML_NAMESPACE = "http://www.w3.org/XML/1998/namespace "

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 
 ALL, DEFAULT = "#ALL", "#DEFAULT"
 MOST_FILES = 100
+PATTERNS = ("pattern", "group")
 _SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:|//|\\\\")
 _PARAMETER = re.compile(rf"\$\s*({NCNAME})")
 
@@ -50,22 +51,31 @@ def expand(schema: Element, options: SchematronOptions) -> tuple[Element, list[s
         An unknown phase, pattern, rule or file, a reference that comes back to itself, a file outside the declared
         folder, or too much of everything.
     """
+    return expand_included(with_included(schema, options), options)
+
+
+def with_included(schema: Element, options: SchematronOptions) -> Element:
+    """Schema with the content of included files in their places; see `expand`."""
+    return _Expansion(options).with_includes(schema, (Path(schema.file).resolve(),))
+
+
+def expand_included(whole: Element, options: SchematronOptions) -> tuple[Element, list[str]]:
+    """Write a schema out that includes nothing any more; see `expand`."""
     expansion = _Expansion(options)
-    whole = expansion.with_includes(schema, (Path(schema.file).resolve(),))
     rules = {
         rule.attributes["id"]: rule
-        for pattern in _named(whole, "pattern")
+        for pattern in (*_named(whole, "pattern"), *_named(whole, "group"), *_named(whole, "rules"))
         for rule in (*_named(pattern, "rule"), *_named(whole, "rule"))
         if _is_abstract(rule) and "id" in rule.attributes
     }
     templates = {
         pattern.attributes["id"]: pattern
-        for pattern in _named(whole, "pattern")
+        for pattern in (*_named(whole, "pattern"), *_named(whole, "group"))
         if _is_abstract(pattern) and "id" in pattern.attributes
     }
     content: list[str | Element] = []
     for part in whole.content:
-        if isinstance(part, str) or part.name != "pattern" or part.namespace != schema.namespace:
+        if isinstance(part, str) or part.name not in PATTERNS or part.namespace != whole.namespace:
             content.append(part)
         elif not _is_abstract(part):
             pattern = expansion.instance(part, templates) if "is-a" in part.attributes else part
@@ -211,7 +221,7 @@ def _in_phase(schema: Element, options: SchematronOptions) -> tuple[Element, lis
     if wanted not in phases:
         _refuse(schema, unknown_name("phase", str(wanted), [ALL, *phases]))
     phase = phases[wanted]
-    patterns = {pattern.attributes.get("id") for pattern in _named(schema, "pattern")}
+    patterns = {pattern.attributes.get("id") for name in PATTERNS for pattern in _named(schema, name)}
     active: set[str] = set()
     for each in _named(phase, "active"):
         name = each.attributes.get("pattern", "")
@@ -221,8 +231,8 @@ def _in_phase(schema: Element, options: SchematronOptions) -> tuple[Element, lis
     odd = [each.name for each in phase if each.name not in ("active", "let", "p", "title")]
     if odd:
         _refuse(phase, f"<phase> holds <{odd[0]}>; understood are active, let and p")
-    kept = [part for part in rest if not _is(part, "pattern") or _id_of(part) in active]
-    left_out = sum(_is(part, "pattern") for part in rest) - sum(_is(part, "pattern") for part in kept)
+    kept = [part for part in rest if not _is_pattern(part) or _id_of(part) in active]
+    left_out = len(rest) - len(kept)
     note = f"{schema.file}: phase {wanted!r}: {left_out} pattern{'s are' if left_out != 1 else ' is'} left out"
     # Variables of a phase are seen in all its patterns, as those of the schema are.
     return replace(schema, attributes=attributes, content=[*_named(phase, "let"), *kept]), [note]
@@ -234,6 +244,10 @@ def _id_of(part: str | Element) -> str | None:
 
 def _is(part: str | Element, name: str) -> bool:
     return isinstance(part, Element) and part.name == name
+
+
+def _is_pattern(part: str | Element) -> bool:
+    return any(_is(part, name) for name in PATTERNS)
 
 
 def _named(element: Element, name: str) -> list[Element]:

@@ -65,7 +65,7 @@ def pattern_counts(queries: Rows, targets: Rows, levels: Levels) -> tuple[NDArra
     queries, targets : Rows
     levels : Levels
     """
-    from maskwright_builtin.measures.record_linkage.mixed.nearest_rows_kernel import count_levels
+    from maskwright_builtin.measures.record_linkage.mixed.row_costs_kernel import count_levels
 
     copies = queries.copies
     if len(queries.low) * len(targets.low) > PAIRS_AT_MOST:

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from maskwright_builtin.measures.record_linkage.mixed.mixed_keys import MixedKey
-    from maskwright_builtin.measures.record_linkage.mixed.nearest_rows_kernel import Costs
+    from maskwright_builtin.measures.record_linkage.mixed.row_costs_kernel import Costs
 
 NAME = "mixed_probabilistic_record_linkage"
 BIT = 2.0**30
@@ -211,7 +211,7 @@ def _costs(
     share: Sequence[NDArray[np.float64]] | None,
 ) -> Costs:
     """Weights as costs: the highest weight is the least cost."""
-    from maskwright_builtin.measures.record_linkage.mixed.nearest_rows_kernel import Costs
+    from maskwright_builtin.measures.record_linkage.mixed.row_costs_kernel import Costs
 
     d = len(used)
     by_level = np.zeros((4, d))

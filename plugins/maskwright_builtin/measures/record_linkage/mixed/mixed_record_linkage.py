@@ -25,12 +25,10 @@ from maskwright_builtin.measures.record_linkage.relatives import HOUSEHOLD_DESCR
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from numpy.typing import NDArray
-
     from maskwright import Measurable
     from maskwright_builtin.measures.record_linkage.mixed.mixed_keys import MixedKey, Ordered
     from maskwright_builtin.measures.record_linkage.mixed.nearest_rows import Links
-    from maskwright_builtin.measures.record_linkage.mixed.nearest_rows_kernel import Costs
+    from maskwright_builtin.measures.record_linkage.mixed.row_costs_kernel import Costs
 
 MOST_KEYS = 60
 MOST_SHARES = 24
@@ -176,15 +174,9 @@ class MixedFiles:
         how = ", ".join(f"{key.name} ({key.kind})" for key in self.keys)
         self.notes = [f"keys: {how}; the {searched} file is searched", *notes]
 
-    def sides(self, key: MixedKey) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-        """Smallest and largest places of a key's values among the queries' file."""
-        column = key.masked if self.of_masked else key.original
-        return column.low, column.high
-
     def link(self, costs: Costs) -> Links:
         """Link every record."""
-        split = np.array([1.0 if key.kind == "nominal" else 1.0 / key.span for key in self.keys])
-        return link(self.queries, self.targets, costs, self.households, split, self.progress)
+        return link(self.queries, self.targets, costs, self.households, self.progress)
 
     def measurement(self, found: Links, notes: Sequence[str], parts: dict[str, float] | None = None) -> Measurement:
         """What the links say."""
@@ -216,7 +208,7 @@ def gower_costs(keys: Sequence[MixedKey], missing: Literal["left_out", "distant"
     keys : sequence of MixedKey
     missing : {"left_out", "distant"}
     """
-    from maskwright_builtin.measures.record_linkage.mixed.nearest_rows_kernel import Costs
+    from maskwright_builtin.measures.record_linkage.mixed.row_costs_kernel import Costs
 
     d = len(keys)
     linear = np.array([key.kind != "nominal" for key in keys])

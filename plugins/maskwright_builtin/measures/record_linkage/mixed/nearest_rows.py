@@ -15,11 +15,14 @@ if TYPE_CHECKING:
 
     from maskwright import Progress
     from maskwright_builtin.measures.record_linkage.mixed.mixed_keys import Rows
-    from maskwright_builtin.measures.record_linkage.mixed.nearest_rows_kernel import Costs, Forest
+    from maskwright_builtin.measures.record_linkage.mixed.nearest_rows_kernel import Exact
+    from maskwright_builtin.measures.record_linkage.mixed.row_costs_kernel import Costs
+    from maskwright_builtin.measures.record_linkage.mixed.row_trees_kernel import Forest
 
 LEAF = 16
 """Rows of a leaf, at most about."""
-QUERIES_AT_ONCE = 2048
+QUERIES_AT_ONCE = 16_384
+"""Queries with the same keys missing that are answered together."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -43,7 +46,6 @@ def link(
     targets: Rows,
     costs: Costs,
     households: tuple[NDArray[np.int64], NDArray[np.int64]],
-    split: NDArray[np.float64],
     progress: Progress,
 ) -> Links:
     """Link each query to its nearest targets; several that are as near share the link.
@@ -55,12 +57,11 @@ def link(
         Its `top` has one row, or one for each row of the queries.
     households : tuple of two ndarray of int64
         Of the query and of the target records; each a household of its own where none are declared.
-    split : ndarray of shape (d,), float64
-        Makes the keys comparable where rows are cut into trees.
     progress : callable
     """
-    from maskwright_builtin.measures.record_linkage.mixed.nearest_rows_kernel import pair_costs
+    from maskwright_builtin.measures.record_linkage.mixed.row_costs_kernel import pair_costs
 
+    split = _split(queries, targets, costs)
     own, count = np.full(len(queries.of_record), np.inf), np.zeros(len(queries.of_record), dtype=np.int64)
     for chosen, relative in relatives(*households):
         found = np.empty(len(chosen))
@@ -77,9 +78,10 @@ def link(
         own[chosen], count[chosen] = least[needed[of]], ties[needed[of]]
     least, ties = np.full(len(queries.low), np.inf), np.zeros(len(queries.low), dtype=np.int64)
     np.minimum.at(least, queries.of_record, own)
-    # Queries that are alike walk the same branches, which are then still in the cache.
+    # Queries with the same keys missing are answered together; alike ones walk the same branches, which are then still
+    # in the cache.
     widths = np.ptp(queries.low, axis=0) * split
-    work = np.lexsort(queries.low.T[np.argsort(widths, kind="stable")])
+    work = np.lexsort((*queries.low.T[np.argsort(widths, kind="stable")], queries.present))
     _nearest(queries, work, forest_of(targets, split), costs, least, ties, progress)
     best, tied = least[queries.of_record], ties[queries.of_record]
     correct = (own == best) & (tied > 0)
@@ -98,18 +100,53 @@ def _nearest(
     """Write the least cost, where a cost that it does not exceed stands, and the ties of the needed rows."""
     from maskwright_builtin.measures.record_linkage.mixed.nearest_rows_kernel import search
 
+    exact = _exact(queries, forest, costs)
+    needed = needed[np.argsort(queries.present[needed], kind="stable")]
     if len(costs.top) > 1:
         costs = costs._replace(top=costs.top[needed])
     low, high = queries.low[needed], queries.high[needed]
     present, best, tied = queries.present[needed], least[needed], ties[needed]
 
     def answer(chunk: slice) -> None:
-        search(low[chunk], high[chunk], present[chunk], chunk.start, forest, costs, best[chunk], tied[chunk])
+        pattern = present[chunk.start]
+        search(low[chunk], high[chunk], pattern, chunk.start, forest, exact, costs, best[chunk], tied[chunk])
 
-    chunks = [slice(begin, begin + QUERIES_AT_ONCE) for begin in range(0, len(needed), QUERIES_AT_ONCE)]
+    starts = np.flatnonzero(np.diff(present, prepend=-1))
+    chunks = [
+        slice(begin, min(begin + QUERIES_AT_ONCE, last))
+        for start, last in zip(starts.tolist(), np.append(starts[1:], len(needed)).tolist(), strict=True)
+        for begin in range(start, last, QUERIES_AT_ONCE)
+    ]
     for done, _ in enumerate(in_order(answer, chunks), start=1):
         progress(done / len(chunks))
     least[needed], ties[needed] = best, tied
+
+
+def _split(queries: Rows, targets: Rows, costs: Costs) -> NDArray[np.float64]:
+    """Factors that make the ranges of the keys comparable: what two rows lose on the key, times how often they do."""
+    split = costs.weight.copy()
+    for j in np.flatnonzero(~costs.linear).tolist():
+        places, rows = np.unique(targets.low[:, j], return_counts=True)
+        differ = 1.0 - float(np.square(rows / len(targets.low)).sum())
+        top = costs.top[:, j] if len(costs.top) == 1 else costs.top[queries.of_record, j]
+        split[j] = max(float(costs.far[j] - top.mean()), 0.0) * differ / (float(np.ptp(places)) or 1.0)
+    return split
+
+
+def _exact(queries: Rows, forest: Forest, costs: Costs) -> Exact:
+    """Keys on which unequal rows are apart: points with levels; of numbers and ordered categories, whole ones."""
+    from maskwright_builtin.measures.record_linkage.mixed.nearest_rows_kernel import Exact
+
+    files = (queries.low, queries.high), (forest.low, forest.high)
+    points = np.all([(low == high).all(axis=0) for low, high in files], axis=0)
+    whole = np.all([(low == np.rint(low)).all(axis=0) for low, _ in files], axis=0)
+    by_level = points & ~costs.linear & (costs.near == 0.0)
+    by_gap = points & costs.linear & whole
+    apart = np.where(
+        costs.linear, np.rint(costs.weight), np.minimum(np.where(costs.next > 0.0, costs.close, costs.far), costs.far)
+    )
+    bits = 1 << np.arange(len(points))
+    return Exact(np.array([bits[by_level | by_gap].sum(), bits[by_level].sum()]), apart)
 
 
 def forest_of(rows: Rows, split: NDArray[np.float64]) -> Forest:
@@ -121,7 +158,7 @@ def forest_of(rows: Rows, split: NDArray[np.float64]) -> Forest:
     split : ndarray of shape (d,), float64
         Factor of each key; the key with the widest range is cut.
     """
-    from maskwright_builtin.measures.record_linkage.mixed.nearest_rows_kernel import Forest, cut_rows
+    from maskwright_builtin.measures.record_linkage.mixed.row_trees_kernel import Forest, cut_rows
 
     used = np.flatnonzero(rows.copies)
     patterns, of_row, sizes = np.unique(rows.present[used], return_inverse=True, return_counts=True)
@@ -158,6 +195,7 @@ def forest_of(rows: Rows, split: NDArray[np.float64]) -> Forest:
         low,
         high,
         copies,
+        np.append(0, ends),
         patterns,
         (np.cumsum(nodes_of) - nodes_of).astype(np.int64),
         np.array([tree[6].min(axis=0) for tree in trees]),

@@ -1,6 +1,7 @@
 """Compiled: the nearest rows over keys of any type, among trees of rows with the same keys missing.
 
-All costs are whole numbers, held in binary64 below 2^53: sums are exact in any order, so that ties are ties.
+Small trees are many where cells are missing here and there. Instead of walking down each of them for each query, the
+rows of one are put into a hash table by the keys that a near row must have equal.
 """
 
 from __future__ import annotations
@@ -9,8 +10,9 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
+from maskwright_builtin.measures.record_linkage.mixed.row_costs_kernel import Costs, cost_of, gap_between, least_cost_of
+from maskwright_builtin.measures.record_linkage.mixed.row_trees_kernel import DEEPEST, Forest
 from maskwright_builtin.numerics.compilation import compiled, inlined
-from maskwright_builtin.numerics.kd import select, widest_column
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -18,160 +20,193 @@ if TYPE_CHECKING:
     Floats = NDArray[np.float64]
     Numbers = NDArray[np.int64]
 
-ROUNDER = 2.0**52
-"""Added and taken off again, it rounds a number from 0 to 2^51 to a whole one."""
-DEEPEST = 200
-"""Cuts above a leaf, at most."""
+SPREAD = np.int64(-7046029254386353131)
+"""The odd number nearest to 2**64 divided by the golden ratio: multiplying spreads keys over the high bits."""
+ROWS_A_QUERY = 4
+"""A tree with more rows than so many times the queries is walked: making a table of it would take longer."""
+SMALL = 64
+"""Rows that are visited one by one rather than walking down their tree."""
 
 
-class Forest(NamedTuple):
-    """Distinct rows of the searched file: a binary tree for each pattern of keys that are there.
-
-    A node knows only how far it and its two children reach on the key that it is cut by: the least cost of a child is
-    that of the node with one term exchanged. Leaves know how far they reach on every key.
-
-    Attributes
-    ----------
-    low, high : ndarray of shape (r, d), float64
-        From where to where each row reaches on each key, in the order of the leaves; 0 where missing.
-    copies : ndarray of shape (r,), int64
-        Records with each row.
-    present, root : ndarray of shape (p,), int64
-        Of each tree: bit j, key j is there; its first node.
-    root_low, root_high : ndarray of shape (p, d), float64
-    cut : ndarray of shape (nodes,), int64
-        The key a node is cut by, or -1 of a leaf.
-    first, second : ndarray of shape (nodes,), int64
-        The children; of a leaf its number and -1.
-    reach : ndarray of shape (nodes, 6), float64
-        On the key of the cut: from where to where the node, its first and its second child reach.
-    leaf_low, leaf_high : ndarray of shape (leaves, d), float64
-    bounds : ndarray of shape (leaves + 1,), int64
-        Leaf i has the rows from bound i on.
-    """
-
-    low: Floats
-    high: Floats
-    copies: Numbers
-    present: Numbers
-    root: Numbers
-    root_low: Floats
-    root_high: Floats
-    cut: Numbers
-    first: Numbers
-    second: Numbers
-    reach: Floats
-    leaf_low: Floats
-    leaf_high: Floats
-    bounds: Numbers
-
-
-class Costs(NamedTuple):
-    """What two rows cost on each key; all whole numbers.
+class Exact(NamedTuple):
+    """Keys on which all rows are points, and what a query loses at least on a row that is not equal there.
 
     Attributes
     ----------
-    linear : ndarray of shape (d,), bool
-        The cost is the gap times `weight`, rounded; else one of three levels.
-    weight : ndarray of shape (d,), float64
-    near, next : ndarray of shape (d,), float64
-        Largest gap of the first and of the second level.
-    top : ndarray of shape (1 or q, d), float64
-        Cost of the first level, of each query where it depends on what agrees.
-    close, far, gone : ndarray of shape (d,), float64
-        Cost of the second and third level, and where the key is missing in either row.
-    factor : ndarray of shape (d + 1,), float64
-        Of the sum, by the number of keys that both rows have.
+    keys : ndarray of shape (2,), int64
+        Bits of the keys by which rows are put into tables; the second is a part of the first, of keys on which rows
+        lose more.
+    apart : ndarray of shape (d,), float64
+        The least cost of two different values.
     """
 
-    linear: NDArray[np.bool_]
-    weight: Floats
-    near: Floats
-    next: Floats
-    top: Floats
-    close: Floats
-    far: Floats
-    gone: Floats
-    factor: Floats
+    keys: Numbers
+    apart: Floats
 
 
 @inlined
-def _gap(low: float, high: float, other_low: float, other_high: float) -> float:
-    below, above = other_low - high, low - other_high
-    gap = below if below > above else above
-    return gap if gap > 0.0 else 0.0
+def _mark(bits: int, key: int) -> int:
+    """A number of a value of a key; those of several keys are added up."""
+    mixed = bits * SPREAD
+    mixed ^= (mixed >> np.int64(32)) & np.int64(0xFFFFFFFF)
+    mixed *= SPREAD + np.int64(2) * key
+    return int(mixed ^ ((mixed >> np.int64(29)) & np.int64(0x7FFFFFFFF)))
 
 
 @inlined
-def _cost(gap: float, i: int, j: int, costs: Costs) -> float:
-    if costs.linear[j]:
-        return float((gap * costs.weight[j] + ROUNDER) - ROUNDER)
-    if gap <= costs.near[j]:
-        return float(costs.top[i if costs.top.shape[0] > 1 else 0, j])
-    return float(costs.close[j] if gap <= costs.next[j] else costs.far[j])
-
-
-@inlined
-def _least_cost(gap: float, i: int, j: int, costs: Costs) -> float:
-    """The least that a gap of at least this size can cost."""
-    if costs.linear[j]:
-        return float((gap * costs.weight[j] + ROUNDER) - ROUNDER)
-    least = costs.far[j]
-    if gap <= costs.next[j]:
-        least = min(least, costs.close[j])
-    if gap <= costs.near[j]:
-        least = min(least, costs.top[i if costs.top.shape[0] > 1 else 0, j])
-    return float(least)
+def _slot(mark: int, last: int) -> int:
+    mixed = mark * SPREAD
+    return int(((mixed >> np.int64(32)) & np.int64(0xFFFFFFFF)) & last)
 
 
 @compiled
-def pair_costs(
+def _tabulate(bits: Numbers, begin: int, end: int, keys: int, starts: Numbers, rows: Numbers) -> int:
+    """Sort the rows from `begin` to `end` by the slots of their values; the number of the last slot."""
+    d = bits.shape[1]
+    last = 1
+    while last < end - begin:
+        last *= 2
+    last -= 1
+    slots = np.empty(end - begin, np.int64)
+    starts[: last + 2] = 0
+    for row in range(begin, end):
+        mark = 0
+        for j in range(d):
+            if keys >> j & 1:
+                mark += _mark(bits[row, j], j)
+        slot = _slot(mark, last)
+        slots[row - begin] = slot
+        starts[slot + 1] += 1
+    for slot in range(last + 1):
+        starts[slot + 1] += starts[slot]
+    for at in range(end - begin - 1, -1, -1):
+        slot = slots[at]
+        starts[slot + 1] -= 1
+        rows[starts[slot + 1]] = begin + at
+    # Each start has moved to the start of the slot before it.
+    for slot in range(last + 1):
+        starts[slot] = starts[slot + 1]
+    starts[last + 1] = end - begin
+    return last
+
+
+@compiled
+def _visit(
     low: Floats,
     high: Floats,
-    present: Numbers,
-    query: Numbers,
-    other_low: Floats,
-    other_high: Floats,
-    other_present: Numbers,
-    target: Numbers,
+    i: int,
+    forest: Forest,
+    rows: Numbers,
+    begin: int,
+    end: int,
+    shared: Numbers,
+    keys: int,
+    rest: Floats,
+    factor: float,
     costs: Costs,
-    found: Floats,
-) -> None:
-    """Costs of some pairs of rows; infinite where no key is there in both.
-
-    Parameters
-    ----------
-    low, high : ndarray of shape (q, d), float64
-    present : ndarray of shape (q,), int64
-    query : ndarray of shape (c,), int64
-        Row of each pair in the first file.
-    other_low, other_high, other_present, target
-        The same of the second file.
-    costs : Costs
-    found : ndarray of shape (c,), float64
-        Written.
-    """
-    d = low.shape[1]
-    for at in range(query.shape[0]):
-        i, k = query[at], target[at]
-        common = present[i] & other_present[k]
-        total, keys = 0.0, 0
-        for j in range(d):
-            if common >> j & 1:
-                total += _cost(_gap(low[i, j], high[i, j], other_low[k, j], other_high[k, j]), i, j, costs)
-                keys += 1
+    limit: float,
+    total: int,
+) -> tuple[float, int]:
+    """The least cost and its ties, with some rows visited one by one."""
+    for at in range(begin, end):
+        row = rows[at]
+        cost = 0.0
+        for s in range(keys):
+            j = shared[s]
+            cost += cost_of(gap_between(low[j], high[j], forest.low[row, j], forest.high[row, j]), i, j, costs)
+            if (cost + rest[s + 1]) * factor > limit:
+                break
+        else:
+            cost = (cost + rest[keys]) * factor
+            if cost < limit:
+                limit, total = cost, forest.copies[row]
             else:
-                total += costs.gone[j]
-        found[at] = total * costs.factor[keys] if keys else np.inf
+                total += forest.copies[row]
+    return limit, total
+
+
+@compiled
+def _walk(
+    low: Floats,
+    high: Floats,
+    i: int,
+    forest: Forest,
+    pattern: int,
+    common: int,
+    shared: Numbers,
+    keys: int,
+    rest: Floats,
+    factor: float,
+    costs: Costs,
+    waiting: Numbers,
+    least: Floats,
+    limit: float,
+    total: int,
+) -> tuple[float, int]:
+    """The least cost and its ties, with those rows of a tree visited that can be near enough."""
+    base, bound = rest[keys], 0.0
+    for s in range(keys):
+        j = shared[s]
+        gap = gap_between(low[j], high[j], forest.root_low[pattern, j], forest.root_high[pattern, j])
+        bound += least_cost_of(gap, i, j, costs)
+    waiting[0], least[0], height = forest.root[pattern], base + bound, 1
+    while height > 0:
+        height -= 1
+        if least[height] * factor > limit:
+            continue
+        node, bound = waiting[height], least[height]
+        j = int(forest.cut[node])
+        if j >= 0:
+            own, one, other = bound, bound, bound
+            if common >> j & 1:
+                a, b, reach = low[j], high[j], forest.reach[node]
+                own = bound - least_cost_of(gap_between(a, b, reach[0], reach[1]), i, j, costs)
+                one = own + least_cost_of(gap_between(a, b, reach[2], reach[3]), i, j, costs)
+                other = own + least_cost_of(gap_between(a, b, reach[4], reach[5]), i, j, costs)
+            nearer, farther = forest.first[node], forest.second[node]
+            # The nearer child is taken up next: one nearer row ends the search early.
+            if other < one:
+                one, other = other, one
+                nearer, farther = farther, nearer
+            if other * factor <= limit:
+                waiting[height], least[height] = farther, other
+                height += 1
+            if one * factor <= limit:
+                waiting[height], least[height] = nearer, one
+                height += 1
+            continue
+        leaf = int(forest.first[node])
+        cost = base
+        for s in range(keys):
+            j = shared[s]
+            gap = gap_between(low[j], high[j], forest.leaf_low[leaf, j], forest.leaf_high[leaf, j])
+            cost += least_cost_of(gap, i, j, costs)
+        if cost * factor > limit:
+            continue
+        for row in range(forest.bounds[leaf], forest.bounds[leaf + 1]):
+            cost = 0.0
+            for s in range(keys):
+                j = shared[s]
+                cost += cost_of(gap_between(low[j], high[j], forest.low[row, j], forest.high[row, j]), i, j, costs)
+                if (cost + rest[s + 1]) * factor > limit:
+                    break
+            else:
+                cost = (cost + base) * factor
+                if cost < limit:
+                    limit, total = cost, forest.copies[row]
+                else:
+                    total += forest.copies[row]
+    return limit, total
 
 
 @compiled
 def search(
     low: Floats,
     high: Floats,
-    present: Numbers,
+    present: int,
     begin: int,
     forest: Forest,
+    exact: Exact,
     costs: Costs,
     best: Floats,
     ties: Numbers,
@@ -182,10 +217,12 @@ def search(
     ----------
     low, high : ndarray of shape (q, d), float64
         A part of the queries, from `begin` on of all.
-    present : ndarray of shape (q,), int64
+    present : int
+        Bit j: all these queries have key j.
     begin : int
         For ``costs.top``.
     forest : Forest
+    exact : Exact
     costs : Costs
     best : ndarray of shape (q,), float64
         A cost that no best one exceeds, infinite where none is known; written. Infinite after it: no row has a key in
@@ -193,226 +230,78 @@ def search(
     ties : ndarray of shape (q,), int64
         Written.
     """
-    d = low.shape[1]
-    waiting, least = np.empty(DEEPEST + 2, np.int64), np.empty(DEEPEST + 2)
+    queries, d = low.shape
+    waiting, bounds = np.empty(DEEPEST + 2, np.int64), np.empty(DEEPEST + 2)
     shared, rest = np.empty(d, np.int64), np.empty(d + 1)
+    bits, target_bits = low.view(np.int64), forest.low.view(np.int64)
+    least, marks, lift = np.empty((queries, d)), np.empty((queries, d), np.int64), np.full((queries, 2), np.inf)
+    for q in range(queries):
+        for j in range(d):
+            least[q, j] = least_cost_of(0.0, begin + q, j, costs)
+            marks[q, j] = _mark(bits[q, j], j)
+            for table in range(2):
+                if (exact.keys[table] & present) >> j & 1:
+                    lift[q, table] = min(lift[q, table], exact.apart[j] - least[q, j])
+    most = ROWS_A_QUERY * queries
+    largest = 0
+    for pattern in range(forest.present.shape[0]):
+        size = forest.rows[pattern + 1] - forest.rows[pattern]
+        if size <= most:
+            largest = max(largest, size)
+    starts, rows = np.empty((2, 2 * largest + 2), np.int64), np.empty((2, largest), np.int64)
+    ends = np.zeros(2, np.int64)
     ties[:] = 0
     # One tree after another: it stays in the cache while all queries of the part are looked up in it.
     for pattern in range(forest.present.shape[0]):
-        for q in range(low.shape[0]):
-            common = present[q] & forest.present[pattern]
-            if common == 0:
-                continue
-            i, limit, total = begin + q, best[q], ties[q]
-            keys, base, bound = 0, 0.0, 0.0
-            for j in range(d):
-                if common >> j & 1:
-                    shared[keys] = j
-                    keys += 1
-                    gap = _gap(low[q, j], high[q, j], forest.root_low[pattern, j], forest.root_high[pattern, j])
-                    bound += _least_cost(gap, i, j, costs)
-                else:
-                    base += costs.gone[j]
-            factor = costs.factor[keys]
+        common = present & forest.present[pattern]
+        if common == 0:
+            continue
+        keys, base = 0, 0.0
+        for j in range(d):
+            if common >> j & 1:
+                shared[keys] = j
+                keys += 1
+            else:
+                base += costs.gone[j]
+        factor = costs.factor[keys]
+        first, end = forest.rows[pattern], forest.rows[pattern + 1]
+        tabled = end - first <= most
+        if tabled:
+            for table in range(2):
+                ends[table] = _tabulate(target_bits, first, end, exact.keys[table] & common, starts[table], rows[table])
+        for q in range(queries):
             # What the keys from s on cost at least: rows are given up as soon as the sum cannot stay in the limit.
             rest[keys] = base
             for s in range(keys - 1, -1, -1):
-                rest[s] = rest[s + 1] + _least_cost(0.0, i, shared[s], costs)
-            waiting[0], least[0], height = forest.root[pattern], base + bound, 1
-            while height > 0:
-                height -= 1
-                if least[height] * factor > limit:
-                    continue
-                node, bound = waiting[height], least[height]
-                j = int(forest.cut[node])
-                if j >= 0:
-                    own, one, other = bound, bound, bound
-                    if common >> j & 1:
-                        a, b, reach = low[q, j], high[q, j], forest.reach[node]
-                        own = bound - _least_cost(_gap(a, b, reach[0], reach[1]), i, j, costs)
-                        one = own + _least_cost(_gap(a, b, reach[2], reach[3]), i, j, costs)
-                        other = own + _least_cost(_gap(a, b, reach[4], reach[5]), i, j, costs)
-                    nearer, farther = forest.first[node], forest.second[node]
-                    # The nearer child is taken up next: one nearer row ends the search early.
-                    if other < one:
-                        one, other = other, one
-                        nearer, farther = farther, nearer
-                    if other * factor <= limit:
-                        waiting[height], least[height] = farther, other
-                        height += 1
-                    if one * factor <= limit:
-                        waiting[height], least[height] = nearer, one
-                        height += 1
-                    continue
-                leaf = int(forest.first[node])
-                cost = base
-                for s in range(keys):
-                    j = shared[s]
-                    gap = _gap(low[q, j], high[q, j], forest.leaf_low[leaf, j], forest.leaf_high[leaf, j])
-                    cost += _least_cost(gap, i, j, costs)
-                if cost * factor > limit:
-                    continue
-                for row in range(forest.bounds[leaf], forest.bounds[leaf + 1]):
-                    cost = 0.0
+                rest[s] = rest[s + 1] + least[q, shared[s]]
+            limit, i = best[q], begin + q
+            if rest[0] * factor > limit:
+                continue
+            done = False
+            if tabled:
+                for table in range(2):
+                    # A row that differs on one of the keys is too far.
+                    if (rest[0] + lift[q, table]) * factor <= limit:
+                        continue
+                    mark = 0
                     for s in range(keys):
-                        j = shared[s]
-                        gap = _gap(low[q, j], high[q, j], forest.low[row, j], forest.high[row, j])
-                        cost += _cost(gap, i, j, costs)
-                        if (cost + rest[s + 1]) * factor > limit:
-                            break
-                    else:
-                        cost = (cost + base) * factor
-                        if cost < limit:
-                            limit, total = cost, forest.copies[row]
-                        else:
-                            total += forest.copies[row]
-            best[q], ties[q] = limit, total
-    for q in range(low.shape[0]):
+                        if exact.keys[table] >> shared[s] & 1:
+                            mark += marks[q, shared[s]]
+                    slot = _slot(mark, ends[table])
+                    a, b = starts[table, slot], starts[table, slot + 1]
+                    if b - a <= SMALL:
+                        if b > a:
+                            best[q], ties[q] = _visit(
+                                low[q], high[q], i, forest, rows[table], a, b, shared, keys, rest, factor, costs,
+                                limit, ties[q],
+                            )  # fmt: skip
+                        done = True
+                        break
+            if not done:
+                best[q], ties[q] = _walk(
+                    low[q], high[q], i, forest, pattern, common, shared, keys, rest, factor, costs, waiting, bounds,
+                    limit, ties[q],
+                )  # fmt: skip
+    for q in range(queries):
         if ties[q] == 0:
             best[q] = np.inf
-
-
-@compiled
-def cut_rows(
-    low: Floats,
-    high: Floats,
-    split: Floats,
-    leaf: int,
-    order: Numbers,
-    cut: Numbers,
-    children: Numbers,
-    reach: Floats,
-    bounds: Numbers,
-) -> tuple[int, int]:
-    """Cut rows into a tree, between two different values of the key on which they spread most.
-
-    Parameters
-    ----------
-    low, high : ndarray of shape (r, d), float64
-    split : ndarray of shape (d,), float64
-        Factor of each key.
-    leaf : int
-        Rows that are not cut any more.
-    order : ndarray of shape (r,), int64
-        0, 1, ...; rearranged to the order of the leaves.
-    cut : ndarray of shape (2 r,), int64
-    children : ndarray of shape (2 r, 2), int64
-    reach : ndarray of shape (2 r, 6), float64
-    bounds : ndarray of shape (r + 1,), int64
-        Written, as in `Forest`.
-
-    Returns
-    -------
-    Number of nodes, and of leaves.
-    """
-    rows, d = low.shape
-    middles = (low + high) / 2.0
-    keys = np.empty(rows)
-    begin, end, parent = (
-        np.empty(DEEPEST + 2, np.int64),
-        np.empty(DEEPEST + 2, np.int64),
-        np.empty(DEEPEST + 2, np.int64),
-    )
-    depth = np.zeros(DEEPEST + 2, np.int64)
-    cell = np.empty((DEEPEST + 2, 2, d))
-    begin[0], end[0], parent[0], height = 0, rows, -1, 1
-    for j in range(d):
-        cell[0, 0, j], cell[0, 1, j] = low[:, j].min(), high[:, j].max()
-    nodes, leaves = 0, 0
-    while height > 0:
-        height -= 1
-        first, last, up, deep = begin[height], end[height], parent[height], depth[height]
-        node = nodes
-        nodes += 1
-        if up >= 0:
-            # The first child is made directly after its node.
-            children[up, 0 if up == node - 1 else 1] = node
-        axis = widest_column(middles, order, first, last, split)
-        smallest, largest = np.inf, -np.inf
-        for at in range(first, last):
-            keys[at] = middles[order[at], axis]
-            smallest, largest = min(smallest, keys[at]), max(largest, keys[at])
-        if last - first <= leaf or smallest == largest or deep >= DEEPEST:
-            cut[node], children[node, 0], children[node, 1] = -1, leaves, -1
-            bounds[leaves] = first
-            leaves += 1
-            continue
-        middle = (first + last) // 2
-        select(keys, order, first, last, middle)
-        value, below, equal = keys[middle], 0, 0
-        for at in range(first, last):
-            below += keys[at] < value
-            equal += keys[at] == value
-        # Before the middle value or after it, whichever halves better; never between equal ones.
-        after = below == 0 or (below + equal < last - first and 2 * below + equal < last - first)
-        left, right = first, last - 1
-        while left <= right:
-            if keys[left] < value or (after and keys[left] == value):
-                left += 1
-            else:
-                keys[left], keys[right] = keys[right], keys[left]
-                order[left], order[right] = order[right], order[left]
-                right -= 1
-        cut[node] = axis
-        reach[node, 0], reach[node, 1] = cell[height, 0, axis], cell[height, 1, axis]
-        for side in range(2):
-            a, b = (first, left) if side == 0 else (left, last)
-            least, most = np.inf, -np.inf
-            for at in range(a, b):
-                least, most = min(least, low[order[at], axis]), max(most, high[order[at], axis])
-            reach[node, 2 + 2 * side], reach[node, 3 + 2 * side] = least, most
-        # The first child comes on top, so that it is the next node.
-        for j in range(d):
-            cell[height + 1, 0, j], cell[height + 1, 1, j] = cell[height, 0, j], cell[height, 1, j]
-        for side in range(2):
-            at = height + 1 - side
-            begin[at], end[at] = (first, left) if side == 0 else (left, last)
-            parent[at], depth[at] = node, deep + 1
-            cell[at, 0, axis], cell[at, 1, axis] = reach[node, 2 + 2 * side], reach[node, 3 + 2 * side]
-        height += 2
-    bounds[leaves] = rows
-    return nodes, leaves
-
-
-@compiled
-def count_levels(
-    low: Floats,
-    high: Floats,
-    present: Numbers,
-    counts: Numbers,
-    other_low: Floats,
-    other_high: Floats,
-    other_present: Numbers,
-    other_counts: Numbers,
-    near: Floats,
-    next_: Floats,
-    place: Numbers,
-    found: Numbers,
-) -> None:
-    """Add up pairs of records by the level of every key: agree, next, farther, missing.
-
-    Parameters
-    ----------
-    low, high, present, counts
-        Rows of the first file, and how many records have each.
-    other_low, other_high, other_present, other_counts
-        Of the second.
-    near, next_ : ndarray of shape (d,), float64
-    place : ndarray of shape (4, d), int64
-        What each level of each key adds to the number of the pattern.
-    found : ndarray of shape (patterns,), int64
-        Added to.
-    """
-    d = low.shape[1]
-    for i in range(low.shape[0]):
-        for k in range(other_low.shape[0]):
-            pattern = 0
-            common = present[i] & other_present[k]
-            for j in range(d):
-                if common >> j & 1:
-                    gap = _gap(low[i, j], high[i, j], other_low[k, j], other_high[k, j])
-                    level = 0 if gap <= near[j] else (1 if gap <= next_[j] else 2)
-                else:
-                    level = 3
-                pattern += place[level, j]
-            found[pattern] += counts[i] * other_counts[k]

@@ -1,0 +1,1 @@
+"""Runs on data of several levels: households and the persons in them."""

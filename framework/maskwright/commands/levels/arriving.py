@@ -1,0 +1,278 @@
+"""Data of several levels arrive: read, linked, and every edit judged on the level that it is about."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, TypeVar
+
+import numpy as np
+
+from maskwright.commands.reading import load
+from maskwright.commands.running.arrive import Clock, read_rules
+from maskwright.data.levels.linking import levels_of_flat, linked_levels, with_most_frequent
+from maskwright.edits.date_arithmetic import with_dates
+from maskwright.edits.edit_set import EditSet
+from maskwright.edits.evaluation.check import Outcome
+from maskwright.edits.evaluation.check_data import check_dataset
+from maskwright.edits.evaluation.domain import Domain, domain_tuples
+from maskwright.edits.levels.binding import BoundEdits, bind
+from maskwright.edits.levels.column_values import with_linked_columns
+from maskwright.edits.levels.structure import Structure, refuse_conditions
+from maskwright.edits.levels.structure_edits import with_structure_edits
+from maskwright.edits.variable_ranges import written_out
+from maskwright.foundation.errors import InputError, Problem
+from maskwright.foundation.progress import stage
+from maskwright.foundation.refusals import EditViolation
+from maskwright.pipeline.names import in_order, names_in, unknown_uses
+from maskwright.planning.applicable_edits import declared_bounds, without_violations
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
+    from numpy.typing import NDArray
+
+    from maskwright.data.dataset import Dataset
+    from maskwright.data.levels.linked_data import LinkedData
+    from maskwright.foundation.doubts import Doubt
+    from maskwright.foundation.progress import Reporter
+    from maskwright.pipeline.resolved import LevelSources, Pipeline
+
+
+Told = TypeVar("Told")
+
+
+@dataclass(frozen=True, eq=False)
+class ArrivedLevels:
+    """Data of several levels as they are before any step.
+
+    Attributes
+    ----------
+    linked : LinkedData
+        Of the groups that are masked.
+    bound : BoundEdits
+    arrival : mapping of level name to Outcome
+        Verdicts on these.
+    files : mapping of level name to Dataset
+        As they were read, for how they are written; of a flat file the same twice.
+    records : mapping of level name to int
+        Before groups that break edits were dropped.
+    notices : tuple of str
+    doubts : tuple of Doubt
+    """
+
+    linked: LinkedData
+    bound: BoundEdits
+    arrival: Mapping[str, Outcome]
+    files: Mapping[str, Dataset]
+    records: Mapping[str, int]
+    notices: tuple[str, ...] = ()
+    doubts: tuple[Doubt, ...] = field(default=())
+
+
+def arrive_levels(described: Pipeline, reporter: Reporter, clock: Clock) -> ArrivedLevels:
+    """Read and link the levels, bind the edits to them, and do with groups that break edits what the pipeline says.
+
+    Parameters
+    ----------
+    described : Pipeline
+        With levels.
+    reporter : Reporter
+    clock : Clock
+
+    Raises
+    ------
+    InputError
+        Anything wrong with data, links or edits.
+    EditViolation
+        Groups break edits, and they are neither masked nor dropped, or no mask can mend them.
+    """
+    assert described.levels is not None
+    rules = read_rules(described)
+    files: dict[str, Dataset] = {}
+    with clock("read"):
+        for name, source in described.levels.sources.items():
+            if described.levels.form == "flat" and files:
+                files[name] = next(iter(files.values()))
+                continue
+            with stage(reporter, f"Reading {source.name}") as progress:
+                files[name] = load(source, progress, may_lack="anything")
+        _refuse_unknown(described, files)
+        linked = linked_as(described.levels, files)
+    with clock("check"), stage(reporter, "Checking the original"):
+        bound = edits_of_levels(rules, linked)
+        arrival = outcomes(linked, bound)
+    told = (*linked.notes, *_once(note for each in files.values() for note in each.notes))
+    records = {level.name: len(level) for level in linked}
+    linked, said = _on_violation(described, linked, files, bound, arrival)
+    if said:
+        bound = edits_of_levels(rules, linked)
+        arrival = outcomes(linked, bound)
+    doubts = _once(doubt for each in files.values() for doubt in each.doubts)
+    return ArrivedLevels(linked, bound, arrival, files, records, (*told, *rules.notes, *said), doubts)
+
+
+def linked_as(levels: LevelSources, files: Mapping[str, Dataset]) -> LinkedData:
+    """Levels of files in one of the three forms.
+
+    Parameters
+    ----------
+    levels : LevelSources
+    files : mapping of level name to Dataset
+
+    Raises
+    ------
+    InputError
+    """
+    names = {name: source.name for name, source in levels.sources.items()}
+    problems = unknown_uses(levels.uses, _names_of(levels, files))
+    if problems:
+        raise InputError(problems)
+    if levels.form == "flat":
+        lowest = list(files)[-1]
+        return levels_of_flat(files[lowest], levels.declared, names[lowest])
+    return linked_levels(files, levels.declared, names)
+
+
+def edits_of_levels(rules: EditSet, linked: LinkedData) -> BoundEdits:
+    """Edits by level: those that are stated, declared bounds, and those that linking rests on.
+
+    Parameters
+    ----------
+    rules : EditSet
+    linked : LinkedData
+
+    Raises
+    ------
+    EditError
+    """
+    refuse_conditions(linked)
+    bound = with_structure_edits(bind(rules, Structure.of(linked)), linked)
+    edits = {}
+    for level in linked:
+        data = with_linked_columns(linked, bound, level.name)
+        stated = written_out(bound.edits[level.name], level.data.names, ())
+        bounds = declared_bounds(level.data.variables, stated)
+        stated += EditSet(tuple(replace(edit, level=level.name) for edit in bounds))
+        edits[level.name] = with_dates(stated, data.variables)
+    return replace(bound, edits=edits)
+
+
+def outcomes(linked: LinkedData, bound: BoundEdits, original: LinkedData | None = None) -> dict[str, Outcome]:
+    """Verdict of every edit on the records that it is about, by level.
+
+    Parameters
+    ----------
+    linked : LinkedData
+    bound : BoundEdits
+    original : LinkedData, optional
+        Whose values edits on what exists in the original are about; by default `linked`.
+    """
+    found = {}
+    for name in linked.names:
+        data = with_linked_columns(linked, bound, name)
+        asked = domain_tuples(bound.edits[name])
+        reference = data if original is None or not asked else with_linked_columns(original, bound, name)
+        found[name] = check_dataset(data, bound.edits[name], Domain.from_dataset(reference, asked))
+    return found
+
+
+def check_linked(linked: LinkedData, bound: BoundEdits, original: LinkedData | None = None) -> Outcome:
+    """Verdict of every edit on the records of its level, all levels together.
+
+    Parameters
+    ----------
+    linked : LinkedData
+    bound : BoundEdits
+        `edits_of_levels` of these data.
+    original : LinkedData, optional
+        For values-exist-in-domain edits.
+    """
+    found = outcomes(linked, bound, original)
+    named = tuple(replace(each, level=name) for name, outcome in found.items() for each in outcome.edits)
+    return Outcome(sum(map(len, linked)), named, levels={level.name: len(level) for level in linked})
+
+
+def _names_of(levels: LevelSources, files: Mapping[str, Dataset]) -> list[str]:
+    """Names of the variables of all files, also of identifiers, which are not read."""
+    found = [name for each in files.values() for name in each.names]
+    for source in levels.sources.values():
+        named = names_in(source) or ()
+        found += [name for name, each in source.variables.items() if each.role == "identifier" and name in named]
+    return list(dict.fromkeys(found))
+
+
+def _refuse_unknown(described: Pipeline, files: Mapping[str, Dataset]) -> None:
+    assert described.levels is not None
+    uses = (*described.uses, *described.levels.uses)
+    problems = unknown_uses(uses, _names_of(described.levels, files))
+    if problems:
+        raise InputError(in_order(problems, described.file))
+
+
+def _on_violation(
+    described: Pipeline,
+    linked: LinkedData,
+    files: Mapping[str, Dataset],
+    bound: BoundEdits,
+    arrival: Mapping[str, Outcome],
+) -> tuple[LinkedData, tuple[str, ...]]:
+    """Do what the pipeline says with groups that break an edit; what was done, in words."""
+    broken = [
+        each for outcome in arrival.values() for each in outcome.edits if each.violations and each.severity == "error"
+    ]
+    shown = ", ".join(f"{each.name}: {each.violations}" for each in broken)
+    if described.on_input_violation == "localize":
+        hint = "Take `on_input_violation: drop`, which leaves out whole groups, or `mask`."
+        raise InputError(Problem("`localize` is not for data of several levels", hint=hint))
+    if not broken:
+        return linked, ()
+    top = linked.levels[0]
+    if described.on_input_violation == "fail":
+        raise EditViolation(
+            Problem(
+                f"records of the original violate edits ({shown})",
+                hint="on_input_violation is 'fail'; 'mask' masks and mends them, 'drop' leaves out whole groups",
+            )
+        )
+    if described.on_input_violation == "drop":
+        bad = np.zeros(len(top), dtype=np.bool_)
+        for level in linked:
+            bad |= _groups_of(_violating(linked, bound, level.name), linked, level.name)
+        if bad.all():
+            raise InputError(f"every {top.name} violates an edit ({shown}), so on_input_violation: drop leaves none")
+        kept = linked.taken(np.flatnonzero(~bad).astype(np.int64))
+        lost = ", ".join(
+            f"{len(before) - len(after)} {before.name}" for before, after in zip(linked, kept, strict=True)
+        )
+        return kept, (f"records of groups that violate an edit on arrival were dropped: {lost} ({shown})",)
+    varying = {name: int(varies.sum()) for name, varies in top.varying.items() if varies.any()}
+    if not varying:
+        return linked, ()
+    said = ", ".join(f"{name}: {count}" for name, count in varying.items())
+    flat = next(iter(files.values()))
+    return with_most_frequent(flat, linked), (
+        f"the rows of a {top.name} differ in what is declared of it ({said}): the most frequent value is taken",
+    )
+
+
+def _violating(linked: LinkedData, bound: BoundEdits, level: str) -> NDArray[np.bool_]:
+    """Records of a level that violate an edit of severity error."""
+    data = with_linked_columns(linked, bound, level)
+    if not any(each.severity == "error" for each in bound.edits[level]):
+        return np.zeros(len(data), dtype=np.bool_)
+    kept = without_violations(data, bound.edits[level])[1]
+    bad = np.ones(len(data), dtype=np.bool_)
+    bad[kept] = False
+    return bad
+
+
+def _groups_of(records: NDArray[np.bool_], linked: LinkedData, level: str) -> NDArray[np.bool_]:
+    """Records of the top level to which any of these belong."""
+    groups = linked[level].groups
+    if groups is None:
+        return records
+    return np.bincount(groups, records, len(linked.levels[0])) > 0
+
+
+def _once(items: Iterable[Told]) -> tuple[Told, ...]:
+    return tuple(dict.fromkeys(items))

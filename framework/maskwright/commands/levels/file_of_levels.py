@@ -1,0 +1,195 @@
+"""A file of several levels that is checked against rules: by an engine, or on the linked records."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import IO, TYPE_CHECKING, Literal, Protocol
+
+import numpy as np
+
+from maskwright.commands.levels.arriving import check_linked, edits_of_levels, linked_as
+from maskwright.commands.options import data_files, own_params, pipeline_levels, read_rule_files
+from maskwright.commands.reading import load
+from maskwright.data.levels.nested_document import NestedElements
+from maskwright.edits.edit_set import EditSet
+from maskwright.edits.engines.nested.checker import Node, place_of
+from maskwright.edits.evaluation.placed import Placed
+from maskwright.edits.evaluation.svrl import SvrlWriter
+from maskwright.edits.languages.schematron.options import SchematronOptions
+from maskwright.edits.languages.schematron.reader import read_schematron
+from maskwright.foundation.errors import InputError, Problem
+from maskwright.foundation.progress import Progress, Reporter, silent
+from maskwright.plugins.registry import find_edit_reader, find_source
+from maskwright.release.check_nested import check_nested
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from pathlib import Path
+
+    from maskwright.commands.options import ReadingOptions
+    from maskwright.data.dataset import Dataset
+    from maskwright.data.levels.linked_data import LinkedData
+    from maskwright.edits.evaluation.check import Outcome
+    from maskwright.edits.evaluation.tally import EditOutcome
+    from maskwright.pipeline.resolved import DataSource, LevelSources
+
+Fired = Literal["summary", "all"]
+SCHEMATRON = "schematron"
+
+
+class FileOfLevels(Protocol):
+    """A file of several levels, and the rules that it is checked against."""
+
+    @property
+    def rules(self) -> EditSet:
+        """All rules."""
+        ...
+
+    def check(self, svrl: IO[bytes] | None, fired: Fired, progress: Progress) -> Outcome:
+        """Verdict of every rule on the records of its level."""
+        ...
+
+
+@dataclass(frozen=True)
+class NestedFile:
+    """Nested XML against Schematron: an engine has the word."""
+
+    data: DataSource
+    rules: EditSet
+    limits: SchematronOptions
+    levels: tuple[str, str] | None
+
+    def check(self, svrl: IO[bytes] | None, fired: Fired, progress: Progress) -> Outcome:
+        """Verdict of every rule on the records of its level, read as a stream."""
+        assert self.data.source.open_nested is not None
+        reading = self.data.source.open_nested(self.data.path, self.data.params, progress)
+        return check_nested(
+            self.data.path, reading, self.rules, self.limits, levels=self.levels, svrl=svrl, fired=fired
+        )
+
+
+@dataclass(frozen=True)
+class LinkedFile:
+    """A file whose levels a pipeline declares: each rule is evaluated on the linked records of its level."""
+
+    sources: LevelSources
+    rules: EditSet
+    original: LevelSources | None
+    reporter: Reporter
+
+    def check(self, svrl: IO[bytes] | None, fired: Fired, progress: Progress) -> Outcome:
+        """Verdict of every rule on the records of its level."""
+        del fired
+        levels = self.sources
+        linked = _linked(levels, progress)
+        for note in linked.notes:
+            self.reporter.notice(note)
+        original = None if self.original is None else _linked(self.original, progress)
+        bound = edits_of_levels(self.rules, linked)
+        together = check_linked(linked, bound, original)
+        if svrl is not None:
+            elements = _elements(levels)
+            of_level = zip(bound.edits.values(), (elements.group, elements.member), strict=True)
+            edits = [replace(edit, context=element) for each, element in of_level for edit in each]
+            with SvrlWriter(svrl, edits, None) as writer:
+                placed = [_placed(each, linked, elements) for each in together.edits]
+                writer.write_placed(together.records, placed)
+        return together
+
+
+def _linked(levels: LevelSources, progress: Progress) -> LinkedData:
+    read: dict[str, Dataset] = {}
+    for name, source in levels.sources.items():
+        same = next(iter(read.values())) if levels.form == "flat" and read else None
+        read[name] = same if same is not None else load(source, progress, identifiers=True, may_lack="anything")
+    return linked_as(levels, read)
+
+
+def file_of_levels(
+    files: Sequence[Path],
+    rules: Sequence[Path],
+    options: ReadingOptions,
+    original: Path | None,
+    reporter: Reporter,
+) -> FileOfLevels | None:
+    """A file as one of several levels, where a pipeline says so or it is nested XML; None: it is flat.
+
+    Parameters
+    ----------
+    files : sequence of Path
+        One, or one of each level.
+    rules : sequence of Path
+    options : ReadingOptions
+    original : Path or None
+        For edits about the values that the original has.
+    reporter : Reporter
+
+    Raises
+    ------
+    InputError
+        Mistakes in rules, options or levels.
+    """
+    data = files[0]
+    declared = pipeline_levels(options, files)
+    if declared is None and len(files) > 1:
+        hint = "A file of each level: --pipeline FILE, whose `data: levels:` links them (maskwright explain levels)."
+        raise InputError(Problem("more than one data file, and nothing says how they are linked", hint=hint))
+    readers = [find_edit_reader(path) for path in rules]
+    source = find_source(options.file_format or data)
+    by_engine = all(reader.name == SCHEMATRON for reader in readers) and source.open_nested is not None
+    if declared is not None and not (by_engine and declared.form == "nested"):
+        if original is not None and declared.form == "linked":
+            hint = "In Python: mw.validate(mw.linked_data(...), edits, original=mw.linked_data(...))."
+            raise InputError(Problem("--original is one file, and the levels are in a file each", hint=hint))
+        before = None if original is None else pipeline_levels(options, (original,))
+        return LinkedFile(declared, read_rule_files(rules, options), before, reporter)
+    if not by_engine:
+        return None
+    (checked,) = data_files((data,), options, rules)
+    levels: tuple[str, str] | None = None
+    if declared is not None:
+        top, bottom = declared.sources
+        levels = (top, bottom)
+        checked = declared.sources[top]
+    assert source.open_nested is not None
+    if source.open_nested(data, checked.params, silent).elements is None:
+        return None
+    found = EditSet()
+    limits = SchematronOptions()
+    for path, reader in zip(rules, readers, strict=True):
+        chosen = own_params(reader.params, options)
+        limits = chosen if isinstance(chosen, SchematronOptions) else limits
+        found = found.joined(read_schematron(path, limits, for_engine=True))
+    return NestedFile(replace(checked, path=data), found, limits, levels)
+
+
+def _elements(levels: LevelSources) -> NestedElements:
+    """Names for locations: those of the file, or of the levels."""
+    (top, upper), (bottom, lower) = levels.declared.items()
+    if levels.form != "nested":
+        return NestedElements(("records",), top, bottom)
+    return NestedElements(_path(levels.sources[top]), upper.record or top, lower.record or bottom)
+
+
+def _path(source: DataSource) -> tuple[str, ...]:
+    assert source.source.open_nested is not None
+    elements = source.source.open_nested(source.path, source.params, silent).elements
+    return ("records",) if elements is None else elements.path
+
+
+def _placed(found: EditOutcome, linked: LinkedData, elements: NestedElements) -> Placed:
+    """Where an edit fails, of the first that are listed."""
+    top, bottom = linked.levels
+    rows = found.listed - 1
+    if found.level == top.name:
+        nodes = [Node(int(row) + 1, 0) for row in rows]
+    else:
+        assert bottom.groups is not None
+        groups = bottom.groups[rows]
+        first = np.searchsorted(bottom.groups, groups)
+        nodes = [
+            Node(int(group) + 1, int(row - start) + 1) for group, row, start in zip(groups, rows, first, strict=True)
+        ]
+    message = found.message or found.name
+    failed = [((node.group, node.member), place_of(elements, node), (message,)) for node in nodes]
+    return Placed(found.fired, [], failed)

@@ -1,0 +1,295 @@
+"""The plan of each level, and of the edits across levels."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+from maskwright.commands.levels.arriving import ArrivedLevels, arrive_levels
+from maskwright.commands.levels.measuring import measures_of_levels
+from maskwright.commands.levels.whole_groups import (
+    WholeGroups,
+    across_of_groups,
+    masks_whole_groups,
+    plan_whole_groups,
+)
+from maskwright.commands.running.arrive import Clock
+from maskwright.commands.running.ready import ReadyRun, prepare
+from maskwright.edits.edit_set import EditSet
+from maskwright.edits.levels.column_values import with_linked_columns
+from maskwright.edits.levels.structure import Structure
+from maskwright.foundation.errors import InputError, Problem, unknown_name
+from maskwright.foundation.refusals import EditViolation
+from maskwright.pipeline.file_model import ReleaseSection
+from maskwright.pipeline.resolved import DataInMemory, MaskingRequest
+from maskwright.planning.applicable_edits import NO_EDITS
+from maskwright.planning.levels.across import AcrossLevels, across_levels
+from maskwright.planning.levels.promises import adjusted_totals, require_k_of_groups
+from maskwright.planning.step_variables import default_variables, variables_of_steps
+from maskwright.release.gate import judge
+from maskwright.release.levels.plan import plan_of_levels
+from maskwright.release.record.doubt_record import doubt_records
+from maskwright.release.record.plan_record import PlanRecord
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Mapping, Sequence
+
+    from maskwright.data.dataset import Dataset
+    from maskwright.data.levels.linked_data import Level, LinkedData
+    from maskwright.data.variable import Variable
+    from maskwright.foundation.progress import Reporter
+    from maskwright.pipeline.resolved import Pipeline
+    from maskwright.planning.model import Step
+
+
+@dataclass(frozen=True, eq=False)
+class LevelSteps:
+    """Steps that mask variables of one level.
+
+    Attributes
+    ----------
+    steps : tuple of Step
+    numbers : tuple of int
+        Of each in the pipeline, 1 for the first.
+    """
+
+    steps: tuple[Step, ...] = ()
+    numbers: tuple[int, ...] = ()
+
+
+@dataclass(frozen=True, eq=False)
+class PlannedLevels:
+    """What a run on several levels will do.
+
+    Attributes
+    ----------
+    arrived : ArrivedLevels
+        Without groups that steps leave out.
+    across : AcrossLevels
+    steps : mapping of level name to LevelSteps
+    ready : mapping of level name to ReadyRun
+        Of the levels that steps mask; their data hold no keys, and no variables that are derived.
+    otherwise : AcrossLevels or None
+        Where totals stand: who would keep each edit if all of them were derived; for groups that cannot be moved.
+    whole : WholeGroups or None
+        Groups that are masked with all their members as one record; `ready` then tells of each level what is masked.
+    """
+
+    arrived: ArrivedLevels
+    across: AcrossLevels
+    steps: Mapping[str, LevelSteps]
+    ready: Mapping[str, ReadyRun]
+    otherwise: AcrossLevels | None = None
+    whole: WholeGroups | None = None
+
+
+def plan_levels(described: Pipeline, arrived: ArrivedLevels, reporter: Reporter, clock: Clock) -> PlannedLevels:
+    """Plan each level as a file of its own, and who keeps the edits across levels.
+
+    Parameters
+    ----------
+    described : Pipeline
+    arrived : ArrivedLevels
+    reporter : Reporter
+    clock : Clock
+
+    Raises
+    ------
+    InputError
+        Steps that mask keys, or nothing; plans that cannot keep k.
+    EditViolation
+        The original breaks edits of which no step masks a variable.
+    """
+    linked = arrived.linked
+    steps = {level.name: steps_of_level(described.steps, level) for level in linked}
+    _refuse_strangers(described.steps, linked)
+    variables = {level.name: _maskable(level) for level in linked}
+    masked = {
+        name: frozenset(each for chosen in variables_of_steps(found.steps, variables[name]) for each in chosen.names)
+        for name, found in steps.items()
+    }
+    if masks_whole_groups(described.steps, linked):
+        return _plan_whole_groups(described, arrived, masked, reporter, clock)
+    adjusted = adjusted_totals(described.steps, masked[linked.names[0]])
+    across = across_levels(arrived.bound, Structure.of(linked), masked, adjusted)
+    require_k_of_groups(across, arrived.bound, described.steps)
+    _refuse_broken_structure(across, arrived)
+    derived = {each.variable for each in across.derived}
+    steps = {name: _without(found, derived) for name, found in steps.items()}
+    ready = {}
+    for level in linked:
+        if not steps[level.name].steps:
+            continue
+        ready[level.name] = _ready(
+            described, arrived, level, steps[level.name], across.inside[level.name], derived, reporter, clock
+        )
+    otherwise = across_levels(arrived.bound, Structure.of(linked), masked) if adjusted else None
+    return PlannedLevels(arrived, across, steps, ready, otherwise)
+
+
+def _plan_whole_groups(
+    described: Pipeline,
+    arrived: ArrivedLevels,
+    masked: Mapping[str, Collection[str]],
+    reporter: Reporter,
+    clock: Clock,
+) -> PlannedLevels:
+    """Plan of steps that mask groups with their members as one record."""
+    in_order = {name: [each for each in arrived.linked[name].data.names if each in masked[name]] for name in masked}
+    arrived, whole = plan_whole_groups(described, arrived, in_order, clock)
+    across = across_of_groups(arrived, whole)
+    _refuse_broken_structure(across, arrived)
+    steps, ready = {}, {}
+    for level in arrived.linked:
+        found = steps_of_level(described.steps, level)
+        variables = _maskable(level)
+        own = [
+            replace(step, variables=chosen.names, groups=(chosen.names,), unit=None)
+            for step, chosen in zip(found.steps, variables_of_steps(found.steps, variables), strict=True)
+        ]
+        steps[level.name] = LevelSteps(tuple(own), found.numbers)
+        if own:
+            # What is masked of the level is told; its edits are kept, and judged, with those of whole groups.
+            told = _ready(described, arrived, level, steps[level.name], EditSet(), (), reporter, clock)
+            ready[level.name] = replace(told, notices=tuple(each for each in told.notices if each != NO_EDITS))
+    return PlannedLevels(arrived, across, steps, ready, whole=whole)
+
+
+def _ready(
+    described: Pipeline,
+    arrived: ArrivedLevels,
+    level: Level,
+    steps: LevelSteps,
+    edits: EditSet,
+    derived: Collection[str],
+    reporter: Reporter,
+    clock: Clock,
+) -> ReadyRun:
+    """A level as a file of its own, with its plan."""
+    keeps_order = level.declared.keep_order or arrived.linked.levels[0].declared.keep_order
+    request = MaskingRequest(
+        data=DataInMemory(_to_mask(arrived, level, edits, derived)), edits=edits, on_input_violation="mask",
+        steps=steps.steps, seed=described.seed, execution=described.execution, waivers=described.waivers,
+        release=ReleaseSection(order="kept" if keeps_order else "random"), file=described.file,
+    )  # fmt: skip
+    return prepare(request, reporter, clock)
+
+
+def plan_in_words(described: Pipeline, reporter: Reporter) -> dict[str, Any]:
+    """Plan of a pipeline on data of several levels, as ``maskwright plan --json`` prints it.
+
+    Parameters
+    ----------
+    described : Pipeline
+    reporter : Reporter
+
+    Raises
+    ------
+    InputError, EditViolation
+        As `plan_levels` and `arrive_levels`.
+    """
+    clock = Clock()
+    arrived = arrive_levels(described, reporter, clock)
+    planned = plan_levels(described, arrived, reporter, clock)
+    arrived = planned.arrived
+    measures = measures_of_levels(described, arrived, planned)
+    doubts = (*arrived.doubts, *(doubt for ready in planned.ready.values() for doubt in ready.doubts))
+    plans = {name: PlanRecord.model_validate(ready.plan.to_json()) for name, ready in planned.ready.items()}
+    numbers = {name: found.numbers for name, found in planned.steps.items()}
+    plan = plan_of_levels(plans, numbers, arrived.bound, planned.across, len(arrived.linked.levels[-1]))
+    notices = (*arrived.notices, *(text for ready in planned.ready.values() for text in ready.notices))
+    notices = (*notices, *measures.notices)
+    judgement = judge(doubts, described.waivers)
+    told = {
+        "doubts": [each.to_json() for each in doubt_records(judgement)],
+        "notices": list(dict.fromkeys(notices)),
+        "levels": {level.name: len(level) for level in arrived.linked},
+    }
+    return plan.to_json() | told
+
+
+def steps_of_level(steps: Sequence[Step], level: Level) -> LevelSteps:
+    """Those of the steps that name variables of a level, and only these variables.
+
+    Parameters
+    ----------
+    steps : sequence of Step
+    level : Level
+
+    Raises
+    ------
+    InputError
+        A step whose keys are of two levels.
+    """
+    known = {variable.name: variable for variable in _maskable(level)}
+    found, numbers = [], []
+    for number, step in enumerate(steps, 1):
+        named = [*(step.variables or ()), *step.dependents, *step.keys, *(n for group in step.groups for n in group)]
+        if not named:
+            if default_variables(step, known):
+                found.append(step)
+                numbers.append(number)
+            continue
+        own = [name for name in named if name in known]
+        if not own:
+            continue
+        parameters = [name for name in (*step.dependents, *step.keys) if name not in known]
+        if parameters and any(name in known for name in (*step.dependents, *step.keys)):
+            message = f"step {number}: {', '.join(parameters)} and {', '.join(own)} are variables of different levels"
+            raise InputError(Problem(message, step.place, "Take a step for each level."))
+        kept = None if step.variables is None else tuple(name for name in step.variables if name in known)
+        groups = tuple(tuple(name for name in group if name in known) for group in step.groups)
+        found.append(replace(step, variables=kept, groups=tuple(group for group in groups if group)))
+        numbers.append(number)
+    return LevelSteps(tuple(found), tuple(numbers))
+
+
+def _maskable(level: Level) -> tuple[Variable, ...]:
+    return tuple(each for each in level.data.variables if each.name not in level.key_columns)
+
+
+def _refuse_strangers(steps: Sequence[Step], linked: LinkedData) -> None:
+    names = [each.name for level in linked for each in _maskable(level)]
+    keys = {name for level in linked for name in level.key_columns}
+    problems = []
+    for number, step in enumerate(steps, 1):
+        for name in (*(step.variables or ()), *step.keys, *step.dependents):
+            if name in keys:
+                problems.append(Problem(f"step {number}: {name!r} is a key or a pointer: it is not masked", step.place))
+            elif name not in names:
+                problems.append(Problem(f"step {number}: {unknown_name('variable', name, names)}", step.place))
+    if problems:
+        raise InputError(problems)
+
+
+def _without(found: LevelSteps, derived: Collection[str]) -> LevelSteps:
+    """Steps without variables that are derived; those that have no others are gone."""
+    kept = []
+    for step, number in zip(found.steps, found.numbers, strict=True):
+        if step.variables is None:
+            kept.append((step, number))
+            continue
+        names = tuple(name for name in step.variables if name not in derived)
+        groups = tuple(tuple(name for name in group if name not in derived) for group in step.groups)
+        if names:
+            kept.append((replace(step, variables=names, groups=tuple(group for group in groups if group)), number))
+    return LevelSteps(tuple(step for step, _ in kept), tuple(number for _, number in kept))
+
+
+def _to_mask(arrived: ArrivedLevels, level: Level, edits: EditSet, derived: Collection[str]) -> Dataset:
+    """Records of a level as the steps get them: with the columns that its own edits read, and without its keys."""
+    data = with_linked_columns(arrived.linked, arrived.bound, level.name, edits.variables)
+    left = data.without([*level.key_columns, *derived])
+    return replace(left, households=level.groups, notes=(), doubts=())
+
+
+def _refuse_broken_structure(across: AcrossLevels, arrived: ArrivedLevels) -> None:
+    broken = [
+        each for outcome in arrived.arrival.values() for each in outcome.edits
+        if each.violations and each.severity == "error" and each.name in across.structure
+    ]  # fmt: skip
+    if broken:
+        shown = ", ".join(f"{each.name}: {each.violations}" for each in broken)
+        hint = "`on_input_violation: drop` leaves out whole groups that violate an edit; or mask what the edit reads"
+        message = f"records of the original violate edits of which no step masks a variable ({shown})"
+        raise EditViolation(Problem(message, hint=hint))

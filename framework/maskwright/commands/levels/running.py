@@ -1,0 +1,395 @@
+"""The whole run on data of several levels: masked level by level, released together or not at all."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+from maskwright.commands.levels.arriving import ArrivedLevels, arrive_levels, linked_as, outcomes
+from maskwright.commands.levels.masking import MaskedLevels, mask_levels
+from maskwright.commands.levels.measuring import LevelMeasures, measures_of_levels
+from maskwright.commands.levels.planning import PlannedLevels, plan_levels
+from maskwright.commands.reading import load
+from maskwright.commands.running.publish import contributions, log_waived, publish_record, refuse_doubts, refuse_results
+from maskwright.commands.running.recording import MeasuredRun, run_record
+from maskwright.commands.running.stages import PipelineRun
+from maskwright.data.codebooks.writing import write_codebook
+from maskwright.edits.edit_set import EditSet
+from maskwright.edits.evaluation.check_data import check_dataset
+from maskwright.edits.levels.column_values import with_linked_columns
+from maskwright.foundation.errors import InputError, Problem
+from maskwright.foundation.progress import stage
+from maskwright.foundation.randomness import fresh_seed
+from maskwright.masking.protecting.compiling import report_compilation
+from maskwright.planning.warnings.undecided_edits import undecided_doubts
+from maskwright.plugins.registry import plugins
+from maskwright.release.codebook import release_codebook
+from maskwright.release.data_file import write_dataset, written_file
+from maskwright.release.files import Release, writing
+from maskwright.release.gate import judge
+from maskwright.release.last_look import unchanged_cells, unchanged_doubts
+from maskwright.release.levels.alike import Alike, four_counts
+from maskwright.release.levels.arranging import ArrangedLevels, arranged_levels, level_arrangement_notices
+from maskwright.release.levels.record import LevelPart, record_of_levels
+from maskwright.release.levels.tables import flat_table, joined_table, linked_tables
+from maskwright.release.measures.measuring_levels import (
+    compared_levels,
+    compute_level_measures,
+    with_group_linkage,
+)
+from maskwright.release.record.doubt_record import doubt_records
+from maskwright.release.record.measure_record import measure_record
+from maskwright.release.record.run_record import LevelRecord, PluginRecord, ReleasedForm, RunRecord, VariableRecord
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Iterable, Mapping
+
+    from maskwright.commands.running.arrive import Clock
+    from maskwright.data.dataset import Dataset
+    from maskwright.data.levels.linked_data import LinkedData
+    from maskwright.edits.evaluation.check import Outcome
+    from maskwright.edits.levels.binding import BoundEdits
+    from maskwright.foundation.doubts import Doubt
+    from maskwright.foundation.progress import Reporter
+    from maskwright.masking.masking_result import MaskingResult
+    from maskwright.pipeline.resolved import LevelSources, Pipeline
+    from maskwright.plugins.measure import Measurement
+    from maskwright.release.gate import Judgement
+
+
+def run_levels(described: Pipeline, reporter: Reporter, clock: Clock, private: Collection[str]) -> RunRecord:
+    """Run a pipeline on data of several levels.
+
+    Parameters
+    ----------
+    described : Pipeline
+        With levels.
+    reporter : Reporter
+    clock : Clock
+    private : collection of str
+        Outputs that only their owner may read.
+
+    Raises
+    ------
+    InputError
+        Bad input: nothing was written.
+    EditViolation, ThresholdMissed, OpenDoubts
+        The result may not be released: nothing was published.
+    """
+    arrived = arrive_levels(described, reporter, clock)
+    planned = plan_levels(described, arrived, reporter, clock)
+    measures = measures_of_levels(described, planned.arrived, planned)
+    seed = fresh_seed() if described.seed is None else described.seed
+    with Release(described.output.paths, frozenset(private)) as release:
+        return _LevelsRun(described, planned.arrived, planned, measures, seed, release, reporter, clock).run()
+
+
+@dataclass(frozen=True, eq=False)
+class _LevelsRun:
+    described: Pipeline
+    arrived: ArrivedLevels
+    planned: PlannedLevels
+    measures: LevelMeasures
+    seed: int
+    release: Release
+    reporter: Reporter
+    clock: Clock
+
+    def run(self) -> RunRecord:
+        described = self.described
+        ready = self.planned.ready
+        before = (*self.arrived.doubts, *(doubt for each in ready.values() for doubt in each.doubts))
+        notices = (*self.arrived.notices, *(text for each in ready.values() for text in each.notices))
+        notices = (*notices, *self.measures.notices)
+        self._tell((*self.release.notices, *notices))
+        refuse_doubts(described, judge(before, described.waivers))
+        with self.clock("protect"):
+            masked = mask_levels(described, self.arrived, self.planned, self.seed, self.reporter)
+        with self.clock("arrange"):
+            arranged = arranged_levels(masked.linked, self.arrived.linked, self.seed)
+        said = (*masked.notices, *level_arrangement_notices(arranged), *self._alike_notices(masked))
+        self._tell(said)
+        self._write(arranged)
+        released = self._read_back(arranged)
+        edits = self._released_edits(masked)
+        with self.clock("validate"), stage(self.reporter, "Validating"):
+            found = outcomes(released, edits, self.arrived.linked)
+        runs = self._level_runs()
+        of_groups = self._measure_groups(released, arranged)
+        measured = self._with_group_linkage(
+            {name: run.measure(self._level_data(released, arranged, name)) for name, run in runs.items()}, of_groups
+        )
+        doubts = (*before, *self._doubts(masked, released, arranged, found))
+        judgement = judge(doubts, described.waivers)
+        self._tell(judgement.notices)
+        record = self._record(masked, runs, measured, found, released, arranged, judgement, (*notices, *said))
+        record = self._with_groups(record, of_groups)
+        hint = self._way_out(masked)
+        broken = [
+            Problem(
+                f"edit {each.name!r} does not hold in {each.violations} of {outcome.records} masked {name} records",
+                hint=hint if each.name in self.planned.across.adjusted else None,
+            )
+            for name, outcome in found.items() for each in outcome.edits if each.violations and each.severity == "error"
+        ]  # fmt: skip
+        requests = (*self.measures.of_groups, *(each for own in self.measures.of_level.values() for each in own))
+        refuse_results(described, broken, requests, record, judgement)
+        log_waived(judgement)
+        self._write_codebook(record, released, arranged)
+        with self.clock("publish"):
+            every = {**of_groups, **{label: each for own in measured.values() for label, each in own.items()}}
+            record = publish_record(self.release, described, record, contributions(requests, every))
+        return record.model_copy(update={"seconds": dict(self.clock.seconds)})
+
+    def _way_out(self, masked: MaskedLevels) -> str | None:
+        if masked.together is not None:
+            return None
+        return (
+            "with 'k_guarantee: report' in the step's params the records of a group are moved together, which breaks k"
+        )
+
+    def _tell(self, notices: Iterable[str]) -> None:
+        for notice in dict.fromkeys(notices):
+            self.reporter.notice(notice)
+
+    @property
+    def _levels(self) -> LevelSources:
+        assert self.described.levels is not None
+        return self.described.levels
+
+    def _write(self, arranged: ArrangedLevels) -> None:
+        """Write the masked data, in the form they came in, and the map from the old keys if it is asked for."""
+        output = self.described.output
+        files, form = self.arrived.files, self._levels.form
+        canonical = output.numbers == "canonical"
+        with self.clock("write"), stage(self.reporter, "Writing"):
+            if output.key_map is not None:
+                with writing(self.release.temporary("key_map")):
+                    arranged.write_map(self.release.temporary("key_map"))
+            if form == "flat":
+                file = next(iter(files.values()))
+                self._write_table("data", flat_table(arranged.linked, file), file, canonical=canonical)
+                return
+            tables = linked_tables(arranged.linked, files)
+            for name, table in tables.items():
+                self._write_table(f"data.{name}", table, files[name], canonical=canonical)
+
+    def _write_codebook(self, record: RunRecord, released: LinkedData, arranged: ArrangedLevels) -> None:
+        """Write one codebook of the variables of all levels, where one is asked for."""
+        target = self.described.output.codebook
+        if target is None:
+            return
+        file = next(reversed(list(self.arrived.files.values())))
+        names = dict.fromkeys(name for each in self.arrived.files.values() for name in each.names)
+        table = joined_table(released, tuple(names), file)
+        variables = tuple(each for level in arranged.linked for each in level.data.variables)
+        recoded = {name for ready in self.planned.ready.values() for name in ready.plan.recoded}
+        top = released.levels[0]
+        book = release_codebook(
+            self.described.output.data.name, record, table, variables, self.described.data.variables, recoded,
+            top.declared.key,
+        )  # fmt: skip
+        written = self.release.temporary("codebook")
+        with writing(written):
+            write_codebook(written, book, as_table=target.suffix.lower() == ".csv")
+        self.release.sealed("codebook")
+
+    def _write_table(self, key: str, table: Dataset, original: Dataset, *, canonical: bool) -> None:
+        path = self.release.temporary(key)
+        with writing(path):
+            write_dataset(table, path, self.described.output.source, original, canonical=canonical)
+        self.release.sealed(key)
+
+    def _read_back(self, arranged: ArrangedLevels) -> LinkedData:
+        """Read what was written as anyone would, and link it again."""
+        sources, form = self._levels.sources, self._levels.form
+        files: dict[str, Dataset] = {}
+        variables = [each for level in arranged.linked for each in level.data.variables]
+        with self.clock("read back"):
+            for name, source in sources.items():
+                if form == "flat" and files:
+                    files[name] = next(iter(files.values()))
+                    continue
+                key = "data" if form == "flat" else f"data.{name}"
+                pipeline = replace(self.described, data=source)
+                file = written_file(self.release.temporary(key), pipeline, variables)
+                with stage(self.reporter, "Reading back") as progress:
+                    files[name] = load(file, progress, may_lack="anything")
+            released = linked_as(self._levels, files)
+        if any(len(a) != len(b) for a, b in zip(released, arranged.linked, strict=True)):
+            raise InputError("the written data do not have the records that were masked")
+        return released
+
+    def _released_edits(self, masked: MaskedLevels) -> BoundEdits:
+        """Edits that hold in the masked data: when what they read is there, where cells were suppressed."""
+        bound, edits = self.arrived.bound, {}
+        for name, stated in bound.edits.items():
+            result = masked.results.get(name)
+            own = {} if result is None else {edit.name: edit for edit in result.edits}
+            edits[name] = EditSet(tuple(own.get(edit.name, edit) for edit in stated))
+        return replace(bound, edits=edits)
+
+    def _level_data(self, released: LinkedData, arranged: ArrangedLevels, name: str) -> Dataset:
+        """Records of a level as they were read back, paired with those that were masked."""
+        names = self.planned.ready[name].original.names
+        data = released[name].data
+        kept = data.without([each for each in data.names if each not in names])
+        return replace(kept, origin=arranged.order[name], households=released[name].groups)
+
+    def _level_runs(self) -> dict[str, PipelineRun]:
+        """Each level that steps mask, as a run of its own."""
+        runs = {}
+        for name, ready in self.planned.ready.items():
+            own = replace(
+                self.described, data=self._levels.sources[name], levels=None, steps=ready.request.steps,
+                measures=self.measures.of_level[name], thresholds=self.measures.thresholds,
+            )  # fmt: skip
+            runs[name] = PipelineRun(own, ready, self.release, self.seed, self.reporter, self.clock)
+        return runs
+
+    def _measure_groups(self, released: LinkedData, arranged: ArrangedLevels) -> dict[str, Measurement]:
+        """What is measured of groups with their members, by label."""
+        requests = self.measures.of_groups
+        if not requests:
+            return {}
+        hidden = {name: set(ready.plan.masked) for name, ready in self.planned.ready.items()}
+        for each in self.planned.across.derived:
+            hidden.setdefault(released.names[0], set()).add(each.variable)
+        with self.clock("measure"), report_compilation(self.reporter):
+            levels, about = compared_levels(self.arrived.linked, released, arranged.order, hidden)
+            found = compute_level_measures(requests, levels, self.seed, self.reporter, about=about)
+        self._tell(
+            f"{each.label} has no contributions of single records: none are written"
+            for each in requests if each.per_record and found[each.label].per_record is None
+        )  # fmt: skip
+        return found
+
+    def _with_group_linkage(
+        self, measured: Mapping[str, Mapping[str, Measurement]], of_groups: Mapping[str, Measurement]
+    ) -> dict[str, Mapping[str, Measurement]]:
+        """Measurements of each level; linkage of members says what linking their groups finds."""
+        top, low = self.arrived.linked.names
+        if low not in measured:
+            return dict(measured)
+        own, groups = self.measures.of_level[low], self.measures.of_groups
+        return {**measured, low: with_group_linkage(measured[low], own, of_groups, groups, (top, low))}
+
+    def _with_groups(self, record: RunRecord, of_groups: Mapping[str, Measurement]) -> RunRecord:
+        """Record with what was measured of groups, and the plugins that did."""
+        requests, thresholds = self.measures.of_groups, self.measures.thresholds
+        found = {each.label: measure_record(each, of_groups[each.label], thresholds) for each in requests}
+        infos = {f"measure {each.measure.name}": plugins().info("measure", each.measure.name) for each in requests}
+        used = {key: PluginRecord(distribution=each.distribution, version=each.version) for key, each in infos.items()}
+        return record.model_copy(
+            update={
+                "measures": {**found, **record.measures},
+                "plugins": {**record.plugins, **used},
+                "not_measured": tuple(each for each in record.not_measured if each not in self.measures.looked_at),
+            }
+        )
+
+    def _doubts(
+        self,
+        masked: MaskedLevels,
+        released: LinkedData,
+        arranged: ArrangedLevels,
+        found: Mapping[str, Outcome],
+    ) -> tuple[Doubt, ...]:
+        doubts: list[Doubt] = []
+        for name, ready in self.planned.ready.items():
+            result = masked.results[name]
+            unchanged = unchanged_cells(ready.original, self._level_data(released, arranged, name))
+            doubts += [
+                *result.doubts,
+                *ready.order_doubts(result),
+                *unchanged_doubts(unchanged, ready.plan, result.doubts),
+            ]
+        for name, outcome in found.items():
+            doubts += undecided_doubts(outcome, self.arrived.arrival[name])
+        return tuple(doubts)
+
+    def _alike(self, masked: MaskedLevels) -> tuple[Alike, ...]:
+        top, low = masked.linked.levels
+        promised = [step.k for ready in self.planned.ready.values() for step in ready.plan.steps if step.k is not None]
+        if not promised:
+            return ()
+        plans = {name: ready.plan for name, ready in self.planned.ready.items()}
+        groups = [each.variables for each in plans[low.name].groups] if low.name in plans else []
+        own = plans[top.name].masked if top.name in plans else ()
+        derived = tuple(each.variable for each in self.planned.across.derived)
+        below = plans[low.name].masked if low.name in plans else ()
+        return four_counts(masked.linked, groups, own, derived, below, max(promised))
+
+    def _alike_notices(self, masked: MaskedLevels) -> tuple[str, ...]:
+        alike = self._alike(masked)
+        if not alike or not alike[-1].below:
+            return ()
+        top = masked.linked.levels[0].name
+        whole = alike[-1]
+        said = "k holds among records of each level. Derived totals, and the key that says who belongs together, tell "
+        return (f"{said}{top} records apart: {whole.below:,} of {whole.records:,} are unlike k - 1 others",)
+
+    def _record(
+        self,
+        masked: MaskedLevels,
+        runs: Mapping[str, PipelineRun],
+        measured: Mapping[str, Mapping[str, Measurement]],
+        found: Mapping[str, Outcome],
+        released: LinkedData,
+        arranged: ArrangedLevels,
+        judgement: Judgement,
+        notices: tuple[str, ...],
+    ) -> RunRecord:
+        parts, untouched = {}, {}
+        for level in released:
+            name = level.name
+            own = None
+            if name in runs:
+                ready, result = self.planned.ready[name], masked.results[name]
+                data = self._level_data(released, arranged, name)
+                inside = self._inside_outcome(name, released, result)
+                unchanged = unchanged_cells(ready.original, data)
+                pipeline = replace(runs[name].pipeline, path=self.described.path)
+                own = run_record(
+                    MeasuredRun(pipeline, ready, result, inside, measured[name], unchanged, judgement, self.seed,
+                                self.clock.seconds)
+                )  # fmt: skip
+            before = LevelRecord(records=len(level), original_records=self.arrived.records[name])
+            numbers = self.planned.steps[name].numbers
+            parts[name] = LevelPart(own, numbers, self.arrived.arrival[name], found[name], before)
+            untouched[name] = self._other_variables(name, released)
+        record = record_of_levels(
+            parts, self.arrived.bound, self.planned.across, self._alike(masked), untouched, masked.adjusted
+        )
+        keys = tuple(level.declared.key for level in released if not level.declared.keep_key)
+        kept = all(level.declared.keep_order for level in released)
+        return record.model_copy(
+            update={
+                "doubts": doubt_records(judgement),
+                "release": ReleasedForm(order="kept" if kept else "random", new_keys=keys),
+                "notices": tuple(dict.fromkeys((*notices, *record.notices))),
+            }
+        )
+
+    def _inside_outcome(self, name: str, released: LinkedData, result: MaskingResult) -> Outcome:
+        """Verdicts of the edits that the steps of a level keep, what is asked of members among them."""
+        bound = self.arrived.bound
+        data = with_linked_columns(released, bound, name, result.edits.variables)
+        original = with_linked_columns(self.arrived.linked, bound, name, result.edits.variables)
+        return check_dataset(data, result.edits, result.domain(original))
+
+    def _other_variables(self, name: str, released: LinkedData) -> list[VariableRecord]:
+        """Variables of a level that its steps never see: keys, pointers, and what is derived."""
+        ready = self.planned.ready.get(name)
+        seen = () if ready is None else ready.original.names
+        edits = {each.variable: each for each in self.planned.across.derived}
+        original = self.arrived.linked[name].data
+        first = self.planned.steps[name].numbers[:1]
+        return [
+            VariableRecord(
+                name=column.name, type=column.variable.type, role=original[column.name].variable.role,
+                decimals=column.variable.decimals, masked_by=first[0] if column.name in edits and first else None,
+                unchanged=None,
+            )
+            for column in released[name].data if column.name not in seen and column.name in original
+        ]  # fmt: skip

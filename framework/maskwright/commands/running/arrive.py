@@ -1,0 +1,288 @@
+"""Data and edits arrive: read, checked against each other, and found fit for a plan. Every run begins here."""
+
+from __future__ import annotations
+
+import time
+from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any
+
+from maskwright.commands.reading import load
+from maskwright.commands.running.input_checks import about_unpublished, check_unpublished, left_of, read_by_rules
+from maskwright.data.dataset import Dataset
+from maskwright.data.variable import Variable
+from maskwright.edits.category_equalities import with_category_equalities
+from maskwright.edits.date_arithmetic import with_dates
+from maskwright.edits.edit_set import EditSet
+from maskwright.edits.evaluation.check_data import check_dataset
+from maskwright.edits.evaluation.domain import Domain, domain_tuples
+from maskwright.edits.variable_ranges import written_out
+from maskwright.foundation.errors import EditError, InputError, Problem
+from maskwright.foundation.progress import Reporter, stage
+from maskwright.foundation.refusals import EditViolation
+from maskwright.masking.field_adjustment import with_errors_located
+from maskwright.pipeline.edits_read import read_edits_of
+from maskwright.pipeline.names import further_problems, in_order, names_in, unknown_uses, unpublished_uses
+from maskwright.pipeline.release_section import declared_keys
+from maskwright.pipeline.resolved import DataInMemory, DataSource, Pipeline
+from maskwright.planning.applicable_edits import (
+    applicable,
+    declared_bounds,
+    identifiers_of,
+    refuse_contradictions,
+    refuse_identifiers,
+    without_violations,
+)
+from maskwright.planning.warnings.publication_warnings import refuse_arithmetic_on_text, suspicious_edit_notices
+from maskwright.planning.warnings.undecided_edits import undecided_doubts
+from maskwright.release.arranging import Keys, key_names
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Iterable, Iterator, Mapping
+
+    import numpy as np
+    from numpy.typing import NDArray
+
+    from maskwright.edits.evaluation.check import Outcome
+    from maskwright.foundation.doubts import Doubt
+    from maskwright.pipeline.resolved import MaskingRequest
+
+
+@dataclass(eq=False)
+class Clock:
+    """Seconds spent in each stage."""
+
+    seconds: dict[str, float] = field(default_factory=dict)
+
+    @contextmanager
+    def __call__(self, name: str) -> Iterator[None]:
+        """Add the time that the work inside takes to the stage `name`."""
+        start = time.perf_counter()
+        try:
+            yield
+        finally:
+            self.seconds[name] = round(self.seconds.get(name, 0.0) + time.perf_counter() - start, 4)
+
+
+@dataclass(frozen=True, eq=False)
+class CheckedInput:
+    """Data and edits as they are before any step: several pipelines that differ in their steps share them.
+
+    Attributes
+    ----------
+    original : Dataset
+    edits : EditSet
+        That fire on these data.
+    outcome : Outcome
+        Verdicts on the original.
+    broken : mapping of edit name to int
+        Records that violate it, after what `on_input_violation` did.
+    identifiers : tuple of Variable
+        Declared, and not among the variables of `original`.
+    keys : Keys
+        Those of them, and the variable that names households, that are published with new values.
+    notices : tuple of str
+    doubts : tuple of Doubt
+        What was not surely understood.
+    localisation : mapping or None
+        Confidential.
+    """
+
+    original: Dataset
+    edits: EditSet
+    outcome: Outcome
+    broken: Mapping[str, int]
+    identifiers: tuple[Variable, ...] = ()
+    notices: tuple[str, ...] = ()
+    doubts: tuple[Doubt, ...] = ()
+    localisation: Mapping[str, Any] | None = None
+    keys: Keys = field(default_factory=lambda: Keys(Dataset(())))
+
+
+def arrive(
+    request: MaskingRequest, reporter: Reporter, clock: Clock | None = None, *, thorough: bool = True
+) -> CheckedInput:
+    """Read data and edits, and check the original: all that does not depend on the steps.
+
+    Parameters
+    ----------
+    request : MaskingRequest
+        Of a pipeline file or of a call.
+    reporter : Reporter
+    clock : Clock, optional
+    thorough : bool, default True
+        Whether the edits are analysed for what is worth a notice, besides what stops a run.
+
+    Raises
+    ------
+    InputError
+        Anything wrong with data or edits: every mistake that can be found, in the order of their places.
+    EditViolation
+        Under ``on_input_violation: fail``.
+    """
+    timed = clock or Clock()
+    original, rules, identifiers, keys, whole = _read(request, reporter, timed)
+    checks = tuple(name for name in whole.names if name not in original)
+    hidden = [variable.name for variable in identifiers]
+    cluster = request.data.cluster
+    known = [*original.names, *hidden, *([] if cluster is None else [cluster])]
+    problems = [*unknown_uses(request.uses, known), *unpublished_uses(request.uses, known[len(original.names) :])]
+    try:
+        stated = written_out(rules, original.names, hidden)
+        stated += declared_bounds(original.variables, stated)
+        stated, checking = about_unpublished(stated, checks)
+        refuse_identifiers(checking, (), keys.names)
+        refuse_identifiers(stated, hidden, keys.names)
+        unpublished: tuple[str, ...] = ()
+        if len(checking):
+            with explained_by(whole.doubts):
+                rows, unpublished = check_unpublished(request, whole, checking, checks)
+            if rows is not None:
+                original, keys = left_of(original, rows), replace(keys, old=keys.old.taken(rows))
+        with explained_by(original.doubts):
+            stated = with_category_equalities(with_dates(stated, original.variables), original.variables)
+        with timed("check"), stage(reporter, "Checking the original"):
+            domain = Domain.from_dataset(original, domain_tuples(stated))
+            arrival = check_dataset(original, stated, domain)
+    except InputError as error:
+        raise InputError(in_order([*problems, *error.problems], request.file)) from error
+    if problems:
+        raise InputError(in_order(problems, request.file))
+    edits, silent_notices = applicable(stated, arrival, original)
+    with timed("analyse"), stage(reporter, "Analysing the edits"), explained_by(original.doubts):
+        rule_notices = refuse_contradictions(edits, original.variables, thorough=thorough)
+        refuse_arithmetic_on_text(edits, original)
+    located: dict[str, Any] | None = None
+    if request.on_input_violation == "localize":
+        trusted = {name: each.reliability for name, each in request.data.variables.items() if name in original}
+        with timed("localize"), stage(reporter, "Locating errors") as progress:
+            original, located, more = with_errors_located(original, edits, trusted, domain, progress)
+        broken = {each.name: each.violations for each in check_dataset(original, edits, domain).edits}
+    else:
+        kept, arrival, more = _on_violation(request, original, edits, arrival)
+        if kept is not None:
+            original, keys = kept[0], replace(keys, old=keys.old.taken(kept[1]))
+        broken = {each.name: each.violations for each in arrival.edits}
+    doubts = (*original.doubts, *undecided_doubts(arrival))
+    gone = _identifier_notices(identifiers)
+    suspicious = suspicious_edit_notices(arrival)
+    notices = (*gone, *unpublished, *original.notes, *stated.notes, *silent_notices, *more, *rule_notices, *suspicious)
+    return CheckedInput(original, edits, arrival, broken, identifiers, notices, doubts, located, keys)
+
+
+@contextmanager
+def explained_by(doubts: Iterable[Doubt]) -> Iterator[None]:
+    """Tell with a mistake which columns were not understood: a number that was read as text is often its real reason.
+
+    Parameters
+    ----------
+    doubts : iterable of Doubt
+        Of reading.
+
+    Raises
+    ------
+    InputError
+        The mistakes that were found inside, and these doubts; an `EditError` stays one.
+    """
+    try:
+        yield
+    except InputError as error:
+        reasons = [
+            Problem(str(each), each.place, each.remedy) for each in doubts if each.kind == "column-not-understood"
+        ]
+        if not reasons:
+            raise
+        kind = EditError if isinstance(error, EditError) else InputError
+        raise kind([*error.problems, *reasons]) from error
+
+
+def read_rules(request: MaskingRequest) -> EditSet:
+    """Edits of a request: rules and rule files, in order.
+
+    Raises
+    ------
+    InputError
+        With every mistake in any of them.
+    """
+    if isinstance(request.edits, EditSet):
+        return request.edits
+    levels = request.levels.declared if isinstance(request, Pipeline) and request.levels is not None else None
+    edits, problems = read_edits_of(request.edits, levels)
+    if problems:
+        raise InputError(problems)
+    return edits
+
+
+def _read(
+    request: MaskingRequest, reporter: Reporter, timed: Clock
+) -> tuple[Dataset, EditSet, tuple[Variable, ...], Keys, Dataset]:
+    """Data without identifiers, edits, the identifiers, the keys, and the data with identifiers that edits read.
+
+    Mistakes of data and edits are told together.
+    """
+    in_memory = isinstance(request.data, DataInMemory)
+    try:
+        rules = read_rules(request)
+        with timed("read"), stage(reporter, f"Reading {request.data.name}") as progress:
+            found = declared_keys(request.release, request.data.variables)
+            declared = [name for name in identifiers_of(request.data.variables) if name not in found]
+            wanted = in_memory or bool(read_by_rules(rules, declared))
+            read = load(request.data, progress, identifiers=wanted, keys=found)
+    except InputError as error:
+        edits = () if isinstance(request.edits, EditSet) else request.edits
+        further = further_problems(names_in(request.data), edits, request.uses)
+        raise InputError(in_order([*error.problems, *further], request.file)) from error
+    names = key_names(request.release, read.variables, read.cluster)
+    keys = Keys(read.without([name for name in read.names if name not in names]), read.names)
+    original, identifiers = _without_identifiers(read, names)
+    asked = read_by_rules(rules, [each.name for each in identifiers if each.name not in names])
+    whole = read.without([each.name for each in identifiers if each.name not in asked])
+    if isinstance(request.data, DataSource):
+        declared = [name for name in identifiers_of(request.data.variables) if name not in read]
+        if not request.data.described_only.isdisjoint(declared):
+            there = names_in(request.data) or declared
+            declared = [name for name in declared if name not in request.data.described_only or name in there]
+        identifiers += tuple(Variable(name, "nominal", "identifier") for name in declared)
+    return original, rules, identifiers, keys, whole
+
+
+def _without_identifiers(read: Dataset, keys: Collection[str]) -> tuple[Dataset, tuple[Variable, ...]]:
+    """Data without identifiers, in which a key that names households is only marked, and the identifiers."""
+    marked = {name: replace(read[name].variable, renewed=True) for name in keys}
+    if read.cluster in marked:
+        # What households give away is looked for as long as a key tells them, whatever its values.
+        marked[read.cluster] = replace(marked[read.cluster], role="other", inferred_role=False)
+    read = read.with_columns({name: replace(read[name], variable=each) for name, each in marked.items()})
+    identifiers = tuple(each for each in read.variables if each.role == "identifier")
+    return read.without([each.name for each in identifiers]), identifiers
+
+
+def _identifier_notices(identifiers: Iterable[Variable]) -> tuple[str, ...]:
+    """One line on all identifiers that are dropped."""
+    names = [each.name for each in identifiers if not each.renewed]
+    what = "are identifiers: they are" if len(names) > 1 else "is an identifier: it is"
+    return (f"{', '.join(names)} {what} not published",) if names else ()
+
+
+def _on_violation(
+    request: MaskingRequest, original: Dataset, edits: EditSet, arrival: Outcome
+) -> tuple[tuple[Dataset, NDArray[np.int64]] | None, Outcome, tuple[str, ...]]:
+    """Do what the pipeline says with records that violate an edit: those kept, and where they stood; None: all are."""
+    broken = [each for each in arrival.edits if each.violations and each.severity == "error"]
+    if not broken or request.on_input_violation == "mask":
+        return None, arrival, ()
+    shown = ", ".join(f"{each.name}: {each.violations}" for each in broken)
+    if request.on_input_violation == "fail":
+        raise EditViolation(
+            Problem(
+                f"records of the original violate edits ({shown})",
+                hint="on_input_violation is 'fail'; 'mask' masks and mends them, 'drop' leaves them out, 'localize' "
+                "adjusts as few fields as possible first",
+            )
+        )
+    kept, rows = without_violations(original, edits)
+    if len(kept) == 0:
+        raise InputError(f"every record violates an edit ({shown}), so on_input_violation: drop leaves none")
+    outcome = check_dataset(kept, edits, Domain.from_dataset(kept, domain_tuples(edits)))
+    dropped = len(original) - len(kept)
+    return (kept, rows), outcome, (f"{dropped} record(s) that violate an edit on arrival were dropped ({shown})",)

@@ -1,0 +1,265 @@
+"""The end of a run: nothing is released, or everything is."""
+
+from __future__ import annotations
+
+import json
+import math
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from maskwright.data.codebooks.writing import write_codebook
+from maskwright.foundation.errors import Problem
+from maskwright.foundation.progress import LOGGER
+from maskwright.foundation.refusals import EditViolation, OpenDoubts, ThresholdMissed
+from maskwright.pipeline.resolved import Pipeline
+from maskwright.release.codebook import release_codebook
+from maskwright.release.files import writing
+from maskwright.release.record.run_record import OutputFile, RunRecord
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+    from pathlib import Path
+
+    from maskwright.commands.running.stages import PipelineRun
+    from maskwright.data.dataset import Dataset
+    from maskwright.edits.evaluation.check import Outcome
+    from maskwright.masking.masking_result import MaskingResult
+    from maskwright.pipeline.resolved import MaskingRequest, MeasureRequest
+    from maskwright.plugins.measure import Measurement
+    from maskwright.release.files import Release
+    from maskwright.release.gate import Judgement
+
+
+def refuse_release(
+    pipeline: Pipeline, result: MaskingResult, outcome: Outcome, record: RunRecord, judgement: Judgement
+) -> None:
+    """Stop the release when an edit is violated, a threshold missed, or a doubt open: all are told at once.
+
+    Parameters
+    ----------
+    pipeline : Pipeline
+        Its thresholds and the names of its output files.
+    result : MaskingResult
+    outcome : Outcome
+        Of the file as it was read back.
+    record : RunRecord
+        Its measures are compared with the thresholds.
+    judgement : Judgement
+        Of all doubts of the run.
+
+    Raises
+    ------
+    EditViolation, ThresholdMissed, OpenDoubts
+        The first of these that there is a reason for, with every reason and the record as far as it goes.
+    """
+    broken = list(_violated_edits(result, outcome))
+    log_waived(judgement)
+    refuse_results(pipeline, broken, pipeline.measures, record, judgement)
+
+
+def refuse_results(
+    pipeline: Pipeline,
+    broken: Sequence[Problem],
+    measures: Sequence[MeasureRequest],
+    record: RunRecord,
+    judgement: Judgement,
+) -> None:
+    """Stop the release for edits that do not hold, and for what else there is a reason for.
+
+    Parameters
+    ----------
+    pipeline : Pipeline
+    broken : sequence of Problem
+        One for each violated edit of severity error.
+    measures : sequence of MeasureRequest
+        Whose values in the record are compared with the thresholds.
+    record : RunRecord
+    judgement : Judgement
+
+    Raises
+    ------
+    EditViolation, ThresholdMissed, OpenDoubts
+        The first of these that there is a reason for, with every reason and the record as far as it goes.
+    """
+    missed = list(_missed_thresholds(measures, record))
+    reasons = [*broken, *missed, *judgement.problems]
+    _log_open(judgement)
+    if reasons:
+        refusal = EditViolation if broken else ThresholdMissed if missed else OpenDoubts
+        raise refusal([*reasons, _ending(pipeline, judgement)], record.to_json())
+
+
+def refuse_doubts(request: MaskingRequest, judgement: Judgement) -> None:
+    """Stop before anything is masked when reading or planning left a doubt open.
+
+    Raises
+    ------
+    OpenDoubts
+        With all of them.
+    """
+    # Other doubts name variables, and these names may be values of a record.
+    of_names = tuple(each for each in judgement.open if each.kind == "header-may-be-a-record")
+    if of_names:
+        judgement = replace(judgement, open=of_names)
+    if judgement.open:
+        _log_open(judgement)
+        raise OpenDoubts([*judgement.problems, _ending(request, judgement)])
+
+
+def _log_open(judgement: Judgement) -> None:
+    """Records of open doubts, for a program that listens; the command line shows them itself."""
+    for doubt in judgement.open:
+        LOGGER.warning("%s", doubt)
+
+
+def log_waived(judgement: Judgement) -> None:
+    """Records of the doubts that the pipeline waives, with the reasons it gives."""
+    for each in judgement.waived:
+        LOGGER.info("%s (waived, because: %s)", each.doubt, each.waiver.because)
+
+
+def _ending(request: MaskingRequest, judgement: Judgement) -> Problem:
+    """What was released: nothing; and what the pipeline would have to say to have it released all the same."""
+    paths = request.output.paths.values() if isinstance(request, Pipeline) else ()
+    left = [str(path) for path in paths if path.exists()]
+    said = "nothing was released" + (f"; of an earlier run there is still: {', '.join(left)}" if left else "")
+    if not judgement.open:
+        return Problem(said)
+    waivers = judgement.waivers_to_write.replace("\n", "\n    ")
+    return Problem(said, hint=f"where all is as it should be, say so in the pipeline, and why:\n    {waivers}")
+
+
+def write_release_codebook(run: PipelineRun, record: RunRecord, released: Dataset, result: MaskingResult) -> None:
+    """Write the codebook of the masked data, where one is asked for.
+
+    Parameters
+    ----------
+    run : PipelineRun
+    record : RunRecord
+    released : Dataset
+        The masked file as it was read back.
+    result : MaskingResult
+    """
+    pipeline = run.pipeline
+    target = pipeline.output.codebook
+    if target is None:
+        return
+    codebook = release_codebook(
+        pipeline.output.data.name, record, released, result.masked.variables, pipeline.data.variables,
+        run.ready.plan.recoded, pipeline.data.cluster,
+    )  # fmt: skip
+    written = run.release.temporary("codebook")
+    with writing(written):
+        write_codebook(written, codebook, as_table=target.suffix.lower() == ".csv")
+    run.release.sealed("codebook")
+
+
+def publish(run: PipelineRun, record: RunRecord, found: Mapping[str, Measurement]) -> RunRecord:
+    """Write reports and records, move every file into place, and return the record as it is then.
+
+    Parameters
+    ----------
+    run : PipelineRun
+    record : RunRecord
+    found : mapping of label to Measurement
+        Contributions of records are in the confidential record's file only: reports and the caller never get them.
+    """
+    with run.clock("publish"):
+        record = publish_record(run.release, run.pipeline, record, contributions(run.pipeline.measures, found))
+    return record.model_copy(update={"seconds": dict(run.clock.seconds)})
+
+
+def publish_record(
+    release: Release,
+    pipeline: Pipeline,
+    record: RunRecord,
+    per_record: dict[str, tuple[float | None, ...]] | None = None,
+) -> RunRecord:
+    """Write reports and records, and move every file into place; the record as it is then.
+
+    Parameters
+    ----------
+    release : Release
+    pipeline : Pipeline
+    record : RunRecord
+    per_record : dict of label to tuple of float, optional
+        Contributions of records: they stand in the confidential record's file only.
+    """
+    record = _written_about(release, pipeline, record, per_record or {})
+    release.publish()
+    return record
+
+
+def _violated_edits(result: MaskingResult, outcome: Outcome) -> Iterator[Problem]:
+    for each in outcome.edits:
+        if each.violations and each.severity == "error":
+            failed = result.infeasible.get(each.name)
+            hint = f"no feasible point was found for {failed} row(s)" if failed else None
+            message = f"edit {each.name!r} does not hold in {each.violations} of {outcome.records} masked records"
+            yield Problem(message, hint=hint)
+
+
+def _missed_thresholds(measures: Sequence[MeasureRequest], record: RunRecord) -> Iterator[Problem]:
+    for request in measures:
+        found = record.measures[request.label]
+        if found.threshold is not None and not found.met:
+            yield _missed_threshold(request.label, found.value, found.threshold, found.direction)
+        for name, each in found.part_thresholds.items():
+            if not each.met:
+                yield _missed_threshold(
+                    f"{request.label}.{name}", found.parts.get(name), each.threshold, each.direction
+                )
+
+
+def _missed_threshold(name: str, value: float | None, threshold: float, direction: str) -> Problem:
+    side = "at most" if direction == "lower" else "at least"
+    shown = "not defined" if value is None else f"{value:.6g}"
+    return Problem(f"{name} is {shown}; the threshold is {side} {threshold:g}")
+
+
+def _written_about(
+    release: Release, pipeline: Pipeline, record: RunRecord, per_record: dict[str, tuple[float | None, ...]]
+) -> RunRecord:
+    """Write reports and records of the run as it will be when it is published, and return that record."""
+    later = {"record", "public_record", *(report.name for report, _ in pipeline.output.reports)}
+    outputs = {
+        key: OutputFile(file=str(path)) if key in later else OutputFile(file=str(path), **release.sealed(key))
+        for key, path in pipeline.output.paths.items()
+    }
+    record = record.model_copy(update={"ok": True, "outputs": outputs})
+    for report, path in pipeline.output.reports:
+        written = release.temporary(report.name)
+        with writing(written):
+            report.write(written, record.to_json())
+        outputs = outputs | {report.name: OutputFile(file=str(path), **release.sealed(report.name))}
+        record = record.model_copy(update={"outputs": outputs})
+    if pipeline.output.record is not None:
+        # Contributions of records are in this file only: reports and the caller never get them.
+        whole = record.model_copy(update={"per_record": per_record}) if per_record else record
+        _write_json(release.temporary("record"), whole.to_json())
+    if pipeline.output.public_record is not None:
+        _write_json(release.temporary("public_record"), record.public_json())
+    return record
+
+
+def contributions(
+    requests: Sequence[MeasureRequest], found: Mapping[str, Measurement]
+) -> dict[str, tuple[float | None, ...]]:
+    """Contributions of the masked records, in their order, to the measures they were asked of; null: not defined.
+
+    Parameters
+    ----------
+    requests : sequence of MeasureRequest
+    found : mapping of label to Measurement
+    """
+    chosen = {request.label: found[request.label].per_record for request in requests if request.per_record}
+    return {
+        label: tuple(value if math.isfinite(value) else None for value in values.tolist())
+        for label, values in chosen.items()
+        if values is not None
+    }
+
+
+def _write_json(path: Path, content: Mapping[str, object]) -> None:
+    with writing(path):
+        path.write_text(json.dumps(content, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")

@@ -1,0 +1,245 @@
+"""A run that is ready: data and edits read, and the plan made. Nothing is masked or written."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any
+
+from maskwright.commands.running.arrive import CheckedInput, Clock, arrive, explained_by
+from maskwright.commands.running.refused_steps import refuse_steps
+from maskwright.data.dataset import Dataset
+from maskwright.edits.edit_set import EditSet
+from maskwright.foundation.errors import InputError
+from maskwright.foundation.progress import Reporter, stage
+from maskwright.masking.suppressing.following_doubts import order_doubts
+from maskwright.pipeline.names import in_order
+from maskwright.pipeline.resolved import Pipeline
+from maskwright.planning.applicable_edits import refuse_contradictions
+from maskwright.planning.make_plan import make_plan
+from maskwright.planning.recoded_edits import (
+    published_before_data,
+    recoded_edit_notices,
+    recoded_variables,
+    settled,
+)
+from maskwright.planning.warnings.publication_warnings import publication_notices
+from maskwright.planning.warnings.read_off import sorted_file_doubts
+from maskwright.release.arranging import Arranged, Keys, arranged
+from maskwright.release.facts import data_facts
+from maskwright.release.measures.measured_variables import measure_doubts, measure_problems, to_be_measured
+from maskwright.release.other_format import label_notices, missing_code_notices
+from maskwright.release.second_look import not_read_twice
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Mapping, Sequence
+
+    from maskwright.data.variable import Variable
+    from maskwright.edits.edit import Edit
+    from maskwright.edits.evaluation.check import Outcome
+    from maskwright.foundation.doubts import Doubt
+    from maskwright.masking.masking_result import MaskingResult
+    from maskwright.pipeline.resolved import MaskingRequest
+    from maskwright.planning.model import Step
+    from maskwright.planning.plan import Plan
+
+
+@dataclass(frozen=True, eq=False)
+class ReadyRun:
+    """A request with its data and edits read, and the plan made.
+
+    Attributes
+    ----------
+    request : MaskingRequest
+    original : Dataset
+    edits : EditSet
+        That fire on these data.
+    arrival : Outcome
+        Verdicts on the original.
+    plan : Plan
+    notices : tuple of str
+    doubts : tuple of Doubt
+        Of reading and planning.
+    localisation : mapping or None
+        Under ``on_input_violation: localize``: which fields of which records were adjusted. Confidential.
+    dropped : tuple of Edit
+        Those that steps drop, because what they read is published as categories.
+    keys : Keys
+        Published with new values; they are put back when all else is done.
+    """
+
+    request: MaskingRequest
+    original: Dataset
+    edits: EditSet
+    arrival: Outcome
+    plan: Plan
+    notices: tuple[str, ...]
+    doubts: tuple[Doubt, ...] = ()
+    localisation: Mapping[str, Any] | None = None
+    dropped: tuple[Edit, ...] = ()
+    keys: Keys = field(default_factory=lambda: Keys(Dataset(())))
+
+    @property
+    def is_shuffled(self) -> bool:
+        """Whether the records are released in random order."""
+        asked = self.request.release.order
+        return asked == "random" or (asked is None and bool(self.keys.names))
+
+    def order_doubts(self, result: MaskingResult) -> tuple[Doubt, ...]:
+        """Doubts about what the order of the records says, where it is that of the original."""
+        if self.is_shuffled or result.removal is None:
+            return ()
+        return tuple(order_doubts(result.removal.shown, result.removal.data))
+
+    def arranged(self, masked: Dataset, seed: int) -> Arranged:
+        """Masked data with their new keys, in the order of the release."""
+        return arranged(
+            masked, self.original, self.keys, seed, is_shuffled=self.is_shuffled, untouched=self.plan.untouched
+        )
+
+
+def prepare(
+    request: MaskingRequest, reporter: Reporter, clock: Clock | None = None, *, thorough: bool = True
+) -> ReadyRun:
+    """Read data and edits, check the original, make the plan.
+
+    Parameters
+    ----------
+    request : MaskingRequest
+    reporter : Reporter
+    clock : Clock, optional
+    thorough : bool, default True
+        As `maskwright.commands.running.arrive.arrive` takes it.
+
+    Raises
+    ------
+    InputError
+        Anything wrong with data, edits or plan.
+    EditViolation
+        Under ``on_input_violation: fail``.
+    """
+    timed = clock or Clock()
+    refuse_steps(request)
+    arrived = arrive(request, reporter, timed, thorough=thorough)
+    with timed("plan"), stage(reporter, "Planning"):
+        plan = plan_of(request, arrived)
+        _refuse_unwritable(request, arrived)
+    doubts = (*arrived.doubts, *plan.doubts, *_doubts_of_measures(request, plan))
+    dropped = dropped_edits(arrived.edits, plan)
+    written = not_read_twice(request.output.source) if isinstance(request, Pipeline) else ()
+    notices = (
+        *arrived.notices,
+        *recoded_edit_notices(plan.translations, dropped),
+        *_earlier_release_notices(request),
+        *_notices_of_format(request, arrived.original, plan.recoded),
+        *plan.warnings,
+        *publication_notices(arrived.original, plan, arrived.broken),
+    )
+    ready = ReadyRun(
+        request,
+        arrived.original,
+        plan.edits,
+        arrived.outcome,
+        plan,
+        notices,
+        (*doubts, *written),
+        arrived.localisation,
+        dropped,
+        arrived.keys,
+    )
+    sorted_by = () if ready.is_shuffled else sorted_file_doubts(plan.groups, plan.steps, ready.original)
+    return replace(ready, doubts=(*ready.doubts, *sorted_by))
+
+
+def plan_of(request: MaskingRequest, arrived: CheckedInput) -> Plan:
+    """Plan of a request's steps on data that have been read; its edits are those that the steps do not drop."""
+    variables = [*arrived.identifiers, *arrived.original.variables]
+    with explained_by(arrived.doubts):
+        plan = plan_of_steps(request.steps, variables, arrived.edits, arrived.original, arrived.broken)
+        refuse_impossible_limits(plan)
+    return plan
+
+
+def plan_of_steps(
+    steps: Sequence[Step],
+    variables: Sequence[Variable],
+    edits: EditSet,
+    data: Dataset | None = None,
+    broken: Mapping[str, int] | None = None,
+) -> Plan:
+    """Plan with what becomes of the edits on recoded variables, as far as that is known before masking."""
+    coarse = recoded_variables(edits, steps, variables, broken or {})
+    known = published_before_data(steps, variables, coarse)
+    found = settled(edits, coarse, known, lambda _: None, coarse.steps.keys() - known.keys())
+    gone = {edit.name for edit in found.dropped}
+    kept = EditSet(tuple(edit for edit in edits if edit.name not in gone), edits.notes)
+    return make_plan(steps, variables, kept, data, broken, coarse=coarse, translations=found.translations)
+
+
+def refuse_impossible_limits(plan: Plan) -> None:
+    """Stop when no record could satisfy the edits within the limits that the steps set."""
+    if len(plan.limits):
+        refuse_contradictions(plan.edits + plan.limits, tuple(plan.variables.values()), thorough=False)
+
+
+def _doubts_of_measures(request: MaskingRequest, plan: Plan) -> tuple[Doubt, ...]:
+    """Doubts about what a pipeline measures; mistakes in it are refused here, before anything is masked."""
+    if not isinstance(request, Pipeline):
+        return ()
+    given = to_be_measured(plan)
+    problems = measure_problems(request.measures, given)
+    if problems:
+        raise InputError(in_order(problems, request.file))
+    return tuple(measure_doubts(request.measures, request.thresholds, given, plan.masked))
+
+
+def dropped_edits(edits: EditSet, plan: Plan) -> tuple[Edit, ...]:
+    """Edits that the steps of a plan drop."""
+    kept = {edit.name for edit in plan.edits}
+    return tuple(edit for edit in edits if edit.name not in kept)
+
+
+def _earlier_release_notices(request: MaskingRequest) -> tuple[str, ...]:
+    """Notice when the record to be replaced says that these data were released before, with other random numbers.
+
+    Two releases of one file that were masked at random can be averaged, which takes noise away.
+    """
+    if not isinstance(request, Pipeline):
+        return ()
+    path = request.output.record
+    if path is None or not path.is_file() or all(step.is_deterministic for step in request.steps):
+        return ()
+    try:
+        record = json.loads(path.read_text(encoding="utf-8"))
+        before = {entry["sha256"] for entry in record["inputs"] if entry["role"] == "data"}
+        seed = record["seed"]
+    except (OSError, ValueError, KeyError, TypeError):
+        return (f"{path.name} exists and is no run record: it will be replaced",)
+    if data_facts(request.data)["sha256"] not in before or seed == request.seed:
+        return ()
+    danger = "whoever gets both releases can average them and so remove noise"
+    return (f"{path.name} says that these data were masked before with another seed: {danger}",)
+
+
+def _notices_of_format(request: MaskingRequest, original: Dataset, recoded: Collection[str]) -> tuple[str, ...]:
+    """What the format of the masked file cannot say; of codes of recoded variables that is seen when they are."""
+    if not isinstance(request, Pipeline):
+        return ()
+    has_codebook = request.output.codebook is not None
+    target = request.output.source
+    return (
+        *missing_code_notices(original.without(tuple(recoded)), target, has_codebook=has_codebook),
+        *label_notices(original, target, has_codebook=has_codebook),
+    )
+
+
+def _refuse_unwritable(request: MaskingRequest, arrived: CheckedInput) -> None:
+    """Refuse what the format of the masked file cannot hold, before anything is masked."""
+    if not isinstance(request, Pipeline) or request.output.source.refuse_unwritable is None:
+        return
+    original = arrived.original
+    variables = {each.name: each for each in (*original.variables, *arrived.keys.old.variables)}
+    names = arrived.keys.order or original.names
+    request.output.source.refuse_unwritable(
+        request.output.data, tuple(variables[name] for name in names), original.layout
+    )

@@ -1,0 +1,221 @@
+"""Stages of a run between plan and publication: mask, write, read back, validate, measure."""
+
+from __future__ import annotations
+
+import contextlib
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+from maskwright.commands.reading import load
+from maskwright.foundation.progress import Reporter, stage
+from maskwright.masking.context import Execution, Observer
+from maskwright.masking.mask import mask
+from maskwright.masking.protecting.compiling import report_compilation
+from maskwright.masking.suppressing.rule_file import rule_file
+from maskwright.plugins.registry import plugins
+from maskwright.release.arranging import arrangement_notices
+from maskwright.release.check_file import check_file
+from maskwright.release.data_file import write_dataset, written_file
+from maskwright.release.files import Release, writing
+from maskwright.release.formulas import escaped, formula_notices, unescaped
+from maskwright.release.measures.compared_variables import (
+    released_categories,
+    released_variables,
+    unmasked_variable_notices,
+)
+from maskwright.release.measures.measuring import compute_measures
+from maskwright.release.other_format import in_codes_of, missing_code_notices, with_new_codes
+from maskwright.release.second_look import is_read_twice, second_look
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from maskwright.commands.running.arrive import Clock
+    from maskwright.commands.running.ready import ReadyRun
+    from maskwright.data.dataset import Dataset
+    from maskwright.data.variable import Variable
+    from maskwright.edits.evaluation.check import Outcome
+    from maskwright.masking.masking_result import MaskingResult
+    from maskwright.pipeline.resolved import Pipeline
+    from maskwright.plugins.block import Block
+    from maskwright.plugins.measure import Measurement
+    from maskwright.plugins.method import Masked
+
+
+@dataclass(frozen=True, eq=False)
+class PipelineRun:
+    """A pipeline that is being run.
+
+    Attributes
+    ----------
+    pipeline : Pipeline
+    ready : ReadyRun
+        Its data and edits, read, and the plan.
+    release : Release
+        Its files, under temporary names.
+    seed : int
+    reporter : Reporter
+    clock : Clock
+    """
+
+    pipeline: Pipeline
+    ready: ReadyRun
+    release: Release
+    seed: int
+    reporter: Reporter
+    clock: Clock
+
+    def tell(self, notices: Iterable[str]) -> None:
+        """Tell the person who runs it."""
+        for notice in notices:
+            self.reporter.notice(notice)
+
+    def mask(self) -> MaskingResult:
+        """Mask the original in memory."""
+        ready, execution = self.ready, self.pipeline.execution
+        with self.clock("protect"), report_compilation(self.reporter):
+            result = mask(
+                ready.original, ready.edits, ready.plan, self.seed,
+                Execution(execution.workers, execution.block_size), self.reporter, _observer(),
+            )  # fmt: skip
+        self.tell(result.notices)
+        return replace(result, doubts=(*result.doubts, *ready.order_doubts(result)))
+
+    def arrange(self, result: MaskingResult) -> MaskingResult:
+        """Give the masked records their new keys and their order, and write the map from the old ones if asked for."""
+        output = self.pipeline.output
+        with self.clock("arrange"):
+            released = self.ready.arranged(result.masked, self.seed)
+            data, said = released.data, [*arrangement_notices(released)]
+            if output.key_map is not None:
+                with writing(self.release.temporary("key_map")):
+                    released.write_map(self.release.temporary("key_map"))
+            if output.source.is_opened_in_spreadsheets:
+                said += formula_notices(data, result.edits, escapes=output.escapes_formulas)
+                data = escaped(data, result.edits) if output.escapes_formulas else data
+            others = [name for name in data.names if name not in self.ready.plan.recoded]
+            has_codebook = output.codebook is not None
+            said += missing_code_notices(data.without(others), output.source, has_codebook=has_codebook)
+        self.tell(said)
+        data, renamed = in_codes_of(data, output.source)
+        result = result.published_as(data, with_new_codes(result.edits, renamed))
+        return replace(result, notices=(*result.notices, *said))
+
+    def write(self, result: MaskingResult) -> MaskingResult:
+        """Write masked data and rules to temporary files; the data are let go, since measuring needs the memory."""
+        file = self.release.temporary("data")
+        with self.clock("write"), stage(self.reporter, "Writing"), writing(file):
+            write_dataset(
+                result.masked, file, self.pipeline.output.source, self.ready.original,
+                canonical=self.pipeline.output.numbers == "canonical",
+            )  # fmt: skip
+        self.release.sealed("data")  # what is read back and checked from here on is what is published
+        self._write_rules(result)
+        return result.without_data()
+
+    def read_back(self, result: MaskingResult) -> Dataset:
+        """Read the masked file as anyone would."""
+        file = written_file(self.release.temporary("data"), self.pipeline, result.masked.variables)
+        with self.clock("read back"), stage(self.reporter, "Reading back") as progress:
+            released = _with_bands(replace(load(file, progress), origin=result.masked.origin), result.masked.variables)
+        output = self.pipeline.output
+        escapes = output.source.is_opened_in_spreadsheets and output.escapes_formulas
+        return unescaped(released, result.edits, self.ready.original) if escapes else released
+
+    def validate(self, result: MaskingResult) -> Outcome:
+        """Verdict of every edit on every record of the masked file, as if nothing were known of how it was made."""
+        file = written_file(self.release.temporary("data"), self.pipeline, ())
+        original = self.ready.original
+        reference = result.reference(original)
+        known = {variable.name: variable for variable in reference.variables}
+        published = (each for each in result.masked.variables if each.name in known)  # new keys are no variables
+        known |= {each.name: _with_codes_of(known[each.name], each) for each in published}
+        with contextlib.ExitStack() as stack:
+            progress = stack.enter_context(stage(self.reporter, "Validating"))
+            stack.enter_context(self.clock("validate"))
+            svrl = None
+            if self.pipeline.output.svrl is not None:
+                stack.enter_context(writing(self.release.temporary("svrl")))
+                svrl = stack.enter_context(self.release.temporary("svrl").open("wb"))
+            outcome = check_file(
+                file.path, file.source, file.params, result.edits, domain=result.domain(original), variables=known,
+                svrl=svrl,
+                progress=progress,
+            )  # fmt: skip
+        if is_read_twice(file.source):
+            with self.clock("second look"), stage(self.reporter, "Validating a second time"):
+                alone = second_look(file.path, file.source, result.masked, result.edits, outcome, reference)
+            if alone:
+                self.tell([f"{len(alone)} of {len(outcome.edits)} edits have no second opinion: {', '.join(alone)}"])
+        return outcome
+
+    def measure(self, released: Dataset) -> dict[str, Measurement]:
+        """Loss and risk of what was read back, by label."""
+        plan, requests, original = self.ready.plan, self.pipeline.measures, self.ready.original
+        with self.clock("measure"), report_compilation(self.reporter):
+            names = released_variables(original, released, plan.masked, plan.recoded)
+            about = unmasked_variable_notices(names, plan.masked)
+            categories = released_categories(original, released, plan.masked)
+            if any(each.asked for each in requests):
+                self.tell(about[:1])
+            found = compute_measures(
+                requests, original, released, plan.edits_on_values, plan.to_json(), self.seed, self.reporter,
+                (*names, *categories), about=about,
+                about_categories=unmasked_variable_notices(categories, plan.masked), changed=plan.masked,
+                drawn=plan.draws_records,
+            )  # fmt: skip
+        self.tell(
+            f"{each.label} has no contributions of single records: none are written"
+            for each in requests
+            if each.per_record and found[each.label].per_record is None
+        )
+        return found
+
+    def _write_rules(self, result: MaskingResult) -> None:
+        """Write the rules that hold in the published data, where they are not those of the original."""
+        target = self.pipeline.output.edits
+        if target is None:
+            return
+        text, notices = rule_file(target, result.edits, result.masked)
+        self.tell(notices)
+        with writing(self.release.temporary("edits")):
+            self.release.temporary("edits").write_text(text, encoding="utf-8")
+
+
+def _with_bands(released: Dataset, variables: Sequence[Variable]) -> Dataset:
+    """The file that was read back, with what the categories of recoded variables stand for, which no file says."""
+    known = {variable.name: dict(zip(variable.categories, variable.bands, strict=True)) for variable in variables
+             if variable.bands}  # fmt: skip
+    columns = []
+    for column in released:
+        bands, categories = known.get(column.name, {}), column.variable.categories
+        if bands and all(category in bands for category in categories):
+            own = replace(column.variable, bands=tuple(bands[category] for category in categories))
+            column = replace(column, variable=own)  # noqa: PLW2901 - the same column, better known
+        columns.append(column)
+    return replace(released, columns=tuple(columns))
+
+
+def _with_codes_of(original: Variable, masked: Variable) -> Variable:
+    """Variable of the original with the missing codes that it has in the masked file."""
+    return replace(
+        original,
+        missing_codes=masked.missing_codes,
+        missing_meanings=masked.missing_meanings,
+        suppressed_as=masked.suppressed_as,
+    )
+
+
+def _observer() -> Observer | None:
+    """Tell plugins that observe steps; a plugin that fails there is not let off."""
+    hooks = plugins().hooks
+    if not hooks.before_step.get_hookimpls() and not hooks.after_step.get_hookimpls():
+        return None
+
+    def observe(step: int, method: str, block: Block, masked: Masked | None) -> None:
+        if masked is None:
+            hooks.before_step(step=step, method=method, block=block)
+        else:
+            hooks.after_step(step=step, method=method, block=block, masked=masked)
+
+    return observe

@@ -1,0 +1,1 @@
+"""Data of several levels: households and their persons, firms and their establishments."""

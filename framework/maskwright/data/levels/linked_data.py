@@ -1,0 +1,164 @@
+"""Records of several levels in memory, each level a dataset, and which record belongs to which."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from maskwright.foundation.errors import InputError, unknown_name
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+    from numpy.typing import NDArray
+
+    from maskwright.data.dataset import Dataset
+    from maskwright.data.levels.declaration import LevelDeclaration
+
+ABSENT, DANGLING = -1, -2
+"""A pointer that names no record, and one that names a record that the group does not have."""
+
+
+@dataclass(frozen=True, eq=False)
+class Level:
+    """The records of one level.
+
+    Attributes
+    ----------
+    name : str
+    declared : LevelDeclaration
+    data : Dataset
+        Its n variables and keys, records of one group after each other, groups in the order of the level above.
+    groups : ndarray of shape (n,), int64, or None
+        Position of each record's group in the level above, ascending; None at the top.
+    pointers : mapping of name to ndarray of shape (n,), int64
+        Position in this level of the record that each record points to; `ABSENT` or `DANGLING` where there is none.
+    rows : ndarray of shape (n,), int64
+        Where each record stands in its file, counted from 0; of a household in a flat file, its first row.
+    varying : mapping of name to ndarray of shape (n,), bool
+        Of the upper level of a flat file: the records in whose rows a variable is not the same.
+    key_columns : tuple of str
+        Variables that are keys or pointers: they tell records apart and are never masked.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> import maskwright as mw
+    >>> persons = pd.DataFrame({"hhid": [7, 7, 9], "pno": [1, 2, 1], "region": ["N", "N", "S"]})
+    >>> levels = {"household": {"key": "hhid", "variables": ["region"]}, "person": {"key": "pno", "in": "household"}}
+    >>> level = mw.linked_data(persons, levels)["person"]
+    >>> level.data, level.groups.tolist(), level.key_columns
+    (Dataset(3 records, 1 variables: pno), [0, 0, 1], ('pno',))
+    """
+
+    name: str
+    declared: LevelDeclaration
+    data: Dataset
+    groups: NDArray[np.int64] | None
+    rows: NDArray[np.int64]
+    pointers: Mapping[str, NDArray[np.int64]] = field(default_factory=dict)
+    varying: Mapping[str, NDArray[np.bool_]] = field(default_factory=dict)
+
+    @property
+    def key_columns(self) -> tuple[str, ...]:
+        """Variables that are keys or pointers."""
+        return (self.declared.key, *self.declared.pointers)
+
+    def __len__(self) -> int:
+        return len(self.rows)
+
+
+@dataclass(frozen=True, eq=False)
+class LinkedData:
+    """Data of several levels, the top level first.
+
+    Attributes
+    ----------
+    levels : tuple of Level
+    notes : tuple of str
+        What linking did that a person should know.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> import maskwright as mw
+    >>> persons = pd.DataFrame({"hhid": [1, 1, 2], "pno": [1, 2, 1], "region": ["N", "N", "S"], "age": [40, 12, 71]})
+    >>> levels = {"household": {"key": "hhid", "variables": ["region"]}, "person": {"key": "pno", "in": "household"}}
+    >>> linked = mw.linked_data(persons, levels)
+    >>> linked
+    LinkedData(2 household, 3 person)
+    >>> linked["person"].groups.tolist()
+    [0, 0, 1]
+    """
+
+    levels: tuple[Level, ...]
+    notes: tuple[str, ...] = ()
+
+    def __getitem__(self, name: str) -> Level:
+        for level in self.levels:
+            if level.name == name:
+                return level
+        raise InputError(unknown_name("level", name, self.names))
+
+    def __iter__(self) -> Iterator[Level]:
+        return iter(self.levels)
+
+    def __repr__(self) -> str:
+        """Return the levels and their sizes; values are confidential and stay out of logs and notebooks."""
+        return f"LinkedData({', '.join(f'{len(level)} {level.name}' for level in self.levels)})"
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """Names of the levels, the top first."""
+        return tuple(level.name for level in self.levels)
+
+    def below(self, name: str) -> Level | None:
+        """Level whose records belong to those of another; None at the bottom."""
+        return next((level for level in self.levels if level.declared.above == name), None)
+
+    def starts(self, name: str) -> NDArray[np.int64]:
+        """Position of the first record of each group, and the number of records at the end; shape (groups + 1,)."""
+        level = self[name]
+        assert level.groups is not None
+        above = self[level.declared.above or ""]
+        return np.searchsorted(level.groups, np.arange(len(above) + 1)).astype(np.int64)
+
+    def with_data(self, changed: Mapping[str, Dataset]) -> LinkedData:
+        """Copy whose levels have these datasets, record for record beside the old ones."""
+        return replace(
+            self, levels=tuple(replace(level, data=changed.get(level.name, level.data)) for level in self.levels)
+        )
+
+    def taken(self, rows: NDArray[np.int64]) -> LinkedData:
+        """Copy with these records of the top level, in this order, and all that belong to them."""
+        kept, levels = rows, []
+        for level in self.levels:
+            groups = None
+            if level.groups is not None:
+                starts = self.starts(level.name)
+                counts = starts[kept + 1] - starts[kept]
+                groups = np.repeat(np.arange(len(kept)), counts)
+                kept = np.repeat(starts[kept] - np.cumsum(counts) + counts, counts) + np.arange(int(counts.sum()))
+            levels.append(_taken(level, kept, groups))
+        return replace(self, levels=tuple(levels))
+
+
+def _taken(level: Level, rows: NDArray[np.int64], groups: NDArray[np.int64] | None) -> Level:
+    """Level with these records; those they point to are among them, since whole groups are taken."""
+    new = np.full(len(level), ABSENT, dtype=np.int64)
+    new[rows] = np.arange(len(rows))
+    pointers = {
+        name: np.where(targets[rows] >= 0, new[np.maximum(targets[rows], 0)], targets[rows])
+        for name, targets in level.pointers.items()
+    }
+    varying = {name: varies[rows] for name, varies in level.varying.items()}
+    return replace(
+        level,
+        data=replace(level.data.taken(rows), origin=None),
+        groups=groups,
+        rows=level.rows[rows],
+        pointers=pointers,
+        varying=varying,
+    )

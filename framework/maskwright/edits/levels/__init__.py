@@ -1,0 +1,1 @@
+"""Edits that span records of several levels: ``sum(person.income) + capital == total``."""

@@ -1,0 +1,301 @@
+"""Rules that span records as rules of one level: what they read of other records becomes columns of that level."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from fractions import Fraction
+from typing import TYPE_CHECKING
+
+from maskwright.edits.algebra.classify import classify
+from maskwright.edits.edit import CheckedPart, Edit
+from maskwright.edits.edit_set import EditSet
+from maskwright.edits.expression import (
+    MIRRORED,
+    And,
+    Comparison,
+    ComparisonOperator,
+    Expression,
+    GroupFunction,
+    IfThen,
+    InOriginal,
+    IsMissing,
+    IsNumber,
+    MissingAs,
+    Number,
+    Or,
+    VariableRange,
+    VariableReference,
+    has_ranges,
+    nodes,
+    rewritten,
+    variable_names,
+)
+from maskwright.edits.languages.conversion.yaml_text import rule_text
+from maskwright.edits.levels.linked_columns import End, LinkedColumn, MembersColumn, OtherRecordColumn
+from maskwright.edits.levels.structure import NEIGHBOURS
+from maskwright.foundation.errors import EditError, Problem, unknown_name
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
+    from maskwright.edits.levels.structure import Structure
+
+_ONE = Number(Fraction(1))
+_TRUTHS = ("any", "all", "one", "no", "unique")
+_ENDS: tuple[End, End] = ("least", "most")
+_WITH_ENDS = ("count", "min", "max")
+"""Of these, known members may decide a comparison though others are not known."""
+
+
+@dataclass(frozen=True)
+class BoundEdits:
+    """Edits by level, and the columns that they read beside the variables of that level.
+
+    Attributes
+    ----------
+    edits : mapping of level name to EditSet
+        Each with `level`; all levels, the top first.
+    columns : mapping of level name to tuple of LinkedColumn
+        In an order in which they can be computed.
+    plain : mapping of edit name to Expression
+        The rules with the comparisons of what members say as they are written: what algebra sees.
+    """
+
+    edits: Mapping[str, EditSet]
+    columns: Mapping[str, tuple[LinkedColumn, ...]]
+    plain: Mapping[str, Expression] = field(default_factory=dict)
+
+    def columns_of(self, level: str, names: Iterable[str]) -> tuple[LinkedColumn, ...]:
+        """Those columns of a level that are among these names."""
+        wanted = set(names)
+        return tuple(column for column in self.columns[level] if column.name in wanted)
+
+
+def bind(edits: EditSet, structure: Structure) -> BoundEdits:
+    """Give each edit its level, and variables of that level only.
+
+    A rule is about the lowest level of the names outside its functions of members.
+
+    Parameters
+    ----------
+    edits : EditSet
+    structure : Structure
+
+    Raises
+    ------
+    EditError
+        Names that no level has, or two; functions of levels that are none; every one of them.
+    """
+    binder = _Binder(structure)
+    problems: list[Problem] = []
+    found: dict[str, list[Edit]] = {name: [] for name in structure.names}
+    for edit in edits:
+        try:
+            bound = binder.bound(edit)
+        except _Unbound as error:
+            place = edit.place
+            problems.append(Problem(f"edit {edit.name}: {error.message}", place, error.hint))
+            continue
+        found[bound.level].append(bound)
+    if problems:
+        raise EditError(problems)
+    return BoundEdits(
+        {name: EditSet(tuple(each), edits.notes if name == structure.names[0] else ()) for name, each in found.items()},
+        {name: tuple(each.values()) for name, each in binder.columns.items()},
+        binder.plain,
+    )
+
+
+class _Unbound(Exception):  # noqa: N818 - never leaves the module
+    def __init__(self, message: str, hint: str | None = None) -> None:
+        super().__init__(message)
+        self.message, self.hint = message, hint
+
+
+class _Binder:
+    def __init__(self, structure: Structure) -> None:
+        self._structure = structure
+        self.columns: dict[str, dict[str, LinkedColumn]] = {name: {} for name in structure.names}
+        self.plain: dict[str, Expression] = {}
+
+    def bound(self, edit: Edit) -> Edit:
+        level = edit.level or self._level(edit.expression)
+        through: dict[str, None] = {}
+        expression = self._on(edit.expression, level, through)
+        plain = self._on(edit.expression, level, {}, decided=False)
+        when = None if edit.when is None else self._on(edit.when, level, through)
+        if through:
+            # A record that points to none is not what the rule is about.
+            there = [Comparison("==", self._read(level, self._exists(each)), _ONE) for each in through]
+            asked: Expression = there[0] if len(there) == 1 else And(tuple(there))
+            expression, plain = IfThen(asked, expression), IfThen(asked, plain)
+            when = asked if when is None else And((asked, when))
+        self.plain[edit.name] = plain
+        parts = (CheckedPart(plain),) if has_ranges(plain) else classify(plain, edit.place)
+        return replace(
+            edit, level=level, expression=expression, when=when, parts=parts, variables=variable_names(plain)
+        )
+
+    def _level(self, expression: Expression) -> str:
+        """Level of a rule: the lowest of its names."""
+        found = [self._structure.names[0]]
+        for node in nodes(expression):
+            match node:
+                case GroupFunction(_, level):
+                    found.append(self._home(level))
+                case VariableReference(name) | IsMissing(VariableReference(name)) | IsNumber(VariableReference(name)):
+                    found.append(self._level_of(name))
+                case MissingAs(VariableReference(name)):
+                    found.append(self._level_of(name))
+                case InOriginal(names):
+                    found += [self._level_of(name) for name in names]
+                case VariableRange(first, last):
+                    found += [self._level_of(first), self._level_of(last)]
+        return max(found, key=self._structure.depth)
+
+    def _level_of(self, name: str) -> str:
+        known = self._structure.levels_of(name)
+        if len(known) > 1:
+            written = " or ".join(f"{level}.{name}" for level in known)
+            raise _Unbound(f"{name!r} is a variable of more than one level", f"Write {written}.")
+        if known:
+            return known[0]
+        prefix, _, rest = name.partition(".")
+        if not rest:
+            raise _Unbound(
+                unknown_name("variable", name, [each for level in self._structure.levels for each in level.variables])
+            )
+        if prefix in self._structure.names:
+            if rest not in self._structure[prefix].variables:
+                raise _Unbound(unknown_name(f"variable of the level {prefix}", rest, self._structure[prefix].variables))
+            return prefix
+        for level in self._structure.levels:
+            if prefix in level.pointers:
+                return level.name
+        if prefix in NEIGHBOURS:
+            return self._level_of(rest)
+        pointers = [each for level in self._structure.levels for each in level.pointers]
+        raise _Unbound(unknown_name("level or pointer", prefix, [*self._structure.names, *pointers, *NEIGHBOURS]))
+
+    def _home(self, level: str) -> str:
+        """Level whose records the functions of members are about."""
+        if level not in self._structure.names:
+            raise _Unbound(unknown_name("level", level, self._structure.names))
+        above = self._structure[level].above
+        if above is None:
+            raise _Unbound(f"{level} is the top level: its records are members of no group")
+        return above
+
+    def _on(self, expression: Expression, level: str, through: dict[str, None], *, decided: bool = True) -> Expression:
+        """Expression whose names are variables and computed columns of one level."""
+
+        def change(node: Expression) -> Expression:  # noqa: PLR0911 - one for each kind of node
+            match node:
+                case GroupFunction():
+                    return self._members(node, level)
+                case VariableReference(name):
+                    return VariableReference(self._name(name, level, through))
+                case IsMissing(VariableReference(name)):
+                    return IsMissing(VariableReference(self._name(name, level, {})))
+                case IsNumber(VariableReference(name)):
+                    return IsNumber(VariableReference(self._name(name, level, through)))
+                case MissingAs(VariableReference(name), meaning):
+                    return MissingAs(VariableReference(self._name(name, level, {})), meaning)
+                case InOriginal(names):
+                    return InOriginal(tuple(self._name(name, level, through) for name in names))
+                case Comparison() if decided:
+                    return self._decided(node, level)
+                case _:
+                    return node
+
+        return rewritten(expression, change)
+
+    def _name(self, name: str, level: str, through: dict[str, None]) -> str:
+        """Variable or computed column of a level that a name of a rule of this level means."""
+        structure = self._structure
+        if name in structure[level].variables or name in self.columns[level]:
+            return name
+        prefix, _, rest = name.partition(".")
+        if rest and prefix == level:
+            return self._name(rest, level, through)
+        if rest and (prefix in structure[level].pointers or prefix in NEIGHBOURS):
+            through.setdefault(prefix)
+            self._add(level, OtherRecordColumn(name, prefix, self._name(rest, level, {})))
+            return name
+        for above in structure.above(level):
+            wanted = rest if rest and prefix == above else name
+            if wanted in structure[above].variables:
+                column = OtherRecordColumn(f"{above}.{wanted}", above, wanted)
+                self._add(level, column)
+                return column.name
+        self._level_of(name)  # says what is wrong with a name that nothing has
+        raise _Unbound(f"a record of the level {level} does not see {name}", "Functions of members do: sum(person.x).")
+
+    def _exists(self, through: str) -> OtherRecordColumn:
+        return OtherRecordColumn(f"{through} is there", through, None)
+
+    def _members(self, node: GroupFunction, level: str) -> Expression:
+        home = self._home(node.level)
+        inner: dict[str, None] = {}
+        condition = None if node.condition is None else self._on(node.condition, node.level, inner)
+        operand = None if node.operand is None else self._name(node.operand.name, node.level, inner)
+        column = MembersColumn(rule_text(node), node.level, node.function, operand, condition)
+        self._add(home, column)
+        read = VariableReference(self._seen_from(level, home, column.name))
+        return Comparison("==", read, _ONE) if node.function in _TRUTHS else read
+
+    def _seen_from(self, level: str, home: str, name: str) -> str:
+        """Column of a level above as the records of this one see it."""
+        if level == home:
+            return name
+        column = OtherRecordColumn(f"{home}.{name}", home, name)
+        self._add(level, column)
+        return column.name
+
+    def _decided(self, node: Comparison, level: str) -> Expression:
+        """Comparison that known members may decide: with the fewest and the most that the members can say."""
+        for side, other, operator in (
+            (node.left, node.right, node.operator),
+            (node.right, node.left, MIRRORED[node.operator]),
+        ):
+            column = self._open(side, level)
+            if column is not None:
+                ends: dict[str, Expression] = {"exact": side}
+                for end in _ENDS:
+                    ends[end] = self._read(level, replace(column, name=f"{end} {column.name}", end=end))
+                return _by_ends(ends, operator, other)
+        return node
+
+    def _open(self, side: Expression, level: str) -> MembersColumn | None:
+        """Column of members whose value may be known only in part."""
+        if not isinstance(side, VariableReference):
+            return None
+        column = self.columns[level].get(side.name)
+        if not isinstance(column, MembersColumn) or column.function not in _WITH_ENDS:
+            return None
+        return column if column.condition is not None or column.function != "count" else None
+
+    def _read(self, level: str, column: LinkedColumn) -> VariableReference:
+        self._add(level, column)
+        return VariableReference(column.name)
+
+    def _add(self, level: str, column: LinkedColumn) -> None:
+        self.columns[level].setdefault(column.name, column)
+
+
+def _by_ends(ends: Mapping[str, Expression], operator: ComparisonOperator, other: Expression) -> Expression:
+    """True or false where both ends agree, else unknown: that is what the exact value, which is missing, says then."""
+    is_known = Comparison("==", ends["exact"], ends["exact"])
+    if operator in (">", ">="):
+        return Or(
+            (Comparison(operator, ends["least"], other), And((Comparison(operator, ends["most"], other), is_known)))
+        )
+    if operator in ("<", "<="):
+        return Or(
+            (Comparison(operator, ends["most"], other), And((Comparison(operator, ends["least"], other), is_known)))
+        )
+    inside = And((Comparison("<=", ends["least"], other), Comparison(">=", ends["most"], other)))
+    if operator == "==":
+        return And((*inside.operands, Comparison("==", ends["exact"], other)))
+    outside = Or((Comparison(">", ends["least"], other), Comparison("<", ends["most"], other)))
+    return Or((*outside.operands, Comparison("!=", ends["exact"], other)))

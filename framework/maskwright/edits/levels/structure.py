@@ -1,0 +1,100 @@
+"""What rules need to know of levels: their names, variables and pointers, without any data."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from maskwright.edits.expression import GroupFunction, nodes, variable_names
+from maskwright.edits.rule_language.grammar import parse_expression
+from maskwright.foundation.errors import InputError, Problem, unknown_name
+
+if TYPE_CHECKING:
+    from maskwright.data.levels.linked_data import LinkedData
+
+NEIGHBOURS = ("previous", "following")
+
+
+@dataclass(frozen=True)
+class LevelNames:
+    """One level.
+
+    Attributes
+    ----------
+    name : str
+    variables : tuple of str
+        Keys and pointers included.
+    above : str or None
+    pointers : tuple of str
+    """
+
+    name: str
+    variables: tuple[str, ...]
+    above: str | None = None
+    pointers: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class Structure:
+    """All levels, the top first."""
+
+    levels: tuple[LevelNames, ...]
+
+    @classmethod
+    def of(cls, linked: LinkedData) -> Structure:
+        """Structure of data."""
+        return cls(
+            tuple(LevelNames(each.name, each.data.names, each.declared.above, tuple(each.pointers)) for each in linked)
+        )
+
+    def __getitem__(self, name: str) -> LevelNames:
+        for level in self.levels:
+            if level.name == name:
+                return level
+        raise InputError(unknown_name("level", name, [each.name for each in self.levels]))
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """Names of the levels, the top first."""
+        return tuple(level.name for level in self.levels)
+
+    def above(self, name: str) -> tuple[str, ...]:
+        """Levels above one, the nearest first."""
+        found: list[str] = []
+        level = self[name].above
+        while level is not None:
+            found.append(level)
+            level = self[level].above
+        return tuple(found)
+
+    def depth(self, name: str) -> int:
+        """How many levels are above one."""
+        return len(self.above(name))
+
+    def levels_of(self, variable: str) -> tuple[str, ...]:
+        """Levels that have a variable of this name."""
+        return tuple(level.name for level in self.levels if variable in level.variables)
+
+
+def refuse_conditions(linked: LinkedData) -> None:
+    """Refuse conditions of incomplete groups that read what groups do not have.
+
+    Raises
+    ------
+    InputError
+    """
+    problems = []
+    for level in linked:
+        if level.declared.incomplete is None or level.declared.above is None:
+            continue
+        above = linked[level.declared.above]
+        condition = parse_expression(level.declared.incomplete)
+        where = f"level {level.name}: incomplete: "
+        if any(isinstance(node, GroupFunction) for node in nodes(condition)):
+            problems.append(Problem(f"{where}it is about variables of the level {above.name}, not about members"))
+        problems += [
+            Problem(where + unknown_name(f"variable of the level {above.name}", name, above.data.names))
+            for name in variable_names(condition) if name not in above.data
+        ]  # fmt: skip
+    if problems:
+        raise InputError(problems)

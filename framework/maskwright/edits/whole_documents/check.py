@@ -1,0 +1,304 @@
+"""A whole document given to an engine, and what it said: counts, locations, SVRL."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+from xml.parsers import expat
+from xml.sax.saxutils import escape, quoteattr
+
+from maskwright.edits.engines.checker import EngineProcess
+from maskwright.edits.engines.processor_test import ENGINE_OF
+from maskwright.edits.evaluation.svrl import SVRL_NAMESPACE
+from maskwright.edits.whole_documents.elements import text_of
+from maskwright.edits.whole_documents.outcome import FIRST_LOCATIONS, DocumentOutcome, TestOutcome
+from maskwright.edits.whole_documents.reading import MEGABYTE
+from maskwright.edits.whole_documents.stylesheet import (
+    MARK,
+    groups_of,
+    prefix_of_svrl,
+    stylesheet_of,
+    stylesheet_of_expression,
+)
+from maskwright.foundation.errors import EditError, InputError, Place, Problem
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from typing import IO
+
+    from maskwright.edits.whole_documents.options import DocumentOptions
+    from maskwright.edits.whole_documents.reading import DocumentText
+    from maskwright.edits.whole_documents.schema import Expression, Schema
+
+SECONDS, SECONDS_A_MEGABYTE = 120, 12
+MEMORY, MEMORY_A_BYTE = 1024 * MEGABYTE, 40
+USUAL_MEMORY_A_BYTE = 25
+TOLD_FROM = 10 * MEGABYTE
+MOST_EXPRESSIONS_NAMED = 10
+_MARKS = re.compile(rf"<\?{MARK}\s[^?]*\?>")
+_LONGEST_MESSAGE = 500
+
+
+@dataclass(frozen=True)
+class Limits:
+    """Of the engine: seconds, and bytes of memory."""
+
+    seconds: float
+    memory: int
+
+    @classmethod
+    def of(cls, size: int, options: DocumentOptions) -> Limits:
+        """Limits for a document of so many bytes."""
+        seconds = options.max_seconds or SECONDS + SECONDS_A_MEGABYTE * size // MEGABYTE
+        memory = MEMORY + MEMORY_A_BYTE * size if options.max_memory is None else options.max_memory * MEGABYTE
+        return cls(seconds, memory)
+
+    def notice(self, size: int, engine: str) -> str | None:
+        """What a person should know before a large document is begun; None for a small one."""
+        if size < TOLD_FROM:
+            return None
+        return (
+            f"{size / MEGABYTE:,.0f} MB are checked as a whole: the engine {engine} needs about "
+            f"{size * USUAL_MEMORY_A_BYTE / 2**30:.1f} GB of memory, and a time that grows with the violations "
+            f"times the elements beside them; it is stopped at {self.memory / 2**30:.1f} GB "
+            f"(--option max_memory=MB) or after {self.seconds:,.0f} seconds (--option max_seconds=N)"
+        )
+
+
+def check_document(
+    schema: Schema, document: DocumentText, limits: Limits, *, svrl: IO[bytes] | None = None, messages: bool = False
+) -> DocumentOutcome:
+    """Verdict of every assert and report of a schema on a whole document.
+
+    Parameters
+    ----------
+    schema : Schema
+    document : DocumentText
+    limits : Limits
+    svrl : binary stream, optional
+        Where the report goes, as UTF-8. It carries values of the document.
+    messages : bool, default False
+        Whether the outcome has the first messages, which carry values.
+
+    Raises
+    ------
+    EditError
+        The engine is not installed, refuses an expression, takes too long or too much memory, or cannot evaluate a
+        test.
+    """
+    engine = ENGINE_OF[schema.version]
+    groups = groups_of(schema)
+    stylesheets = [stylesheet_of(schema, group) for group in groups]
+    with EngineProcess(engine, limits.memory) as process:
+        if any(process.reasons(stylesheets)):
+            raise EditError(_refusals(process, schema, stylesheets))
+        try:
+            answer = process.ask({"apply": document.text}, limits.seconds)
+        except EditError as error:
+            hint = (
+                f"it may take {limits.seconds:,.0f} seconds (--option max_seconds=N) and "
+                f"{limits.memory / MEGABYTE:,.0f} MB of memory (--option max_memory=MB)"
+            )
+            raise EditError(Problem(error.problems[0].message, Place(schema.element.file), hint)) from None
+    if "error" in answer:
+        raise EditError(_stop(schema, stylesheets, answer))
+    heard = _Heard(schema, keeps_messages=messages)
+    for text in answer["texts"]:
+        heard.take(text)
+    heard.refuse_errors()
+    if svrl is not None:
+        _write_svrl(svrl, schema, answer["texts"])
+    return heard.outcome(engine)
+
+
+def _refusals(process: EngineProcess, schema: Schema, stylesheets: Sequence[str]) -> list[Problem]:
+    """Say which expressions an engine refuses, each asked alone."""
+    expressions: list[Expression | None] = [None, *schema.expressions]
+    reasons = process.reasons([stylesheet_of_expression(schema, each) for each in expressions])
+    place = Place(schema.element.file, schema.element.line)
+    found = []
+    for expression, reason in zip(expressions, reasons, strict=True):
+        if reason is None:
+            continue
+        if expression is None:
+            return [Problem(f"the engine refuses what stands beside the patterns: {reason}", place)]
+        found.append(expression.problem(f"the engine refuses it: {reason}"))
+    if found:
+        return found[:MOST_EXPRESSIONS_NAMED]
+    reason = next(filter(None, process.reasons(stylesheets)), "no reason is given")
+    return [Problem(f"the engine refuses the schema: {reason}", place)]
+
+
+def _stop(schema: Schema, stylesheets: Sequence[str], answer: dict[str, object]) -> Problem:
+    """Say where libxslt stopped: a line of a stylesheet leads to the rule that was written there."""
+    details = answer.get("details")
+    details = details if isinstance(details, dict) else {}
+    codes = ", ".join(str(code) for code in details.get("codes", ())) or str(answer["error"])
+    place = Place(schema.element.file)
+    if answer["error"] == "MemoryError":
+        return Problem("the engine needs more memory than it may have", place, "--option max_memory=MB")
+    for line in details.get("lines", ()):
+        rules = [_rule_at(stylesheet, int(line)) for stylesheet in stylesheets]
+        found = [number for number in rules if number is not None]
+        if len(found) == 1:
+            element = next(rule.element for rule in schema.rules if rule.number == found[0])
+            where = Place(element.file, element.line)
+            return Problem(
+                f"a test of this rule, or what it rests on, cannot be evaluated ({codes})", where, _AS_NUMBER
+            )
+    return Problem(f"an expression of the schema cannot be evaluated on this document ({codes})", place, _AS_NUMBER)
+
+
+_AS_NUMBER = "compare numbers as number(...), and say what is to hold where a node is missing or occurs more than once"
+
+
+def _rule_at(stylesheet: str, line: int) -> int | None:
+    """Number of the rule whose template holds a line of a stylesheet."""
+    marks = re.findall(rf'name="{MARK}">f (\d+)<', "\n".join(stylesheet.split("\n")[:line]))
+    return int(marks[-1]) if marks else None
+
+
+def _write_svrl(stream: IO[bytes], schema: Schema, texts: Sequence[str]) -> None:
+    prefix = prefix_of_svrl(schema)
+    attributes = schema.element.attributes
+    title = next((text_of(child) for child in schema.element if child.name == "title"), None)
+    stated = {
+        "title": None if title is None else " ".join(title.split()),
+        "phase": schema.phase,
+        "schemaVersion": attributes.get("schemaVersion"),
+    }
+    written = "".join(f" {name}={quoteattr(text)}" for name, text in stated.items() if text is not None)
+    # Every stylesheet declares the same namespaces, and what is copied from the document may rest on them.
+    opening = next(
+        (_opening(text, prefix) for text in texts), f'<{prefix}:schematron-output xmlns:{prefix}="{SVRL_NAMESPACE}"'
+    )
+    out = ['<?xml version="1.0" encoding="UTF-8"?>\n', f"{opening}{written}>\n"]
+    out += [
+        f"<{prefix}:text>{escape(' '.join(text_of(child).split()))}</{prefix}:text>\n"
+        for child in schema.element
+        if child.name == "p" and child.namespace == schema.element.namespace
+    ]
+    out += [
+        f"<{prefix}:ns-prefix-in-attribute-values prefix={quoteattr(name)} uri={quoteattr(uri)}/>\n"
+        for name, uri in schema.namespaces.items()
+    ]
+    stream.write("".join(out).encode())
+    for text in texts:
+        start, end = text.find(">", text.index(f"<{prefix}:schematron-output")), text.rfind("</")
+        if end > start:
+            inner = _MARKS.sub("", text[start + 1 : end])
+            inner = re.sub(rf"(<{re.escape(prefix)}:(?:active|fired|failed|successful)-)", r"\n\1", inner)
+            stream.write(inner.encode() + b"\n")
+    stream.write(f"</{prefix}:schematron-output>\n".encode())
+
+
+def _opening(text: str, prefix: str) -> str:
+    start = text.index(f"<{prefix}:schematron-output")
+    return text[start : text.index(">", start)].removesuffix("/")
+
+
+@dataclass
+class _Heard:
+    """Counts of marks, and the locations that follow them."""
+
+    schema: Schema
+    keeps_messages: bool
+    fired: Counter[int] = field(default_factory=Counter)
+    violations: Counter[int] = field(default_factory=Counter)
+    locations: dict[int, list[str]] = field(default_factory=dict)
+    messages: dict[int, list[str]] = field(default_factory=dict)
+    errors: list[list[str]] = field(default_factory=list)
+
+    def __post_init__(self) -> None:
+        self._depth = 0
+        self._test: int | None = None
+        self._shown: int | None = None
+
+    def take(self, text: str) -> None:
+        """Read what a stylesheet wrote."""
+        parser = expat.ParserCreate()
+        parser.StartElementHandler = self._start
+        parser.EndElementHandler = self._end
+        parser.CharacterDataHandler = self._text
+        parser.ProcessingInstructionHandler = self._mark
+        parser.Parse(text.encode(), True)
+
+    def _mark(self, target: str, text: str) -> None:
+        # Marks stand beside what a rule says; deeper ones would be a copy of the document's own.
+        if target != MARK or self._depth != 1:
+            return
+        kind, number, *rest = text.split(" ", 3)
+        match kind:
+            case "f":
+                self.fired[int(number)] += 1
+            case "v":
+                self.violations[int(number)] += 1
+                self._test = int(number)
+            case _:
+                self.errors.append([kind, number, *rest])
+
+    def _start(self, name: str, attributes: dict[str, str]) -> None:
+        if self._depth == 1 and self._test is not None:
+            kept = self.locations.setdefault(self._test, [])
+            if len(kept) < FIRST_LOCATIONS:
+                kept.append(attributes.get("location", ""))
+        if self._depth == 2 and self._test is not None and name.endswith(":text") and self.keeps_messages:
+            kept = self.messages.setdefault(self._test, [])
+            if len(kept) < FIRST_LOCATIONS:
+                self._shown = self._test
+                kept.append("")
+        self._depth += 1
+
+    def _end(self, name: str) -> None:  # noqa: ARG002 - expat's call
+        self._depth -= 1
+        if self._depth == 1:
+            self._test = None
+        elif self._depth == 2:
+            self._shown = None
+
+    def _text(self, text: str) -> None:
+        if self._shown is not None:
+            self.messages[self._shown][-1] += text
+
+    def refuse_errors(self) -> None:
+        """Raise when tests could not be evaluated: a processor stops there, and so do we."""
+        problems = []
+        tests = {test.number: test for test in self.schema.tests}
+        rules = {rule.number: rule for rule in self.schema.rules}
+        for kind, number, *rest in self.errors[:FIRST_LOCATIONS]:
+            code, location = [*rest, "", ""][:2]
+            where = f" at {location}" if location else ""
+            if kind == "e":
+                test = tests[int(number)]
+                message = f"edit {test.name}: its test cannot be evaluated{where} ({code})"
+                element = test.element
+            else:
+                element = rules[int(number)].element
+                message = f"a variable of this rule cannot be computed{where} ({code})"
+            problems.append(Problem(message, Place(element.file, element.line), _AS_NUMBER))
+        if problems:
+            raise InputError(problems)
+
+    def outcome(self, engine: str) -> DocumentOutcome:
+        """What was found, of every test."""
+        tests = [
+            TestOutcome(
+                name=test.name,
+                kind=test.element.name,
+                checked_by=engine,
+                severity=test.severity,
+                violations=self.violations[test.number],
+                fired=self.fired[rule.number],
+                first_locations=tuple(self.locations.get(test.number, ())),
+                first_messages=self._messages(test.number) if self.keeps_messages else None,
+            )
+            for rule in self.schema.rules
+            for test in rule.tests
+        ]
+        rules_fired = sum(self.fired.values())
+        return DocumentOutcome(tuple(tests), self.schema.phase, rules_fired, self.schema.notes)
+
+    def _messages(self, number: int) -> tuple[str, ...]:
+        return tuple(" ".join(text.split())[:_LONGEST_MESSAGE] for text in self.messages.get(number, ()))

@@ -1,0 +1,388 @@
+"""A Schematron schema as it is carried out: written out, checked, its tests named and numbered."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from maskwright.edits.languages.schematron.binding import LATER_BINDINGS, XPATH_1_BINDINGS
+from maskwright.edits.languages.schematron.document import Element, read_document
+from maskwright.edits.languages.schematron.expansion import ALL, DEFAULT, PATTERNS, expand_included, with_included
+from maskwright.edits.languages.schematron.patterns import severity_of
+from maskwright.edits.languages.schematron.reader import ASCC_NAMESPACE, ISO_NAMESPACE
+from maskwright.edits.whole_documents.elements import XSL, is_abstract, named, problem, walk
+from maskwright.edits.whole_documents.expressions import reason_to_refuse
+from maskwright.edits.whole_documents.grammar import mistakes_of
+from maskwright.foundation.errors import EditError, Place, Problem, unknown_name
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Iterator, Mapping
+    from pathlib import Path
+
+    from maskwright.edits.edit import Severity
+    from maskwright.edits.engines.screening import Version
+    from maskwright.edits.languages.schematron.options import SchematronOptions
+
+EXTENDED_BINDINGS = frozenset({"exslt"})
+_XSL_EXPRESSIONS = frozenset(
+    {"select", "match", "use", "test", "group-by", "group-adjacent", "initial-value", "count", "from", "value"}
+)
+_MESSAGE_EXPRESSIONS = {"value-of": "select", "name": "path"}
+
+
+@dataclass(frozen=True, eq=False)
+class Let:
+    """A variable: an element ``let``."""
+
+    name: str
+    element: Element
+
+
+@dataclass(frozen=True, eq=False)
+class Test:
+    """An assert or report.
+
+    Attributes
+    ----------
+    number : int
+        0-based place among all tests that are carried out.
+    name : str
+        Its id, else its pattern's, else ``edit-N``.
+    references : tuple of (kind, Element)
+        Diagnostics and properties that it names, in that order.
+    """
+
+    __test__ = False
+
+    number: int
+    name: str
+    element: Element
+    severity: Severity
+    references: tuple[tuple[str, Element], ...]
+
+    @property
+    def is_report(self) -> bool:
+        """Whether it complains where the test holds."""
+        return self.element.name == "report"
+
+
+@dataclass(frozen=True, eq=False)
+class Rule:
+    """A rule with a context; `number` is its 0-based place among all rules that are carried out."""
+
+    number: int
+    element: Element
+    context: str
+    lets: tuple[Let, ...]
+    tests: tuple[Test, ...]
+
+
+@dataclass(frozen=True, eq=False)
+class Pattern:
+    """A pattern, or a group: in a pattern the first rule that matches a node fires, in a group each of them."""
+
+    element: Element
+    lets: tuple[Let, ...]
+    rules: tuple[Rule, ...]
+
+    @property
+    def is_group(self) -> bool:
+        """Whether every rule fires."""
+        return self.element.name == "group"
+
+
+@dataclass(frozen=True, eq=False)
+class Expression:
+    """One expression of a schema.
+
+    Attributes
+    ----------
+    kind : {"select", "match"}
+        A pattern of XSLT is a ``match``.
+    variables : tuple of str
+        In scope.
+    """
+
+    element: Element
+    attribute: str
+    kind: str
+    text: str
+    variables: tuple[str, ...]
+
+    def problem(self, reason: str) -> Problem:
+        """A mistake in it."""
+        element = self.element
+        text = " ".join(self.text.split())
+        return Problem(
+            f"<{element.name}> {self.attribute}: {reason}", Place(element.file, element.line, None, text[:200])
+        )
+
+
+@dataclass(frozen=True, eq=False)
+class Schema:
+    """A schema that may be carried out.
+
+    Attributes
+    ----------
+    version : {"1.0", "3.0"}
+        Of XSLT and XPath: says which engine.
+    phase : str
+    start : str
+        Expression whose nodes are where patterns start.
+    namespaces : dict of prefix to URI
+    lets : tuple of Let
+        Of schema and phase.
+    instructions : tuple of Element
+        XSLT beside the patterns: keys, functions.
+    expressions : tuple of Expression
+    notes : tuple of str
+    """
+
+    element: Element
+    version: Version
+    phase: str
+    start: str
+    namespaces: Mapping[str, str]
+    lets: tuple[Let, ...]
+    instructions: tuple[Element, ...]
+    patterns: tuple[Pattern, ...]
+    expressions: tuple[Expression, ...]
+    notes: tuple[str, ...]
+
+    @property
+    def rules(self) -> Iterator[Rule]:
+        """Every rule, in order."""
+        return (rule for pattern in self.patterns for rule in pattern.rules)
+
+    @property
+    def tests(self) -> tuple[Test, ...]:
+        """Every assert and report, in order."""
+        return tuple(test for rule in self.rules for test in rule.tests)
+
+
+def read_schema(path: Path, options: SchematronOptions) -> Schema:
+    """Read a schema for checking whole documents.
+
+    Parameters
+    ----------
+    path : Path
+        In the ISO or the 1.5 namespace, without a DOCTYPE.
+    options : SchematronOptions
+        The phase, the folder for included files, and limits.
+
+    Raises
+    ------
+    EditError
+        The file cannot be read safely, is no valid schema, or asks for what no engine is given.
+    """
+    root = read_document(path, options)
+    version = _version(root)
+    whole = with_included(root, options)
+    problems = mistakes_of(whole, version)
+    if problems:
+        raise EditError(problems)
+    phase = _phase(whole, options)
+    start = next((_text(each, "from") for each in named(whole, "phase") if _text(each, "id") == phase), "") or "/"
+    schema, notes = expand_included(whole, options)
+    return _Builder(schema, whole, version, options).schema(phase, start, notes)
+
+
+def _version(root: Element) -> Version:
+    if root.name != "schema" or root.namespace not in (ISO_NAMESPACE, ASCC_NAMESPACE):
+        where = f"in the namespace {root.namespace}" if root.namespace else "in no namespace"
+        hint = f'the first element must be <schema xmlns="{ISO_NAMESPACE}">'
+        raise EditError(problem(root, f"expected a Schematron schema, found <{root.name}> {where}", hint))
+    binding = root.attributes.get("queryBinding", "xslt").strip().lower()
+    if binding in XPATH_1_BINDINGS | EXTENDED_BINDINGS:
+        return "1.0"
+    if binding in LATER_BINDINGS:
+        return "3.0"
+    known = ", ".join(sorted(XPATH_1_BINDINGS | EXTENDED_BINDINGS | LATER_BINDINGS))
+    raise EditError(problem(root, f"no engine here evaluates the queryBinding {binding!r}", f"understood are: {known}"))
+
+
+def _phase(whole: Element, options: SchematronOptions) -> str:
+    default = whole.attributes.get("defaultPhase", ALL).strip()
+    phase = options.phase if options.phase not in (None, DEFAULT) else default
+    phase = ALL if phase == DEFAULT else str(phase)
+    known = [_text(each, "id") for each in named(whole, "phase")]
+    if phase != ALL and phase not in known:
+        raise EditError(problem(whole, unknown_name("phase", phase, [ALL, *known])))
+    return phase
+
+
+class _Builder:
+    def __init__(self, schema: Element, whole: Element, version: Version, options: SchematronOptions) -> None:
+        self._element = schema
+        self._version = version
+        self._options = options
+        self._problems: list[Problem] = []
+        self._expressions: list[Expression] = []
+        self._namespaces = {_text(each, "prefix"): _text(each, "uri") for each in named(schema, "ns")}
+        self._instructions = tuple(child for child in schema if child.namespace == XSL)
+        self._functions = {
+            (child.prefixes.get(prefix, ""), local)
+            for child in self._instructions
+            if child.name == "function"
+            for prefix, _, local in (child.attributes.get("name", "").rpartition(":"),)
+        }
+        self._references = {
+            (kind, _text(each, "id")): each
+            for kind, single in (("diagnostics", "diagnostic"), ("properties", "property"))
+            for holder in named(schema, kind)
+            for each in named(holder, single)
+        }
+        own = [each.attributes["id"] for each in walk(whole) if "id" in each.attributes]
+        self._names: set[str] = set(own)
+        self._given: set[str] = set()
+        self._rules = self._tests = 0
+
+    def schema(self, phase: str, start: str, notes: list[str]) -> Schema:
+        """Schema of the written-out element."""
+        schema = self._element
+        lets = self._lets(schema, {})
+        names = tuple(let.name for let in lets)
+        if start != "/":
+            self._take(schema, "from", "select", start, names)
+        for each in self._instructions:
+            self._instruction_expressions(each, names)
+        patterns = tuple(
+            self._pattern(child, lets)
+            for child in schema
+            if child.name in PATTERNS and child.namespace == schema.namespace
+        )
+        if self._problems:
+            raise EditError(self._problems)
+        return Schema(
+            schema, self._version, phase, start, self._namespaces, lets, self._instructions, patterns,
+            tuple(self._expressions), tuple(notes),
+        )  # fmt: skip
+
+    def _lets(self, element: Element, outer: Mapping[str, str]) -> tuple[Let, ...]:
+        """Variables of an element, in an order in which each is known to those that use it."""
+        found: dict[str, Let] = {}
+        elements = named(element, "let")
+        in_rule = element.name == "rule"
+        names = {_text(let, "name") for let in elements}
+        for let in elements:
+            name = _text(let, "name")
+            if name in found:
+                self._problems.append(problem(let, f"the variable {name!r} is defined twice in one <{element.name}>"))
+            elif name in outer and not in_rule:
+                self._problems.append(problem(let, f"the variable {name!r} is defined by the {outer[name]} already"))
+            # Variables of a rule are computed one after the other; the others may be used before they stand.
+            visible = {*outer, *found} if in_rule else {*outer, *names} - {name}
+            if "value" in let.attributes:
+                self._take(let, "value", "select", let.attributes["value"], tuple(visible))
+            else:
+                for each in let:
+                    self._instruction_expressions(each, tuple(visible))
+            found[name] = Let(name, let)
+        return tuple(found.values())
+
+    def _pattern(self, element: Element, outer: Collection[Let]) -> Pattern:
+        around = dict.fromkeys((let.name for let in outer), "schema or its phase")
+        lets = self._lets(element, around)
+        scope = {**around, **dict.fromkeys((let.name for let in lets), element.name)}
+        unnamed = 0
+        rules = []
+        for rule in named(element, "rule"):
+            if is_abstract(rule):
+                continue
+            context = rule.attributes["context"]
+            self._take(rule, "context", "match", context, tuple(scope))
+            own = self._lets(rule, scope)
+            names = (*scope, *(let.name for let in own))
+            for attribute in ("visit-each", "subject"):
+                if attribute in rule.attributes:
+                    self._take(rule, attribute, "select", rule.attributes[attribute], names)
+            tests = []
+            for child in rule:
+                if child.namespace != rule.namespace or child.name not in ("assert", "report"):
+                    continue
+                unnamed += "id" not in child.attributes
+                tests.append(self._test(child, element, unnamed, names))
+            rules.append(Rule(self._rules, rule, context, own, tuple(tests)))
+            self._rules += 1
+        return Pattern(element, lets, tuple(rules))
+
+    def _test(self, element: Element, pattern: Element, unnamed: int, names: tuple[str, ...]) -> Test:
+        for attribute in ("test", "subject"):
+            if attribute in element.attributes:
+                self._take(element, attribute, "select", element.attributes[attribute], names)
+        self._message(element, names)
+        references = []
+        for kind in ("diagnostics", "properties"):
+            for name in element.attributes.get(kind, "").split():
+                if (kind, name) not in self._references:
+                    known = [other for of, other in self._references if of == kind]
+                    self._problems.append(problem(element, unknown_name(kind, name, known)))
+                    continue
+                references.append((kind, self._references[kind, name]))
+                self._message(self._references[kind, name], names)
+        self._tests += 1
+        name = self._name(element, pattern, unnamed)
+        return Test(self._tests - 1, name, element, severity_of(element), tuple(references))
+
+    def _name(self, element: Element, pattern: Element, unnamed: int) -> str:
+        own = element.attributes.get("id")
+        stem = own or pattern.attributes.get("id") or pattern.attributes.get("name")
+        number = unnamed if own is None and stem is not None else 1
+        stem = stem or f"edit-{self._tests}"
+        name = stem if number == 1 else f"{stem}.{number}"
+        while name in self._given or (own is None and number > 1 and name in self._names):
+            number += 1
+            name = f"{stem}.{number}"
+        self._given.add(name)
+        return name
+
+    def _message(self, element: Element, names: tuple[str, ...]) -> None:
+        for child in element:
+            attribute = _MESSAGE_EXPRESSIONS.get(child.name) if child.namespace == element.namespace else None
+            if child.namespace == XSL:
+                attribute = "select"
+            if attribute in child.attributes:
+                self._take(child, str(attribute), "select", child.attributes[str(attribute)], names)
+            self._message(child, names)
+
+    def _instruction_expressions(self, element: Element, names: tuple[str, ...]) -> None:
+        """Look over what is left to the engine: no attribute may reach out, in an expression or between braces."""
+        if element.namespace == XSL:
+            bound = {*names, *self._bound(element)}
+            spaces = {**self._namespaces, **element.prefixes}
+            for attribute in _XSL_EXPRESSIONS & element.attributes.keys():
+                text = element.attributes[attribute]
+                reason = reason_to_refuse(text, self._version, spaces, bound, self._functions, self._options)
+                if reason is not None:
+                    self._problems.append(Expression(element, attribute, "select", text, ()).problem(reason))
+        for child in element:
+            self._instruction_expressions(child, names)
+
+    def _bound(self, element: Element) -> set[str]:
+        """Variables that instructions bind anywhere; the engine knows their scope."""
+        tops = (*self._instructions, *(each for each in _all(self._element) if each.name == "let"))
+        found = {
+            _text(each, "name")
+            for top in tops
+            for each in _all(top)
+            if each.namespace == XSL and each.name in ("param", "variable")
+        }
+        return found | ({"value"} if element.name == "accumulator-rule" else set())
+
+    def _take(self, element: Element, attribute: str, kind: str, text: str, names: tuple[str, ...]) -> None:
+        expression = Expression(element, attribute, kind, text, names)
+        reason = reason_to_refuse(text, self._version, self._namespaces, names, self._functions, self._options)
+        if reason is None:
+            self._expressions.append(expression)
+        else:
+            self._problems.append(expression.problem(reason))
+
+
+def _all(element: Element) -> Iterator[Element]:
+    yield element
+    for child in element:
+        yield from _all(child)
+
+
+def _text(element: Element, attribute: str) -> str:
+    return element.attributes.get(attribute, "").strip()

@@ -1,0 +1,383 @@
+"""A schema as XSLT: stylesheets that visit a document and write SVRL, for libxslt (1.0) and Saxon (3.0).
+
+Besides SVRL a stylesheet writes processing instructions named `MARK`, each before the element it speaks of:
+``f RULE`` a rule fired, ``v TEST`` a test complained, ``e TEST CODE LOCATION`` a test could not be evaluated, ``E RULE
+CODE LOCATION`` something else of a rule. Source: ISO/IEC 19757-3, clause 6 and the annexes on query languages and SVRL.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+from xml.sax.saxutils import escape, quoteattr
+
+from maskwright.edits.engines.screening import STANDARD_NAMESPACES
+from maskwright.edits.evaluation.svrl import SVRL_NAMESPACE
+from maskwright.edits.whole_documents.elements import XSL, text_of
+from maskwright.edits.whole_documents.expressions import alternatives
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping, Sequence
+
+    from maskwright.edits.languages.schematron.document import Element
+    from maskwright.edits.whole_documents.schema import Expression, Let, Pattern, Rule, Schema, Test
+
+MARK = "maskwright"
+
+# Prefixes and names that no schema would choose: ours must not meet those of the rules.
+X = "maskwright.xsl"
+_ERROR = "maskwright.error"
+_COMMON = "maskwright.common"
+_NODE = "maskwright.node"
+_XML = "http://www.w3.org/XML/1998/namespace"
+_LINKABLE = ("id", "role", "flag", "severity", "see", "icon", "fpi")
+_ATTRIBUTES_MEANT = re.compile(r"@|attribute|\$|^\s*\.|\bkey\s*\(|\bid\s*\(")
+_NODES_MEANT = re.compile(r"text|node|comment|processing-instruction|\$|^\s*\.|\bkey\s*\(|\bid\s*\(")
+
+
+def groups_of(schema: Schema) -> list[list[Pattern]]:
+    """Patterns that may share a stylesheet: the variables of a pattern are not seen in another one of that name."""
+    groups: list[list[Pattern]] = []
+    taken: set[str] = set()
+    for pattern in schema.patterns:
+        names = {let.name for let in pattern.lets}
+        if not groups or names & taken:
+            groups.append([])
+            taken = set()
+        groups[-1].append(pattern)
+        taken |= names
+    return groups
+
+
+def prefix_of_svrl(schema: Schema) -> str:
+    """Prefix of SVRL elements: ``svrl`` unless the schema means something else by it."""
+    return "svrl" if schema.namespaces.get("svrl", SVRL_NAMESPACE) == SVRL_NAMESPACE else "svrl.report"
+
+
+def stylesheet_of(schema: Schema, patterns: Sequence[Pattern]) -> str:
+    """Stylesheet that carries out some patterns of a schema.
+
+    Parameters
+    ----------
+    schema : Schema
+    patterns : sequence of Pattern
+        One of `groups_of`.
+    """
+    return _Writer(schema).stylesheet(patterns)
+
+
+def stylesheet_of_expression(schema: Schema, expression: Expression | None) -> str:
+    """Stylesheet that holds one expression, to hear what an engine says of it alone; None: what stands beside all."""
+    writer = _Writer(schema)
+    out = [writer.opening()]
+    if expression is not None:
+        params = "".join(f'<{X}:param name="{name}" select="/"/>' for name in dict.fromkeys(expression.variables))
+        text = quoteattr(expression.text)
+        if expression.kind == "match":
+            # A pattern with variables is carried out as an expression in XSLT 1.0; their values do not count here.
+            match = expression.text if schema.version != "1.0" else re.sub(r"\$[\w.-]+", "true()", expression.text)
+            out += [params, f"<{X}:template match={quoteattr(match)}/>"]
+        else:
+            out.append(f'<{X}:template match="/">{params}<{X}:variable name="{_NODE}" select={text}/></{X}:template>')
+    return "\n".join([*out, f"</{X}:stylesheet>"])
+
+
+class _Writer:
+    def __init__(self, schema: Schema) -> None:
+        self._schema = schema
+        self._is_first = schema.version == "1.0"
+        self._svrl = prefix_of_svrl(schema)
+
+    def opening(self) -> str:
+        """Start tag and everything that all patterns share but the variables."""
+        spaces = dict(self._schema.namespaces)
+        if not self._is_first:
+            spaces = {**STANDARD_NAMESPACES, **spaces, _ERROR: "http://www.w3.org/2005/xqt-errors"}
+        else:
+            spaces[_COMMON] = "http://exslt.org/common"
+        excluded = _COMMON if self._is_first else _ERROR
+        spaces |= {X: XSL, self._svrl: SVRL_NAMESPACE}
+        spaces.pop("xml", None)
+        declared = "".join(f" xmlns:{prefix}={quoteattr(uri)}" for prefix, uri in spaces.items())
+        out = [
+            f'<{X}:stylesheet version="{self._schema.version}"{declared} exclude-result-prefixes="{excluded}">',
+            f'<{X}:output method="xml" omit-xml-declaration="yes" indent="no"/>',
+        ]
+        out += [self._written(each, is_top=True) for each in self._schema.instructions]
+        return "\n".join(out)
+
+    def stylesheet(self, patterns: Sequence[Pattern]) -> str:
+        schema = self._schema
+        out = [self.opening(), *map(self._let, schema.lets)]
+        out += [self._let(let) for pattern in patterns for let in pattern.lets]
+        out.append(f'<{X}:template match="/"><{self._svrl}:schematron-output>')
+        modes: list[tuple[str, Sequence[Rule]]] = []
+        for number, pattern in enumerate(patterns):
+            rules = [[rule] for rule in pattern.rules] if pattern.is_group else [pattern.rules]
+            own = [(f"p{number}.{part}", each) for part, each in enumerate(rules)]
+            modes += own
+            attributes = pattern.element.attributes
+            name = _title(pattern.element) or attributes.get("name")
+            found = {"id": attributes.get("id"), "name": name, "role": attributes.get("role")}
+            kind = "active-group" if pattern.is_group else "active-pattern"
+            out.append(f"<{self._svrl}:{kind}{_attributes(found)}/>")
+            start = quoteattr(schema.start if self._is_first or schema.start == "/" else f"outermost({schema.start})")
+            out += [f'<{X}:apply-templates select={start} mode="{mode}"/>' for mode, _ in own]
+        out.append(f"</{self._svrl}:schematron-output></{X}:template>")
+        for mode, each in modes:
+            out += self._templates(mode, each)
+        out.append(_LOCATIONS if self._is_first else "")
+        return "\n".join([*out, f"</{X}:stylesheet>"])
+
+    def _templates(self, mode: str, rules: Sequence[Rule]) -> list[str]:
+        """Visit every node that a rule may be about; the first rule that matches it fires."""
+        contexts = [rule.context for rule in rules]
+        nodes = "node()" if any(_NODES_MEANT.search(context) for context in contexts) else "*"
+        # An axis is looked along only where a rule is about what is on it: attributes and texts are many.
+        walk = f"@*|{nodes}" if any(_ATTRIBUTES_MEANT.search(context) for context in contexts) else nodes
+        on = f'<{X}:apply-templates select="{walk}" mode="{mode}"/>'
+        every = f'<{X}:template match="/|@*|node()" mode="{mode}" priority="-1">'
+        if self._is_first and any("$" in context for context in contexts):
+            return self._dispatch(mode, rules, every, on)
+        out = [f"{every}{on}</{X}:template>"]
+        for place, rule in enumerate(rules):
+            priority = len(rules) - place
+            match = quoteattr(rule.context)
+            out.append(f'<{X}:template match={match} mode="{mode}" priority="{priority}">')
+            out += [self._body(rule), f"{on}</{X}:template>"]
+        return out
+
+    def _dispatch(self, mode: str, rules: Sequence[Rule], every: str, on: str) -> list[str]:
+        """The same where contexts hold variables, which XSLT 1.0 has in no pattern: each context as a set of nodes."""
+        out = []
+        choices = []
+        for rule in rules:
+            name = f"maskwright.context.{mode}.{rule.number}"
+            parts = (
+                part if part.startswith("/") or re.match(r"(?:id|key)\s*\(", part) else f"//{part}"
+                for part in alternatives(rule.context)
+            )
+            out.append(f'<{X}:variable name="{name}" select={quoteattr("|".join(parts))}/>')
+            choices += [f'<{X}:when test="count(.|${name}) = count(${name})">', self._body(rule), f"</{X}:when>"]
+        return [*out, f"{every}<{X}:choose>", *choices, f"</{X}:choose>{on}</{X}:template>"]
+
+    def _body(self, rule: Rule) -> str:
+        attributes = rule.element.attributes
+        fired = {"context": rule.context} | {name: attributes.get(name) for name in _LINKABLE}
+        out = [
+            self._mark(f"f {rule.number}"),
+            f"<{self._svrl}:fired-rule{_attributes(fired, _language(rule.element))}/>",
+        ]
+        checks = [*map(self._let, rule.lets), *(self._check(rule, test) for test in rule.tests)]
+        if "visit-each" in attributes:
+            each = f"<{X}:for-each select={quoteattr(attributes['visit-each'])}>"
+            lets, tests = checks[: len(rule.lets)], checks[len(rule.lets) :]
+            checks = [*lets, each, *tests, f"</{X}:for-each>"]
+        if not self._is_first:
+            checks = [
+                f'<{X}:variable name="{_NODE}" select="."/><{X}:try>', *checks, self._caught(f"E {rule.number}"),
+                f"</{X}:try>",
+            ]  # fmt: skip
+        return "\n".join([*out, *checks])
+
+    def _check(self, rule: Rule, test: Test) -> str:
+        condition = quoteattr(test.element.attributes["test"])
+        complaint = self._complaint(rule, test)
+        if test.is_report:
+            check = f"<{X}:if test={condition}>{complaint}</{X}:if>"
+        else:
+            check = f"<{X}:choose><{X}:when test={condition}/><{X}:otherwise>{complaint}</{X}:otherwise></{X}:choose>"
+        return check if self._is_first else f"<{X}:try>{check}{self._caught(f'e {test.number}')}</{X}:try>"
+
+    def _caught(self, mark: str) -> str:
+        return (
+            f'<{X}:catch><{X}:processing-instruction name="{MARK}" select="concat(\'{mark} \', '
+            f"local-name-from-QName(${_ERROR}:code), ' ', path(${_NODE}))\"/></{X}:catch>"
+        )
+
+    def _complaint(self, rule: Rule, test: Test) -> str:
+        attributes = test.element.attributes
+        kind = "successful-report" if test.is_report else "failed-assert"
+        stated = {"test": attributes["test"]} | {name: attributes.get(name) for name in _LINKABLE}
+        subject = attributes.get("subject", rule.element.attributes.get("subject"))
+        out = [
+            self._mark(f"v {test.number}"),
+            f"<{self._svrl}:{kind}{_attributes(stated, _language(test.element))}>",
+            f'<{X}:attribute name="location">{self._location(subject)}</{X}:attribute>',
+            self._message(test.element),
+        ]
+        for of, element in test.references:
+            single = "diagnostic" if of == "diagnostics" else "property"
+            found: dict[str, str | None] = {single: element.attributes["id"]}
+            if single == "property":
+                found |= {name: element.attributes.get(name) for name in ("role", "scheme")}
+            tag = f"{self._svrl}:{single}-reference"
+            out.append(f"<{tag}{_attributes(found)}>{self._message(element)}</{tag}>")
+        return "".join([*out, f"</{self._svrl}:{kind}>"])
+
+    def _location(self, subject: str | None) -> str:
+        if not self._is_first:
+            nodes = f"({subject}, .)[. instance of node()]" if subject else ".[. instance of node()]"
+            path = f"path(({nodes}, ${_NODE})[1])"
+            return f"<{X}:value-of select={quoteattr(path)}/>"
+        here = f'<{X}:apply-templates select="." mode="maskwright.location"/>'
+        if not subject:
+            return here
+        there = quoteattr(f"({subject})[1]")
+        return (
+            f"<{X}:choose><{X}:when test={quoteattr(subject)}><{X}:apply-templates select={there} "
+            f'mode="maskwright.location"/></{X}:when><{X}:otherwise>{here}</{X}:otherwise></{X}:choose>'
+        )
+
+    def _message(self, element: Element) -> str:
+        stated = {name: element.attributes.get(name) for name in ("see", "icon", "fpi")}
+        return f"<{self._svrl}:text{_attributes(stated, _language(element))}>{self._rich(element)}</{self._svrl}:text>"
+
+    def _rich(self, element: Element) -> str:
+        out = []
+        for part in element.content:
+            if isinstance(part, str):
+                out.append(f"<{X}:text>{escape(part)}</{X}:text>")
+            elif part.namespace == XSL:
+                out.append(f"<{X}:{part.name} select={quoteattr(part.attributes['select'])}/>")
+            elif part.namespace != self._schema.element.namespace:
+                out.append(self._rich(part))
+            elif part.name == "value-of":
+                separator = "" if self._is_first else ' separator=" "'
+                out.append(f"<{X}:value-of select={quoteattr(part.attributes['select'])}{separator}/>")
+            elif part.name == "name":
+                name = f"name({part.attributes.get('path', '')})"
+                out.append(f"<{X}:value-of select={quoteattr(name)}/>")
+            else:
+                stated = {name: part.attributes.get(name) for name in ("class", "value")}
+                tag = f"{self._svrl}:{part.name}"
+                out.append(f"<{tag}{_attributes(stated, _language(part))}>{self._rich(part)}</{tag}>")
+        return "".join(out)
+
+    def _let(self, let: Let) -> str:
+        attributes = let.element.attributes
+        name = quoteattr(let.name)
+        if "value" in attributes:
+            kind = f" as={quoteattr(attributes['as'])}" if "as" in attributes else ""
+            return f"<{X}:variable name={name} select={quoteattr(attributes['value'])}{kind}/>"
+        content = self._content(let.element)
+        if not self._is_first:
+            return f"<{X}:variable name={name}>{content}</{X}:variable>"
+        # In XSLT 1.0 a tree must be made a set of nodes before a path can look into it.
+        tree = f"maskwright.tree.{let.name}"
+        return (
+            f'<{X}:variable name="{tree}">{content}</{X}:variable>'
+            f'<{X}:variable name={name} select="{_COMMON}:node-set(${tree})"/>'
+        )
+
+    def _content(self, element: Element) -> str:
+        return "".join(
+            f"<{X}:text>{escape(part)}</{X}:text>" if isinstance(part, str) else self._written(part)
+            for part in element.content
+        )
+
+    def _written(self, element: Element, *, is_top: bool = False) -> str:
+        """An element as it stands in the schema: XSLT as instructions, others as themselves, braces and all."""
+        is_instruction = element.namespace == XSL
+        declared = {prefix: uri for prefix, uri in element.prefixes.items() if prefix not in ("", "xml") and uri != XSL}
+        if is_instruction:
+            tag = f"{X}:{element.name}"
+        elif not element.namespace:
+            tag, declared = element.name, {"": "", **declared}
+        elif element.prefixes.get("") == element.namespace:
+            tag, declared = element.name, {"": element.namespace, **declared}
+        else:
+            prefix = next(prefix for prefix, uri in element.prefixes.items() if uri == element.namespace)
+            tag = f"{prefix}:{element.name}"
+        spaces = "".join(f" xmlns{':' if prefix else ''}{prefix}={quoteattr(uri)}" for prefix, uri in declared.items())
+        out = [f"<{tag}{spaces}"]
+        for name, text in element.attributes.items():
+            out.append(f" {name}={quoteattr(text if is_instruction else _braced(text))}")
+        for (uri, name), text in element.qualified.items():
+            prefix = (
+                "xml"
+                if uri == _XML
+                else next((each for each, of in element.prefixes.items() if of == uri and each), "")
+            )
+            out.append(f" {prefix}:{name}={quoteattr(_braced(text))}")
+        if is_top and is_instruction and element.name != "function":
+            content = "".join(self._written(part) for part in element)
+        else:
+            content = (
+                self._content(element)
+                if not is_instruction
+                else "".join(escape(part) if isinstance(part, str) else self._written(part) for part in element.content)
+            )
+        return "".join([*out, f">{content}</{tag}>"])
+
+    def _mark(self, text: str) -> str:
+        return f'<{X}:processing-instruction name="{MARK}">{text}</{X}:processing-instruction>'
+
+
+def _attributes(stated: Mapping[str, str | None], language: Mapping[str, str] | None = None) -> str:
+    """Attributes of a literal result element: braces are text."""
+    everything: Iterable[tuple[str, str | None]] = (*stated.items(), *(language or {}).items())
+    return "".join(f" {name}={quoteattr(_braced(text))}" for name, text in everything if text is not None)
+
+
+def _language(element: Element) -> dict[str, str]:
+    """``xml:lang`` and ``xml:space`` of an element."""
+    return {f"xml:{name}": text for (uri, name), text in element.qualified.items() if uri == _XML and name != "base"}
+
+
+def _braced(text: str) -> str:
+    return text.replace("{", "{{").replace("}", "}}")
+
+
+def _title(element: Element) -> str | None:
+    for child in element:
+        if child.name == "title" and child.namespace == element.namespace:
+            return " ".join(text_of(child).split())
+    return None
+
+
+def _step(test: str, same: str, written: str) -> str:
+    """Template that writes one step of a location: the number of a node is left out where it is the only one."""
+    # xsl:number counts the nodes before of the same kind and name, many times faster than a path would.
+    number = "$maskwright.number"
+    return (
+        f'<{X}:template match="{test}" mode="maskwright.location">'
+        f'<{X}:if test="parent::*"><{X}:apply-templates select="parent::*" mode="maskwright.location"/></{X}:if>'
+        f'<{X}:text>/</{X}:text>{written}<{X}:variable name="maskwright.number"><{X}:number/></{X}:variable>'
+        f'<{X}:if test="{number} != 1 or following-sibling::{same}">[<{X}:value-of select="{number}"/>]</{X}:if>'
+        f"</{X}:template>"
+    )
+
+
+def _qualified(sign: str) -> str:
+    """A name, or a test of its parts where it has a namespace: a location needs no prefixes."""
+    space = f'<{X}:value-of select="namespace-uri()"/>'
+    return (
+        f'<{X}:choose><{X}:when test="namespace-uri() = \'\'">{sign}<{X}:value-of select="local-name()"/></{X}:when>'
+        f"<{X}:otherwise>{sign}*[local-name()='<{X}:value-of select=\"local-name()\"/>' and namespace-uri()='{space}']"
+        f"</{X}:otherwise></{X}:choose>"
+    )
+
+
+_ATTRIBUTE = (
+    f'<{X}:template match="@*" mode="maskwright.location"><{X}:apply-templates select="parent::*" '
+    f'mode="maskwright.location"/><{X}:text>/</{X}:text>{_qualified("@")}</{X}:template>'
+)
+_LOCATIONS = "\n".join(
+    (
+        f'<{X}:template match="/" mode="maskwright.location"><{X}:text>/</{X}:text></{X}:template>',
+        _step(
+            "*",
+            "*[local-name() = local-name(current()) and namespace-uri() = namespace-uri(current())]",
+            _qualified(""),
+        ),
+        _step("text()", "text()", "text()"),
+        _step("comment()", "comment()", "comment()"),
+        _step(
+            "processing-instruction()",
+            "processing-instruction()[name() = name(current())]",
+            f"processing-instruction('<{X}:value-of select=\"name()\"/>')",
+        ),
+        _ATTRIBUTE,
+    )
+)

@@ -1,0 +1,151 @@
+"""Bounds that read what members say together: met by whole clusters, so that k stays what it is.
+
+All records of a cluster take the tightest of their bounds: a record that is moved alone would be told by it.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from maskwright.data.record_chunk import column_cells, number_cells
+from maskwright.edits.algebra.parts import expression_of
+from maskwright.edits.edit import Edit, LinearPart
+from maskwright.edits.edit_set import EditSet
+from maskwright.masking.adjusting.adjust import adjust
+from maskwright.masking.adjusting.targets import Targets
+from maskwright.masking.levels.derived import with_derived
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from numpy.typing import NDArray
+
+    from maskwright.data.dataset import Dataset
+    from maskwright.data.record_chunk import Cells
+    from maskwright.planning.levels.across import AcrossLevels
+
+
+@dataclass(frozen=True, eq=False)
+class Repaired:
+    """What meeting the bounds did.
+
+    Attributes
+    ----------
+    data : Dataset
+    moved : int
+        Records whose values changed.
+    by_edit : mapping of edit name to int
+        Records that broke each bound before.
+    """
+
+    data: Dataset
+    moved: int
+    by_edit: dict[str, int]
+
+
+def repaired(
+    data: Dataset,
+    across: AcrossLevels,
+    movable: Sequence[str],
+    inside: EditSet,
+    scale: Sequence[float],
+    rng: np.random.Generator,
+) -> Repaired:
+    """Move clusters to where the bounds hold for all of their records, and derive anew.
+
+    Parameters
+    ----------
+    data : Dataset
+        The upper level, masked, with the computed columns that edits read.
+    across : AcrossLevels
+    movable : sequence of str
+        Numeric variables that steps mask, but those that are derived.
+    inside : EditSet
+        Other edits on these.
+    scale : sequence of float
+        Their standard deviations.
+    rng : numpy.random.Generator
+    """
+    names = tuple(name for name in movable if name in data)
+    stated = [(edit, part) for edit in across.repaired for part in edit.parts if isinstance(part, LinearPart)]
+    held = [_whole(part) for _, part in stated]
+    beside = [_companion_sum(data, part, names) for part in held]
+    own = [_sum(data, [(name, value) for name, value in part.coefficients if name in names]) for part in held]
+    broken = {edit.name: 0 for edit, _ in stated}
+    failing = np.zeros(len(data), dtype=np.bool_)
+    for (edit, _), part, fixed, value in zip(stated, held, beside, own, strict=True):
+        over = value + fixed > float(part.constant) if part.relation == "<=" else value + fixed >= float(part.constant)
+        broken[edit.name] += int(over.sum())
+        failing |= over
+    if not failing.any() or not names:
+        return Repaired(data, 0, broken)
+    values = data.matrix(names)
+    _, first, labels = np.unique(values, axis=0, return_index=True, return_inverse=True, equal_nan=True)
+    companions: dict[str, Cells] = {}
+    edits = []
+    for number, ((edit, _), part, fixed) in enumerate(zip(stated, held, beside, strict=True)):
+        name = f"tightest bound {number + 1}"
+        tightest = np.full(len(first), -np.inf)
+        np.maximum.at(tightest, labels, fixed)
+        companions[name] = number_cells(tightest[labels], np.isinf(tightest[labels]), _decimals(data, part))
+        edits.append(_bound(edit, part, names, name, number))
+    companions |= {
+        name: column_cells(data[name])
+        for edit in inside
+        for name in edit.variables
+        if name not in names and name in data
+    }
+    targets = Targets(tuple(data[name].variable for name in names), companions, labels)
+    together = EditSet((*inside, *edits))
+    adjustment = adjust(values[first], targets, together, np.asarray(scale, dtype=np.float64), rng)
+    moved = adjustment.values[labels]
+    columns = {
+        name: data[name].changed(np.where(data[name].missing, np.nan, moved[:, place]))
+        for place, name in enumerate(names)
+    }
+    after = with_derived(data.with_columns(columns), across.derived)
+    changed = int(np.any((moved != values) & ~np.isnan(values), axis=1).sum())
+    return Repaired(after, changed, broken)
+
+
+def _whole(part: LinearPart) -> LinearPart:
+    """The same bound in whole factors, so that its sums lie on the grid of its variables."""
+    factor = math.lcm(*(value.denominator for _, value in part.coefficients))
+    whole = tuple((name, value * factor) for name, value in part.coefficients)
+    return replace(part, coefficients=whole, constant=part.constant * factor)
+
+
+def _bound(edit: Edit, part: LinearPart, movable: Sequence[str], companion: str, number: int) -> Edit:
+    own = tuple((name, value) for name, value in part.coefficients if name in movable)
+    stated = replace(part, coefficients=(*own, (companion, Fraction(1))))
+    return Edit(
+        f"{edit.name} ({number + 1})", expression_of(stated), (stated,), stated.variables, edit.text, place=edit.place
+    )
+
+
+def _companion_sum(data: Dataset, part: LinearPart, movable: Sequence[str]) -> NDArray[np.float64]:
+    """What the variables that stay add to a bound; a missing cell leaves it open."""
+    fixed = _sum(data, [(name, value) for name, value in part.coefficients if name not in movable])
+    return np.where(np.isnan(fixed), -np.inf, fixed)
+
+
+def _sum(data: Dataset, terms: Sequence[tuple[str, Fraction]]) -> NDArray[np.float64]:
+    """Sum with whole factors, in units of the finest grid where there is one: exact in binary64."""
+    places = [data[name].variable.decimals for name, _ in terms]
+    finest = None if None in places else max((each for each in places if each is not None), default=0)
+    total = np.zeros(len(data))
+    for name, factor in terms:
+        values = np.asarray(data[name].values, dtype=np.float64)
+        scaled = values if finest is None else np.rint(values * 10.0**finest)
+        total = total + float(factor) * scaled
+    return total if finest is None else total / 10.0**finest
+
+
+def _decimals(data: Dataset, part: LinearPart) -> int | None:
+    places = [data[name].variable.decimals for name, _ in part.coefficients]
+    return None if None in places else max((each for each in places if each is not None), default=0)

@@ -1,0 +1,194 @@
+"""``data: levels:``: which records are members of which, and where each level is."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING, Literal
+
+from maskwright.data.declaration import VariableDeclaration
+from maskwright.data.levels.declaration import LevelDeclaration
+from maskwright.edits.rule_language.grammar import parse_expression
+from maskwright.foundation.errors import EditError, Problem, unknown_name
+from maskwright.foundation.yaml_document import scalar
+from maskwright.foundation.yaml_models import read_model
+from maskwright.foundation.yaml_subtrees import texts, without
+from maskwright.pipeline.resolved import LevelSources, VariableUse
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Mapping
+
+    from maskwright.foundation.yaml_document import Node
+    from maskwright.pipeline.resolved import DataSource
+
+EXAMPLE = "levels: {household: {key: hhid, variables: [region]}, person: {key: pno, in: household}}"
+
+
+def resolve_levels(
+    section: Node, problems: list[Problem], resolve: Callable[[Node], DataSource | None]
+) -> LevelSources | None:
+    """Resolve the levels of the data section: mistakes are added to `problems`.
+
+    Parameters
+    ----------
+    section : Node
+        The data section.
+    problems : list of Problem
+    resolve : callable
+        Gives the source of a data section without levels.
+    """
+    before = len(problems)
+    declared = _declared(section, problems)
+    if declared is None:
+        return None
+    form = _form(declared)
+    levels = dict(zip(declared, (level for _, level in section.at(("levels",)).entries), strict=True))  # type: ignore[union-attr]
+    problems.extend(_form_problems(form, declared, section, levels))
+    if len(problems) > before:
+        return None
+    plain = without(section, ("levels", "cluster"))
+    sources: dict[str, DataSource] = {}
+    for name, level in levels.items():
+        found = next(iter(sources.values())) if form == "flat" and sources else resolve(_section_of(plain, level))
+        if found is None:
+            return None
+        sources[name] = found
+    if form == "nested":
+        sources = _inside_each_other(sources, declared, levels, problems)
+    if len(problems) > before:
+        return None
+    sources = {name: replace(each, variables=_with_keys(each.variables, declared)) for name, each in sources.items()}
+    return LevelSources(declared, sources, form, tuple(_uses(levels)))
+
+
+def _declared(section: Node, problems: list[Problem]) -> dict[str, LevelDeclaration] | None:
+    """Levels as they are declared; None where anything in them is wrong."""
+    node, before = section.get("levels"), len(problems)
+    if node is None or not node.is_mapping or not node.entries:
+        place = section.place if node is None else node.place
+        problems.append(Problem("levels: expected the upper level, and the one in it", place, EXAMPLE))
+        return None
+    declared = {}
+    for key, level in node.entries:
+        found = read_model(LevelDeclaration, texts(level, ("variables", "order")), problems)
+        if found is not None:
+            declared[key.raw] = found
+    if len(problems) == before:
+        problems.extend(structure_problems(declared, node))
+        problems.extend(_condition_problems(declared, node))
+    cluster = section.get("cluster")
+    if cluster is not None and cluster.value is not None:
+        message = "`cluster` says what `levels` says: the key of the upper level names households"
+        problems.append(Problem(message, cluster.place, "Remove `cluster`."))
+    return declared if len(problems) == before else None
+
+
+def _form(declared: Mapping[str, LevelDeclaration]) -> Literal["flat", "linked", "nested"]:
+    if any(each.source is not None for each in declared.values()):
+        return "linked"
+    return "nested" if any(each.record is not None for each in declared.values()) else "flat"
+
+
+def _section_of(plain: Node, level: Node) -> Node:
+    """Data section of one level: its own file, or its own element in the file of all."""
+    for key in ("source", "record"):
+        stated = level.get(key)
+        if stated is not None:
+            plain = without(plain, (key,)).with_entry(key, scalar(stated.raw, stated.place))
+    return plain
+
+
+def _inside_each_other(
+    sources: Mapping[str, DataSource],
+    declared: Mapping[str, LevelDeclaration],
+    levels: Mapping[str, Node],
+    problems: list[Problem],
+) -> dict[str, DataSource]:
+    """Sources of one file in which records are elements inside the records of the level above."""
+    top, bottom = declared
+    upper, lower = declared[top], declared[bottom]
+    found = {}
+    for name, update in ((top, {"members": (lower.record,)}), (bottom, {"group": {upper.record: upper.key}})):
+        source = sources[name]
+        if not source.source.params.model_fields.keys() >= update.keys():
+            message = f"level {name}: {source.path.name} cannot hold records inside each other; XML files can"
+            problems.append(Problem(message, levels[name].place, "Give each level its own `source`."))
+        found[name] = replace(source, params=source.params.model_copy(update=update))
+    return found
+
+
+def structure_problems(declared: Mapping[str, LevelDeclaration], node: Node) -> list[Problem]:
+    """What is wrong with levels that are not two, one in the other, the top first."""
+    names = list(declared)
+    above = [each.above for each in declared.values()]
+    if above[1:] == names[:-1] and above[0] is None and len(names) == 2:
+        return []
+    stray = [Problem(f"level {name}: `in`: {unknown_name('level', each.above, names)}", node.place, EXAMPLE)
+             for name, each in declared.items() if each.above is not None and each.above not in names]  # fmt: skip
+    if stray:
+        return stray
+    number = {1: "one is", 2: "these are not"}.get(len(names), f"{len(names)} are")
+    said = f"levels are two, the upper one first, and the lower one `in` it; {number} declared: {', '.join(names)}"
+    if len(names) > 2:
+        return [Problem(said, node.place, "Leave out the level that no step masks, and keep its key as a variable.")]
+    return [Problem(said, node.place, EXAMPLE)]
+
+
+def _uses(levels: Mapping[str, Node]) -> Iterator[VariableUse]:
+    """Names of variables that the declarations give, with their places."""
+    for name, level in levels.items():
+        nodes = [] if (key := level.get("key")) is None else [key]
+        pointers = level.get("pointers")
+        nodes += [] if pointers is None else [each for each, _ in pointers.entries]
+        for several in (level.get("variables"), level.get("order")):
+            nodes += () if several is None else several.elements
+        yield from (VariableUse(node.raw, node.place, f"level {name}: ") for node in nodes)
+
+
+def _condition_problems(declared: Mapping[str, LevelDeclaration], node: Node) -> list[Problem]:
+    """Conditions of groups that are none."""
+    problems = []
+    for name, level in declared.items():
+        stated = node.at((name, "incomplete"))
+        if level.incomplete is None or stated is None:
+            continue
+        try:
+            parse_expression(level.incomplete)
+        except EditError as error:
+            problems += [Problem(f"level {name}: incomplete: {each.message}", stated.place, each.hint)
+                         for each in error.problems]  # fmt: skip
+    return problems
+
+
+def _form_problems(
+    form: str, declared: Mapping[str, LevelDeclaration], section: Node, levels: Mapping[str, Node]
+) -> list[Problem]:
+    problems = []
+    own = section.get("source")
+    for name, level in declared.items():
+        node = levels[name]
+        if form == "linked" and level.source is None:
+            problems.append(Problem(f"level {name}: no `source`, and the other level has one", node.place))
+        if form == "nested" and level.record is None:
+            problems.append(Problem(f"level {name}: no `record`, and the other level has one", node.place))
+        if form != "flat" and level.variables is not None:
+            message = f"level {name}: `variables` is for one flat file; here each level has its own"
+            problems.append(Problem(message, node.place))
+    if form == "linked" and own is not None and own.value is not None:
+        problems.append(Problem("each level has its own `source`: remove this one", own.place))
+    return problems
+
+
+def _with_keys(
+    variables: Mapping[str, VariableDeclaration], declared: Mapping[str, LevelDeclaration]
+) -> dict[str, VariableDeclaration]:
+    """Declarations in which keys and pointers are no amounts, and the key of the upper level is a text."""
+    top = next(iter(declared.values())).key
+    found = dict(variables)
+    for level in declared.values():
+        for name in (level.key, *level.pointers):
+            stated = found.get(name, VariableDeclaration())
+            update: dict[str, object] = {"role": "other"}
+            if name == top:
+                update["type"] = "nominal"
+            found[name] = stated.model_copy(update=update)
+    return found

@@ -1,0 +1,1 @@
+"""The plan of data of several levels: who keeps the edits that span records."""

@@ -1,0 +1,289 @@
+"""Edits across levels: derived where a total stands alone, asked of each member, repaired by cluster, or adjusted.
+
+A step masks a variable on its own level, so that what members say together changes under the edits of their group.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from fractions import Fraction
+from typing import TYPE_CHECKING
+
+from maskwright.edits.algebra.classify import classify
+from maskwright.edits.edit import Edit, LinearPart, Part, RangePart, Relation
+from maskwright.edits.edit_set import EditSet
+from maskwright.edits.expression import variable_names
+from maskwright.edits.levels.changed_columns import changed_columns
+from maskwright.edits.levels.linked_columns import MembersColumn, StructureColumn
+from maskwright.planning.levels.member_rules import rules_of_members
+from maskwright.planning.model import Keeper
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Iterable, Mapping
+
+    from maskwright.edits.levels.binding import BoundEdits
+    from maskwright.edits.levels.structure import Structure
+
+
+@dataclass(frozen=True)
+class DerivedVariable:
+    """A variable of the upper level that is computed, not masked: ``total = sum(person.income) + capital``.
+
+    Attributes
+    ----------
+    variable : str
+    terms : tuple of (name, Fraction)
+        Variables and computed columns of its level; those that are derived themselves stand before it.
+    constant : Fraction
+    edit : str
+        That says so.
+    """
+
+    variable: str
+    terms: tuple[tuple[str, Fraction], ...]
+    constant: Fraction
+    edit: str
+
+
+@dataclass(frozen=True)
+class AcrossLevels:
+    """Who keeps the edits, level by level and across levels.
+
+    Attributes
+    ----------
+    inside : mapping of level name to EditSet
+        That the steps of the level keep as they do on a file of one level; rules asked of each member among them.
+    derived : tuple of DerivedVariable
+        In the order in which they are computed.
+    repaired : tuple of Edit
+        Inequalities that read what is derived or what members say together: written in variables that steps mask and
+        in computed columns, to be met by whole clusters.
+    adjusted : tuple of str
+        Names of edits for which the records of a group have to move together.
+    structure : tuple of str
+        Names of edits that read nothing that a step masks.
+    changed : mapping of level name to frozenset of str
+        Computed columns of a level that steps change.
+    keepers : tuple of Keeper
+        Of the edits that are not `inside`.
+    standing : frozenset of str
+        Totals onto which members are moved.
+    """
+
+    inside: Mapping[str, EditSet]
+    derived: tuple[DerivedVariable, ...] = ()
+    repaired: tuple[Edit, ...] = ()
+    adjusted: tuple[str, ...] = ()
+    structure: tuple[str, ...] = ()
+    changed: Mapping[str, frozenset[str]] = field(default_factory=dict)
+    keepers: tuple[Keeper, ...] = ()
+    standing: frozenset[str] = frozenset()
+
+
+def across_levels(
+    bound: BoundEdits, structure: Structure, masked: Mapping[str, Collection[str]], adjust: Collection[str] = ()
+) -> AcrossLevels:
+    """Decide who keeps each edit.
+
+    Parameters
+    ----------
+    bound : BoundEdits
+    structure : Structure
+    masked : mapping of level name to collection of str
+        Variables that steps mask.
+    adjust : collection of str
+        Totals that are not derived though they could be: members move onto them.
+    """
+    return _Planner(bound, structure, masked, adjust).plan()
+
+
+@dataclass
+class _Planner:
+    bound: BoundEdits
+    structure: Structure
+    masked: Mapping[str, Collection[str]]
+    adjust: Collection[str]
+    inside: dict[str, list[Edit]] = field(default_factory=dict)
+    derived: dict[str, DerivedVariable] = field(default_factory=dict)
+    repaired: list[Edit] = field(default_factory=list)
+    adjusted: list[str] = field(default_factory=list)
+    structural: list[str] = field(default_factory=list)
+    keepers: list[Keeper] = field(default_factory=list)
+
+    def plan(self) -> AcrossLevels:
+        top = self.structure.names[0]
+        self.inside = {name: [] for name in self.structure.names}
+        self.changed = changed_columns(self.bound.columns, self.masked)
+        every = [edit for name in reversed(self.structure.names) for edit in self.bound.edits[name]]
+        waiting = [edit for edit in every if self._place(edit)]
+        # A variable that is derived takes the edits that read it along: once more, until nothing is added.
+        grown = True
+        while grown:
+            grown = False
+            for edit in list(waiting):
+                if edit.level == top and self._derives(edit):
+                    waiting.remove(edit)
+                    grown = True
+            moved = [edit for edit in self.inside[top] if self.derived.keys() & set(edit.variables)]
+            self.inside[top] = [edit for edit in self.inside[top] if edit not in moved]
+            waiting += moved
+            grown = grown or bool(moved)
+        for edit in waiting:
+            self._keep_otherwise(edit, top)
+        return AcrossLevels(
+            {name: EditSet(tuple(edits)) for name, edits in self.inside.items()},
+            self._in_order(),
+            tuple(self.repaired),
+            tuple(self.adjusted),
+            tuple(self.structural),
+            self.changed,
+            tuple(self.keepers),
+            frozenset(self.adjust),
+        )
+
+    def _place(self, edit: Edit) -> bool:
+        """Put an edit where one level keeps it; whether it spans records that change."""
+        own = set(self.masked.get(edit.level, ())).intersection(edit.variables)
+        changed = self.changed[edit.level].intersection(edit.variables)
+        if own and self._totals(edit, own):
+            return True
+        if not own and not changed:
+            self.structural.append(edit.name)
+            self.keepers.append(Keeper(edit.name, "construction", self._kept_alone(edit)))
+            return False
+        if not changed:
+            self.inside[edit.level].append(edit)
+            return False
+        return not self._asked_of_members(edit)
+
+    def _kept_alone(self, edit: Edit) -> str:
+        columns = (each for each in self.bound.columns[edit.level] if each.name in edit.variables)
+        if any(isinstance(each, StructureColumn) and each.broken == "varies" for each in columns):
+            return f"it is masked once for each {edit.level}, and joined to the records in it"
+        return "no step masks a variable that it reads"
+
+    def _totals(self, edit: Edit, own: Collection[str]) -> bool:
+        """Whether an equality gives a masked variable as what members say together, as a household's size."""
+        read = {column.name for column in self.bound.columns[edit.level]}.intersection(edit.variables)
+        part = edit.parts[0] if len(edit.parts) == 1 else None
+        return bool(read) and isinstance(part, LinearPart) and part.relation == "==" and part.total in own
+
+    def _asked_of_members(self, edit: Edit) -> bool:
+        columns = {each.name: each for each in self.bound.columns[edit.level]}
+        read = [columns[name] for name in edit.variables if name in columns]
+        levels = {each.level for each in read if isinstance(each, MembersColumn)}
+        if len(levels) != 1:
+            return False
+        (below,) = levels
+        rules = rules_of_members(self.bound.plain[edit.name], columns, lambda name: self._is_positive(below, name))
+        if rules is None:
+            return False
+        for number, rule in enumerate(rules, 1):
+            name = f"{edit.name} (members)" if len(rules) == 1 else f"{edit.name} (members, {number})"
+            parts = classify(rule, edit.place)
+            asked = Edit(name, rule, parts, variable_names(rule), edit.text, level=below, place=edit.place)
+            self.inside[below].append(asked)
+        self.keepers.append(Keeper(edit.name, "construction", f"it is asked of each {below}, and kept there"))
+        return True
+
+    def _is_positive(self, level: str, name: str) -> bool:
+        return self._has_floor(level, name) or self._sums_positive(level, name)
+
+    def _has_floor(self, level: str, name: str) -> bool:
+        return any(
+            isinstance(part, RangePart) and part.variable == name and part.low is not None and part.low >= 0
+            for edit in self.bound.edits[level] for part in edit.parts
+        )  # fmt: skip
+
+    def _sums_positive(self, level: str, name: str) -> bool:
+        """Whether an equality gives a variable as a sum of others that are never negative."""
+        for edit in self.bound.edits[level]:
+            for part in edit.parts:
+                if isinstance(part, LinearPart) and part.relation == "==" and part.total == name and not part.constant:
+                    own = dict(part.coefficients)
+                    others = [other for other in own if other != name and own[other] * own[name] < 0]
+                    if len(others) == len(own) - 1 and all(self._has_floor(level, other) for other in others):
+                        return True
+        return False
+
+    def _derives(self, edit: Edit) -> bool:
+        """Take a variable of an equality as derived, if one can be."""
+        if len(edit.parts) != 1 or not isinstance(edit.parts[0], LinearPart):
+            return False
+        part = edit.parts[0]
+        if part.relation != "==" or part.tolerance or not self._spans(edit):
+            return False
+        free = [name for name, value in part.coefficients if abs(value) == 1 and self._may_be_derived(name, edit.level)]
+        # A total that no step masks, or that is not to be derived, stands: what it is the sum of moves.
+        if not free or (part.total is not None and part.total not in free):
+            return False
+        chosen = part.total if part.total is not None else free[-1]
+        own = dict(part.coefficients)[chosen]
+        terms = tuple((name, -value / own) for name, value in part.coefficients if name != chosen)
+        self.derived[chosen] = DerivedVariable(chosen, terms, part.constant / own, edit.name)
+        said = " and ".join(name for name, _ in terms)
+        self.keepers.append(Keeper(edit.name, "derivation", f"{chosen} is computed from {said}"))
+        return True
+
+    def _spans(self, edit: Edit) -> bool:
+        read = {column.name for column in self.bound.columns[edit.level]}
+        return bool((read | self.derived.keys()) & set(edit.variables))
+
+    def _may_be_derived(self, name: str, level: str) -> bool:
+        return name in self.masked.get(level, ()) and name not in self.derived and name not in self.adjust
+
+    def _keep_otherwise(self, edit: Edit, top: str) -> None:
+        bounds = [bound for part in edit.parts for bound in _bounds(part)]
+        if edit.level == top and bounds and None not in bounds:
+            written = [self._written_out(bound) for bound in bounds if bound is not None]
+            self.repaired.append(replace(edit, parts=tuple(written), variables=_names(written)))
+            how = "clusters are moved to where it holds for all of their records"
+            self.keepers.append(Keeper(edit.name, "adjustment", how))
+            return
+        self.adjusted.append(edit.name)
+        self.keepers.append(Keeper(edit.name, "adjustment", "the records of a group are moved together"))
+
+    def _written_out(self, bound: LinearPart) -> LinearPart:
+        """Bound in which what a derived variable is computed from stands in its place."""
+        coefficients, constant = dict(bound.coefficients), bound.constant
+        for each in reversed(self._in_order()):
+            factor = coefficients.pop(each.variable, Fraction(0))
+            if factor:
+                constant -= factor * each.constant
+                for name, value in each.terms:
+                    coefficients[name] = coefficients.get(name, Fraction(0)) + factor * value
+        return replace(bound, coefficients=tuple((n, v) for n, v in coefficients.items() if v), constant=constant)
+
+    def _in_order(self) -> tuple[DerivedVariable, ...]:
+        """Derived variables, each after those that it reads."""
+        done: dict[str, DerivedVariable] = {}
+        waiting = dict(self.derived)
+        while waiting:
+            ready = [name for name, each in waiting.items() if not waiting.keys() & {term for term, _ in each.terms}]
+            for name in ready or list(waiting)[:1]:
+                done[name] = waiting.pop(name)
+        return tuple(done.values())
+
+
+def _names(parts: Iterable[LinearPart]) -> tuple[str, ...]:
+    return tuple(dict.fromkeys(name for part in parts for name, _ in part.coefficients))
+
+
+def _bounds(part: Part) -> tuple[LinearPart | None, ...]:
+    """A part as ``sum <= constant``; None where it is no bound."""
+    match part:
+        case LinearPart(coefficients, relation, constant) if relation != "==":
+            if relation in ("<", "<="):
+                return (part,)
+            turned: Relation = "<" if relation == ">" else "<="
+            opposite = tuple((name, -value) for name, value in coefficients)
+            return (replace(part, coefficients=opposite, relation=turned, constant=-constant),)
+        case RangePart(name, low, high, low_closed, high_closed, None, None, False):
+            found = []
+            if low is not None:
+                found.append(LinearPart(((name, Fraction(-1)),), "<=" if low_closed else "<", -low))
+            if high is not None:
+                found.append(LinearPart(((name, Fraction(1)),), "<=" if high_closed else "<", high))
+            return tuple(found)
+        case _:
+            return (None,)

@@ -1,0 +1,257 @@
+"""Making the plan of a run: the groups of each step, what cuts their records, and who keeps each edit."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from maskwright.data.dependencies import Dependencies
+from maskwright.data.households import household_columns
+from maskwright.edits.edit import GoverningPart
+from maskwright.edits.edit_set import EditSet
+from maskwright.edits.expression import variable_names
+from maskwright.foundation.errors import InputError
+from maskwright.planning.category_units import category_units
+from maskwright.planning.criteria import Criterion, criteria
+from maskwright.planning.grouping import Components, choose_operators, group_variables
+from maskwright.planning.keepers import (
+    category_keeper,
+    keeper_of,
+    limit_keeper,
+    moving_edits,
+    moving_keeper,
+    recoded_keeper,
+)
+from maskwright.planning.limits import declared_limits, limit_edits
+from maskwright.planning.model import Group, Keeper, Step
+from maskwright.planning.plan import Plan
+from maskwright.planning.recoded_edits import RecodedVariables
+from maskwright.planning.step_variables import StepVariables, variables_of_steps
+from maskwright.planning.strata import Strata, stratify
+from maskwright.planning.units import adjustment_units, require_k
+from maskwright.planning.warnings.household_constants import household_doubts
+from maskwright.planning.warnings.later_steps import random_change_notices, undone_promises
+from maskwright.planning.warnings.missing_cells import (
+    missing_pattern_notices,
+    rare_missing_doubts,
+    rare_missing_notices,
+    refuse_missing,
+)
+from maskwright.planning.warnings.plan_warnings import dangers
+from maskwright.planning.warnings.read_off import read_off_doubts
+from maskwright.planning.warnings.signs import sign_notices
+from maskwright.planning.warnings.unmasked_variables import unmasked_doubts, unused_key_doubts
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from maskwright.data.dataset import Dataset
+    from maskwright.data.variable import Variable
+    from maskwright.edits.edit import Edit
+    from maskwright.edits.translation.translate import Translation
+
+
+LOOKED_AT = 100_000
+"""First records of a file on which the plan looks for dependencies; the run looks at all."""
+
+
+def make_plan(
+    steps: Sequence[Step],
+    variables: Sequence[Variable],
+    edits: EditSet,
+    data: Dataset | None = None,
+    arrival: Mapping[str, int] | None = None,
+    *,
+    coarse: RecodedVariables | None = None,
+    translations: Sequence[Translation] = (),
+) -> Plan:
+    """Plan a run.
+
+    Parameters
+    ----------
+    steps : sequence of Step
+    variables : sequence of Variable
+        Of the file, in file order.
+    edits : EditSet
+        That fire on these data.
+    data : Dataset, optional
+        The original; without it strata are not planned.
+    arrival : mapping of edit name to int, optional
+        Records of the original that violate each edit.
+    coarse : RecodedVariables, optional
+    translations : sequence of Translation
+        Of edits on recoded variables, as far as they are known.
+
+    Raises
+    ------
+    InputError
+        Unknown variables, variables a method cannot mask, k larger than n, or edits across groups under
+        ``k_guarantee: require``; every mistake found.
+    """
+    known = {variable.name: variable for variable in variables}
+    chosen = variables_of_steps(steps, variables)
+    masked = frozenset(name for each in chosen for name in each.names)
+    recoded = frozenset(
+        name for step, own in zip(steps, chosen, strict=True) if "detail" in step.method.removes for name in own.names
+    )
+    promised = declared_limits(steps, chosen, recoded)
+    limits = limit_edits(promised, known)
+    categories = category_units(steps, chosen, known, edits + limits, recoded)
+    adjusted = frozenset(name for unit in categories for name in unit.edits)
+    groups: list[Group] = []
+    for number, (step, own) in enumerate(zip(steps, chosen, strict=True), 1):
+        # What is published as categories has no groups of values to keep edits in.
+        touching = () if "detail" in step.method.removes else edits.on(own.names)
+        relevant = EditSet(tuple(touching))
+        found = group_variables(own.names, relevant, step.planning, step.groups, step.method.scope)
+        with step.placed(f"step {number}: "):
+            groups.extend(
+                _plan_group(number, step, group, own.known, relevant, masked, adjusted, data) for group in found
+            )
+    shaping = [None if steps[group.step - 1].only_removes else group for group in groups]
+    units = adjustment_units(shaping, known, edits + limits, masked - recoded)
+    require_k(units, steps, [group for group in shaping if group is not None], edits)
+    remasked = frozenset(
+        name for step, own in zip(steps, chosen, strict=True) if "detail" not in step.method.removes
+        and not step.only_removes for name in own.names
+    )  # fmt: skip
+    moving = moving_edits(edits, groups, (*categories, *units), steps, masked, arrival or {})
+
+    def keeper(edit: Edit) -> Keeper:
+        if edit.name in moving:
+            return moving_keeper(edit)
+        if recoded.intersection(edit.variables) and not (remasked - recoded).intersection(edit.variables):
+            return recoded_keeper(edit, remasked, (arrival or {}).get(edit.name, 0))
+        return (
+            category_keeper(edit)
+            if edit.name in adjusted
+            else keeper_of(edit, groups, units, steps, masked, arrival or {})
+        )
+
+    keepers = (
+        *map(keeper, edits),
+        *(limit_keeper(edit) for edit in limits),
+    )
+    identifiers = [name for name, variable in known.items() if variable.role == "identifier"]
+    dropped = tuple(name for name in identifiers if not known[name].renewed)
+    untouched = tuple(name for name in known if name not in masked and name not in identifiers)
+    # Where cells are only suppressed, those that edits would give them away by are suppressed too.
+    changed = frozenset(name for group in shaping if group is not None for name in group.variables)
+    said = (
+        *dangers(edits, known, changed, groups, steps, data),
+        *missing_pattern_notices(groups, steps, data),
+        *sign_notices(groups, steps, edits, data, promised),
+        *rare_missing_notices(groups, steps, data),
+        *random_change_notices(groups, steps),
+    )
+    doubts = (
+        *unmasked_doubts(known[name] for name in untouched),
+        *household_doubts(groups, steps, data),
+        *read_off_doubts(groups, steps, untouched, edits, data),
+        *unused_key_doubts(groups, steps, known),
+        *rare_missing_doubts(groups, steps, data),
+    )
+    return Plan(
+        tuple(steps), tuple(groups), tuple(units), keepers, known, untouched, dropped,
+        None if data is None else len(data), said, edits, recoded,
+        _may_lose_cells(steps, chosen, known, untouched, edits, data), (*doubts, *undone_promises(groups, steps)),
+        limits, promised, tuple(categories), coarse or RecodedVariables(), tuple(translations),
+    )  # fmt: skip
+
+
+def _may_lose_cells(
+    steps: Sequence[Step],
+    chosen: Sequence[StepVariables],
+    known: Mapping[str, Variable],
+    untouched: Sequence[str],
+    edits: EditSet,
+    data: Dataset | None,
+) -> tuple[str, ...]:
+    """Unmasked variables that edits or dependencies in the data tie to suppressed ones; weights and households stay."""
+    tied = Components(known)
+    for edit in edits:
+        if edit.severity == "error":
+            tied.join(edit.variables)
+    emptied = [
+        name for step, own in zip(steps, chosen, strict=True) if "cells" in step.method.removes for name in own.names
+    ]
+    suppressed = {tied.find(name) for name in emptied}
+    may_go = {name for name in known if tied.find(name) in suppressed}
+    stay = {name for name, variable in known.items() if variable.role == "weight"}
+    if data is not None and emptied:
+        stay |= set(household_columns(data, untouched))
+        seen = [name for name in data.names if name in known and known[name].role != "identifier"]
+        some = data if len(data) <= LOOKED_AT else data.taken(np.arange(LOOKED_AT))
+        may_go |= set(Dependencies(some, seen).behind([name for name in seen if name in may_go]))
+    return tuple(name for name in untouched if name in may_go - stay)
+
+
+def _plan_group(
+    number: int,
+    step: Step,
+    group: tuple[str, ...],
+    known: Mapping[str, Variable],
+    edits: EditSet,
+    masked: frozenset[str],
+    adjusted: frozenset[str],
+    data: Dataset | None,
+) -> Group:
+    own = EditSet(tuple(edit for edit in edits if set(edit.variables) & masked <= set(group)))
+    operators = choose_operators(group, known, own)
+    # What a method could never change if it cut the records, adjustment keeps for categories.
+    cutting = EditSet(tuple(edit for edit in edits if edit.name not in adjusted or not _governed_by(edit, group)))
+    cut_by = _criteria(step, group, operators.names, cutting, masked)
+    strata = None
+    if data is not None:
+        strata = _strata(step, group, cut_by, edits, data)
+        refuse_missing(number, step, group, strata, data)
+    inside = tuple(edit.name for edit in edits if set(edit.variables) & masked <= set(group))
+    return Group(number, group, operators.names, operators.computed, inside, cut_by, strata)
+
+
+def _governed_by(edit: Edit, group: Sequence[str]) -> bool:
+    """Whether the conditions of an edit read variables of the group, and no other."""
+    used = {name for part in edit.parts if isinstance(part, GoverningPart) for name in variable_names(part.condition)}
+    return bool(used) and used <= set(group)
+
+
+def _criteria(
+    step: Step, group: tuple[str, ...], operators: Sequence[str], edits: EditSet, masked: frozenset[str]
+) -> tuple[Criterion, ...]:
+    """What cuts the records of a group; nothing but missing cells for a method that needs all of them."""
+    whole = not step.method.may_be_split
+    # Where whole records move or are drawn, missing cells move with the others.
+    moving = whole and ("combinations" in step.method.preserves or step.method.draws_records)
+    geometric = [name for name, how in zip(group, operators, strict=True) if how == "geometric_mean"]
+    touching = EditSet(tuple(edit for edit in edits if set(edit.variables) & set(group)))
+    return criteria(
+        group, () if whole else geometric, EditSet() if whole else touching, masked,
+        by_missing=step.planning.missing == "own_pattern" and not step.only_removes
+        and step.method.handles_missing and not moving,
+        structural_zeros=step.planning.structural_zeros,
+    )  # fmt: skip
+
+
+def _strata(step: Step, group: tuple[str, ...], cut_by: Sequence[Criterion], edits: EditSet, data: Dataset) -> Strata:
+    households = None if data.households is None else int(np.unique(data.households).size)
+    if step.k is not None and households is not None and households < step.k:
+        raise InputError(
+            f"k = {step.k} is larger than the number of households, {households}: no group holds that many"
+        )
+    return stratify(data, group, cut_by, edits, step.smallest_stratum(len(data), len(group)))
+
+
+def with_fewer_records(plan: Plan, group: Group, original: Dataset) -> Group:
+    """Group with its strata made again, of the original records that a step before has left.
+
+    Parameters
+    ----------
+    plan : Plan
+    group : Group
+    original : Dataset
+        The records that are left.
+    """
+    step = plan.steps[group.step - 1]
+    return replace(group, strata=_strata(step, group.variables, group.cut_by, plan.edits, original))

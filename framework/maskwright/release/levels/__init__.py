@@ -1,0 +1,1 @@
+"""The released form of data of several levels: order, keys, tables."""

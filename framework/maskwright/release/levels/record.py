@@ -1,0 +1,201 @@
+"""The record of a run on several levels, from the records of its levels."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from maskwright.release.levels.plan import plan_of_levels
+from maskwright.release.record.run_record import (
+    ClassesRecord,
+    EditRecord,
+    LevelRecord,
+    LikeClasses,
+    RunRecord,
+    VariableRecord,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
+
+    from maskwright.edits.evaluation.check import Outcome
+    from maskwright.edits.levels.binding import BoundEdits
+    from maskwright.planning.levels.across import AcrossLevels
+    from maskwright.release.levels.alike import Alike
+
+
+@dataclass(frozen=True, eq=False)
+class LevelPart:
+    """What the record of a run takes of one level.
+
+    Attributes
+    ----------
+    record : RunRecord or None
+        Of the level as a file of its own; None where no step masks it.
+    numbers : tuple of int
+        Of its steps in the pipeline.
+    arrival, outcome : Outcome
+        Verdicts before and after, of all edits on records of this level.
+    level : LevelRecord
+    """
+
+    record: RunRecord | None
+    numbers: tuple[int, ...]
+    arrival: Outcome
+    outcome: Outcome
+    level: LevelRecord
+
+
+def record_of_levels(
+    parts: Mapping[str, LevelPart],
+    bound: BoundEdits,
+    across: AcrossLevels,
+    alike: Sequence[Alike],
+    untouched: Mapping[str, Sequence[VariableRecord]],
+    moved: Mapping[str, int],
+) -> RunRecord:
+    """One record of all levels.
+
+    Parameters
+    ----------
+    parts : mapping of level name to LevelPart
+        The top first; at least one with a record.
+    bound : BoundEdits
+    across : AcrossLevels
+    alike : sequence of Alike
+    untouched : mapping of level name to sequence of VariableRecord
+        Variables that the records of the levels do not have: keys, derived ones, those of levels without steps.
+    moved : mapping of edit name to int
+        Records that were moved because of edits across levels.
+    """
+    known = {name: part.record for name, part in parts.items() if part.record is not None}
+    lowest = list(parts)[-1]
+    first = next(iter(known.values()))
+    by_level = {name: _renumbered(record, parts[name].numbers) for name, record in known.items()}
+    every = list(by_level.values())
+    lower_records = parts[lowest].level.records
+    return first.model_copy(
+        update={
+            "records": lower_records,
+            "plugins": {key: value for each in every for key, value in each.plugins.items()},
+            "variables": tuple(_variables(by_level, untouched)),
+            "plan": plan_of_levels(
+                {name: record.plan for name, record in known.items()},
+                {name: part.numbers for name, part in parts.items()},
+                bound,
+                across,
+                lower_records,
+            ),
+            "edits": tuple(_edits(parts, by_level, bound, across, moved)),
+            "dropped_edits": _joined(each.dropped_edits for each in every),
+            "suppressed": _joined(each.suppressed for each in every),
+            "k": _classes(every),
+            "measures": {label: found for each in every for label, found in each.measures.items()},
+            "not_measured": _joined(each.not_measured for each in every),
+            "adjustment": _joined(each.adjustment for each in every),
+            "moved": _joined(each.moved for each in every),
+            "structural_zeros": _joined(each.structural_zeros for each in every),
+            "methods": _joined(each.methods for each in every),
+            "notices": tuple(dict.fromkeys(_joined(each.notices for each in every))),
+            "levels": {name: part.level for name, part in parts.items()},
+            "k_of_groups": tuple(
+                LikeClasses(about=each.about, records=each.records, smallest=each.smallest, below=each.below)
+                for each in alike
+            ),
+        }
+    )
+
+
+def _joined(parts: Iterable[tuple[object, ...]]) -> tuple[object, ...]:
+    return tuple(item for part in parts for item in part)
+
+
+def _renumbered(record: RunRecord, numbers: tuple[int, ...]) -> RunRecord:
+    """Record whose steps have the numbers that they have in the pipeline."""
+
+    def step(number: int) -> int:
+        return numbers[number - 1]
+
+    variables = tuple(
+        each if each.masked_by is None else each.model_copy(update={"masked_by": step(each.masked_by)})
+        for each in record.variables
+    )
+    groups = tuple(each.model_copy(update={"step": step(each.step)}) for each in record.k.groups)
+    return record.model_copy(
+        update={
+            "variables": variables,
+            "k": record.k.model_copy(update={"groups": groups}),
+            "structural_zeros": tuple(
+                each.model_copy(update={"step": step(each.step)}) for each in record.structural_zeros
+            ),
+            "methods": tuple(each.model_copy(update={"step": step(each.step)}) for each in record.methods),
+        }
+    )
+
+
+def _variables(
+    records: Mapping[str, RunRecord], untouched: Mapping[str, Sequence[VariableRecord]]
+) -> Iterator[VariableRecord]:
+    for name, others in untouched.items():
+        hidden = {each.name for each in others}
+        own = records[name].variables if name in records else ()
+        for each in (*others, *(one for one in own if one.name not in hidden)):
+            yield each.model_copy(update={"level": name})
+
+
+def _classes(records: Sequence[RunRecord]) -> ClassesRecord:
+    """Classes of all groups; those of whole records are of the lowest level."""
+    counts = [each.k for each in records]
+    requested = [each.requested for each in counts if each.requested is not None]
+    expected = [each.expected for each in counts if each.expected is not None]
+    return counts[-1].model_copy(
+        update={
+            "requested": max(requested, default=None),
+            "expected": max(expected, default=None),
+            "groups": tuple(group for each in counts for group in each.groups),
+        }
+    )
+
+
+def _edits(
+    parts: Mapping[str, LevelPart],
+    records: Mapping[str, RunRecord],
+    bound: BoundEdits,
+    across: AcrossLevels,
+    moved: Mapping[str, int],
+) -> Iterator[EditRecord]:
+    """Every edit on the records that it is about; what is asked of members is told with the edit that asks it."""
+    inside = {each.name: each for record in records.values() for each in record.edits}
+    keepers = {each.edit: each for each in across.keepers}
+    for name, part in parts.items():
+        arrival = {each.name: each.violations for each in part.arrival.edits}
+        for each in part.outcome.edits:
+            edit = bound.edits[name][each.name]
+            if each.name in inside:
+                yield inside[each.name].model_copy(
+                    update={
+                        "violations": each.violations, "unknown": each.unknown, "fired": each.fired, "level": name,
+                        "violations_on_arrival": arrival.get(each.name, 0),
+                    }
+                )  # fmt: skip
+                continue
+            keeper = keepers.get(each.name)
+            how = "construction" if keeper is None else keeper.kept_by
+            yield EditRecord(
+                name=each.name,
+                kind=each.kind,
+                text=edit.text,
+                message=edit.message,
+                severity=edit.severity,
+                planned=how,
+                kept_by=how,
+                how="nothing that it reads is masked" if keeper is None else keeper.how,
+                not_applicable=0,
+                adjusted=moved.get(each.name, 0),
+                loss=0.0,
+                violations=each.violations,
+                violations_on_arrival=arrival.get(each.name, 0),
+                unknown=each.unknown,
+                fired=each.fired,
+                level=name,
+            )

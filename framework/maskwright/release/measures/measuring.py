@@ -1,0 +1,215 @@
+"""Computing measures of loss and risk on two datasets."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from maskwright.foundation.errors import InputError, PluginError, Problem, UnpairedRecords
+from maskwright.foundation.progress import Reporter, stage
+from maskwright.foundation.randomness import generator
+from maskwright.plugins.measure import Comparison, Measurable, Measure, Measurement, needs_levels
+from maskwright.release.measures.compared_variables import changed_variables, compared_variables, nothing_to_measure
+from maskwright.release.measures.measured_variables import OF_CATEGORIES, given_to_measures, left_out, names_used
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Mapping, Sequence
+
+    from numpy.typing import NDArray
+    from pydantic import BaseModel
+
+    from maskwright.data.dataset import Dataset
+    from maskwright.edits.edit_set import EditSet
+    from maskwright.pipeline.resolved import MeasureRequest
+
+
+def compute_measures(
+    requests: Sequence[MeasureRequest],
+    original: Dataset,
+    masked: Dataset,
+    edits: EditSet,
+    plan: Mapping[str, Any],
+    seed: int,
+    reporter: Reporter,
+    variables: Sequence[str] | None = None,
+    *,
+    asked: bool = True,
+    about: tuple[str, ...] = (),
+    about_categories: tuple[str, ...] = (),
+    changed: Collection[str] | None = None,
+    before: bool = True,
+    drawn: bool = False,
+) -> dict[str, Measurement]:
+    """Compute measures; each draws from a generator of its own label.
+
+    Files of different length, without `origin`, are given to the measures that compare files as files.
+
+    Parameters
+    ----------
+    requests : sequence of MeasureRequest
+    original, masked : Dataset
+        `masked` as it was read back.
+    edits : EditSet
+    plan : mapping
+        A plain record of the plan; empty without one.
+    seed : int
+    reporter : Reporter
+    variables : sequence of str, optional
+        To compare, categories among them; by default those of `compared_variables`.
+    asked : bool
+        Whether somebody asked for these measures. Then one that needs pairs of records is refused where there are
+        none; otherwise it has no value, and a note says why.
+    about, about_categories : tuple of str
+        Further notes of every measure, and in their stead those of a loss that looks at categories alone.
+    changed : collection of str, optional
+        Names of the variables that steps mask; by default those whose values differ.
+    before : bool
+        Whether measures that look at one file are computed on the original too.
+    drawn : bool
+        Whether a step draws records anew, so that they are not paired.
+
+    Raises
+    ------
+    InputError
+        Nothing to measure; measures asked for that need pairs, where there are none, or several levels; every one is
+        named.
+    PluginError
+        When a measure breaks its contract.
+    """
+    if needing := [needs_levels(each.label, each.place) for each in requests if each.measure.of_levels]:
+        raise InputError(needing)
+    hidden = changed_variables(original, masked) if changed is None else changed
+    if variables is None:
+        names, categorical = compared_variables(original, masked)
+    else:
+        names, categorical = _by_kind(variables, masked)
+    weights, about_weights = record_weights(original)
+    given = given_to_measures(original, masked, names, categorical)
+    if variables is None and all(_looks_at_nothing(each.measure, each.params, given) for each in requests):
+        raise nothing_to_measure(original, masked)
+    results: dict[str, Measurement] = {}
+    unpaired: list[Problem] = []
+    for request in requests:
+        missed = left_out(request.measure, request.params, given, hidden)
+        if missed.blind:
+            unseen = f"not defined: {', '.join(missed.blind)} looks at none of the masked variables"
+            unseen += OF_CATEGORIES if request.measure.kind == "score" else ""
+            results[request.label] = Measurement(math.nan, notes=(unseen,), leaves_out=missed.names)
+            continue
+        with stage(reporter, f"Measuring {request.label}") as progress:
+            comparison = Comparison(
+                original, masked, names, edits, masked.origin, weights, original.households, plan, progress,
+                categorical, drawn,
+            )  # fmt: skip
+            found = computed(request, comparison, seed, unpaired, before=before)
+        used = names_used(request.measure, request.params, given)
+        of_categories = request.measure.kind == "loss" and used.isdisjoint(names) and not used.isdisjoint(categorical)
+        said = about_categories if of_categories else about
+        notes = (*found.notes, *said, *about_weights, *_household_notices(request.measure, original))
+        results[request.label] = replace(found, notes=notes, leaves_out=missed.names)
+    if unpaired and asked:
+        raise InputError(unpaired)
+    return results
+
+
+def _looks_at_nothing(measure: Measure, params: BaseModel, given: Measurable) -> bool:
+    """Whether a measure, or a part of a score, needs numbers to compare, and there are none."""
+    if measure.components is not None:
+        return any(_looks_at_nothing(part, own, given) for part, own in measure.components(params))
+    return measure.uses is None and not given.compared
+
+
+def computed(
+    request: MeasureRequest, comparison: Comparison, seed: int, unpaired: list[Problem], *, before: bool
+) -> Measurement:
+    """What a measure finds; that it needs pairs is added to `unpaired`. One nobody asked for says why it cannot.
+
+    Parameters
+    ----------
+    request : MeasureRequest
+    comparison : Comparison
+    seed : int
+    unpaired : list of Problem
+        Added to.
+    before : bool
+        Whether a measure that looks at one file is computed on the original too.
+
+    Raises
+    ------
+    PluginError
+        The measure breaks its contract.
+    """
+    measure = request.measure
+    try:
+        if not measure.compares_unpaired:
+            comparison.require_pairs("each masked record is compared with its own original")
+        found = measure.compute(comparison, request.params, generator(seed, "measure", request.label))
+    except UnpairedRecords as error:
+        (problem,) = error.problems
+        if request.asked:
+            unpaired.append(replace(problem, message=f"{request.label}: {problem.message}"))
+        return Measurement(math.nan, notes=(f"not computed: needs pairs; {problem.message}",))
+    except InputError as error:
+        if request.asked:
+            raise
+        return Measurement(math.nan, notes=(f"not computed: {error.problems[0].message}",))
+    if not isinstance(found, Measurement):
+        raise PluginError(f"measure {measure.name!r} returned a {type(found).__name__}, not a Measurement")
+    if before and measure.of_one_file:
+        found = replace(
+            found, before=_of_original(request, comparison, generator(seed, "measure before", request.label))
+        )
+    return found
+
+
+def _of_original(request: MeasureRequest, comparison: Comparison, rng: np.random.Generator) -> Measurement:
+    """The same measure, of the original as if it were released as it is."""
+    released = replace(comparison.original, origin=None)
+    levels = None if comparison.levels is None else comparison.levels.of_original()
+    try:
+        return request.measure.compute(
+            replace(comparison, masked=released, origin=None, drawn=False, levels=levels), request.params, rng
+        )
+    except InputError as error:
+        return Measurement(math.nan, notes=(f"not computed of the original: {error}",))
+
+
+def _by_kind(variables: Sequence[str], masked: Dataset) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """Names of numeric variables, and of those that are published as categories; unknown ones are for the measures."""
+    categorical = [name for name in variables if name in masked and not masked[name].variable.is_numeric]
+    return tuple(name for name in variables if name not in categorical), tuple(categorical)
+
+
+def record_weights(original: Dataset) -> tuple[NDArray[np.float64] | None, tuple[str, ...]]:
+    """Weights of the records, and why there are none although some are declared.
+
+    Returns
+    -------
+    ndarray of shape (n,) or None
+        Of the one numeric variable of role weight; none may be missing, negative or infinite, and not all zero.
+    tuple of str
+    """
+    named = [column for column in original if column.variable.role == "weight"]
+    if not named:
+        return None, ()
+    if len(named) > 1:
+        return None, (f"no weights are used: several variables have that role ({', '.join(c.name for c in named)})",)
+    (column,) = named
+    if not column.variable.is_numeric:
+        return None, (f"no weights are used: {column.name} holds categories",)
+    weights = np.asarray(column.values, dtype=np.float64)
+    wrong = int(np.sum(column.missing | ~(np.isfinite(weights) & (weights >= 0.0))))
+    if wrong:
+        return None, (f"no weights are used: {column.name} is missing, negative or infinite in {wrong} record(s)",)
+    if not weights.any():
+        return None, (f"no weights are used: {column.name} is zero in every record",)
+    return weights, ()
+
+
+def _household_notices(measure: Measure, original: Dataset) -> tuple[str, ...]:
+    if original.households is None or measure.counts_households or measure.kind == "loss":
+        return ()
+    return ("this counts single records, although households are declared",)

@@ -1,0 +1,1 @@
+"""The record of a run: models of its parts, each field marked if it may be published."""

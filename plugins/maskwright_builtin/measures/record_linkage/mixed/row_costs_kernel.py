@@ -1,0 +1,166 @@
+"""Compiled: what two rows cost on keys of any type, and how far each key agrees.
+
+All costs are whole numbers, held in binary64 below 2^53: sums are exact in any order, so that ties are ties.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+
+from maskwright_builtin.numerics.compilation import compiled, inlined
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    Floats = NDArray[np.float64]
+    Numbers = NDArray[np.int64]
+
+ROUNDER = 2.0**52
+"""Added and taken off again, it rounds a number from 0 to 2^51 to a whole one."""
+
+
+class Costs(NamedTuple):
+    """What two rows cost on each key; all whole numbers.
+
+    Attributes
+    ----------
+    linear : ndarray of shape (d,), bool
+        The cost is the gap times `weight`, rounded; else one of three levels.
+    weight : ndarray of shape (d,), float64
+    near, next : ndarray of shape (d,), float64
+        Largest gap of the first and of the second level.
+    top : ndarray of shape (1 or q, d), float64
+        Cost of the first level, of each query where it depends on what agrees.
+    close, far, gone : ndarray of shape (d,), float64
+        Cost of the second and third level, and where the key is missing in either row.
+    factor : ndarray of shape (d + 1,), float64
+        Of the sum, by the number of keys that both rows have.
+    """
+
+    linear: NDArray[np.bool_]
+    weight: Floats
+    near: Floats
+    next: Floats
+    top: Floats
+    close: Floats
+    far: Floats
+    gone: Floats
+    factor: Floats
+
+
+@inlined
+def gap_between(low: float, high: float, other_low: float, other_high: float) -> float:
+    """How far two stretches lie apart; 0 where they touch."""
+    below, above = other_low - high, low - other_high
+    gap = below if below > above else above
+    return gap if gap > 0.0 else 0.0
+
+
+@inlined
+def cost_of(gap: float, i: int, j: int, costs: Costs) -> float:
+    """What a gap on key j costs query i."""
+    if costs.linear[j]:
+        return float((gap * costs.weight[j] + ROUNDER) - ROUNDER)
+    if gap <= costs.near[j]:
+        return float(costs.top[i if costs.top.shape[0] > 1 else 0, j])
+    return float(costs.close[j] if gap <= costs.next[j] else costs.far[j])
+
+
+@inlined
+def least_cost_of(gap: float, i: int, j: int, costs: Costs) -> float:
+    """The least that a gap of at least this size can cost."""
+    if costs.linear[j]:
+        return float((gap * costs.weight[j] + ROUNDER) - ROUNDER)
+    least = costs.far[j]
+    if gap <= costs.next[j]:
+        least = min(least, costs.close[j])
+    if gap <= costs.near[j]:
+        least = min(least, costs.top[i if costs.top.shape[0] > 1 else 0, j])
+    return float(least)
+
+
+@compiled
+def pair_costs(
+    low: Floats,
+    high: Floats,
+    present: Numbers,
+    query: Numbers,
+    other_low: Floats,
+    other_high: Floats,
+    other_present: Numbers,
+    target: Numbers,
+    costs: Costs,
+    found: Floats,
+) -> None:
+    """Costs of some pairs of rows; infinite where no key is there in both.
+
+    Parameters
+    ----------
+    low, high : ndarray of shape (q, d), float64
+    present : ndarray of shape (q,), int64
+    query : ndarray of shape (c,), int64
+        Row of each pair in the first file.
+    other_low, other_high, other_present, target
+        The same of the second file.
+    costs : Costs
+    found : ndarray of shape (c,), float64
+        Written.
+    """
+    d = low.shape[1]
+    for at in range(query.shape[0]):
+        i, k = query[at], target[at]
+        common = present[i] & other_present[k]
+        total, keys = 0.0, 0
+        for j in range(d):
+            if common >> j & 1:
+                total += cost_of(gap_between(low[i, j], high[i, j], other_low[k, j], other_high[k, j]), i, j, costs)
+                keys += 1
+            else:
+                total += costs.gone[j]
+        found[at] = total * costs.factor[keys] if keys else np.inf
+
+
+@compiled
+def count_levels(
+    low: Floats,
+    high: Floats,
+    present: Numbers,
+    counts: Numbers,
+    other_low: Floats,
+    other_high: Floats,
+    other_present: Numbers,
+    other_counts: Numbers,
+    near: Floats,
+    next_: Floats,
+    place: Numbers,
+    found: Numbers,
+) -> None:
+    """Add up pairs of records by the level of every key: agree, next, farther, missing.
+
+    Parameters
+    ----------
+    low, high, present, counts
+        Rows of the first file, and how many records have each.
+    other_low, other_high, other_present, other_counts
+        Of the second.
+    near, next_ : ndarray of shape (d,), float64
+    place : ndarray of shape (4, d), int64
+        What each level of each key adds to the number of the pattern.
+    found : ndarray of shape (patterns,), int64
+        Added to.
+    """
+    d = low.shape[1]
+    for i in range(low.shape[0]):
+        for k in range(other_low.shape[0]):
+            pattern = 0
+            common = present[i] & other_present[k]
+            for j in range(d):
+                if common >> j & 1:
+                    gap = gap_between(low[i, j], high[i, j], other_low[k, j], other_high[k, j])
+                    level = 0 if gap <= near[j] else (1 if gap <= next_[j] else 2)
+                else:
+                    level = 3
+                pattern += place[level, j]
+            found[pattern] += counts[i] * other_counts[k]

@@ -1,0 +1,334 @@
+"""``maskwright validate --document``: what it prints, what it refuses, and that it cannot be made to reach out."""
+
+from __future__ import annotations
+
+import json
+import os
+import time
+from pathlib import Path
+from typing import Any
+
+import pytest
+from lxml import etree, isoschematron
+
+import maskwright as mw
+from maskwright.cli.main import main
+
+ISO = "http://purl.oclc.org/dsdl/schematron"
+SVRL = {"svrl": "http://purl.oclc.org/dsdl/svrl"}
+BINDINGS = ("xslt", "xslt2")
+
+
+def files(
+    folder: Path, body: str, document: str | bytes = "<a><b k='1'/><b/></a>", binding: str = "xslt"
+) -> tuple[str, str]:
+    """Document and schema, as names."""
+    schema, data = folder / "rules.sch", folder / "report.xml"
+    schema.write_text(f'<schema xmlns="{ISO}" queryBinding="{binding}">{body}</schema>', encoding="utf-8")
+    data.write_bytes(document if isinstance(document, bytes) else document.encode())
+    return str(data), str(schema)
+
+
+def validated(capsys: pytest.CaptureFixture[str], data: str, schema: str, *more: str) -> tuple[int, Any, str]:
+    """Exit code, what was printed as JSON, and what was said."""
+    code = main(["validate", data, "--edits", schema, "--document", "--json", *more])
+    captured = capsys.readouterr()
+    return code, json.loads(captured.out) if captured.out else None, captured.err
+
+
+def rule(test: str = "@k", context: str = "b", more: str = "") -> str:
+    return f'<pattern><rule context="{context}"><assert id="priced" {more} test="{test}">told</assert></rule></pattern>'
+
+
+def test_json_says_what_every_test_found(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    code, found, _ = validated(capsys, *files(tmp_path, rule()))
+    assert code == 1
+    assert found == {
+        "document": True,
+        "ok": False,
+        "phase": "#ALL",
+        "violations": 1,
+        "edits": [
+            {
+                "name": "priced",
+                "kind": "assert",
+                "severity": "error",
+                "violations": 1,
+                "fired": 2,
+                "checked_by": "lxml",
+                "first_locations": ["/a/b[2]"],
+            }
+        ],
+    }
+
+
+def test_what_holds_is_exit_0_and_a_warning_does_not_fail(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert validated(capsys, *files(tmp_path, rule("true()")))[0] == 0
+    code, found, _ = validated(capsys, *files(tmp_path, rule(more="role='warning'")))
+    assert code == 0
+    assert found["violations"] == 1
+    assert found["edits"][0]["severity"] == "warning"
+
+
+def test_nothing_fired_is_an_error_unless_it_is_allowed(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    data, schema = files(tmp_path, rule(context="z"))
+    svrl = tmp_path / "out.svrl"
+    code, _, said = validated(capsys, data, schema, "--svrl", str(svrl))
+    assert code == 2
+    assert "no rule ever fired" in said
+    assert not svrl.exists()
+    code, found, _ = validated(capsys, data, schema, "--svrl", str(svrl), "--allow-unfired")
+    assert code == 0
+    assert found["edits"][0]["fired"] == 0
+    assert svrl.exists()
+
+
+@pytest.mark.parametrize("binding", BINDINGS)
+def test_messages_carry_values_and_are_shown_only_when_asked_for(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], binding: str
+) -> None:
+    body = rule("false()").replace("told", "k is <value-of select='@k'/>")
+    data, schema = files(tmp_path, body, "<a><b k='secret'/></a>", binding)
+    assert main(["validate", data, "--edits", schema, "--document"]) == 1
+    assert "secret" not in "".join(capsys.readouterr())
+    assert main(["validate", data, "--edits", schema, "--document", "--json"]) == 1
+    assert "secret" not in "".join(capsys.readouterr())
+    assert main(["validate", data, "--edits", schema, "--document", "--show-values"]) == 1
+    assert "k is secret" in capsys.readouterr().out
+    svrl = tmp_path / "out.svrl"
+    assert validated(capsys, data, schema, "--svrl", str(svrl))[0] == 1
+    assert "secret" in svrl.read_text()
+    if os.name == "posix":
+        assert svrl.stat().st_mode & 0o077 == 0
+
+
+def test_python_gives_the_same(tmp_path: Path) -> None:
+    data, schema = files(tmp_path, rule())
+    outcome = mw.validate_document(data, schema, phase="#ALL", show_values=True)
+    assert not outcome.ok
+    assert outcome.counts == {"priced": 1}
+    assert outcome.edits[0].first_messages == ("told",)
+    with pytest.raises(mw.InputError, match="did you mean 'phase'"):
+        mw.validate_document(data, schema, phas="x")
+
+
+HOSTILE = {
+    "doctype": b"<!DOCTYPE a [<!ENTITY x SYSTEM 'file:///etc/passwd'>]><a><b k='1'/>&x;</a>",
+    "depth": b"<a>" + b"<b k='1'>" * 100 + b"</b>" * 100 + b"</a>",
+    "text": b"<a><b k='1'>" + b"x" * (2**20 + 1) + b"</b></a>",
+    "attribute": b"<a><b k='" + b"x" * (2**20 + 1) + b"'/></a>",
+    "comment": b"<a><!--" + b"x" * (2**20 + 1) + b"--><b k='1'/></a>",
+    "encoding": b"<?xml version='1.0' encoding='UTF-7'?><a><b k='1'/></a>",
+    "not well-formed": b"<a><b k='1'></a>",
+    "empty": b"",
+    "no XML": b"a,b\n1,2\n",
+}
+
+
+@pytest.mark.parametrize("kind", HOSTILE)
+def test_hostile_documents_are_refused_before_an_engine_sees_them(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], kind: str
+) -> None:
+    data, schema = files(tmp_path, rule(), HOSTILE[kind])
+    svrl = tmp_path / "out.svrl"
+    code, found, said = validated(capsys, data, schema, "--svrl", str(svrl))
+    assert code == 2
+    assert found is None
+    assert data in said
+    assert not svrl.exists()
+
+
+def test_depth_100_is_checked(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    document = b"<a>" + b"<b k='1'>" * 99 + b"</b>" * 99 + b"</a>"
+    code, found, _ = validated(capsys, *files(tmp_path, rule(), document))
+    assert (code, found["edits"][0]["fired"]) == (0, 99)
+
+
+def test_101_megabytes_are_refused(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    data, schema = files(tmp_path, rule())
+    with Path(data).open("r+b") as file:
+        file.truncate(101 * 2**20)
+    code, _, said = validated(capsys, data, schema)
+    assert code == 2
+    assert "over 100 MB" in said
+
+
+@pytest.mark.parametrize("binding", BINDINGS)
+def test_an_endless_test_is_stopped(tmp_path: Path, capsys: pytest.CaptureFixture[str], binding: str) -> None:
+    counts = "count(//b[count(//b[count(//b[count(//b[@k]) = 1]) = 1]) = 1]) = 1"
+    data, schema = files(tmp_path, rule(counts), "<a>" + "<b/>" * 3000 + "</a>", binding)
+    svrl = tmp_path / "out.svrl"
+    began = time.monotonic()
+    code, _, said = validated(capsys, data, schema, "--option", "max_seconds=3", "--svrl", str(svrl))
+    assert code == 2
+    assert "more than 3 seconds" in said
+    assert time.monotonic() - began < 60
+    assert not svrl.exists()
+
+
+def test_a_test_that_eats_memory_is_stopped(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    body = rule("string-length(string-join((1 to 400000000) ! string(.), $x)) = 1", more="").replace(
+        "<assert", "<let name='x' value=\"'-'\"/><assert"
+    )
+    data, schema = files(tmp_path, body, binding="xslt3")
+    code, _, said = validated(capsys, data, schema, "--option", "max_memory=300", "--option", "max_seconds=60")
+    assert code == 2
+    assert "max_memory" in said
+
+
+REACH_OUT = {
+    "document": ("xslt", "document('{path}')/x"),
+    "document in a path": ("xslt", "boolean(document ('{path}')/x)"),
+    "doc": ("xslt3", "doc('{path}')/x"),
+    "doc by prefix": ("xslt3", "fn:doc('{path}')/x"),
+    "doc by namespace": ("xslt3", "Q{{http://www.w3.org/2005/xpath-functions}}doc('{path}')/x"),
+    "doc as a value": ("xslt3", "for-each('{path}', doc#1)/x"),
+    "doc behind a comment": ("xslt3", "doc(: :)('{path}')/x"),
+    "doc looked up": ("xslt3", "function-lookup(xs:QName('fn:doc'), 1)('{path}')/x"),
+    "text": ("xslt3", "unparsed-text('{path}')"),
+    "collection": ("xslt3", "collection('{path}')"),
+    "evaluated": ("xslt", "dyn:evaluate('1')"),
+    "parsed": ("xslt3", "parse-xml('&lt;x/&gt;')"),
+    "transformed": ("xslt3", "transform(map{{}})"),
+    "environment": ("xslt3", "environment-variable('PATH')"),
+}
+
+
+@pytest.mark.parametrize("kind", REACH_OUT)
+def test_no_expression_reaches_out(tmp_path: Path, capsys: pytest.CaptureFixture[str], kind: str) -> None:
+    binding, test = REACH_OUT[kind]
+    (tmp_path / "secret.xml").write_text("<x/>")
+    body = '<ns prefix="dyn" uri="http://exslt.org/dynamic"/>' + rule(
+        test.format(path=(tmp_path / "secret.xml").as_uri())
+    )
+    code, _, said = validated(capsys, *files(tmp_path, body, binding=binding))
+    assert code == 2
+    assert "rules.sch:1" in said
+
+
+@pytest.mark.parametrize("binding", BINDINGS)
+def test_marks_in_the_document_are_not_taken_for_ours(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], binding: str
+) -> None:
+    xsl = "xmlns:xsl='http://www.w3.org/1999/XSL/Transform'"
+    body = (
+        f"<pattern><rule context='a'><report test='b'>x <xsl:copy-of {xsl} select='node()'/></report></rule></pattern>"
+    )
+    document = "<a><?maskwright v 0?><b/><?maskwright f 0?><?maskwright e 0 X Y?></a>"
+    code, found, _ = validated(capsys, *files(tmp_path, body, document, binding))
+    assert code == 1
+    assert (found["edits"][0]["violations"], found["edits"][0]["fired"]) == (1, 1)
+
+
+def test_what_cannot_be_evaluated_names_rule_and_node(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    document = "<a><b k='12'/><b k='secret'/></a>"
+    code, _, said = validated(capsys, *files(tmp_path, rule("xs:integer(@k) = 12"), document, "xslt2"))
+    assert code == 2
+    assert "edit priced: its test cannot be evaluated at /Q{}a[1]/Q{}b[2] (FORG0001)" in said
+    assert "secret" not in said
+    code, _, said = validated(capsys, *files(tmp_path, rule("count(string(@k))"), document))
+    assert code == 2
+    assert "XPATH_INVALID_TYPE" in said
+
+
+@pytest.mark.parametrize("encoding", ["utf-8", "utf-8-sig", "utf-16", "iso-8859-1"])
+@pytest.mark.parametrize("binding", BINDINGS)
+def test_encodings(tmp_path: Path, capsys: pytest.CaptureFixture[str], encoding: str, binding: str) -> None:
+    declared = encoding.removesuffix("-sig")
+    document = f"<?xml version='1.0' encoding='{declared}'?>\r\n<a><b k='Zoë'/></a>".encode(encoding)
+    code, _, said = validated(capsys, *files(tmp_path, rule("@k = 'Zoë'"), document, binding))
+    assert code == 0, said
+
+
+def test_options_about_records_are_refused(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    data, schema = files(tmp_path, rule())
+    for more in (["--original", data], ["--fired", "all"], ["--record", "b"], ["--allow-unknown"], ["--cluster", "b"]):
+        assert validated(capsys, data, schema, *more)[0] == 2
+    assert main(["validate", data, "--edits", schema, "--edits", schema, "--document"]) == 2
+    assert main(["validate", data, "--edits", schema, "--show-values"]) == 2
+    capsys.readouterr()
+
+
+def test_the_report_does_not_overwrite_what_is_read(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    data, schema = files(tmp_path, rule())
+    for path in (data, schema):
+        before = Path(path).read_bytes()
+        assert validated(capsys, data, schema, "--svrl", path)[0] == 2
+        assert Path(path).read_bytes() == before
+
+
+def test_included_rules_come_from_the_declared_folder(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / "more.sch").write_text(
+        f'<pattern xmlns="{ISO}"><rule context="a"><report test="b">x</report></rule></pattern>'
+    )
+    data, schema = files(tmp_path, '<include href="more.sch"/>')
+    assert validated(capsys, data, schema)[0] == 2
+    code, found, _ = validated(capsys, data, schema, "--include", str(tmp_path))
+    assert (code, found["violations"]) == (1, 1)
+
+
+@pytest.mark.parametrize(
+    ("document", "body"),
+    [
+        ("<a><b k='1'/><b/></a>", rule()),  # attributes are no variables
+        ("<a><b><c>1</c></b><b><c>2</c></b></a>", rule("a", context="z")),  # no record is called so
+        ("<a><b><c>1</c></b></a>", rule(". = 'text'", context="text()")),  # a rule about texts
+    ],
+)
+def test_validating_records_names_the_way_where_there_are_none(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], document: str, body: str
+) -> None:
+    data, schema = files(tmp_path, body, document)
+    assert main(["validate", data, "--edits", schema]) == 2
+    assert f"maskwright validate {data} --edits {schema} --document" in capsys.readouterr().err
+
+
+def test_a_mistake_in_a_name_is_one_of_records(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    data, schema = files(tmp_path, rule("number(cc) = 1"), "<a><b><c>1</c></b><b><c>2</c></b></a>")
+    assert main(["validate", data, "--edits", schema]) == 2
+    assert "--document" not in capsys.readouterr().err
+
+
+def test_locations_lead_to_one_node_each(tmp_path: Path) -> None:
+    document = """<a xmlns:m="urn:m" xmlns:n="urn:n"><m:b k="1" n:k="2"/><n:b/><b/><m:b/><!--x--><!--y-->t<m:b>u</m:b>v
+    <?p q?><?q q?><?p z?><c/></a>"""
+    data, schema = files(tmp_path, rule("false()", "node()|@*|/"), document)
+    outcome = mw.validate_document(data, schema, svrl=tmp_path / "out.svrl")
+    nodes = etree.parse(data)
+    locations = etree.parse(tmp_path / "out.svrl").xpath("//@location")
+    assert len(set(locations)) == len(locations) == outcome.fired
+    assert locations[0] == "/"
+    assert all(len(nodes.xpath(location)) == 1 for location in locations[1:])
+
+
+def test_a_general_document_has_the_counts_of_isoschematron(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """A book with chapters, namespaces, references by id, and mistakes of several kinds."""
+    chapters = "".join(
+        f"<chapter id='c{number}' pages='{number % 7}'><title>{'' if number % 11 == 0 else 'T'}</title>"
+        f"<m:note to='c{number + 3 if number % 5 else 'x'}'/>{'<p/>' * (number % 4)}</chapter>"
+        for number in range(1, 60)
+    )
+    document = f"<book xmlns:m='urn:m'>{chapters}</book>"
+    body = """<ns prefix="m" uri="urn:m"/>
+    <xsl:key xmlns:xsl="http://www.w3.org/1999/XSL/Transform" name="chapters" match="chapter" use="@id"/>
+    <pattern id="chapters"><rule context="chapter[p]"><let name="n" value="count(p)"/>
+      <assert test="$n &lt;= @pages">pages</assert><report test="$n = 3 and not(@pages mod 2)">even</report></rule>
+      <rule context="chapter"><assert test="string(title)">title</assert></rule></pattern>
+    <pattern id="notes"><rule context="m:note"><assert test="key('chapters', @to)">to</assert>
+      <assert test="not(@to = ../@id)">self</assert></rule></pattern>
+    <pattern><rule context="chapter/@pages"><assert test=". &gt; 0">some</assert></rule></pattern>"""
+    data, schema = files(tmp_path, body, document)
+    svrl = tmp_path / "out.svrl"
+    code, found, _ = validated(capsys, data, schema, "--svrl", str(svrl))
+    assert code == 1
+    engine = isoschematron.Schematron(etree.parse(schema), store_report=True, validate_schema=False)
+    engine.validate(etree.parse(data))
+    ours, theirs = etree.parse(svrl), engine.validation_report
+    for path in ("//svrl:failed-assert", "//svrl:successful-report", "//svrl:fired-rule", "//svrl:active-pattern"):
+        assert len(ours.xpath(path, namespaces=SVRL)) == len(theirs.xpath(path, namespaces=SVRL)) > 0
+    elements = "//svrl:failed-assert[not(contains(@location, '@pages'))]/@location"
+    assert ours.xpath(elements, namespaces=SVRL) == theirs.xpath(elements, namespaces=SVRL)
+    assert found["violations"] == len(ours.xpath("//svrl:failed-assert | //svrl:successful-report", namespaces=SVRL))
+    nodes = etree.parse(data)
+    for location in ours.xpath("//svrl:failed-assert/@location", namespaces=SVRL):
+        assert len(nodes.xpath(location)) == 1

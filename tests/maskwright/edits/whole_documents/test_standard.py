@@ -1,0 +1,68 @@
+"""ISO Schematron as the standard has it, on small documents; lxml.isoschematron is asked for its opinion."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import pytest
+from lxml import etree, isoschematron
+
+import maskwright as mw
+
+sys.path.insert(0, str(Path(__file__).parent))
+from schematron_cases import CASES, Case
+
+ISO = "http://purl.oclc.org/dsdl/schematron"
+SVRL = {"svrl": "http://purl.oclc.org/dsdl/svrl"}
+
+
+def written(case: Case, binding: str) -> str:
+    return f'<schema xmlns="{ISO}" queryBinding="{binding}" {case.attributes}>{case.body}</schema>'
+
+
+@pytest.mark.parametrize("binding", ["xslt", "xslt2"])
+@pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
+def test_verdict_and_report_are_those_of_the_standard(case: Case, binding: str, tmp_path: Path) -> None:
+    same = [each for each in case.bindings if each.lower().startswith(("xslt2", "xslt3", "xpath2", "xpath3"))]
+    chosen = same if binding == "xslt2" else [each for each in case.bindings if each not in same]
+    if not chosen:
+        pytest.skip("the case is for another query binding")
+    for each in chosen:
+        schema, document, svrl = tmp_path / "rules.sch", tmp_path / "document.xml", tmp_path / f"{each}.svrl"
+        schema.write_text(written(case, each), encoding="utf-8")
+        document.write_text(case.document, encoding="utf-8")
+        if case.verdict == "error":
+            with pytest.raises(mw.InputError) as refused:
+                mw.validate_document(document, schema, phase=case.phase, svrl=svrl)
+            assert case.says in str(refused.value)
+            assert not svrl.exists()
+            continue
+        outcome = mw.validate_document(document, schema, phase=case.phase, svrl=svrl)
+        report = etree.parse(svrl)
+        found = {path: len(report.xpath(path, namespaces=SVRL)) for path in case.finds}
+        assert found == case.finds, etree.tostring(report).decode()
+        assert ("valid" if outcome.ok else "invalid") == case.verdict
+        assert sum(outcome.counts.values()) == int(report.xpath(_FAILURES, namespaces=SVRL))
+
+
+_FAILURES = "count(//svrl:failed-assert | //svrl:successful-report)"
+
+
+@pytest.mark.parametrize(
+    "case",
+    [case for case in CASES if case.iso and case.verdict != "error" and "xslt" in case.bindings],
+    ids=lambda case: case.name,
+)
+def test_isoschematron_finds_as_many_failures(case: Case, tmp_path: Path) -> None:
+    """Where it does not, it falls short of the standard, and the case says so."""
+    schema, document = tmp_path / "rules.sch", tmp_path / "document.xml"
+    schema.write_text(written(case, "xslt"), encoding="utf-8")
+    document.write_text(case.document, encoding="utf-8")
+    phase = None if case.phase in ("#ALL", "#DEFAULT") else case.phase
+    engine = isoschematron.Schematron(etree.parse(schema), phase=phase, store_report=True, validate_schema=False)
+    engine.validate(etree.parse(document))
+    report = engine.validation_report
+    outcome = mw.validate_document(document, schema, phase=case.phase)
+    assert sum(outcome.counts.values()) == int(report.xpath(_FAILURES, namespaces=SVRL))
+    assert outcome.fired == int(report.xpath("count(//svrl:fired-rule)", namespaces=SVRL))

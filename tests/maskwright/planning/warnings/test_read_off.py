@@ -1,0 +1,137 @@
+"""What is published as it is must not give away what is masked, whether an edit says so or not."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import maskwright as mw
+from maskwright.commands.plan import plan_pipeline
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+N = 400
+
+
+def _people() -> pd.DataFrame:
+    rng = np.random.default_rng(8)
+    nace = rng.choice(["01", "47", "62", "86"], N)
+    tax, net = rng.integers(1, 900, N), rng.integers(100, 9000, N)
+    born = rng.integers(1940, 2005, N)
+    return pd.DataFrame(
+        {
+            "nace": nace, "label": pd.Series(nace).map({"01": "farm", "47": "shop", "62": "code", "86": "cure"}),
+            "net": net, "tax": tax, "gross": net + tax, "age": 2025 - born - rng.integers(0, 2, N),
+            "birth": [f"{year}-0{rng.integers(1, 10)}-11" for year in born], "legal": rng.choice(["a", "b"], N),
+        }
+    )  # fmt: skip
+
+
+def _doubted(frame: pd.DataFrame, method: str, **arguments: object) -> str:
+    declared = {name: {"release": "as is"} for name in frame} | {"nace": {"type": "nominal", "role": "confidential"}}
+    declared |= {name: {"role": "confidential"} for name in arguments["variables"]}  # type: ignore[attr-defined]
+    declared |= {"nace": {"type": "nominal", "role": "confidential"}}
+    with pytest.raises(mw.OpenDoubts) as caught:
+        mw.protect(frame, method, seed=1, declared=declared, **arguments)  # type: ignore[arg-type, misc, type-var]
+    return " ".join(problem.message for problem in caught.value.problems)
+
+
+def test_a_code_is_read_off_its_label() -> None:
+    said = _doubted(_people().drop(columns=["birth", "age"]), "pram", variables=["nace"])
+    assert "W206 follows-from-published: nace: it can be read off label, published as it is" in said
+
+
+def test_a_total_and_its_other_part_give_a_number_away() -> None:
+    said = _doubted(_people(), "microaggregation", variables=["net"], params={"k": 3})
+    assert "net: it can be read off tax and gross" in said
+
+
+def test_a_key_of_households_with_new_values_tells_no_region_that_is_recoded(tmp_path: Path) -> None:
+    """Members share the region; the new key says who they are, and the region is coarser in all their rows."""
+    rows = [f"{home},{'abcd'[home % 4]},{20 + home * 7 % 60}" for home in range(100) for _ in range(3)]
+    (tmp_path / "in.csv").write_text("\n".join(["home,region,age", *rows]), encoding="utf-8")
+    (tmp_path / "p.yaml").write_text(
+        "maskwright: 1\ndata:\n  source: in.csv\n  cluster: home\n  variables:\n"
+        "    home: {role: identifier, release: new}\n    region: {role: quasi_identifier}\n    age: {role: other}\n"
+        "protect: [{method: recoding, variables: [region], params: {recode: {region: {N: [a, b], S: [c, d]}}}}]\n"
+        "output: {data: out.csv}\n",
+        encoding="utf-8",
+    )
+    found = plan_pipeline(tmp_path / "p.yaml")["doubts"]
+    assert not [each for each in found if each["doubt"] == "follows-from-published" and "home" in each["message"]]
+
+
+def test_an_age_is_read_off_a_date_of_birth() -> None:
+    said = _doubted(_people(), "microaggregation", variables=["age"], params={"k": 3})
+    assert "age: it can be read off the year of birth" in said
+
+
+def test_what_has_nothing_to_do_with_others_is_no_doubt() -> None:
+    frame = _people()[["net", "tax", "legal", "age"]]
+    declared = {name: {"role": "other"} for name in ("legal", "tax")}
+    masked = mw.protect(frame, "microaggregation", seed=1, declared=declared, params={"k": 3})
+    assert len(masked) == N
+
+
+@pytest.mark.parametrize(("code", "found"), [(-9, True), (-3.5, False), (99_999, True)])
+def test_a_number_that_stands_apart_may_be_a_missing_code(code: float, found: bool) -> None:
+    frame = _people()[["net", "tax"]].astype(float)
+    frame.loc[:11, "net"] = code
+    if not found:
+        assert len(mw.protect(frame, "microaggregation", seed=1, params={"k": 3})) == N
+        return
+    with pytest.raises(mw.OpenDoubts, match="W104 may-be-a-missing-code: net: 12 cells hold"):
+        mw.protect(frame, "microaggregation", seed=1, params={"k": 3})
+    declared = {"net": {"missing": [f"{code:g}"]}}
+    masked = mw.protect(frame, "microaggregation", seed=1, params={"k": 3}, declared=declared)
+    assert (masked["net"] == code).sum() == 12
+
+
+def test_a_variable_that_a_step_names_in_vain_is_a_doubt() -> None:
+    frame = _people()[["label", "legal"]]
+    declared = {"legal": {"role": "quasi_identifier"}, "label": {"role": "confidential"}}
+    with pytest.raises(mw.OpenDoubts, match="W301 step-changed-nothing: label: step 1"):
+        mw.protect(frame, "local_suppression", variables=["label", "legal"], params={"k": 2}, declared=declared, seed=1)
+
+
+def test_a_step_without_variables_leaves_what_is_released_as_it_is() -> None:
+    frame = _people()[["net", "tax"]]
+    masked = mw.protect(frame, "microaggregation", seed=1, params={"k": 3}, declared={"tax": {"release": "as is"}})
+    assert (masked["tax"] == frame["tax"]).all()
+    assert (masked["net"] != frame["net"]).mean() > 0.5
+
+
+def test_cells_that_hold_lists_are_refused() -> None:
+    frame = _people()[["net"]].assign(several=pd.Series([[1, 2]] * N, dtype=object))
+    with pytest.raises(mw.InputError, match="variable 'several': 400 of 400 cells hold several values"):
+        mw.protect(frame, "microaggregation", seed=1, params={"k": 3})
+
+
+def test_a_code_of_two_values_is_not_read_off_dates_of_one_year() -> None:
+    frame = _people()[["net"]].assign(
+        sex=1 + (np.arange(N) % 5 > 1), seen=[f"2020-01-{1 + row % 28}x" for row in range(N)]
+    )
+    declared = {"seen": {"role": "other"}, "sex": {"type": "nominal", "role": "quasi_identifier"}}
+    params = {"k": 3, "keys": ["sex"]}
+    masked = mw.protect(
+        frame, "local_suppression", seed=1, declared=declared | {"net": {"release": "as is"}}, params=params
+    )
+    assert len(masked) == N
+
+
+def test_new_random_values_of_a_household_tell_nothing_of_where_it_was() -> None:
+    rng = np.random.default_rng(3)
+    home = np.repeat(np.arange(N // 2), 2)
+    town = rng.choice(list("abcdef"), N // 2)[home]
+    frame = pd.DataFrame({"home": home, "town": town, "age": rng.integers(20, 80, N)})
+    declared = {
+        "home": {"role": "identifier", "release": "new"}, "town": {"type": "nominal", "role": "quasi_identifier"},
+        "age": {"release": "as is"},
+    }  # fmt: skip
+    params = {"recode": {"town": {"abc": ["a", "b", "c"], "def": ["d", "e", "f"]}}}
+    masked = mw.protect(frame, "recoding", declared=declared, params=params, cluster="home", seed=1, variables=["town"])
+    assert set(masked["town"].astype(str)) == {"abc", "def"}
