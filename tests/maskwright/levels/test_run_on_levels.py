@@ -178,3 +178,49 @@ def test_codebook_and_contributions(folder: Path) -> None:
 def test_svrl_is_not_promised(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["run", str(pipeline(folder, "flat", output={"data": "c.csv", "svrl": "c.svrl.xml"}))]) == 2
     assert "SVRL" in capsys.readouterr().err
+
+
+def test_nested_files_are_not_written_by_a_run(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    settings = yaml.safe_load((folder / "nested.yaml").read_text(encoding="utf-8"))
+    settings["output"] = {"data": "never.xml"}
+    (folder / "own_nested.yaml").write_text(yaml.safe_dump(settings), encoding="utf-8")
+    assert main(["run", str(folder / "own_nested.yaml")]) == 2
+    assert "does not write it yet" in capsys.readouterr().err
+    assert not (folder / "never.xml").exists()
+
+
+@pytest.mark.parametrize(
+    ("variables", "rules", "said"),
+    [
+        (["region", "size"], [], "counting rows gives it back"),
+        (["region", "size"], ["count(person) == size"], "members"),
+        (["sex", "age"], ["any(person where age >= 18)"], "age"),
+    ],
+)
+def test_what_other_records_give_back_is_not_suppressed(
+    folder: Path, capsys: pytest.CaptureFixture[str], variables: list[str], rules: list[str], said: str
+) -> None:
+    steps = [{"method": "local_suppression", "variables": variables, "params": {"k": 3}}]
+    path = pipeline(folder, "flat", protect=steps, edits=rules, output={"data": "never.csv"})
+    assert main(["run", str(path)]) == 2
+    assert said in capsys.readouterr().err or rules
+    assert not (folder / "never.csv").exists()
+
+
+def test_a_suppressed_household_value_stands_in_no_row(folder: Path) -> None:
+    """A region is emptied once for the household, and so in the rows of all its members."""
+    steps = [{"method": "local_suppression", "variables": ["region", "tenure"], "params": {"k": 40}}]
+    path = pipeline(folder, "flat", protect=steps, edits=[], measure=[], output={"data": "emptied.csv"})
+    settings = yaml.safe_load(path.read_text(encoding="utf-8"))
+    settings["data"]["variables"] |= {name: {"role": "other"} for name in [*ROWS, *INCOMES]}
+    settings["data"]["variables"] |= {"region": {"role": "quasi_identifier"}, "tenure": {"role": "quasi_identifier"}}
+    tenure = pd.read_csv(folder / "survey.csv", dtype=str).drop(columns="rent")
+    tenure.to_csv(folder / "without_rent.csv", index=False)
+    settings["data"]["source"] = "without_rent.csv"
+    settings["data"]["levels"]["household"]["variables"].remove("rent")
+    settings["data"]["variables"].pop("rent")
+    path.write_text(yaml.safe_dump(settings), encoding="utf-8")
+    record = mw.run(path).record
+    emptied = read_flat(folder / "emptied.csv").fillna("")
+    assert (emptied.groupby("hhid")[["region", "tenure"]].nunique() == 1).all(axis=None)
+    assert record["ok"]

@@ -25,6 +25,7 @@ from maskwright.pipeline.resolved import DataInMemory, MaskingRequest
 from maskwright.planning.applicable_edits import NO_EDITS
 from maskwright.planning.levels.across import AcrossLevels, across_levels
 from maskwright.planning.levels.promises import adjusted_totals, require_k_of_groups
+from maskwright.planning.levels.suppressed import refuse_given_back
 from maskwright.planning.step_variables import default_variables, variables_of_steps
 from maskwright.release.gate import judge
 from maskwright.release.levels.plan import plan_of_levels
@@ -108,6 +109,9 @@ def plan_levels(described: Pipeline, arrived: ArrivedLevels, reporter: Reporter,
         name: frozenset(each for chosen in variables_of_steps(found.steps, variables[name]) for each in chosen.names)
         for name, found in steps.items()
     }
+    refuse_given_back(
+        {name: _suppressed(found, variables[name]) for name, found in steps.items()}, arrived.bound, linked
+    )
     if masks_whole_groups(described.steps, linked):
         return _plan_whole_groups(described, arrived, masked, reporter, clock)
     adjusted = adjusted_totals(described.steps, masked[linked.names[0]])
@@ -242,6 +246,15 @@ def steps_of_level(steps: Sequence[Step], level: Level) -> LevelSteps:
         found.append(replace(step, variables=kept, groups=tuple(group for group in groups if group)))
         numbers.append(number)
     return LevelSteps(tuple(found), tuple(numbers))
+
+
+def _suppressed(found: LevelSteps, variables: Sequence[Variable]) -> frozenset[str]:
+    """Variables whose cells some step takes away."""
+    chosen = variables_of_steps(found.steps, variables)
+    return frozenset(
+        name for step, each in zip(found.steps, chosen, strict=True)
+        if "cells" in step.method.removes for name in each.names
+    )  # fmt: skip
 
 
 def _maskable(level: Level) -> tuple[Variable, ...]:
