@@ -239,10 +239,11 @@ def _fault(release: Release, name: str, row: Row, gone: set[str]) -> str:
         domains["age"] = [each for each in domains["age"] if int(each) <= 95]
     # Who was emptied had a value: the rule is about that. Which cells synthesis left without one, nobody knows.
     drawn = {each for each in rule.names if row[each] == "" and "cart_synthesis" in release.masked_by[each]}
-    domains |= {each: release.world.values(each) for each in drawn | (gone & set(rule.names))}
+    free = drawn | (gone & set(rule.names))
+    domains |= {each: release.world.values(each) for each in free}
     if not exists(domains, row, [rule]):
         return "as stated is broken"
-    if release.forms.get(name) != "translated" or gone & set(rule.names) or "original" in rule.text:
+    if release.forms.get(name) != "translated" or free or "original" in rule.text:
         return ""
     values = itertools.product(*domains.values())
     if any(rule.verdict({**row, **dict(zip(domains, each, strict=True))}) is False for each in values):
