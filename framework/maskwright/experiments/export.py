@@ -81,14 +81,17 @@ def _with_data_files(section: dict[str, Any], folder: Path, path: Path) -> dict[
     def moved(file: str) -> str:
         return _relative(folder / file, path)
 
-    found = section | ({"codebook": moved(section["codebook"])} if section.get("codebook") else {})
-    variables = dict(found.get("variables") or {})
+    found: dict[str, Any] = dict(section)
+    if found.get("codebook"):
+        found["codebook"] = moved(found["codebook"])
+    variables: dict[str, dict[str, Any] | None] = dict(found.get("variables") or {})
     for name, declared in variables.items():
-        hierarchy = (declared or {}).get("hierarchy")
+        stated: dict[str, Any] = dict(declared or {})
+        hierarchy: Any = stated.get("hierarchy")
         if isinstance(hierarchy, str):
-            variables[name] = declared | {"hierarchy": moved(hierarchy)}
+            variables[name] = {**stated, "hierarchy": moved(hierarchy)}
         elif hierarchy and "file" in hierarchy:
-            variables[name] = declared | {"hierarchy": hierarchy | {"file": moved(hierarchy["file"])}}
+            variables[name] = {**stated, "hierarchy": {**hierarchy, "file": moved(hierarchy["file"])}}
     return found | {"variables": variables} if variables else found
 
 

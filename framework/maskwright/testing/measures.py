@@ -110,8 +110,8 @@ def _groups(values: NDArray[np.float64], names: Sequence[str], who: NDArray[np.i
     upper = [j for j, name in enumerate(names) if name in _OF_ROWS]
     lower = [j for j in range(len(names)) if j not in upper]
     number = np.arange(len(home)) - np.searchsorted(home, home)
-    rows = np.column_stack([np.arange(len(who)), values[:, upper]])
-    members = np.column_stack([home, number, values[home][:, lower]])
+    rows = np.column_stack([np.arange(len(who)), values[:, upper]]).astype(np.float64)
+    members = np.column_stack([home, number, values[home][:, lower]]).astype(np.float64)
     tables = {
         "group": dataset_of(rows, ("group_key", *(names[j] for j in upper))),
         "member": dataset_of(members, ("group_key", "member_key", *(names[j] for j in lower))),

@@ -254,10 +254,11 @@ class _Binder:
 
     def _decided(self, node: Comparison, level: str) -> Expression:
         """Comparison that known members may decide: with the fewest and the most that the members can say."""
-        for side, other, operator in (
+        ways: tuple[tuple[Expression, Expression, ComparisonOperator], ...] = (
             (node.left, node.right, node.operator),
             (node.right, node.left, MIRRORED[node.operator]),
-        ):
+        )
+        for side, other, operator in ways:
             column = self._open(side, level)
             if column is not None:
                 ends: dict[str, Expression] = {"exact": side}

@@ -172,7 +172,8 @@ def _counted(
         case "count" if column.end == "exact":
             return true.astype(np.float64), perhaps > 0
         case "count":
-            return true + (1.0 * perhaps if column.end == "most" else 0), np.zeros(count, dtype=np.bool_)
+            most = true + perhaps if column.end == "most" else true
+            return most.astype(np.float64), np.zeros(count, dtype=np.bool_)
         case "any":
             return (true > 0).astype(np.float64), (true == 0) & (perhaps > 0)
         case "no":

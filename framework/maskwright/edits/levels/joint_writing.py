@@ -174,10 +174,11 @@ class _Written:
         if isinstance(rule, InOriginal):
             raise _Open
         if isinstance(rule, Comparison):
-            for side, other, operator in (
+            ways: tuple[tuple[Expression, Expression, ComparisonOperator], ...] = (
                 (rule.left, rule.right, rule.operator),
                 (rule.right, rule.left, MIRRORED[rule.operator]),
-            ):
+            )
+            for side, other, operator in ways:
                 column = self._members_column(side, level)
                 if column is None:
                     continue

@@ -18,7 +18,7 @@ OF_VARIABLES: dict[str, Kind] = {"first": "value", "unique": "truth"}
 """They read a variable of the members."""
 OF_BOTH: dict[str, Kind] = {"sum": "number", "min": "number", "max": "number"}
 """They do so with one argument that names a level; with others they are about variables of one record."""
-GROUP_FUNCTIONS = {**OF_RECORDS, **OF_VARIABLES, **OF_BOTH}
+GROUP_FUNCTIONS: dict[str, Kind] = {**OF_RECORDS, **OF_VARIABLES, **OF_BOTH}
 HINT = "Write 'count(person where age < 16)' or 'sum(person.income where age < 16)': `maskwright explain edits`."
 
 

@@ -214,7 +214,7 @@ def _phase(whole: Element, options: SchematronOptions) -> str:
 class _Builder:
     def __init__(self, schema: Element, whole: Element, version: Version, options: SchematronOptions) -> None:
         self._element = schema
-        self._version = version
+        self._version: Version = version
         self._options = options
         self._problems: list[Problem] = []
         self._expressions: list[Expression] = []

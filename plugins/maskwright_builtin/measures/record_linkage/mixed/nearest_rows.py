@@ -108,7 +108,7 @@ def _nearest(
     present, best, tied = queries.present[needed], least[needed], ties[needed]
 
     def answer(chunk: slice) -> None:
-        pattern = present[chunk.start]
+        pattern = int(present[chunk.start])
         search(low[chunk], high[chunk], pattern, chunk.start, forest, exact, costs, best[chunk], tied[chunk])
 
     starts = np.flatnonzero(np.diff(present, prepend=-1))

@@ -4,6 +4,9 @@ Small trees are many where cells are missing here and there. Instead of walking 
 rows of one are put into a hash table by the keys that a near row must have equal.
 """
 
+# Elements of arrays are arrays to it.
+# pyright: reportArgumentType=false, reportAssignmentType=false, reportReturnType=false
+
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple

@@ -78,7 +78,7 @@ class _Groups:
     """Texts of the upper level's records, before their members and after them."""
 
     def __init__(
-        self, path: Path, variables: tuple[Variable, ...], layout: Layout, form: Mapping[str, Any], follows: object
+        self, path: Path, variables: tuple[Variable, ...], layout: Layout, form: Mapping[str, Any], follows: str | None
     ) -> None:
         names = [variable.name for variable in variables]
         tags = element_tags(path, variables, form)
