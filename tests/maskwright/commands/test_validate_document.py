@@ -156,6 +156,9 @@ def test_101_megabytes_are_refused(tmp_path: Path, capsys: pytest.CaptureFixture
 @pytest.mark.parametrize("binding", BINDINGS)
 def test_an_endless_test_is_stopped(tmp_path: Path, capsys: pytest.CaptureFixture[str], binding: str) -> None:
     counts = "count(//b[count(//b[count(//b[count(//b[@k]) = 1]) = 1]) = 1]) = 1"
+    if binding != "xslt":
+        # An engine that optimises counts an absolute path once; what depends on two numbers it works out 1e11 times.
+        counts = "sum(for $i in 1 to 1000000, $j in 1 to 100000 return ($i * $j) mod 7) = 1"
     data, schema = files(tmp_path, rule(counts), "<a>" + "<b/>" * 3000 + "</a>", binding)
     svrl = tmp_path / "out.svrl"
     began = time.monotonic()
