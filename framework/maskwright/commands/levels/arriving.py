@@ -54,6 +54,8 @@ class ArrivedLevels:
         Verdicts on these.
     files : mapping of level name to Dataset
         As they were read, for how they are written; of a flat file the same twice.
+    rules : EditSet
+        As they are stated, before they are bound to levels.
     notices : tuple of str
     doubts : tuple of Doubt
     """
@@ -62,6 +64,7 @@ class ArrivedLevels:
     bound: BoundEdits
     arrival: Mapping[str, Outcome]
     files: Mapping[str, Dataset]
+    rules: EditSet
     notices: tuple[str, ...] = ()
     doubts: tuple[Doubt, ...] = field(default=())
 
@@ -104,7 +107,7 @@ def arrive_levels(described: Pipeline, reporter: Reporter, clock: Clock) -> Arri
         bound = edits_of_levels(rules, linked)
         arrival = outcomes(linked, bound)
     doubts = _once(doubt for each in files.values() for doubt in each.doubts)
-    return ArrivedLevels(linked, bound, arrival, files, (*told, *rules.notes, *said), doubts)
+    return ArrivedLevels(linked, bound, arrival, files, rules, (*told, *rules.notes, *said), doubts)
 
 
 def linked_as(levels: LevelSources, files: Mapping[str, Dataset]) -> LinkedData:
@@ -122,8 +125,25 @@ def linked_as(levels: LevelSources, files: Mapping[str, Dataset]) -> LinkedData:
     names = {name: source.name for name, source in levels.sources.items()}
     if levels.form == "flat":
         lowest = list(files)[-1]
-        return levels_of_flat(files[lowest], levels.declared, names[lowest])
+        dropped = identifiers(levels)
+        declared = {
+            name: each
+            if each.variables is None
+            else each.model_copy(update={"variables": tuple(one for one in each.variables if one not in dropped)})
+            for name, each in levels.declared.items()
+        }
+        return levels_of_flat(files[lowest], declared, names[lowest])
     return linked_levels(files, levels.declared, names)
+
+
+def identifiers(levels: LevelSources) -> frozenset[str]:
+    """Variables that are not published, and not even read into levels."""
+    return frozenset(
+        name
+        for source in levels.sources.values()
+        for name, declared in source.variables.items()
+        if declared.role == "identifier"
+    )
 
 
 def edits_of_levels(rules: EditSet, linked: LinkedData) -> BoundEdits:
@@ -172,6 +192,7 @@ def _refuse_unknown(described: Pipeline, linked: LinkedData) -> None:
     known = [name for level in linked for name in level.data.names]
     assert described.levels is not None
     known += [each.key for each in described.levels.declared.values()]
+    known += identifiers(described.levels)
     problems = unknown_uses(described.uses, known)
     if problems:
         raise InputError(in_order(problems, described.file))

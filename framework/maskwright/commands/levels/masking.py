@@ -5,20 +5,22 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
+from maskwright.commands.levels.removing import results_of_levels
 from maskwright.edits.levels.column_values import with_linked_columns
-from maskwright.foundation.errors import InputError, Problem
 from maskwright.foundation.randomness import generator
-from maskwright.masking.context import Execution
 from maskwright.masking.levels.derived import with_derived
+from maskwright.masking.levels.emptied import Emptied, emptied_cells
 from maskwright.masking.levels.repair import Repaired, repaired
-from maskwright.masking.mask import mask
 from maskwright.masking.standardisation import Standardisation
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from maskwright.commands.levels.arriving import ArrivedLevels
+    import numpy as np
+    from numpy.typing import NDArray
+
     from maskwright.commands.levels.planning import PlannedLevels
+    from maskwright.commands.running.arrive import Clock
     from maskwright.data.levels.linked_data import LinkedData
     from maskwright.foundation.progress import Reporter
     from maskwright.masking.masking_result import MaskingResult
@@ -32,52 +34,63 @@ class MaskedLevels:
     Attributes
     ----------
     linked : LinkedData
-        Record for record beside the original, keys as they were.
+        Record for record beside the original groups that are left, keys as they were.
+    planned : PlannedLevels
+        On these groups.
     results : mapping of level name to MaskingResult
         Of the levels that steps mask, before what holds across levels.
+    rows : mapping of level name to ndarray of shape (n,), int64
+        Where the records stand in the level that its steps got, where these took records away.
+    emptied : Emptied
+        Suppressed cells, those that went because of other records among them.
     repaired : Repaired or None
         What meeting bounds across levels did; None where there are none.
+    notices : tuple of str
+        What became of whole groups, and of cells because of other records.
     """
 
     linked: LinkedData
+    planned: PlannedLevels
     results: Mapping[str, MaskingResult]
+    rows: Mapping[str, NDArray[np.int64]]
+    emptied: Emptied
     repaired: Repaired | None = None
+    notices: tuple[str, ...] = ()
 
 
 def mask_levels(
-    described: Pipeline, arrived: ArrivedLevels, planned: PlannedLevels, seed: int, reporter: Reporter
+    described: Pipeline, planned: PlannedLevels, seed: int, reporter: Reporter, clock: Clock
 ) -> MaskedLevels:
     """Mask each level, and derive across levels.
 
     Parameters
     ----------
     described : Pipeline
-    arrived : ArrivedLevels
     planned : PlannedLevels
     seed : int
     reporter : Reporter
+    clock : Clock
 
     Raises
     ------
     InputError
-        A step that takes records away on its own: members would miss their group.
+        No record would be left, or a suppressed cell follows from what cannot be suppressed.
     """
-    execution = Execution(described.execution.workers, described.execution.block_size)
-    results = {}
-    linked = arrived.linked
+    masked = results_of_levels(described, planned, seed, reporter, clock)
+    planned, results = masked.planned, dict(masked.results)
+    arrived = planned.arrived
     changed = {}
-    for level in linked:
-        ready = planned.ready.get(level.name)
-        if ready is None:
+    for level in arrived.linked:
+        result = results.get(level.name)
+        if result is None:
             continue
-        results[level.name] = result = mask(ready.original, ready.edits, ready.plan, seed, execution, reporter)
-        if result.masked.origin is not None:
-            message = f"steps on the level {level.name} take single records away, and groups would lose members"
-            raise InputError(Problem(message, hint="Take a method that keeps all records."))
-        named = {column.name: column for column in result.masked if column.name in level.data}
-        gone = [name for name in level.data.names if name in ready.original.names and name not in named]
+        assert result.removal is not None
+        published = result.masked.names
+        # Suppressed cells have their values here: what is derived is derived from them, and emptied in the end.
+        named = {each.name: each for each in result.removal.shown if each.name in level.data and each.name in published}
+        gone = [name for name in level.data.names if name in result.removal.shown and name not in named]
         changed[level.name] = level.data.with_columns(named).without(gone)
-    linked = linked.with_data(changed)
+    linked = arrived.linked.with_data(changed)
     top = linked.levels[0].name
     beside = with_linked_columns(linked, arrived.bound, top)
     beside = with_derived(beside, planned.across.derived)
@@ -94,4 +107,11 @@ def mask_levels(
         beside = mended.data
     kept = linked[top].data
     own = replace(kept, columns=tuple(beside[column.name] for column in kept))
-    return MaskedLevels(linked.with_data({top: own}), results, mended)
+    shown = linked.with_data({top: own})
+    originals = {level.name: level.data for level in arrived.linked}
+    emptied = emptied_cells(
+        shown, originals, results, {name: ready.plan for name, ready in planned.ready.items()}, arrived.bound
+    )
+    return MaskedLevels(
+        emptied.linked, planned, emptied.results, masked.rows, emptied, mended, (*masked.notices, *emptied.notices)
+    )

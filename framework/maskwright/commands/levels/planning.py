@@ -15,7 +15,9 @@ from maskwright.foundation.refusals import EditViolation
 from maskwright.pipeline.file_model import ReleaseSection
 from maskwright.pipeline.resolved import DataInMemory, MaskingRequest
 from maskwright.planning.levels.across import AcrossLevels, across_levels
-from maskwright.planning.step_variables import default_variables, variables_of_steps
+from maskwright.planning.levels.removal import refuse_given_back, treatment, without_recoded
+from maskwright.planning.recoded_edits import recoded_edit_notices
+from maskwright.planning.step_variables import default_variables
 from maskwright.release.gate import judge
 from maskwright.release.levels.plan import plan_of_levels
 from maskwright.release.record.doubt_record import doubt_records
@@ -27,6 +29,7 @@ if TYPE_CHECKING:
     from maskwright.data.dataset import Dataset
     from maskwright.data.levels.linked_data import Level, LinkedData
     from maskwright.data.variable import Variable
+    from maskwright.edits.edit import Edit
     from maskwright.edits.edit_set import EditSet
     from maskwright.foundation.progress import Reporter
     from maskwright.pipeline.resolved import Pipeline
@@ -54,15 +57,27 @@ class PlannedLevels:
 
     Attributes
     ----------
+    arrived : ArrivedLevels
+        Without the edits that are dropped.
     across : AcrossLevels
     steps : mapping of level name to LevelSteps
     ready : mapping of level name to ReadyRun
         Of the levels that steps mask; their data hold no keys, and no variables that are derived.
+    dropped : tuple of Edit
+        Edits across levels that steps drop, because what they read is published as categories.
     """
 
+    arrived: ArrivedLevels
     across: AcrossLevels
     steps: Mapping[str, LevelSteps]
     ready: Mapping[str, ReadyRun]
+    dropped: tuple[Edit, ...] = ()
+
+    @property
+    def notices(self) -> tuple[str, ...]:
+        """What a person should know of the plan."""
+        own = (text for each in self.ready.values() for text in each.notices)
+        return tuple(dict.fromkeys((*recoded_edit_notices((), self.dropped), *own)))
 
 
 def plan_levels(described: Pipeline, arrived: ArrivedLevels, reporter: Reporter, clock: Clock) -> PlannedLevels:
@@ -86,27 +101,47 @@ def plan_levels(described: Pipeline, arrived: ArrivedLevels, reporter: Reporter,
     steps = {level.name: steps_of_level(described.steps, level) for level in linked}
     _refuse_strangers(described.steps, linked)
     variables = {level.name: _maskable(level) for level in linked}
-    masked = {
-        name: frozenset(each for chosen in variables_of_steps(found.steps, variables[name]) for each in chosen.names)
-        for name, found in steps.items()
-    }
-    across = across_levels(arrived.bound, Structure.of(linked), masked)
+    treatments = {name: treatment(found.steps, found.numbers, variables[name]) for name, found in steps.items()}
+    structure = Structure.of(linked)
+    bound, dropped = without_recoded(arrived.bound, structure, treatments)
+    refuse_given_back(bound, structure, treatments, linked)
+    _refuse_two_removals(steps)
+    across = across_levels(
+        bound, structure, {name: each.masked for name, each in treatments.items()},
+        emptied={name: each.emptied for name, each in treatments.items()},
+    )  # fmt: skip
     _refuse_broken_structure(across, arrived)
     derived = {each.variable for each in across.derived}
     steps = {name: _without(found, derived) for name, found in steps.items()}
-    ready = {}
-    for level in linked:
-        if not steps[level.name].steps:
-            continue
-        edits = across.inside[level.name]
-        data = _to_mask(arrived, level, edits, derived)
-        request = MaskingRequest(
-            data=DataInMemory(data), edits=edits, on_input_violation="mask", steps=steps[level.name].steps,
-            seed=described.seed, execution=described.execution, waivers=described.waivers,
-            release=ReleaseSection(order="kept"), file=described.file,
-        )  # fmt: skip
-        ready[level.name] = prepare(request, reporter, clock)
-    return PlannedLevels(across, steps, ready)
+    planned = PlannedLevels(replace(arrived, bound=bound), across, steps, {}, dropped)
+    ready = {
+        level.name: ready_level(described, planned, level.name, reporter, clock)
+        for level in linked
+        if steps[level.name].steps
+    }
+    return replace(planned, ready=ready)
+
+
+def ready_level(described: Pipeline, planned: PlannedLevels, name: str, reporter: Reporter, clock: Clock) -> ReadyRun:
+    """One level as a file of its own, with the edits that its steps keep.
+
+    Parameters
+    ----------
+    described : Pipeline
+    planned : PlannedLevels
+        Of whose data the level is taken.
+    name : str
+    reporter : Reporter
+    clock : Clock
+    """
+    edits = planned.across.inside[name]
+    data = _to_mask(planned.arrived, planned.arrived.linked[name], edits, planned.across)
+    request = MaskingRequest(
+        data=DataInMemory(data), edits=edits, on_input_violation="mask", steps=planned.steps[name].steps,
+        seed=described.seed, execution=described.execution, waivers=described.waivers,
+        release=ReleaseSection(order="kept"), file=described.file,
+    )  # fmt: skip
+    return prepare(request, reporter, clock)
 
 
 def plan_in_words(described: Pipeline, reporter: Reporter) -> dict[str, Any]:
@@ -128,8 +163,9 @@ def plan_in_words(described: Pipeline, reporter: Reporter) -> dict[str, Any]:
     doubts = (*arrived.doubts, *(doubt for ready in planned.ready.values() for doubt in ready.doubts))
     plans = {name: PlanRecord.model_validate(ready.plan.to_json()) for name, ready in planned.ready.items()}
     numbers = {name: found.numbers for name, found in planned.steps.items()}
-    plan = plan_of_levels(plans, numbers, arrived.bound, planned.across, len(arrived.linked.levels[-1]))
-    notices = (*arrived.notices, *(text for ready in planned.ready.values() for text in ready.notices))
+    bound = planned.arrived.bound
+    plan = plan_of_levels(plans, numbers, bound, planned.across, len(arrived.linked.levels[-1]))
+    notices = (*arrived.notices, *planned.notices)
     judgement = judge(doubts, described.waivers)
     told = {
         "doubts": [each.to_json() for each in doubt_records(judgement)],
@@ -193,6 +229,25 @@ def _refuse_strangers(steps: Sequence[Step], linked: LinkedData) -> None:
         raise InputError(problems)
 
 
+def _refuse_two_removals(steps: Mapping[str, LevelSteps]) -> None:
+    """Refuse steps on two levels that take records away: each would have to look at what the other leaves."""
+    removing = {
+        name: [number for number, step in zip(found.numbers, found.steps, strict=True) if takes_records(step)]
+        for name, found in steps.items()
+    }
+    named = {name: numbers for name, numbers in removing.items() if numbers}
+    if len(named) > 1:
+        said = ", ".join(f"step {numbers[0]} on {name}" for name, numbers in named.items())
+        raise InputError(
+            Problem(f"steps on two levels take records away ({said})", hint="Take one pipeline after the other.")
+        )
+
+
+def takes_records(step: Step) -> bool:
+    """Whether a step takes records away."""
+    return "records" in step.method.removes
+
+
 def _without(found: LevelSteps, derived: Collection[str]) -> LevelSteps:
     """Steps without variables that are derived; those that have no others are gone."""
     kept = []
@@ -207,17 +262,17 @@ def _without(found: LevelSteps, derived: Collection[str]) -> LevelSteps:
     return LevelSteps(tuple(step for step, _ in kept), tuple(number for _, number in kept))
 
 
-def _to_mask(arrived: ArrivedLevels, level: Level, edits: EditSet, derived: Collection[str]) -> Dataset:
+def _to_mask(arrived: ArrivedLevels, level: Level, edits: EditSet, across: AcrossLevels) -> Dataset:
     """Records of a level as the steps get them: with the columns that its own edits read, and without its keys."""
     data = with_linked_columns(arrived.linked, arrived.bound, level.name, edits.variables)
-    left = data.without([*level.key_columns, *derived])
+    left = data.without([*level.key_columns, *(each.variable for each in across.derived)])
     return replace(left, households=level.groups, notes=(), doubts=())
 
 
 def _refuse_broken_structure(across: AcrossLevels, arrived: ArrivedLevels) -> None:
     broken = [
         each for outcome in arrived.arrival.values() for each in outcome.edits
-        if each.violations and each.severity == "error" and each.name in across.structure
+        if each.violations and each.severity == "error" and each.name in (*across.structure, *across.present)
     ]  # fmt: skip
     if broken:
         shown = ", ".join(f"{each.name}: {each.violations}" for each in broken)

@@ -8,16 +8,17 @@ from typing import TYPE_CHECKING
 from maskwright.commands.levels.arriving import ArrivedLevels, arrive_levels, linked_as, outcomes
 from maskwright.commands.levels.masking import MaskedLevels, mask_levels
 from maskwright.commands.levels.planning import PlannedLevels, plan_levels
+from maskwright.commands.levels.published import PublishedEdits, published_edits
 from maskwright.commands.reading import load
 from maskwright.commands.running.publish import log_waived, publish_record, refuse_doubts, refuse_results
 from maskwright.commands.running.recording import MeasuredRun, run_record
 from maskwright.commands.running.stages import PipelineRun
-from maskwright.edits.edit_set import EditSet
 from maskwright.edits.evaluation.check_data import check_dataset
 from maskwright.edits.levels.column_values import with_linked_columns
 from maskwright.foundation.errors import InputError, Problem
 from maskwright.foundation.progress import stage
 from maskwright.foundation.randomness import fresh_seed
+from maskwright.masking.suppressing.rule_file import rule_file
 from maskwright.planning.warnings.undecided_edits import undecided_doubts
 from maskwright.plugins.registry import plugins
 from maskwright.release.data_file import write_dataset, written_file
@@ -30,16 +31,22 @@ from maskwright.release.levels.record import LevelPart, record_of_levels
 from maskwright.release.levels.tables import flat_table, linked_tables
 from maskwright.release.measures.usual_losses import with_usual_losses
 from maskwright.release.record.doubt_record import doubt_records
-from maskwright.release.record.run_record import LevelRecord, ReleasedForm, RunRecord, VariableRecord
+from maskwright.release.record.run_record import (
+    DroppedEdit,
+    LevelRecord,
+    ReleasedForm,
+    RunRecord,
+    SuppressedCells,
+    VariableRecord,
+)
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Mapping
+    from collections.abc import Collection, Iterable, Iterator, Mapping
 
     from maskwright.commands.running.arrive import Clock
     from maskwright.data.dataset import Dataset
     from maskwright.data.levels.linked_data import LinkedData
     from maskwright.edits.evaluation.check import Outcome
-    from maskwright.edits.levels.binding import BoundEdits
     from maskwright.foundation.doubts import Doubt
     from maskwright.foundation.progress import Reporter
     from maskwright.masking.masking_result import MaskingResult
@@ -88,26 +95,36 @@ class _LevelsRun:
         described = self.described
         ready = self.planned.ready
         before = (*self.arrived.doubts, *(doubt for each in ready.values() for doubt in each.doubts))
-        notices = (*self.arrived.notices, *(text for each in ready.values() for text in each.notices))
+        notices = (*self.arrived.notices, *self.planned.notices)
         self._tell((*self.release.notices, *notices))
         refuse_doubts(described, judge(before, described.waivers))
         with self.clock("protect"):
-            masked = mask_levels(described, self.arrived, self.planned, self.seed, self.reporter)
+            masked = mask_levels(described, self.planned, self.seed, self.reporter, self.clock)
+        return replace(self, planned=masked.planned)._released(masked, before, notices)
+
+    def _released(self, masked: MaskedLevels, before: tuple[Doubt, ...], notices: tuple[str, ...]) -> RunRecord:
+        """Write, read back, validate, measure and publish what was masked."""
+        described = self.described
         with self.clock("arrange"):
             arranged = arranged_levels(masked.linked, self.arrived.linked, self.seed)
-        said = (*level_arrangement_notices(arranged), *self._alike_notices(masked))
+            order = {
+                name: masked.rows[name][rows] if name in masked.rows else rows for name, rows in arranged.order.items()
+            }
+            arranged = replace(arranged, order=order)
+        said = (*masked.notices, *level_arrangement_notices(arranged), *self._alike_notices(masked))
         self._tell(said)
         self._write(arranged)
         released = self._read_back(arranged)
-        edits = self._released_edits(masked)
+        edits = published_edits(self.arrived, masked)
+        self._write_rules(edits, arranged)
         with self.clock("validate"), stage(self.reporter, "Validating"):
-            found = outcomes(released, edits, self.arrived.linked)
+            found = outcomes(released, edits.bound, edits.reference)
         runs = self._level_runs()
         measured = {name: run.measure(self._level_data(released, arranged, name)) for name, run in runs.items()}
         doubts = (*before, *self._doubts(masked, released, arranged, found))
         judgement = judge(doubts, described.waivers)
         self._tell(judgement.notices)
-        record = self._record(masked, runs, measured, found, released, arranged, judgement, (*notices, *said))
+        record = self._record(masked, runs, measured, found, released, arranged, judgement, (*notices, *said), edits)
         broken = [
             Problem(f"edit {each.name!r} does not hold in {each.violations} of {outcome.records} masked {name} records")
             for name, outcome in found.items() for each in outcome.edits if each.violations and each.severity == "error"
@@ -170,14 +187,16 @@ class _LevelsRun:
             raise InputError("the written data do not have the records that were masked")
         return released
 
-    def _released_edits(self, masked: MaskedLevels) -> BoundEdits:
-        """Edits that hold in the masked data: when what they read is there, where cells were suppressed."""
-        bound, edits = self.arrived.bound, {}
-        for name, stated in bound.edits.items():
-            result = masked.results.get(name)
-            own = {} if result is None else {edit.name: edit for edit in result.edits}
-            edits[name] = EditSet(tuple(own.get(edit.name, edit) for edit in stated))
-        return replace(bound, edits=edits)
+    def _write_rules(self, edits: PublishedEdits, arranged: ArrangedLevels) -> None:
+        """Write the rules that hold in the published data, where they are asked for."""
+        target = self.described.output.edits
+        if target is None:
+            return
+        columns = tuple({column.name: column for level in arranged.linked for column in level.data}.values())
+        text, notices = rule_file(target, edits.rules, columns, None)
+        self._tell(notices)
+        with writing(self.release.temporary("edits")):
+            self.release.temporary("edits").write_text(text, encoding="utf-8")
 
     def _level_data(self, released: LinkedData, arranged: ArrangedLevels, name: str) -> Dataset:
         """Records of a level as they were read back, paired with those that were masked."""
@@ -222,7 +241,7 @@ class _LevelsRun:
         arranged: ArrangedLevels,
         found: Mapping[str, Outcome],
     ) -> tuple[Doubt, ...]:
-        doubts: list[Doubt] = []
+        doubts: list[Doubt] = list(masked.emptied.doubts)
         for name, ready in self.planned.ready.items():
             result = masked.results[name]
             unchanged = unchanged_cells(ready.original, self._level_data(released, arranged, name))
@@ -265,6 +284,7 @@ class _LevelsRun:
         arranged: ArrangedLevels,
         judgement: Judgement,
         notices: tuple[str, ...],
+        edits: PublishedEdits,
     ) -> RunRecord:
         parts, untouched = {}, {}
         for level in released:
@@ -286,7 +306,9 @@ class _LevelsRun:
             untouched[name] = self._other_variables(name, released)
         mended = masked.repaired
         moved = {} if mended is None else mended.by_edit
-        record = record_of_levels(parts, self.arrived.bound, self.planned.across, self._alike(masked), untouched, moved)
+        record = record_of_levels(
+            parts, edits.bound, self.planned.across, self._alike(masked), untouched, moved, edits.not_applicable
+        )
         keys = tuple(level.declared.key for level in released if not level.declared.keep_key)
         kept = all(level.declared.keep_order for level in released)
         return record.model_copy(
@@ -294,8 +316,20 @@ class _LevelsRun:
                 "doubts": doubt_records(judgement),
                 "release": ReleasedForm(order="kept" if kept else "random", new_keys=keys),
                 "notices": tuple(dict.fromkeys((*notices, *record.notices))),
+                "dropped_edits": (
+                    *(DroppedEdit(name=edit.name, text=edit.text) for edit in self.planned.dropped),
+                    *record.dropped_edits,
+                ),
+                "suppressed": (*record.suppressed, *self._suppressed_elsewhere(masked)),
             }
         )
+
+    def _suppressed_elsewhere(self, masked: MaskedLevels) -> Iterator[SuppressedCells]:
+        """Cells of levels that no step masks, which went because of other records."""
+        for (level, name), gone in masked.emptied.cells.items():
+            if level not in masked.results:
+                count = int(gone.sum())
+                yield SuppressedCells(variable=name, cells=count, complementary=count, for_dependencies=0)
 
     def _inside_outcome(self, name: str, released: LinkedData, result: MaskingResult) -> Outcome:
         """Verdicts of the edits that the steps of a level keep, what is asked of members among them."""

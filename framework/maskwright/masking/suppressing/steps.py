@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from maskwright.data.households import household_columns
+from maskwright.edits.edit_set import EditSet
 from maskwright.foundation.progress import Progress, part, stage
 from maskwright.masking.protecting.assembling import GroupResult, with_group
 from maskwright.masking.protecting.local import protect_group
@@ -27,7 +28,6 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from maskwright.data.dataset import Dataset
-    from maskwright.edits.edit_set import EditSet
     from maskwright.foundation.doubts import Doubt
     from maskwright.masking.context import MaskingContext
     from maskwright.masking.standardisation import Standardisation
@@ -59,6 +59,8 @@ class Removal:
     notices : tuple of str
     doubts : tuple of Doubt
         Suppressed cells that follow all the same, or perhaps do.
+    stated : EditSet
+        The same edits as they hold without suppression.
     """
 
     data: Dataset
@@ -70,6 +72,7 @@ class Removal:
     suppressed: tuple[Mapping[str, Any], ...] = ()
     notices: tuple[str, ...] = ()
     doubts: tuple[Doubt, ...] = ()
+    stated: EditSet = field(default_factory=lambda: EditSet(()))
 
 
 def remove(data: Dataset, standardisation: Standardisation, context: MaskingContext) -> Removal:
@@ -121,7 +124,7 @@ def remove(data: Dataset, standardisation: Standardisation, context: MaskingCont
         state.data, tuple(results), state.rows,
         when_present(edits, [name for name, gone in state.hidden.items() if gone.any()]), state.shown, counts,
         tuple(state.suppressed()), tuple(state.said()), tuple(following_doubts(state.hidden, state.by_edits,
-        state.read_off, edits)),
+        state.read_off, edits)), edits,
     )  # fmt: skip
 
 

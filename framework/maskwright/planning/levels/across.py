@@ -13,7 +13,8 @@ from maskwright.edits.algebra.classify import classify
 from maskwright.edits.edit import Edit, LinearPart, Part, RangePart, Relation
 from maskwright.edits.edit_set import EditSet
 from maskwright.edits.expression import variable_names
-from maskwright.edits.levels.linked_columns import MembersColumn, OtherRecordColumn, StructureColumn
+from maskwright.edits.levels.linked_columns import MembersColumn, StructureColumn
+from maskwright.edits.levels.sources import sources_of, sources_of_edit, spans_records
 from maskwright.planning.levels.member_rules import rules_of_members
 from maskwright.planning.model import Keeper
 
@@ -61,6 +62,9 @@ class AcrossLevels:
         Names of edits for which the records of a group have to move together.
     structure : tuple of str
         Names of edits that read nothing that a step masks.
+    present : tuple of str
+        Names of edits on records of a group of which steps leave cells empty, and change nothing else: they hold where
+        all that they read is published.
     changed : mapping of level name to frozenset of str
         Computed columns of a level that steps change.
     keepers : tuple of Keeper
@@ -72,12 +76,17 @@ class AcrossLevels:
     repaired: tuple[Edit, ...] = ()
     adjusted: tuple[str, ...] = ()
     structure: tuple[str, ...] = ()
+    present: tuple[str, ...] = ()
     changed: Mapping[str, frozenset[str]] = field(default_factory=dict)
     keepers: tuple[Keeper, ...] = ()
 
 
 def across_levels(
-    bound: BoundEdits, structure: Structure, masked: Mapping[str, Collection[str]], adjust: Collection[str] = ()
+    bound: BoundEdits,
+    structure: Structure,
+    masked: Mapping[str, Collection[str]],
+    adjust: Collection[str] = (),
+    emptied: Mapping[str, Collection[str]] | None = None,
 ) -> AcrossLevels:
     """Decide who keeps each edit.
 
@@ -89,8 +98,10 @@ def across_levels(
         Variables that steps mask.
     adjust : collection of str
         Totals that are not derived though they could be: members move onto them.
+    emptied : mapping of level name to collection of str, optional
+        Those of the masked variables that steps leave empty in some records, and change in none.
     """
-    return _Planner(bound, structure, masked, adjust).plan()
+    return _Planner(bound, structure, masked, adjust, emptied or {}).plan()
 
 
 @dataclass
@@ -99,11 +110,13 @@ class _Planner:
     structure: Structure
     masked: Mapping[str, Collection[str]]
     adjust: Collection[str]
+    emptied: Mapping[str, Collection[str]]
     inside: dict[str, list[Edit]] = field(default_factory=dict)
     derived: dict[str, DerivedVariable] = field(default_factory=dict)
     repaired: list[Edit] = field(default_factory=list)
     adjusted: list[str] = field(default_factory=list)
     structural: list[str] = field(default_factory=list)
+    present: list[str] = field(default_factory=list)
     keepers: list[Keeper] = field(default_factory=list)
 
     def plan(self) -> AcrossLevels:
@@ -132,6 +145,7 @@ class _Planner:
             tuple(self.repaired),
             tuple(self.adjusted),
             tuple(self.structural),
+            tuple(self.present),
             self.changed,
             tuple(self.keepers),
         )
@@ -139,25 +153,18 @@ class _Planner:
     def _changed_columns(self, level: str) -> frozenset[str]:
         return frozenset(
             column.name for column in self.bound.columns[level]
-            if any(name in self.masked.get(where, ()) for where, name in self._sources(level, column.name))
+            if any(
+                name in self.masked.get(where, ())
+                for where, name in sources_of(self.bound, self.structure, level, column.name)
+            )
         )  # fmt: skip
-
-    def _sources(self, level: str, name: str) -> set[tuple[str, str]]:
-        """Variables, with their levels, that a variable or a computed column says something of."""
-        column = next((each for each in self.bound.columns[level] if each.name == name), None)
-        if column is None:
-            return {(level, name)}
-        if isinstance(column, StructureColumn):
-            return set()
-        if isinstance(column, OtherRecordColumn):
-            home = column.through if column.through in self.structure.names else level
-            return set() if column.variable is None else self._sources(home, column.variable)
-        inner = () if column.condition is None else variable_names(column.condition)
-        read = (*inner, *(() if column.operand is None else (column.operand,)))
-        return {source for each in read for source in self._sources(column.level, each)}
 
     def _place(self, edit: Edit) -> bool:
         """Put an edit where one level keeps it; whether it spans records that change."""
+        if self._is_emptied_only(edit):
+            self.present.append(edit.name)
+            self.keepers.append(Keeper(edit.name, "construction", "it is kept where all that it reads is published"))
+            return False
         own = set(self.masked.get(edit.level, ())).intersection(edit.variables)
         changed = self.changed[edit.level].intersection(edit.variables)
         if own and self._totals(edit, own):
@@ -170,6 +177,14 @@ class _Planner:
             self.inside[edit.level].append(edit)
             return False
         return not self._asked_of_members(edit)
+
+    def _is_emptied_only(self, edit: Edit) -> bool:
+        """Whether it spans records, and steps only leave cells empty of what it reads."""
+        if not spans_records(self.bound, edit):
+            return False
+        read = sources_of_edit(self.bound, self.structure, edit)
+        masked = [(level, name) for level, name in read if name in self.masked.get(level, ())]
+        return bool(masked) and all(name in self.emptied.get(level, ()) for level, name in masked)
 
     def _kept_alone(self, edit: Edit) -> str:
         columns = (each for each in self.bound.columns[edit.level] if each.name in edit.variables)
@@ -244,7 +259,8 @@ class _Planner:
         return bool((read | self.derived.keys()) & set(edit.variables))
 
     def _may_be_derived(self, name: str, level: str) -> bool:
-        return name in self.masked.get(level, ()) and name not in self.derived and name not in self.adjust
+        is_masked = name in self.masked.get(level, ()) and name not in self.emptied.get(level, ())
+        return is_masked and name not in self.derived and name not in self.adjust
 
     def _keep_otherwise(self, edit: Edit, top: str) -> None:
         bounds = [bound for part in edit.parts for bound in _bounds(part)]
