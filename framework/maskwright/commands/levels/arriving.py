@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, TypeVar
 
 import numpy as np
 
+from maskwright.commands.levels.composition import is_composition
 from maskwright.commands.reading import load
 from maskwright.commands.running.arrive import Clock, read_rules
 from maskwright.data.levels.linking import levels_of_flat, linked_levels, with_most_frequent
@@ -193,7 +194,7 @@ def _refuse_unknown(described: Pipeline, linked: LinkedData) -> None:
     assert described.levels is not None
     known += [each.key for each in described.levels.declared.values()]
     known += identifiers(described.levels)
-    problems = unknown_uses(described.uses, known)
+    problems = unknown_uses((use for use in described.uses if not is_composition(use.name)), known)
     if problems:
         raise InputError(in_order(problems, described.file))
 

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 
     from maskwright.commands.levels.planning import PlannedLevels
     from maskwright.commands.running.arrive import Clock
+    from maskwright.data.dataset import Column
     from maskwright.data.levels.linked_data import LinkedData
     from maskwright.foundation.progress import Reporter
     from maskwright.masking.masking_result import MaskingResult
@@ -84,11 +85,10 @@ def mask_levels(
         result = results.get(level.name)
         if result is None:
             continue
-        assert result.removal is not None
-        published = result.masked.names
         # Suppressed cells have their values here: what is derived is derived from them, and emptied in the end.
-        named = {each.name: each for each in result.removal.shown if each.name in level.data and each.name in published}
-        gone = [name for name in level.data.names if name in result.removal.shown and name not in named]
+        named = {each.name: _unsuppressed(each, result) for each in result.masked if each.name in level.data}
+        asked = planned.ready[level.name].original.names
+        gone = [name for name in level.data.names if name in asked and name not in named]
         changed[level.name] = level.data.with_columns(named).without(gone)
     linked = arrived.linked.with_data(changed)
     top = linked.levels[0].name
@@ -115,3 +115,10 @@ def mask_levels(
     return MaskedLevels(
         emptied.linked, planned, emptied.results, masked.rows, emptied, mended, (*masked.notices, *emptied.notices)
     )
+
+
+def _unsuppressed(column: Column, result: MaskingResult) -> Column:
+    """Masked column with the values of its suppressed cells."""
+    assert result.removal is not None
+    before = result.removal.shown[column.name]
+    return before if (column.missing & ~before.missing).any() else column

@@ -5,9 +5,14 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from maskwright.commands.levels.arriving import ArrivedLevels, arrive_levels
+from maskwright.commands.levels.composition import composition_columns
 from maskwright.commands.running.arrive import Clock
 from maskwright.commands.running.ready import ReadyRun, prepare
+from maskwright.data.dataset import Column, Dataset
+from maskwright.data.variable import Variable
 from maskwright.edits.levels.column_values import with_linked_columns
 from maskwright.edits.levels.structure import Structure
 from maskwright.foundation.errors import InputError, Problem, unknown_name
@@ -26,9 +31,7 @@ from maskwright.release.record.plan_record import PlanRecord
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping, Sequence
 
-    from maskwright.data.dataset import Dataset
     from maskwright.data.levels.linked_data import Level, LinkedData
-    from maskwright.data.variable import Variable
     from maskwright.edits.edit import Edit
     from maskwright.edits.edit_set import EditSet
     from maskwright.foundation.progress import Reporter
@@ -100,7 +103,9 @@ def plan_levels(described: Pipeline, arrived: ArrivedLevels, reporter: Reporter,
     linked = arrived.linked
     steps = {level.name: steps_of_level(described.steps, level) for level in linked}
     _refuse_strangers(described.steps, linked)
+    read = composition_columns((name for step in described.steps for name in step.companions), linked)
     variables = {level.name: _maskable(level) for level in linked}
+    variables[linked.levels[0].name] += tuple(column.variable for column in read)
     treatments = {name: treatment(found.steps, found.numbers, variables[name]) for name, found in steps.items()}
     structure = Structure.of(linked)
     bound, dropped = without_recoded(arrived.bound, structure, treatments)
@@ -135,9 +140,10 @@ def ready_level(described: Pipeline, planned: PlannedLevels, name: str, reporter
     clock : Clock
     """
     edits = planned.across.inside[name]
-    data = _to_mask(planned.arrived, planned.arrived.linked[name], edits, planned.across)
+    steps = planned.steps[name].steps
+    data = _to_mask(planned.arrived, planned.arrived.linked[name], edits, planned.across, steps)
     request = MaskingRequest(
-        data=DataInMemory(data), edits=edits, on_input_violation="mask", steps=planned.steps[name].steps,
+        data=DataInMemory(data), edits=edits, on_input_violation="mask", steps=steps,
         seed=described.seed, execution=described.execution, waivers=described.waivers,
         release=ReleaseSection(order="kept"), file=described.file,
     )  # fmt: skip
@@ -192,6 +198,15 @@ def steps_of_level(steps: Sequence[Step], level: Level) -> LevelSteps:
     found, numbers = [], []
     for number, step in enumerate(steps, 1):
         named = [*(step.variables or ()), *step.dependents, *step.keys, *(n for group in step.groups for n in group)]
+        if _draws_records(step):
+            # Whole groups are drawn, whatever the step names.
+            if level.groups is None:
+                wanted = {n for n in named if n in known} or default_variables(step, known)
+                free = [n for n, each in known.items() if n not in step.companions and each.role != "weight"]
+                chosen = [n for n in free if n in wanted] or free
+                found.append(replace(step, variables=tuple(chosen), groups=()))
+                numbers.append(number)
+            continue
         if not named:
             if default_variables(step, known):
                 found.append(step)
@@ -243,6 +258,11 @@ def _refuse_two_removals(steps: Mapping[str, LevelSteps]) -> None:
         )
 
 
+def _draws_records(step: Step) -> bool:
+    """Whether a step takes records away at random."""
+    return takes_records(step) and not step.method.deterministic
+
+
 def takes_records(step: Step) -> bool:
     """Whether a step takes records away."""
     return "records" in step.method.removes
@@ -262,11 +282,25 @@ def _without(found: LevelSteps, derived: Collection[str]) -> LevelSteps:
     return LevelSteps(tuple(step for step, _ in kept), tuple(number for _, number in kept))
 
 
-def _to_mask(arrived: ArrivedLevels, level: Level, edits: EditSet, across: AcrossLevels) -> Dataset:
+def _to_mask(
+    arrived: ArrivedLevels, level: Level, edits: EditSet, across: AcrossLevels, steps: Sequence[Step]
+) -> Dataset:
     """Records of a level as the steps get them: with the columns that its own edits read, and without its keys."""
     data = with_linked_columns(arrived.linked, arrived.bound, level.name, edits.variables)
     left = data.without([*level.key_columns, *(each.variable for each in across.derived)])
+    if level.groups is None:
+        read = composition_columns((name for step in steps for name in step.companions), arrived.linked)
+        added = (*(each for each in read if each.name not in left), *_weight_of_groups(level, left, steps))
+        left = replace(left, columns=(*left.columns, *added))
     return replace(left, households=level.groups, notes=(), doubts=())
+
+
+def _weight_of_groups(level: Level, data: Dataset, steps: Sequence[Step]) -> tuple[Column, ...]:
+    """A weight of 1 where groups have none and steps take some away: what becomes of it, their members' weights do."""
+    if any(each.role == "weight" for each in data.variables) or not any(takes_records(step) for step in steps):
+        return ()
+    ones, there = np.ones(len(data)), np.zeros(len(data), dtype=np.bool_)
+    return (Column(Variable(f"weight of {level.name}", "continuous", "weight"), ones, there),)
 
 
 def _refuse_broken_structure(across: AcrossLevels, arrived: ArrivedLevels) -> None:

@@ -53,8 +53,8 @@ def results_of_levels(
     """Mask each level; where steps take records away, whole groups are left.
 
     Records that are taken from the upper level take their members along, and the lower level is masked without them. A
-    record that is taken from the lower level takes its whole group along; the steps are run again on what is left, until
-    they take nobody, and the upper level is masked then.
+    record that is taken from the lower level takes its whole group along; the steps are run again on what is left,
+    until they take nobody, and the upper level is masked then.
 
     Parameters
     ----------

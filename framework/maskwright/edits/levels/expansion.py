@@ -137,7 +137,7 @@ class _Writer:
             no = self._cases(expression, level, place, {**decided, key: False})
             return _any((_all((holds, yes)), _all((_not(holds), no))))
 
-    def _said(  # noqa: PLR0911 - one for each kind of node
+    def _said(  # noqa: C901, PLR0911 - one for each kind of node
         self, node: Expression, level: str, place: int | None, decided: Decided
     ) -> Expression:
         match node:

@@ -124,8 +124,7 @@ def emptied_cells(
         besides,
         tuple(_doubts(found, levels, hidden, besides)),
         tuple(
-            f"{int(gone.sum())} cell(s) of {name} are suppressed besides, lest edits across the records of a group give "
-            "others away"
+            f"{int(gone.sum())} cell(s) of {name} are suppressed besides, lest edits across records give others away"
             for (_, name), gone in besides.items()
         ),
     )
@@ -184,8 +183,9 @@ class _Level:
         found = complement(
             self.shown, hidden, list(self.edits), domain=self.domain, last=self.keys, never=self.weights
         ).cells
+        nothing = np.zeros(len(self.shown), dtype=np.bool_)
         return {
-            (self.name, name): read_off.get(name, np.False_) | found.get(name, np.False_)
+            (self.name, name): read_off.get(name, nothing) | found.get(name, nothing)
             for name in dict.fromkeys((*read_off, *found))
         }  # fmt: skip
 
