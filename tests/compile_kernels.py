@@ -55,10 +55,20 @@ def others() -> None:
         mw.measure(DATA, MASKED, [name])
     for measure in ("contingency_tables", {"propensity": {"model": "tree", "permutations": 2}}):
         mw.measure(DATA.astype(str), MASKED.astype(str), [measure])
+    households()
     keys = {"keys": ["a", "b", "c"]}
     em = {"mixed_probabilistic_record_linkage": {**keys, "estimate": "em"}}
     mw.measure(DATA, MASKED, [{"mixed_record_linkage": keys}, em])
     mw.measure(DATA, MASKED, [{"suda": keys}, {"population_uniques": {**keys, "sampling_fraction": 0.1}}])
+
+
+def households() -> None:
+    """Linkage of groups by the sets of their members."""
+    levels = {"household": {"key": "a", "variables": ["b"]}, "person": {"key": "pno", "in": "household"}}
+    persons = DATA.assign(a=DATA.index // 3, b=DATA.index // 3, pno=DATA.index % 3)
+    both = [mw.linked_data(persons.assign(c=values), levels) for values in (DATA.c, MASKED.c)]
+    mw.measure(*both, [{"household_linkage": {"known": "both", "row": ["b"], "members": ["c"]}}])
+    mw.measure(*both, [{"household_uniqueness": {"row": ["b"], "members": ["c"]}}])
 
 
 if __name__ == "__main__":

@@ -43,6 +43,8 @@ if TYPE_CHECKING:
     from maskwright.data.levels.declaration import LevelDeclaration as LevelDeclaration
     from maskwright.data.levels.linked_data import Level as Level
     from maskwright.data.levels.linked_data import LinkedData as LinkedData
+    from maskwright.data.levels.nested_document import NestedDocument as NestedDocument
+    from maskwright.data.levels.nested_document import NestedElements as NestedElements
     from maskwright.data.missing import MissingCells as MissingCells
     from maskwright.data.number_notation import NumberNotation as NumberNotation
     from maskwright.data.number_text import read_numbers as read_numbers
@@ -90,6 +92,7 @@ if TYPE_CHECKING:
     from maskwright.masking.aggregation import aggregate as aggregate
     from maskwright.planning.plan import Plan as Plan
     from maskwright.plugins.block import Block as Block
+    from maskwright.plugins.compared_levels import ComparedLevels as ComparedLevels
     from maskwright.plugins.edit_reader import EditReader as EditReader
     from maskwright.plugins.format_facts import FormatFacts as FormatFacts
     from maskwright.plugins.hooks import hookimpl as hookimpl
@@ -140,6 +143,7 @@ _HOME = {
     "compare": "maskwright.experiments.compare",
     "Compared": "maskwright.experiments.results",
     "CompanionVariables": "maskwright.plugins.parameter_markers",
+    "ComparedLevels": "maskwright.plugins.compared_levels",
     "Comparison": "maskwright.plugins.measure",
     "Completion": "maskwright.edits.completion",
     "DataError": "maskwright.foundation.errors",
@@ -164,6 +168,8 @@ _HOME = {
     "find_measure": "maskwright.plugins.registry",
     "find_partition": "maskwright.plugins.registry",
     "FormatFacts": "maskwright.plugins.format_facts",
+    "NestedDocument": "maskwright.data.levels.nested_document",
+    "NestedElements": "maskwright.data.levels.nested_document",
     "Formerly": "maskwright.foundation.renamed_fields",
     "hookimpl": "maskwright.plugins.hooks",
     "IndependentVariables": "maskwright.plugins.parameter_markers",

@@ -26,6 +26,8 @@ PARAMS = {
     "uniqueness": {"keys": ["x1", "x2"]},
     "individual_risk": {"keys": ["x1", "x2"]},
     "k_map": {"keys": ["x1", "x2"]},
+    "household_risk": {"row": ["x1"], "members": ["x3"]},
+    "household_uniqueness": {"row": ["x1"], "members": ["x3"]},
     "mixed_record_linkage": {"keys": ["x1", "x2"]},
     "mixed_probabilistic_record_linkage": {"keys": ["x1", "x2"]},
     "suda": {"keys": ["x1", "x2"]},

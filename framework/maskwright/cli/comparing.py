@@ -28,6 +28,7 @@ def add_comparing(
     """Add the commands to the command line."""
     compare = add("compare", _compare, "Compare methods and parameters: a table and a risk-utility map.")
     compare.add_argument("--choose", metavar="CELL", help="write the pipeline file of this cell, ready to run")
+    compare.add_argument("--all", action="store_true", dest="every", help="show all cells, not only the best ones")
     compare.add_argument("--fresh", action="store_true", help="compute everything again, whatever was kept")
     _experiment_arguments(compare, with_json)
     tune = add("tune", _tune, "Search settings beyond an experiment's grid: smallest score, or loss under a risk.")
@@ -50,7 +51,7 @@ def _compare(chosen: argparse.Namespace) -> int:
     if chosen.json:
         _print_json(compared.to_json() | ({} if pipeline is None else {"pipeline": str(pipeline)}))
         return _code(compared)
-    print(summary_text(compared), end="")
+    print(summary_text(compared, every=chosen.every), end="")
     print(f"{compared.computed} run(s) were computed, {compared.cached} were known. Results: {compared.folder}")
     if pipeline is not None:
         print(f"Next: maskwright run {pipeline}")

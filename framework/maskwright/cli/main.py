@@ -118,9 +118,9 @@ def build_parser() -> argparse.ArgumentParser:
     explain = add(
         "explain",
         _explain,
-        "Explain a plugin (its parameters, its source), or: edits, steps, doubts, roles, types, missing, formats.",
+        "Explain a plugin (its parameters, its source), or a topic: edits, steps, doubts, roles, experiment.",
     )
-    explain.add_argument("explained", metavar="NAME")
+    explain.add_argument("explained", metavar="NAME", nargs="?", help="left out: what there is to explain")
     _schema_arguments(
         add("schema", _schema, "Print the JSON Schema of pipelines, experiments, files of edits, or run records.")
     )
@@ -229,9 +229,9 @@ def _plugins(chosen: argparse.Namespace) -> int:
 
 
 def _explain(chosen: argparse.Namespace) -> int:
-    from maskwright.cli.show.explain import explain
+    from maskwright.cli.show.explain import explain, topics
 
-    print(explain(chosen.explained))
+    print(topics() if chosen.explained is None else explain(chosen.explained))
     return EXIT_FINE
 
 

@@ -41,7 +41,7 @@ def codebook_notices(data: DataSource, names: Collection[str]) -> tuple[str, ...
     if data.codebook.variables.keys().isdisjoint(names):
         hint = "Names are compared as they are written, upper and lower case too."
         raise DataError(Problem(f"{notices[0]}: is it the codebook of {data.name}?", data.place, hint))
-    return notices
+    return (*data.codebook.guess(), *notices)
 
 
 @contextmanager

@@ -75,6 +75,37 @@ class _Cells:
     notation: NumberNotation
 
 
+def with_found_decimal(file: DataSource, progress: Progress) -> tuple[DataSource, tuple[str, ...]]:
+    """A file with the decimal comma that its numbers seem to have, where nobody said how they are written.
+
+    Parameters
+    ----------
+    file : DataSource
+    progress : callable
+
+    Returns
+    -------
+    DataSource
+    tuple of str
+        What was found, for the person to be told.
+
+    Raises
+    ------
+    DataError
+        The file cannot be read.
+    """
+    if not _is_free(file, "decimal"):
+        return file, ()
+    note_read(file.path)
+    tried: list[str] = []
+    unsure: list[str] = []
+    options: dict[str, object] = {}
+    cells = _read(file, progress)
+    if uses_decimal_comma(cells.kinds.values()):
+        _with_decimal_comma(file, cells, options, tried, unsure, progress)
+    return _with(file, options), (*(f"taken: {said}" for said in tried), *unsure)
+
+
 def look_into(file: DataSource, progress: Progress) -> LookedFile:
     """Read a file with the options that it needs, and with the missing codes that it seems to have.
 
@@ -100,6 +131,8 @@ def look_into(file: DataSource, progress: Progress) -> LookedFile:
         unsure.append(f"whether the first row {said}")
     if "delimiter" in options:
         unsure.append(f"whether {options['delimiter']!r} is the delimiter")
+    if file.codebook is not None:
+        unsure.extend(file.codebook.guess())
     if _is_free(file, "decimal") and uses_decimal_comma(cells.kinds.values()):
         cells = _with_decimal_comma(file, cells, options, tried, unsure, reading)
     names = cells.batches[0].schema.names if cells.batches else ()

@@ -5,10 +5,12 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
+from maskwright.commands.measure_linked import measure_linked
 from maskwright.commands.options import NO_OPTIONS, ReadingOptions, data_files, read_rule_files
 from maskwright.commands.reading import dataset_of, load
 from maskwright.commands.requests import DeclaredVariables, MeasureNames, Rules, edits_of, measure_requests
 from maskwright.data.households import with_households
+from maskwright.data.levels.linked_data import LinkedData
 from maskwright.data.pairing import paired
 from maskwright.foundation.errors import InputError, Place, Problem, unknown_name
 from maskwright.foundation.progress import Logged, Reporter, stage
@@ -47,8 +49,8 @@ def usual_measures(original: Dataset, masked: Dataset, *, files: bool) -> tuple[
 
 
 def measure(
-    original: Data,
-    masked: Data,
+    original: Data | LinkedData,
+    masked: Data | LinkedData,
     measures: MeasureNames | None = None,
     *,
     edits: Rules | None = None,
@@ -63,9 +65,10 @@ def measure(
 
     Parameters
     ----------
-    original, masked : Dataset or data frame
-        Records are paired in order, or by `key`. Files of different length without a key are not paired: measures that
-        compare files as files take them.
+    original, masked : Dataset, data frame or LinkedData
+        Records are paired in order, or by `key`; those of several levels (`linked_data` of both) in order, and what is
+        measured of one level is called ``level.label``. Files of different length without a key are not paired:
+        measures that compare files as files take them.
     measures : sequence of names or of {name: params}, optional
         By default ``pil`` and ``sse`` of numbers, ``contingency_tables`` and ``entropy_based_loss`` of categories; of
         these, what needs pairs of records is not computed where there are none, and a note says so.
@@ -102,6 +105,13 @@ def measure(
     >>> round(found["sse"].value, 2)  # percent of the variance
     4.51
     """
+    if isinstance(original, LinkedData) or isinstance(masked, LinkedData):
+        if not (isinstance(original, LinkedData) and isinstance(masked, LinkedData)):
+            raise InputError("data of several levels are compared with such: give linked_data of both files")
+        if any(each is not None for each in (edits, key, cluster, variables, declared)):
+            raise InputError("edits, key, cluster, variables and declared are not for data of several levels")
+        chosen = None if measures is None else measure_requests(measures)
+        return measure_linked(original, masked, chosen, seed, reporter or Logged())
     before, after = dataset_of(original, declared, "original"), dataset_of(masked, declared, "masked")
     if cluster is not None:
         before = with_households(before, cluster).without([cluster])

@@ -10,7 +10,7 @@ from maskwright.edits.edit_set import EditSet, WrongRulesError
 from maskwright.foundation.errors import InputError, Place, Problem, unknown_name
 from maskwright.foundation.yaml_document import Node, load_yaml
 from maskwright.foundation.yaml_models import read_model
-from maskwright.foundation.yaml_subtrees import only
+from maskwright.foundation.yaml_subtrees import only, without
 from maskwright.pipeline.data_section import resolve_data
 from maskwright.pipeline.names import in_order
 from maskwright.pipeline.overrides import value_of
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
     from pydantic import BaseModel
 
-    from maskwright.pipeline.resolved import DataSource
+    from maskwright.pipeline.resolved import DataSource, LevelSources
 
 
 @dataclass(frozen=True)
@@ -174,7 +174,7 @@ def read_rule_files(
     for path in files:
         try:
             reader = find_edit_reader(language or path)
-            edits = edits.joined(reader.read_with(path, _own(reader.params, options)))
+            edits = edits.joined(reader.read_with(path, own_params(reader.params, options)))
         except InputError as error:
             problems.extend(error.problems)
             edits = edits.joined(error.edits) if isinstance(error, WrongRulesError) else edits
@@ -183,7 +183,37 @@ def read_rule_files(
     return edits
 
 
-def _own(model: type[BaseModel] | None, options: ReadingOptions) -> BaseModel | None:
+def pipeline_levels(options: ReadingOptions, data: Path) -> LevelSources | None:
+    """Levels that the named pipeline declares, read from another file where there is one; None: it declares none.
+
+    Parameters
+    ----------
+    options : ReadingOptions
+    data : Path
+        In place of the pipeline's own, of data in one file.
+
+    Raises
+    ------
+    InputError
+    """
+    if options.pipeline is None:
+        return None
+    section = _pipeline_section(options.pipeline)
+    if "levels" not in section:
+        return None
+    problems: list[Problem] = []
+    if section.get("source") is not None:
+        section = without(section, ("source",)).with_entry("source", _text(str(data.absolute())))
+    codebook = _codebook(section, options)
+    if codebook is not None:
+        section = section.with_entry("codebook", codebook)
+    found = resolve_data(section, options.pipeline.absolute().parent, problems).levels
+    if problems:
+        raise InputError(in_order(problems, str(options.pipeline)))
+    return found
+
+
+def own_params(model: type[BaseModel] | None, options: ReadingOptions) -> BaseModel | None:
     """Parameters of a rule language, from the options that it knows; None when there are none of them."""
     if model is None:
         return None

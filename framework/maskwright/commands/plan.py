@@ -146,10 +146,11 @@ def _declared_variable(name: str, declared: VariableDeclaration | None) -> Varia
     if declared is None:
         return Variable(name)
     dated: VariableType = "datetime" if declared.is_datetime else "date"
-    kind: VariableType = declared.type or (dated if declared.is_date else "continuous")
+    listed: VariableType = "nominal" if declared.categories else "continuous"
+    kind: VariableType = declared.type or (dated if declared.is_date else listed)
     role = declared.role or ("confidential" if kind in ("continuous", "integer") else "other")
     return Variable(
         name, kind, role, decimals=0 if declared.is_date else declared.decimals,
         date_format=declared.date_format if declared.is_date else None, as_is=declared.release == "as is",
-        inferred_role=declared.role is None, renewed=declared.release == "new",
+        inferred_role=declared.role is None, renewed=declared.release == "new", categories=declared.categories or (),
     )  # fmt: skip

@@ -212,7 +212,7 @@ def _masked(
         unchanged = unchanged_cells(ready.original, result.masked)
         seen = unchanged_doubts(unchanged, ready.plan, result.doubts)
         left = undecided_doubts(outcome, ready.arrival)
-        judgement = judge((*ready.doubts, *result.doubts, *left, *seen), request.waivers)
+        judgement = judge((*ready.doubts, *result.doubts, *ready.order_doubts(result), *left, *seen), request.waivers)
         log_waived(judgement)
         refuse_doubts(request, judgement)
     failing = [each for each in outcome.edits if each.violations and each.severity == "error"]

@@ -84,7 +84,7 @@ def pipeline_text(
     problem : str
         Why there is no plan.
     """
-    found = _with_something_to_mask(found)
+    found = _with_new_household(_with_something_to_mask(found))
     top = [
         *_comments(
             "A pipeline to start from, made by looking at",
@@ -164,6 +164,8 @@ def _stated(look: VariableLook) -> dict[str, Any]:
         stated |= {"type": "date"} if look.date_format == ISO else {"type": "date", "format": look.date_format}
     if look.role is not None:
         stated["role"] = look.role
+    if look.release is not None:
+        stated["release"] = look.release
     if look.missing_codes:
         stated["missing"] = [_code(code) for code in look.missing_codes]
     return stated
@@ -222,6 +224,16 @@ def _rest(found: Description, source: str) -> Iterator[str]:
     yield f"  report: {_scalar(f'{path.stem}-report.html')}"
     yield f"  record: {_scalar(f'{path.stem}-run.json')}        # holds the seed: confidential"
     yield f"  public_record: {_scalar(f'{path.stem}-about.json')}  # may be published with the data"
+
+
+def _with_new_household(found: Description) -> Description:
+    """Description in which the variable that is said to name the household is not published as it is."""
+    said = "the key of households: it gets new random values, so that members stay together; without `release`, dropped"
+    variables = tuple(
+        replace(each, role="identifier", release="new", why="it names the household", unsure=(*each.unsure, said))
+        if each.name == found.household and each.role == "other" else each for each in found.variables
+    )  # fmt: skip
+    return replace(found, variables=variables)
 
 
 def _with_something_to_mask(found: Description) -> Description:

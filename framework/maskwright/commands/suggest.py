@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from maskwright.commands.looking import with_found_decimal
 from maskwright.commands.options import NO_OPTIONS, ReadingOptions, data_files, read_rule_files
 from maskwright.commands.reading import dataset_of, load
 from maskwright.commands.requests import DeclaredVariables, Rules, edits_of
 from maskwright.edits.suggestions.suggest import LIMIT
 from maskwright.edits.suggestions.suggest import suggest as suggest_rules
 from maskwright.edits.variable_ranges import written_out
-from maskwright.foundation.progress import Reporter, stage
+from maskwright.foundation.progress import Reporter, silent, stage
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -114,7 +115,10 @@ def suggest_for_file(
     (file,) = data_files((data,), options, [] if language else files)
     rules = read_rule_files(files, options, language)
     with stage(reporter, f"Reading {data.name}"):
+        file, said = with_found_decimal(file, silent)
         dataset = load(file, identifiers=True, may_lack="identifiers")
+    for notice in said:
+        reporter.notice(notice)
     with stage(reporter, "Searching for rules") as progress:
         known = written_out(rules, dataset.names)
         return suggest_rules(dataset, known, share, progress, limit=limit, show_values=show_values)

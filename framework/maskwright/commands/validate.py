@@ -6,6 +6,7 @@ import contextlib
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from maskwright.commands.levels.file_of_levels import file_of_levels
 from maskwright.commands.options import NO_OPTIONS, ReadingOptions, data_files, read_rule_files
 from maskwright.commands.reading import dataset_of, domain_of, load, with_missing_codes
 from maskwright.commands.requests import DeclaredVariables, Rules, edits_of
@@ -118,15 +119,13 @@ def validate_file(
     if options.pipeline is not None:
         inputs["the pipeline"] = options.pipeline
     refuse_to_overwrite({} if svrl is None else {"--svrl": svrl}, inputs)
+    leveled = file_of_levels(data, edits, options)
     checked, *others = data_files((data, *([] if original is None else [original])), options, edits)
     with suggesting_a_whole_document(data, edits):
-        rules = _rules(edits, options, checked)
+        rules = _rules(edits, options, checked) if leveled is None else leveled.rules
     for note in rules.notes:
         reporter.notice(note)
-    domain: Domain | None = None
-    for file in others:
-        with stage(reporter, f"Reading {file.name}"):
-            domain = Domain.from_dataset(load(file, identifiers=True), domain_tuples(rules))
+    domain = _domain(others, rules, reporter)
 
     def described(of_file: Mapping[str, VariableDeclaration]) -> dict[str, Variable]:
         together = declared_together(of_file, checked.variables)
@@ -141,12 +140,15 @@ def validate_file(
             stack.enter_context(writing(release.temporary("svrl")))
             stream = stack.enter_context(release.temporary("svrl").open("wb"))
         with stage(reporter, f"Validating {data.name}") as progress, suggesting_a_whole_document(data, edits):
-            outcome = check_file(
-                data, checked.source, checked.params, rules, domain=domain,
-                described=described,
-                others=_known("", VariableDeclaration(missing=checked.missing)),
-                svrl=stream, fired=fired, progress=progress,
-            )  # fmt: skip
+            if leveled is not None:
+                outcome = leveled.check(stream, fired, progress)
+            else:
+                outcome = check_file(
+                    data, checked.source, checked.params, rules, domain=domain,
+                    described=described,
+                    others=_known("", VariableDeclaration(missing=checked.missing)),
+                    svrl=stream, fired=fired, progress=progress,
+                )  # fmt: skip
         if not any(edit.fired for edit in outcome.edits):
             with suggesting_a_whole_document(data, edits):
                 raise InputError(
@@ -162,6 +164,14 @@ def validate_file(
             for note in release.notices:
                 reporter.notice(note)
     return replace(outcome, allow_unknown=allow_unknown)
+
+
+def _domain(originals: Sequence[DataSource], rules: EditSet, reporter: Reporter) -> Domain | None:
+    """What occurs in the original file; None where none is named."""
+    for file in originals:
+        with stage(reporter, f"Reading {file.name}"):
+            return Domain.from_dataset(load(file, identifiers=True), domain_tuples(rules))
+    return None
 
 
 def _rules(edits: Sequence[Path], options: ReadingOptions, data: DataSource) -> EditSet:

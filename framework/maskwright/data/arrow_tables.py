@@ -123,7 +123,7 @@ def released_table(data: Dataset, original: Dataset, table: pa.Table, untouched:
 
 
 def _restored(after: Column, before: Column, cells: Any, plain: Any, rows: NDArray[np.int64]) -> Any:
-    both_missing = np.asarray(before.missing[rows] & after.missing)
+    both_missing = np.asarray(before.missing[rows] & after.missing & (~after.lost_codes | before.lost_codes[rows]))
     if not (after.variable.is_numeric or before.variable.is_numeric):
         same = _cells_of_equal_text(after, before, cells, rows, both_missing)
         if same is not None:

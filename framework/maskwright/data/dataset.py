@@ -95,8 +95,22 @@ class Column:
         blank = MissingCells(() if self.blank is None else self.blank.texts, codes)
         return blank.written(missing, self.variable.suppressed_as, unless_known)
 
+    def missing_kinds(self) -> NDArray[np.int64]:
+        """What is published in the missing cells: 0 what a suppressed cell has, 1, 2, ... another text; shape (n,).
+
+        Whoever reads the file can tell these apart, and counts each as a value of its own. 0 for cells with a value.
+        """
+        if self.blank is None:
+            return np.zeros(len(self), dtype=np.int64)
+        kinds = self.blank.kinds(self.variable.suppressed_as)
+        return np.where(self.missing, kinds[self.blank.codes], 0).astype(np.int64)
+
     def changed(
-        self, values: NDArray[Any], missing: NDArray[np.bool_] | None = None, variable: Variable | None = None
+        self,
+        values: NDArray[Any],
+        missing: NDArray[np.bool_] | None = None,
+        variable: Variable | None = None,
+        suppressed: NDArray[np.bool_] | None = None,
     ) -> Column:
         """Column with other values; the cells that were missing before are still known from those that are now.
 
@@ -107,9 +121,30 @@ class Column:
             By default the cells that are missing here.
         variable : Variable, optional
             What the column is then.
+        suppressed : ndarray of shape (n,), bool, optional
+            Missing cells that lose their code: they are published as a suppressed cell is.
         """
         gone = self.missing if missing is None else missing
-        return Column(self.variable if variable is None else variable, values, gone, self.blank, self.digits)
+        blank = self.blank if self.blank is None or suppressed is None else self.blank.suppressed(suppressed)
+        return Column(self.variable if variable is None else variable, values, gone, blank, self.digits)
+
+    @property
+    def lost_codes(self) -> NDArray[np.bool_]:
+        """Cells without a value whose missing code, if they had one, was taken away; shape (n,)."""
+        gone = np.zeros(len(self), dtype=np.bool_) if self.blank is None else self.blank.codes == HAD_VALUE
+        return np.asarray(gone & self.missing)
+
+    def suppressed(self, gone: NDArray[np.bool_]) -> Column:
+        """Column in which some cells are suppressed; of those that had no value, the missing code goes.
+
+        Parameters
+        ----------
+        gone : ndarray of shape (n,), bool
+        """
+        values = self.values.copy()
+        values[gone] = np.nan if self.variable.is_numeric else -1
+        blank = None if self.blank is None else self.blank.suppressed(gone)
+        return Column(self.variable, values, self.missing | gone, blank, self.digits)
 
     def __repr__(self) -> str:
         """Return what the column is; values are confidential and stay out of logs and notebooks."""

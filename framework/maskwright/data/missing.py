@@ -52,6 +52,14 @@ class MissingCells:
         """Those of these records, in this order."""
         return MissingCells(self.texts, self.codes[rows])
 
+    def suppressed(self, gone: NDArray[np.bool_]) -> MissingCells:
+        """The same, where also the codes of some cells were taken away; `gone` has shape (n,)."""
+        return MissingCells(self.texts, np.where(gone, HAD_VALUE, self.codes).astype(self.codes.dtype))
+
+    def suppressed_text(self, suppressed_as: str | None, unless_known: str | None = "") -> str | None:
+        """Text of a suppressed cell, as `written` gives it; None: no cell."""
+        return suppressed_as if suppressed_as is not None else self._mostly(unless_known)
+
     def written(self, missing: NDArray[np.bool_], suppressed_as: str | None, unless_known: str | None = "") -> Any:
         """Text of each missing cell, null where there is none, and where the cell is not missing.
 
@@ -69,11 +77,20 @@ class MissingCells:
         -------
         pyarrow.StringArray of shape (n,)
         """
-        nothing = suppressed_as if suppressed_as is not None else self._mostly(unless_known)
+        nothing = self.suppressed_text(suppressed_as, unless_known)
         texts = pa.array([*self.texts, None, nothing], pa.string())
         places = np.where(self.codes == NO_CELL, len(self.texts), self.codes)
         places = np.where(self.codes == HAD_VALUE, len(self.texts) + 1, places)
         return texts.take(pa.array(places.astype(np.int64), mask=~missing))
+
+    def kinds(self, suppressed_as: str | None) -> NDArray[np.int64]:
+        """Number of each code's text: 0 for that of suppressed cells, 1, 2, ... for others.
+
+        Codes -1 and -2, of no cell at all and of one that was suppressed, are places from the end.
+        """
+        suppressed = self.suppressed_text(suppressed_as)
+        numbers: dict[str | None, int] = {suppressed: 0}
+        return np.array([numbers.setdefault(text, len(numbers)) for text in (*self.texts, suppressed, None)])
 
     def _mostly(self, unless_known: str | None) -> str | None:
         empty = np.count_nonzero(self.codes == self.texts.index("")) if "" in self.texts else 0

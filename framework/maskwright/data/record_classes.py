@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 def class_codes(data: Dataset, names: Sequence[str]) -> NDArray[np.int64]:
     """Class of each record, 0 to c - 1: its records are equal in the named variables; shape (n,).
 
-    Missing cells count as one value.
+    Missing cells are values too: one where all are published alike, else one for each text that stands in them.
     """
     import pandas as pd  # heavy: `maskwright validate` does without
 
@@ -26,8 +26,9 @@ def class_codes(data: Dataset, names: Sequence[str]) -> NDArray[np.int64]:
         column = data[name]
         values = np.where(column.missing, 0, column.values).astype(np.float64)
         code, found = pd.factorize(values)
-        code = np.where(column.missing, len(found), code)
-        codes, _ = pd.factorize(codes * (len(found) + 1) + code)
+        kinds = column.missing_kinds()
+        code = np.where(column.missing, len(found) + kinds, code)
+        codes, _ = pd.factorize(codes * (len(found) + int(kinds.max(initial=0)) + 1) + code)
     return np.asarray(codes, dtype=np.int64)
 
 

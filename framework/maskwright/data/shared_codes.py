@@ -46,6 +46,22 @@ def shared_codes(columns: Sequence[Column]) -> tuple[NDArray[np.int64], ...]:
     return tuple(without_gaps[codes] for codes in found)
 
 
+def published_codes(column: Column) -> NDArray[np.int64]:
+    """Codes of one file, where missing codes that are published apart are values of their own.
+
+    Returns
+    -------
+    ndarray of shape (n,), int64
+        0, 1, ... Missing cells have -1 where all are published alike; otherwise those that are published as suppressed
+        cells are have -1, and the other kinds the numbers after the last value.
+    """
+    (codes,) = shared_codes([column])
+    kinds = column.missing_kinds()
+    if len(np.unique(kinds[column.missing])) < 2:
+        return codes
+    return np.where(kinds > 0, int(codes.max(initial=-1)) + kinds, codes)
+
+
 def _numeric_table(column: Column) -> tuple[NDArray[np.int64], list[float]]:
     import pandas as pd  # heavy: `maskwright validate` does without
 

@@ -12,6 +12,9 @@ if TYPE_CHECKING:
 
 from maskwright.data.dates import DAY
 
+SUPPRESSED = "suppressed"
+"""What `suppressed_as` means, as rules ask for it."""
+
 VariableType = Literal["continuous", "integer", "date", "datetime", "ordinal", "nominal"]
 Role = Literal["identifier", "quasi_identifier", "confidential", "weight", "other"]
 
@@ -103,7 +106,7 @@ class Variable:
     def empty_meanings(self) -> tuple[tuple[str, str], ...]:
         """Texts that mean "no value" in a published file, each with what it means ("" where nothing is said)."""
         meanings = self.missing_meanings or ("",) * len(self.missing_codes)
-        suppressed = () if self.suppressed_as is None else ((self.suppressed_as, "suppressed"),)
+        suppressed = () if self.suppressed_as is None else ((self.suppressed_as, SUPPRESSED),)
         return (*zip(self.missing_codes, meanings, strict=True), *suppressed)
 
     @cached_property

@@ -147,4 +147,8 @@ def _is_same(before: Column, after: Column, rows: NDArray[np.int64] | None) -> b
     values, missing = (before.values, before.missing) if rows is None else (before.values[rows], before.missing[rows])
     if len(values) != len(after) or not np.array_equal(missing, after.missing):
         return False
+    # The same cells are missing: of those that say so in the original, each has still to say it in the same way.
+    known = np.zeros(len(before), dtype=np.bool_) if before.blank is None else ~before.lost_codes
+    if np.any(after.lost_codes & (known if rows is None else known[rows])):
+        return False
     return bool(np.array_equal(values, after.values, equal_nan=one.is_numeric))

@@ -7,17 +7,21 @@ other way round, up to rounding. Whether edits hold in whole records is evaluate
 
 from __future__ import annotations
 
+import itertools
 import math
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from maskwright.data.dataset import Column
+from maskwright.data.missing import HAD_VALUE, MissingCells
 from maskwright.data.number_text import read_numbers
 from maskwright.data.record_chunk import RecordChunk, column_cells
 from maskwright.edits.edit import DomainPart
 from maskwright.edits.evaluation.check import evaluate
 from maskwright.edits.evaluation.domain import Domain, domain_tuples
+from maskwright.edits.expression import MissingAs, nodes
 from maskwright.edits.reasoning.clauses import clauses_of
 from maskwright.edits.reasoning.known_combinations import KnownCombinations
 from maskwright.edits.reasoning.narrowing import Condition, Knowledge, condition_of
@@ -33,6 +37,9 @@ if TYPE_CHECKING:
 
 ROUNDS = 4
 """Passes over the clauses: what is found later is left to the evaluation of whole records."""
+
+MOST_CODES = 64
+"""Combinations of missing codes that are tried in an edit that asks for them; with more it may hold."""
 
 CELLS_AT_ONCE = 4_000_000
 """Records times (variables and categories) that are looked at together; bounds memory."""
@@ -160,10 +167,26 @@ class Completion:
     def _broken(self, edits: Sequence[Edit], values: Mapping[str, NDArray[np.float64]]) -> NDArray[np.bool_]:
         m = len(next(iter(values.values())))
         read = dict.fromkeys(name for edit in edits for name in edit.variables)
-        chunk = RecordChunk(m, {name: column_cells(_column(self._variables[name], values[name])) for name in read})
+        columns = {name: _column(self._variables[name], values[name]) for name in read}
         found = np.zeros(m, dtype=np.bool_)
         for edit in edits:
-            found |= ~evaluate(edit, chunk, self._domain).holds
+            found |= ~self._may_hold(edit, columns, m)
+        return found
+
+    def _may_hold(self, edit: Edit, columns: Mapping[str, Column], m: int) -> NDArray[np.bool_]:
+        """Whether an edit holds with some missing code in the cells without a value: which one is not drawn yet."""
+        asked = dict.fromkeys(
+            node.operand.name for node in nodes(edit.expression)
+            if isinstance(node, MissingAs) and columns[node.operand.name].missing.any()
+        )  # fmt: skip
+        codes = [("", *self._variables[name].missing_codes) for name in asked]
+        if math.prod(map(len, codes)) > MOST_CODES:
+            return np.ones(m, dtype=np.bool_)
+        found = np.zeros(m, dtype=np.bool_)
+        for texts in itertools.product(*codes):
+            own = {name: _with_code(columns[name], text) for name, text in zip(asked, texts, strict=True)}
+            chunk = RecordChunk(m, {name: column_cells(column) for name, column in {**columns, **own}.items()})
+            found |= evaluate(edit, chunk, self._domain).holds
         return found
 
     def _slices(self, m: int) -> list[slice]:
@@ -223,6 +246,11 @@ def _column(variable: Variable, values: NDArray[np.float64]) -> Column:
     if variable.is_numeric:
         return Column(variable, values.copy(), missing)
     return Column(variable, np.where(missing, -1, values).astype(np.int32), missing)
+
+
+def _with_code(column: Column, text: str) -> Column:
+    codes = np.where(column.missing, 0, HAD_VALUE).astype(np.int16)
+    return replace(column, blank=MissingCells((text,), codes))
 
 
 def _domain(

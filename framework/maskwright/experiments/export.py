@@ -13,8 +13,11 @@ from maskwright.foundation.errors import InputError, Problem
 from maskwright.foundation.whole_files import write_text
 from maskwright.foundation.yaml_document import scalar
 from maskwright.pipeline.resolved import RuleFile
+from maskwright.plugins.parameter_markers import file_fields
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from maskwright.experiments.experiment import Cell
 
 HEAD = """\
@@ -51,8 +54,13 @@ def pipeline_path(cell: Cell, folder: Path) -> Path:
 def _settings(cell: Cell, path: Path) -> dict[str, Any]:
     described = cell.pipeline
     settings = dict(described.settings)
+    settings["data"] = _with_data_files(settings["data"], described.folder, path)
     if described.data.source.content is None:
-        settings["data"] = settings["data"] | {"source": _relative(described.data.path, path)}
+        settings["data"] |= {"source": _relative(described.data.path, path)}
+    settings["measure"] = [
+        _with_measure_files(stated, file_fields(each.measure.params), described.folder, path)
+        for stated, each in zip(settings.get("measure") or [], described.measures, strict=True)
+    ]
     settings["edits"] = [
         _with_file(stated, _relative(each.path, path)) if isinstance(each, RuleFile) else stated
         for stated, each in zip(settings.get("edits") or [], described.edits, strict=True)
@@ -65,6 +73,32 @@ def _settings(cell: Cell, path: Path) -> dict[str, Any]:
         "public_record": f"{stem}-about.json",
     }
     return settings
+
+
+def _with_data_files(section: dict[str, Any], folder: Path, path: Path) -> dict[str, Any]:
+    """The data section with the files that describe the data, relative to a folder, as `path` has to name them."""
+
+    def moved(file: str) -> str:
+        return _relative(folder / file, path)
+
+    found = section | ({"codebook": moved(section["codebook"])} if section.get("codebook") else {})
+    variables = dict(found.get("variables") or {})
+    for name, declared in variables.items():
+        hierarchy = (declared or {}).get("hierarchy")
+        if isinstance(hierarchy, str):
+            variables[name] = declared | {"hierarchy": moved(hierarchy)}
+        elif hierarchy and "file" in hierarchy:
+            variables[name] = declared | {"hierarchy": hierarchy | {"file": moved(hierarchy["file"])}}
+    return found | {"variables": variables} if variables else found
+
+
+def _with_measure_files(stated: Any, fields: Sequence[str], folder: Path, path: Path) -> Any:
+    """A measure with the names of its files, relative to a folder, as the pipeline in `path` has to write them."""
+    if not isinstance(stated, dict):
+        return stated
+    ((name, params),) = stated.items()
+    files = {key: _relative(folder / params[key], path) for key in fields if params and params.get(key)}
+    return {name: params | files} if files else stated
 
 
 def _with_file(stated: dict[str, Any], file: str) -> dict[str, Any]:

@@ -17,12 +17,12 @@ MOST_SHOWN = 10
 MOST_NAMED = 4
 
 
-def summary_text(compared: Compared) -> str:
-    """Text that names the best cell by score, the front, and the cells that failed."""
-    return "\n".join(_lines(compared)) + "\n"
+def summary_text(compared: Compared, *, every: bool = False) -> str:
+    """Text that names the best cell by score, the front, and the cells that failed; or every cell too."""
+    return "\n".join(_lines(compared, every=every)) + "\n"
 
 
-def _lines(compared: Compared) -> Iterator[str]:
+def _lines(compared: Compared, *, every: bool) -> Iterator[str]:
     points = compared.points
     yield f"{len(points)} cells, {len(compared.runs)} runs."
     if compared.failed:
@@ -36,11 +36,15 @@ def _lines(compared: Compared) -> Iterator[str]:
         yield from _families(compared, compared.score)
     if compared.front:
         yield f"Not beaten in both {compared.risk} (risk) and {compared.loss} (loss): {len(compared.front)} cell(s)"
-        for name in compared.front[:MOST_SHOWN]:
-            said = [f"{axis} {_shown(compared, name, axis)}" for axis in (compared.risk, compared.loss) if axis]
-            yield f"  {name}: {', '.join(said)}"
-        if len(compared.front) > MOST_SHOWN:
+        most = len(compared.front) if every else MOST_SHOWN
+        yield from (_cell(compared, name) for name in compared.front[:most])
+        if len(compared.front) > most:
             yield f"  and {len(compared.front) - MOST_SHOWN} more, on the map"
+    known = {*compared.front, *compared.failed}
+    others = [cell.name for cell in compared.cells if cell.name not in known]
+    if every and others:
+        yield "The other cells:"
+        yield from (_cell(compared, name) for name in others)
     for column in dict.fromkeys((compared.score, compared.risk, compared.loss)):
         yield from () if column is None else _left_out(compared, column)
     if compared.at_random:
@@ -52,6 +56,12 @@ def _lines(compared: Compared) -> Iterator[str]:
         "These figures are of masked files that were made for comparison; a release is masked anew, with random "
         "numbers of its own."
     )
+
+
+def _cell(compared: Compared, name: str) -> str:
+    axes = dict.fromkeys((compared.score, compared.risk, compared.loss))
+    said = [f"{axis} {_shown(compared, name, axis)}" for axis in axes if axis]
+    return f"  {name}: {', '.join(said)}"
 
 
 def _left_out(compared: Compared, column: str) -> Iterator[str]:

@@ -67,8 +67,8 @@ def _counted(masked: Dataset, names: Sequence[str], k: int) -> dict[str, int]:
 def class_sizes(data: Dataset, names: Sequence[str], k: int) -> tuple[int, int]:
     """Size of the smallest class of records equal in the named variables, and how many records are in classes below k.
 
-    Missing cells count as one value. Where households are declared, the size of a class is the number of
-    households in it.
+    A missing cell is a value of its own, and so is each missing code. Where households are declared, the size of a
+    class is the number of households in it.
 
     Parameters
     ----------

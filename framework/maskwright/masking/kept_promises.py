@@ -77,11 +77,13 @@ def _structural_zeros(plan: Plan, original: Dataset, masked: Dataset) -> Iterato
 
 
 def _classes(plan: Plan, masked: Dataset, k: Mapping[str, Any]) -> Iterator[Doubt]:
-    """Classes smaller than promised; where cells are missing, averages rest on k values and classes may be smaller."""
+    """Classes smaller than promised; missing cells are values of keys, and of averages those that rest on k values."""
     for found in k["groups"]:
         step = plan.steps[found["step"] - 1]
         promised = found["requested"] if step.planning.k_guarantee == "require" else None
-        if promised is None or any(masked[name].missing.any() for name in found["variables"]):
+        if promised is None:
+            continue
+        if not step.method.has_keys and any(masked[name].missing.any() for name in found["variables"]):
             continue
         if found["smallest"] < promised:
             yield Doubt(

@@ -9,6 +9,7 @@ import numpy as np
 
 from maskwright.data.record_chunk import Cells, column_cells
 from maskwright.edits.edit_set import EditSet
+from maskwright.edits.expression import MissingAs, nodes
 from maskwright.foundation.randomness import generator
 from maskwright.masking.adjusting.adjust import Adjustment, adjust
 from maskwright.masking.adjusting.cost import Cost, cost_of
@@ -83,10 +84,14 @@ def adjust_unit(
     companions: dict[str, Cells] = {
         name: column_cells(current[name]) for name in edits.variables if name not in unit.variables and name in current
     }
+    asked = {
+        node.operand.name for edit in edits for node in nodes(edit.expression) if isinstance(node, MissingAs)
+    }  # fmt: skip
+    moving = {name: column_cells(current[name]) for name in unit.variables if name in asked}
     scale = np.array([standardisation.scale[name] for name in unit.variables])
     weight = np.sqrt(_adjustment_weights(unit, context.plan))
     adjustment = adjust(
-        values, Targets(variables, companions, members, context.domain), edits, scale / weight,
+        values, Targets(variables, companions, members, context.domain, moving), edits, scale / weight,
         generator(context.seed, "adjust", *unit.variables),
         sets=domain_values(edits, unit, context.plan, context.original), computed=frozenset(unit.computed),
     )  # fmt: skip

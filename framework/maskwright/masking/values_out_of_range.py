@@ -25,7 +25,7 @@ def range_notices(original: Dataset, masked: Dataset, names: Sequence[str], edit
     ----------
     original, masked : Dataset
     names : sequence of str
-        Masked variables that are published as numbers.
+        Masked variables; those that are published as categories are not looked at.
     edits : EditSet
         That the masked data have to satisfy: a bound that one of them states is not advised.
     """
@@ -33,7 +33,7 @@ def range_notices(original: Dataset, masked: Dataset, names: Sequence[str], edit
     beyond: dict[str, int] = {}
     for name in names:
         before, after = original[name], masked[name]
-        if before.missing.all():
+        if before.missing.all() or not after.variable.is_numeric:
             continue
         known = before.values[~before.missing]
         values = after.values[~after.missing].astype(np.float64)

@@ -12,13 +12,16 @@ from maskwright.pipeline.resolved import RuleFile, RuleText
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
 
+    from maskwright.data.levels.declaration import LevelDeclaration
     from maskwright.edits.edit import Edit
 
 NUMBERED = re.compile(r"edit-\d+")
 """Name of a rule that has none of its own."""
 
 
-def read_edits_of(rules: Sequence[RuleText | RuleFile]) -> tuple[EditSet, list[Problem]]:
+def read_edits_of(
+    rules: Sequence[RuleText | RuleFile], levels: Mapping[str, LevelDeclaration] | None = None
+) -> tuple[EditSet, list[Problem]]:
     """Edits, in order, and every mistake; what has a mistake is left out.
 
     A rule of a file without a name of its own, ``edit-1``, is called ``edit-1.2`` where another is called so.
@@ -26,6 +29,8 @@ def read_edits_of(rules: Sequence[RuleText | RuleFile]) -> tuple[EditSet, list[P
     Parameters
     ----------
     rules : sequence of RuleText or RuleFile
+    levels : mapping of level name to LevelDeclaration, optional
+        Of the data, where they have several.
     """
     problems: list[Problem] = []
     read: dict[int, EditSet] = {}
@@ -40,7 +45,7 @@ def read_edits_of(rules: Sequence[RuleText | RuleFile]) -> tuple[EditSet, list[P
         if not isinstance(each, RuleFile):
             continue
         try:
-            found = each.reader.read_with(each.path, each.params)
+            found = each.reader.read_with(each.path, each.params, levels)
         except InputError as error:
             problems.extend(error.problems)
             found = error.edits if isinstance(error, WrongRulesError) else EditSet()

@@ -51,6 +51,10 @@ def resolve_levels(
         if found is None:
             return None
         sources[name] = found
+    if form == "nested":
+        sources = _inside_each_other(sources, declared, levels, problems)
+    if len(problems) > before:
+        return None
     sources = {name: replace(each, variables=_with_keys(each.variables, declared)) for name, each in sources.items()}
     return LevelSources(declared, sources, form)
 
@@ -89,6 +93,25 @@ def _section_of(plain: Node, level: Node) -> Node:
         if stated is not None:
             plain = without(plain, (key,)).with_entry(key, scalar(stated.raw, stated.place))
     return plain
+
+
+def _inside_each_other(
+    sources: Mapping[str, DataSource],
+    declared: Mapping[str, LevelDeclaration],
+    levels: Mapping[str, Node],
+    problems: list[Problem],
+) -> dict[str, DataSource]:
+    """Sources of one file in which records are elements inside the records of the level above."""
+    top, bottom = declared
+    upper, lower = declared[top], declared[bottom]
+    found = {}
+    for name, update in ((top, {"members": (lower.record,)}), (bottom, {"group": {upper.record: upper.key}})):
+        source = sources[name]
+        if not source.source.params.model_fields.keys() >= update.keys():
+            message = f"level {name}: {source.path.name} cannot hold records inside each other; XML files can"
+            problems.append(Problem(message, levels[name].place, "Give each level its own `source`."))
+        found[name] = replace(source, params=source.params.model_copy(update=update))
+    return found
 
 
 def structure_problems(declared: Mapping[str, LevelDeclaration], node: Node) -> list[Problem]:

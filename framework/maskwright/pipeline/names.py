@@ -18,6 +18,8 @@ from maskwright.plugins.source import column_names
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
+    from pydantic import BaseModel
+
     from maskwright.plugins.registry import Registry
 
 
@@ -54,12 +56,16 @@ def _in_measures(section: Node | None, registry: Registry) -> Iterator[VariableU
         if measure is None or not params.is_mapping:
             continue
         for key in naming_fields(measure.params):
-            named = params.get(key)
-            lists = (
-                (value for _, value in named.entries) if named and named_in_values(measure.params, key) else (named,)
-            )
-            for node in (each for one in lists for each in _names(one)):
+            for node in _named(params, measure.params, key):
                 yield VariableUse(node.raw, node.place, f"{name.raw}: {key}: ", published=True)
+
+
+def _named(params: Node, model: type[BaseModel], key: str) -> Iterator[Node]:
+    """Names that a parameter gives: its keys or elements or, where it says so, those of its values."""
+    node = params.get(key)
+    lists = (value for _, value in node.entries) if node and named_in_values(model, key) else (node,)
+    for each in lists:
+        yield from _names(each)
 
 
 def _names(node: Node | None) -> Iterator[Node]:
@@ -73,9 +79,12 @@ def _names(node: Node | None) -> Iterator[Node]:
 
 def _in_params(params: Node, method: Node | None, registry: Registry) -> Iterator[Node]:
     known = None if method is None else registry.methods.get(method.raw)
-    for key in () if known is None else naming_fields(known.params):
+    if known is None:
+        return
+    for key in naming_fields(known.params):
         node = params.get(key)
-        yield from _texts(node) if node is None or not node.is_mapping else _names(node)
+        if node is not None:
+            yield from _named(params, known.params, key) if node.is_mapping else _texts(node)
     yield from _texts(params.get("structural_zeros"))
     weights = params.get("adjustment_weights")
     yield from () if weights is None else (name for name, _ in weights.entries)

@@ -20,6 +20,7 @@ from maskwright.pipeline.release_section import resolve_release
 from maskwright.pipeline.resolved import DataSource, Output, Pipeline, RuleFile, RuleText, VariableUse
 from maskwright.pipeline.steps import resolve_measures, resolve_steps, resolve_thresholds
 from maskwright.pipeline.waivers import resolve_waivers
+from maskwright.plugins.measure import needs_levels
 from maskwright.plugins.parameter_markers import files_named
 from maskwright.plugins.registry import Registry, plugins
 
@@ -169,7 +170,10 @@ class _Reading:
         if "protect" in self.root:
             steps = resolve_steps(self.section("protect"), self.registry, self.problems, self.folder)
         measures = resolve_measures(self.section("measure"), self.registry, self.problems, self.folder)
-        thresholds = resolve_thresholds(self.section("thresholds"), measures, self.problems)
+        of_levels = () if levels is None else tuple(levels.declared)
+        thresholds = resolve_thresholds(self.section("thresholds"), measures, self.problems, of_levels)
+        if data is not None and levels is None:
+            self.problems.extend(needs_levels(each.label, each.place) for each in measures if each.measure.of_levels)
         all_read = len(measures) == len(self.section("measure").elements)
         labels = [each.label for each in measures] if all_read else None
         stated = len(self.section("protect").elements)
@@ -199,6 +203,10 @@ class _Reading:
                 for each in measures
                 if each.per_record
             )
+        if levels is not None and output is not None and output.svrl is not None:
+            place = self.section("output").place
+            hint = "`maskwright validate` writes one of the masked data."
+            self.problems.append(Problem("a run on data of several levels writes no SVRL report", place, hint))
         if self.problems or data is None or execution is None or plain is None or output is None or release is None:
             problems = in_order(self.problems, self.root.place.file or "")
             raise UnfinishedPipelineError(problems, openable if self.check_data else None, edits, uses)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -231,7 +232,7 @@ def _with_paths(params: Node, fields: Sequence[str], folder: Path, problems: lis
 
 
 def resolve_thresholds(
-    section: Node, measures: Sequence[MeasureRequest], problems: list[Problem]
+    section: Node, measures: Sequence[MeasureRequest], problems: list[Problem], levels: Sequence[str] = ()
 ) -> Mapping[str, float]:
     """Bounds by measure label, or by label and part, ``label.part``; mistakes are added to `problems`.
 
@@ -242,18 +243,21 @@ def resolve_thresholds(
         That bounds can be for, by their labels.
     problems : list of Problem
         Added to.
+    levels : sequence of str, optional
+        Names of the levels of the data: a bound of ``level.label`` is for this level alone.
     """
     if section.is_scalar and section.value is None:
         return {}
     if not section.is_mapping:
         problems.append(Problem(f"thresholds: expected {{measure: bound}}, not {section.description}", section.place))
         return {}
-    bounded = {name: judged for request in measures for name, judged in judged_figures(request).items()}
+    every = (*measures, *measures_on_levels(measures, levels))
+    bounded = {name: judged for request in every for name, judged in judged_figures(request).items()}
     found: dict[str, float] = {}
     for key, node in section.entries:
         judged = bounded.get(key.raw)
         if judged is None:
-            problems.append(_unknown_threshold(key, measures, bounded))
+            problems.append(_unknown_threshold(key, every, bounded))
             continue
         if isinstance(node.value, bool) or not isinstance(node.value, (int, float)) or not math.isfinite(node.value):
             problems.append(Problem(f"{key.raw}: expected a number, not {node.description}", node.place))
@@ -266,6 +270,16 @@ def resolve_thresholds(
             continue
         found[key.raw] = float(node.value)
     return found
+
+
+def measures_on_levels(measures: Sequence[MeasureRequest], levels: Sequence[str]) -> tuple[MeasureRequest, ...]:
+    """Measures as they are called on each level of the data; those of groups and members are not of one level."""
+    return tuple(
+        replace(each, label=f"{level}.{each.label}")
+        for each in measures
+        for level in levels
+        if not each.measure.of_levels
+    )
 
 
 def judged_figures(request: MeasureRequest) -> dict[str, Measure | MeasurePart]:

@@ -142,7 +142,7 @@ def make_plan(
     said = (
         *dangers(edits, known, changed, groups, steps, data),
         *missing_pattern_notices(groups, steps, data),
-        *sign_notices(groups, steps, edits, data),
+        *sign_notices(groups, steps, edits, data, promised),
         *rare_missing_notices(groups, steps, data),
         *random_change_notices(groups, steps),
     )

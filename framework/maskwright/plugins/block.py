@@ -47,10 +47,16 @@ class Block:
         blocks. A constant variable has scale 1, so that it contributes nothing to a distance.
     file_n : int
         Number of records of the whole file, of which the block may be a part; 0 when it is not known.
+    missing_kinds : ndarray of shape (n, p), int64, or None
+        Of missing cells: 0 what suppressed cells have, 1, 2, ... other missing codes of the variable. Whoever reads the
+        file can tell these apart. None: all are 0.
     companions : mapping of name to ndarray of shape (n,)
         Read-only columns outside the group that the method asked for.
     companion_variables : mapping of name to Variable
         What these are.
+    missing_codes : ndarray of shape (n, p), int64, or None
+        For methods that draw records: which missing code each missing cell holds, as numbers that mean the same in all
+        cells of a variable; -2 where there is a value. None: nothing is known of that.
     progress : callable
         To be told the share of the work done.
 
@@ -78,8 +84,10 @@ class Block:
     center: NDArray[np.float64] = field(default_factory=lambda: np.zeros(0))
     scale: NDArray[np.float64] = field(default_factory=lambda: np.ones(0))
     file_n: int = 0
+    missing_kinds: NDArray[np.int64] | None = None
     companions: Mapping[str, NDArray[np.float64]] = field(default_factory=dict)
     companion_variables: Mapping[str, Variable] = field(default_factory=dict)
+    missing_codes: NDArray[np.int64] | None = None
     progress: Progress = silent
 
     @property
@@ -96,6 +104,10 @@ class Block:
     def names(self) -> tuple[str, ...]:
         """Names of the variables."""
         return tuple(variable.name for variable in self.variables)
+
+    def kinds_of(self, position: int) -> NDArray[np.int64]:
+        """`missing_kinds` of one variable; shape (n,)."""
+        return np.zeros(self.n, dtype=np.int64) if self.missing_kinds is None else self.missing_kinds[:, position]
 
     def standardised(self) -> NDArray[np.float64]:
         """Return the records as points, shape (n, q), C order; their distances are those of a partition.

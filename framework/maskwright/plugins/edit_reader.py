@@ -4,17 +4,18 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from maskwright.foundation.errors import EditError, InputError, Place, Problem
 from maskwright.foundation.yaml_document import begins_yaml
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Mapping
     from pathlib import Path
 
     from pydantic import BaseModel
 
+    from maskwright.data.levels.declaration import LevelDeclaration
     from maskwright.edits.edit_set import EditSet
 
 RULE = re.compile(r"[<>=]|\bin\b|\bedits?\b|%in%", re.IGNORECASE)
@@ -40,6 +41,9 @@ class EditReader:
     summary : str
     params : type of pydantic.BaseModel or None
         Options of the language: keys beside ``file`` in the pipeline, and ``--option`` on the command line.
+    read_leveled : callable or None
+        ``(path, params, levels) -> EditSet``, of a language whose rules depend on which records are inside which;
+        `levels` is a mapping of level name to `LevelDeclaration`.
 
     Examples
     --------
@@ -58,9 +62,12 @@ class EditReader:
     read: Callable[..., EditSet]
     summary: str = ""
     params: type[BaseModel] | None = None
+    read_leveled: Callable[[Path, Any, Mapping[str, LevelDeclaration]], EditSet] | None = None
 
-    def read_with(self, path: Path, params: BaseModel | None) -> EditSet:
-        """Edits of a file, read with options; None: without.
+    def read_with(
+        self, path: Path, params: BaseModel | None, levels: Mapping[str, LevelDeclaration] | None = None
+    ) -> EditSet:
+        """Edits of a file, read with options, None: without, and about data of these levels.
 
         Raises
         ------
@@ -68,6 +75,8 @@ class EditReader:
             With every mistake. Where the file does not look like rules, and may be data, nothing of it is quoted.
         """
         try:
+            if levels is not None and self.read_leveled is not None:
+                return self.read_leveled(path, params, levels)
             return self.read(path) if params is None else self.read(path, params)
         except InputError as error:
             places = [problem.place for problem in error.problems if problem.place is not None and problem.place.line]

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal
 
 from maskwright.edits.edit_set import EditSet
-from maskwright.foundation.errors import InputError, UnpairedRecords, unknown_name
+from maskwright.foundation.errors import InputError, Place, Problem, UnpairedRecords, unknown_name
 from maskwright.foundation.html_tables import block, sentence, table
 from maskwright.foundation.progress import Progress, silent
 from maskwright.plugins.partition import NoParams
@@ -19,8 +19,9 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
     from pydantic import BaseModel
 
-    from maskwright.data.dataset import Dataset
+    from maskwright.data.dataset import Column, Dataset
     from maskwright.data.variable import Variable
+    from maskwright.plugins.compared_levels import ComparedLevels
     from maskwright.plugins.measure_table import MeasureTable
 
 
@@ -50,6 +51,9 @@ class Comparison:
     drawn : bool
         Whether a method drew the masked records anew, so that none comes from the original in its row; weights and
         households stay in their rows.
+    levels : ComparedLevels or None
+        For a measure of several levels (`Measure.of_levels`), all of them; `original` and `masked` are the records of
+        the top one then. None for others.
 
     Examples
     --------
@@ -73,6 +77,7 @@ class Comparison:
     progress: Progress = silent
     categorical: tuple[str, ...] = ()
     drawn: bool = False
+    levels: ComparedLevels | None = None
 
     @property
     def paired(self) -> bool:
@@ -140,6 +145,23 @@ class Comparison:
             self.require_pairs("the households of masked records are those of their originals")
         return self.households if self.households is None or self.origin is None else self.households[self.origin]
 
+    def require_levels(self, measure: str) -> ComparedLevels:
+        """Levels of the data.
+
+        Parameters
+        ----------
+        measure : str
+            Its name, for the message.
+
+        Raises
+        ------
+        InputError
+            The data have one level.
+        """
+        if self.levels is None:
+            raise InputError(needs_levels(measure))
+        return self.levels
+
     def keys(self, name: str) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
         """Any variable of both files, of any type, as codes that are equal where the values are.
 
@@ -153,15 +175,43 @@ class Comparison:
         InputError
             When a file has no such variable; with the nearest name.
         """
-        columns = []
+        from maskwright.data.shared_codes import shared_codes  # heavy: plugins are listed without it
+
+        original, masked = shared_codes(self._columns(name))
+        return original, masked
+
+    def published_keys(self, name: str) -> NDArray[np.int64]:
+        """Any variable of both files as codes of the masked one, which are equal where the same is published.
+
+        Returns
+        -------
+        ndarray of shape (m,)
+            0, 1, ...; -1 where missing. Where missing cells have several codes, these are values too, and -1 is what
+            suppressed cells have.
+
+        Raises
+        ------
+        InputError
+            When a file has no such variable; with the nearest name.
+        """
+        from maskwright.data.shared_codes import published_codes  # heavy: plugins are listed without it
+
+        return published_codes(self._columns(name)[1])
+
+    def _columns(self, name: str) -> tuple[Column, Column]:
         for what, data in (("original", self.original), ("masked file", self.masked)):
             if name not in data:
                 raise InputError(f"the {what}: {unknown_name('variable', name, data.names)}")
-            columns.append(data[name])
-        from maskwright.data.shared_codes import shared_codes  # heavy: plugins are listed without it
+        return self.original[name], self.masked[name]
 
-        original, masked = shared_codes(columns)
-        return original, masked
+
+def needs_levels(label: str, place: Place | None = None) -> Problem:
+    """Say that a measure of groups and their members is asked of data of one level."""
+    return Problem(
+        f"{label} measures groups with all their members, and the data have one level: declare data: levels:",
+        place,
+        "levels: {household: {key: hhid, variables: [region]}, person: {key: pno, in: household}}",
+    )
 
 
 @dataclass(frozen=True, eq=False)
@@ -176,6 +226,8 @@ class Measurable:
         The numeric ones to compare, as `Comparison.variables` will have them.
     categorical : tuple of str
         The categorical ones to compare, as `Comparison.categorical` will have them.
+    levels : mapping of level name to tuple of str
+        Of a measure of several levels, the names of each level's variables, the top first; empty for others.
 
     Examples
     --------
@@ -188,6 +240,7 @@ class Measurable:
     variables: Mapping[str, Variable]
     compared: tuple[str, ...]
     categorical: tuple[str, ...] = ()
+    levels: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
 
     def with_role(self, role: str) -> tuple[str, ...]:
         """Names of the variables with a role, in file order."""
@@ -313,6 +366,9 @@ class Measure:
     counts_households : bool
         Whether it counts households (``comparison.households``) instead of records where they are declared; a
         risk measure that does not is reported with a note.
+    of_levels : bool
+        Whether it measures groups with all their members (``comparison.levels``): it is computed once of data of
+        several levels, and refused on others. `per_record` is of the records of the top level.
     uses : callable or None
         ``(params, measurable) -> names`` of the variables that it looks at with these parameters; of a risk, those
         whose values it takes the intruder to know or to seek. None: all of `Measurable.compared`.
@@ -349,6 +405,7 @@ class Measure:
     compares_unpaired: bool = False
     of_one_file: bool = False
     counts_households: bool = False
+    of_levels: bool = False
     uses: Callable[[Any, Measurable], Iterable[str]] | None = None
     parts: Callable[[Any], Iterable[MeasurePart]] | None = None
     components: Callable[[Any], Sequence[tuple[Measure, BaseModel]]] | None = None

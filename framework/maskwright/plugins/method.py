@@ -48,6 +48,9 @@ class Masked:
     values : ndarray of shape (n, p), float64
         Masked values; NaN where `missing`.
     missing : ndarray of shape (n, p), bool
+    suppressed : ndarray of shape (n, p), bool, or None
+        Missing cells that lose their missing code: they are published as suppressed cells are. Only of a method that
+        removes cells.
     variables : tuple of Variable or None
         Only when the method changed them (recoding); None keeps the block's.
     labels : ndarray of shape (n,), int64, or None
@@ -69,6 +72,9 @@ class Masked:
     limits : tuple of Limit
         Limits that were found in the data (a top code from a share). They bind the rest of the run; where several
         calls find different ones, the widest does.
+    missing_codes : ndarray of shape (n, p), int64, or None
+        Of a method that draws records: which of the block's missing codes each missing cell has; None: none, and a
+        missing cell is published as an emptied one, since the code of the original record is none of the drawn one.
     doubts : tuple of str
         Sentences, like those of `warnings`, on what the method is for and could not do: records that it left as they
         were, too few partners. Each stops the release unless the pipeline waives it.
@@ -92,7 +98,9 @@ class Masked:
     weights: NDArray[np.float64] | None = None
     notes: Mapping[str, Any] = field(default_factory=dict)
     limits: tuple[Limit, ...] = ()
+    missing_codes: NDArray[np.int64] | None = None
     doubts: tuple[str, ...] = ()
+    suppressed: NDArray[np.bool_] | None = None
 
 
 @dataclass(frozen=True)

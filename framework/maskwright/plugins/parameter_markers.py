@@ -177,6 +177,16 @@ def named_in_values(model: type[BaseModel], field: str) -> bool:
     return any(name == field and isinstance(mark, NamesVariables) and mark.in_values for name, mark in _marks(model))
 
 
+def variables_named(params: BaseModel) -> Iterator[str]:
+    """Names of variables that the values of parameters give; a word alone is none."""
+    for field in naming_fields(type(params)):
+        value = getattr(params, field)
+        if isinstance(value, Mapping) and named_in_values(type(params), field):
+            value = list(value.values())
+        if not isinstance(value, str):
+            yield from _flat(value)
+
+
 def files_named(params: BaseModel) -> dict[str, Path]:
     """The files that parameters name, by field."""
     named = {name: getattr(params, name) for name in file_fields(type(params))}

@@ -26,6 +26,7 @@ from maskwright.plugins.source import Source
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
+    from maskwright.data.levels.declaration import LevelDeclaration
     from maskwright.edits.edit_set import EditSet
     from maskwright.plugins.measure import Measure
     from maskwright.plugins.method import Method
@@ -162,6 +163,7 @@ def discover(found: Iterable[EntryPoint]) -> Registry:
             _read_schematron,
             "ISO Schematron: each assert or report is an edit.",
             SchematronOptions,
+            _read_schematron_of_levels,
         ),
         EditReader("yaml", (".yaml", ".yml"), _read_edits_yaml, "Rules as text, one to a line of a YAML list."),
         EditReader("validate", (), _read_validate, "Rules of the R package validate, in YAML or as R text."),
@@ -367,6 +369,14 @@ def _read_schematron(path: Path, options: SchematronOptions | None = None) -> Ed
     from maskwright.edits.languages.schematron.reader import read_schematron
 
     return read_schematron(path, options)
+
+
+def _read_schematron_of_levels(
+    path: Path, options: SchematronOptions | None, levels: Mapping[str, LevelDeclaration]
+) -> EditSet:
+    from maskwright.edits.languages.schematron.reader import read_schematron
+
+    return read_schematron(path, options, levels=levels)
 
 
 def _read_edits_yaml(path: Path) -> EditSet:

@@ -15,6 +15,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
     from pathlib import Path
 
+    import numpy as np
+    from numpy.typing import NDArray
     from pydantic import BaseModel
 
     from maskwright.data.dataset import Layout
@@ -22,6 +24,7 @@ if TYPE_CHECKING:
     from maskwright.data.variable import Variable
     from maskwright.foundation.progress import Progress
     from maskwright.plugins.format_facts import FormatFacts
+    from maskwright.plugins.nested_reading import NestedReading
 
 
 class Reading(Protocol):
@@ -102,6 +105,14 @@ class Source:
         variables and the layout of the original tell; asked before anything is masked.
     lost_when_replaced : callable or None
         ``path -> str or None``: what else than one table is in a file that a release would replace, in a few words.
+    write_levels : callable or None
+        ``(path, tables, variables, groups, layouts) -> None``, of a format that can hold records inside each other:
+        as `write`, with a table, variables and a layout of each level by its name, the upper level first; `groups` is
+        an array of the position of each lower record's group in the upper level, ascending. Its options for reading
+        are `members` and `group`, which leave one level of the file.
+    open_nested : callable or None
+        ``(path, params, progress) -> NestedReading``, of such a format: the file in documents of whole records of the
+        upper level.
 
     Examples
     --------
@@ -133,6 +144,20 @@ class Source:
     holds: FormatFacts | None = None
     refuse_unwritable: Callable[[Path, tuple[Variable, ...], Layout], None] | None = None
     lost_when_replaced: Callable[[Path], str | None] | None = None
+    write_levels: (
+        Callable[
+            [
+                Path,
+                Mapping[str, Iterable[Any]],
+                Mapping[str, tuple[Variable, ...]],
+                NDArray[np.int64],
+                Mapping[str, Layout],
+            ],
+            None,
+        ]
+        | None
+    ) = None
+    open_nested: Callable[[Path, Any, Progress], NestedReading] | None = None
 
 
 @contextmanager

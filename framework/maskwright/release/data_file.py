@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from maskwright.data.declaration import VariableDeclaration
 from maskwright.data.published import published_batches
@@ -11,10 +11,13 @@ from maskwright.data.written_cells import missing_as_written, untouched_cells
 from maskwright.pipeline.resolved import DataSource
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Mapping, Sequence
     from pathlib import Path
 
-    from maskwright.data.dataset import Dataset
+    import numpy as np
+    from numpy.typing import NDArray
+
+    from maskwright.data.dataset import Dataset, Layout
     from maskwright.data.variable import Variable
     from maskwright.pipeline.resolved import Pipeline
     from maskwright.plugins.source import Source
@@ -36,6 +39,54 @@ def write_dataset(
     canonical : bool, default False
         Whether all numbers are written in canonical form.
     """
+    batches, layout = _published(data, source, original, canonical=canonical)
+    source.write(path, batches, data.variables, layout)
+
+
+def write_nested(
+    levels: Mapping[str, Dataset],
+    groups: NDArray[np.int64],
+    path: Path,
+    source: Source,
+    originals: Mapping[str, Dataset] | None = None,
+    *,
+    canonical: bool = False,
+) -> None:
+    """Write records of two levels inside each other, with a source plugin that can.
+
+    Parameters
+    ----------
+    levels : mapping of level name to Dataset
+        The upper level first; the lower one without the key of the upper.
+    groups : ndarray of shape (n,), int64
+        Position of the group of each record of the lower level; ascending.
+    path : Path
+        A temporary name.
+    source : Source
+        With `write_levels`.
+    originals : mapping of level name to Dataset, optional
+        What they were made of, see `write_dataset`.
+    canonical : bool, default False
+        Whether all numbers are written in canonical form.
+    """
+    assert source.write_levels is not None
+    published = {
+        name: _published(data, source, None if originals is None else originals[name], canonical=canonical)
+        for name, data in levels.items()
+    }
+    source.write_levels(
+        path,
+        {name: batches for name, (batches, _) in published.items()},
+        {name: data.variables for name, data in levels.items()},
+        groups,
+        {name: layout for name, (_, layout) in published.items()},
+    )
+
+
+def _published(
+    data: Dataset, source: Source, original: Dataset | None, *, canonical: bool
+) -> tuple[Iterator[Any], Layout]:
+    """Batches of a dataset as a source takes them, and the layout that says which columns are as they were written."""
     same = original is not None and source.name == data.layout.format
     untouched = untouched_cells(original, data) if original is not None and same else None
     if canonical and untouched is not None:
@@ -44,8 +95,7 @@ def write_dataset(
         data, source.writes_text, untouched=untouched, canonical=canonical, letter_codes=source.has_letter_codes
     )
     gone = {} if original is None or untouched is None else missing_as_written(original, data, untouched)
-    layout = replace(data.layout, as_written=frozenset(untouched or ()), missing_as_written=gone)
-    source.write(path, batches, data.variables, layout)
+    return batches, replace(data.layout, as_written=frozenset(untouched or ()), missing_as_written=gone)
 
 
 def written_file(path: Path, pipeline: Pipeline, variables: Sequence[Variable]) -> DataSource:

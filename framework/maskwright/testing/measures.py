@@ -9,7 +9,10 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from maskwright.data.levels.declaration import LevelDeclaration
+from maskwright.data.levels.linking import linked_levels
 from maskwright.foundation.errors import MaskwrightError
+from maskwright.plugins.compared_levels import ComparedLevels, plain_records
 from maskwright.plugins.measure import Comparison, Measure, Measurement
 from maskwright.testing.blocks import dataset_of, numbers, with_holes
 from maskwright.testing.checks import (
@@ -32,6 +35,13 @@ if TYPE_CHECKING:
     from _pytest.mark.structures import ParameterSet
     from numpy.typing import NDArray
 
+    from maskwright.data.levels.linked_data import LinkedData
+
+_LEVELS = {
+    "group": LevelDeclaration(key="group_key"),
+    "member": LevelDeclaration.model_validate({"key": "member_key", "in": "group"}),
+}
+_OF_ROWS = ("x1", "x2")
 _NONE: Excuses = {}
 _DEFAULTS: Params = {}
 RELATIVE = 1e-9
@@ -68,10 +78,44 @@ class _Files:
     origin: NDArray[np.int64] | None = None
     weights: NDArray[np.float64] | None = None
     households: NDArray[np.int64] | None = None
+    who: NDArray[np.int64] | None = None
+    """Which group each original record is, of measures of groups; how many members it has follows from that."""
+    who_masked: NDArray[np.int64] | None = None
 
-    def comparison(self) -> Comparison:
+    def comparison(self, *, of_levels: bool = False) -> Comparison:
+        if of_levels:
+            return self._of_groups()
         files = dataset_of(self.original, self.names), dataset_of(self.masked, self.names)
         return Comparison(*files, self.names, origin=self.origin, weights=self.weights, households=self.households)
+
+    def _of_groups(self) -> Comparison:
+        who = np.arange(len(self.original)) if self.who is None else self.who
+        who_masked = self.who_masked
+        if who_masked is None:
+            who_masked = who[: len(self.masked)] if self.origin is None else who[self.origin]
+        original, masked = _groups(self.original, self.names, who), _groups(self.masked, self.names, who_masked)
+        origin = {} if self.origin is None else {"group": self.origin}
+        weights = {} if self.weights is None else {"group": self.weights}
+        own = tuple(name for name in self.names if name in _OF_ROWS)
+        variables = {"group": own, "member": tuple(name for name in self.names if name not in own)}
+        levels = ComparedLevels(original, masked, origin, variables, weights)
+        files = plain_records(original, "group"), plain_records(masked, "group")
+        return Comparison(*files, own, origin=self.origin, weights=self.weights, levels=levels)
+
+
+def _groups(values: NDArray[np.float64], names: Sequence[str], who: NDArray[np.int64]) -> LinkedData:
+    """Each record a group of one to three members: the first two variables are its own, the others its members'."""
+    home = np.repeat(np.arange(len(who)), 1 + who % 3)
+    upper = [j for j, name in enumerate(names) if name in _OF_ROWS]
+    lower = [j for j in range(len(names)) if j not in upper]
+    number = np.arange(len(home)) - np.searchsorted(home, home)
+    rows = np.column_stack([np.arange(len(who)), values[:, upper]])
+    members = np.column_stack([home, number, values[home][:, lower]])
+    tables = {
+        "group": dataset_of(rows, ("group_key", *(names[j] for j in upper))),
+        "member": dataset_of(members, ("group_key", "member_key", *(names[j] for j in lower))),
+    }
+    return linked_levels(tables, _LEVELS, {name: f"the records of {name}" for name in tables})
 
 
 def _usual(n: int = 60) -> _Files:
@@ -113,7 +157,7 @@ def _checks(measure: Measure, given: Params) -> Iterator[tuple[str, Check]]:
     yield "constant_column", partial(_answers_or_says_why, measure, given, constant)
     yield "one_record", partial(_answers_or_says_why, measure, given, _Files(usual.original[:1], usual.masked[:1]))
     rows = np.arange(0, 60, 2)
-    sampled = _Files(usual.original, usual.masked[rows], origin=rows.astype(np.int64))
+    sampled = _Files(usual.original, usual.masked[rows], origin=rows.astype(np.int64), who_masked=rows.astype(np.int64))
     yield "sampled_records", partial(_answers_or_says_why, measure, given, sampled)
     if measure.of_one_file:
         yield "of_one_file", partial(_of_one_file, measure, given)
@@ -132,7 +176,8 @@ def _checks(measure: Measure, given: Params) -> Iterator[tuple[str, Check]]:
 
 
 def _compute(measure: Measure, given: Params, files: _Files, seed: int = 20230) -> Measurement:
-    return measure.compute(files.comparison(), params_of(measure, given), generator(seed))
+    comparison = files.comparison(of_levels=measure.of_levels)
+    return measure.compute(comparison, params_of(measure, given), generator(seed))
 
 
 def _measurement(measure: Measure, given: Params, files: _Files) -> None:
@@ -229,7 +274,7 @@ def _paired_by_origin(measure: Measure, given: Params) -> None:
 
 
 def _input_unmodified(measure: Measure, given: Params) -> None:
-    comparison = _usual().comparison()
+    comparison = _usual().comparison(of_levels=measure.of_levels)
     before = [column.values.copy() for data in (comparison.original, comparison.masked) for column in data]
     measure.compute(comparison, params_of(measure, given), generator())
     after = [column.values for data in (comparison.original, comparison.masked) for column in data]
@@ -242,7 +287,7 @@ def _same_seed(measure: Measure, given: Params) -> None:
 
 
 def _deterministic(measure: Measure, given: Params) -> None:
-    params, comparison = params_of(measure, given), _usual().comparison()
+    params, comparison = params_of(measure, given), _usual().comparison(of_levels=measure.of_levels)
     untouched = leaves_alone(generator(), lambda rng: measure.compute(comparison, params, rng))
     require(untouched, "deterministic is claimed, and compute takes numbers from rng")
 
@@ -255,7 +300,7 @@ def _invariant(measure: Measure, given: Params, claim: str) -> None:
         changed = _Files(usual.original * factors + shifts, usual.masked * factors + shifts)
     elif claim == "records":
         order = np.random.default_rng(4).permutation(len(usual.original))
-        changed = _Files(usual.original[order], usual.masked[order])
+        changed = _Files(usual.original[order], usual.masked[order], who=order.astype(np.int64))
     else:
         order = np.array([2, 0, 3, 1])
         names = tuple(usual.names[position] for position in order)

@@ -5,6 +5,9 @@ from __future__ import annotations
 from maskwright_builtin.measures.attribute_disclosure.edit_knowledge_disclosure import EDIT_KNOWLEDGE_DISCLOSURE
 from maskwright_builtin.measures.attribute_disclosure.interval_disclosure import INTERVAL_DISCLOSURE
 from maskwright_builtin.measures.attribute_disclosure.order_statistics_attack import ORDER_STATISTICS_ATTACK
+from maskwright_builtin.measures.groups.household_linkage import HOUSEHOLD_LINKAGE
+from maskwright_builtin.measures.groups.household_risk import HOUSEHOLD_RISK
+from maskwright_builtin.measures.groups.household_uniqueness import HOUSEHOLD_UNIQUENESS
 from maskwright_builtin.measures.information_loss.categorical.contingency_table_loss import CONTINGENCY_TABLE_LOSS
 from maskwright_builtin.measures.information_loss.categorical.contingency_tables import CONTINGENCY_TABLES
 from maskwright_builtin.measures.information_loss.categorical.cramers_v import CRAMERS_V
@@ -60,6 +63,9 @@ MEASURES = (
     ENTROPY_BASED_LOSS,
     HELLINGER,
     HIGHER_MOMENTS,
+    HOUSEHOLD_LINKAGE,
+    HOUSEHOLD_RISK,
+    HOUSEHOLD_UNIQUENESS,
     IL1S,
     INTERVAL_DISCLOSURE,
     KOLMOGOROV_SMIRNOV,

@@ -421,3 +421,39 @@ def test_a_plan_shows_parameters_as_they_are_declared(tmp_path: Path, capfd: pyt
     told = capfd.readouterr().out
     assert "as: date" in told
     assert "as_" not in told
+
+
+@pytest.mark.parametrize(
+    "words", [["advise", "keys", "in.csv"], ["edits", "--data", "in.csv", "--suggest"]], ids=["advise", "suggest"]
+)
+def test_whoever_advises_finds_the_decimal_comma_that_describe_finds(
+    tmp_path: Path, words: list[str], monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    rows = [f"{place % 3};{place * 7 % 50},5;{place * 7 % 50 + 1},75;1,25" for place in range(60)]
+    (tmp_path / "in.csv").write_text("\n".join(["region;net;gross;tax", *rows]), encoding="utf-8")
+    assert main(words) == 0
+    shown = capfd.readouterr()
+    assert "taken: decimal: ',': 3 columns have numbers with a decimal comma" in shown.err
+    if "--suggest" in words:
+        assert "  - gross in [" in shown.out
+    else:
+        assert "Left out: net (continuous), gross (continuous), tax (continuous)" in shown.out
+
+
+def test_the_encoding_of_a_codebook_is_found_like_that_of_data(tmp_path: Path) -> None:
+    (tmp_path / "in.csv").write_bytes("id;straße\n1;Größe\n2;Maß\n3;Maß\n".encode("latin-1"))
+    (tmp_path / "codebook.csv").write_bytes("variable;label\nstraße;Name der Straße\n".encode("latin-1"))
+    found = mw.describe(tmp_path / "in.csv", codebook=tmp_path / "codebook.csv")
+    assert found.variables[1].name == "straße"
+    assert any("codebook.csv is not UTF-8 and is read as cp1252" in each for each in found.unsure)
+    assert mw.read_codebook(tmp_path / "codebook.csv")["straße"].label == "Name der Straße"
+
+
+def test_the_key_of_households_that_is_named_is_not_published_as_it_is(tmp_path: Path) -> None:
+    rows = [f"{1000 + place // 3},{place * 7 % 90},{place % 2}" for place in range(90)]
+    (tmp_path / "in.csv").write_text("\n".join(["home,age,sex", *rows]), encoding="utf-8")
+    assert main(["init", str(tmp_path / "in.csv"), "--cluster", "home", "--to", str(tmp_path / "p.yaml")]) == 0
+    text = (tmp_path / "p.yaml").read_text(encoding="utf-8")
+    assert "    home: {role: identifier, release: new}\n" in text
+    assert "# unsure: the key of households: it gets new random values" in text

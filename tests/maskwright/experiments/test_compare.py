@@ -248,6 +248,33 @@ def test_the_pipeline_of_a_cell_runs_and_gives_the_figures_of_the_table(study, c
         assert found["measures"][label]["value"] == pytest.approx(table.loc["together k=4", label])
 
 
+def test_the_pipeline_of_a_cell_finds_the_codebook_hierarchies_and_population(study) -> None:
+    (study.folder / "codebook.csv").write_text("variable,label\nage,Age in years\n", encoding="utf-8")
+    (study.folder / "ages.csv").write_text("".join(f"{age};young;*\n" for age in range(130)), encoding="utf-8")
+    (study.folder / "census.csv").write_text((study.folder / "survey.csv").read_text(encoding="utf-8"))
+    described = "source: survey.csv, codebook: codebook.csv, variables: {age: {hierarchy: ages.csv}}"
+    population = "measure: [{k_map: {keys: [age], population: census.csv}}, pil"
+    own = "method: microaggregation\n    variables: [wage, rent, income]"
+    changes = ("source: survey.csv", described), ("measure: [pil", population), ("method: microaggregation", own)
+    path = study.experiment(*changes)
+    compared = compare(path, workers=1, draw=False)
+    text = compared.write_pipeline("together k=4").read_text(encoding="utf-8")
+    for name in ("survey.csv", "codebook.csv", "ages.csv", "census.csv"):
+        assert f" ../../{name}\n" in text
+    assert main(["plan", str(study.folder / "results" / "pipelines" / "together-k=4.yaml")]) != 2
+
+
+def test_all_cells_are_shown_where_asked_for(study, capsys) -> None:
+    path = study.experiment()
+    assert main(["compare", str(path), "--workers", "1"]) == 0
+    short = capsys.readouterr().out
+    assert main(["compare", str(path), "--workers", "1", "--all"]) == 0
+    shown = capsys.readouterr().out
+    assert all(f"\n  {name}: score " in shown for name in CELLS)
+    assert "The other cells:" in shown
+    assert "The other cells:" not in short
+
+
 def test_the_released_seed_is_none_that_was_compared(study) -> None:
     compared = compare(study.experiment(), workers=1, draw=False)
     pipeline = compared.write_pipeline("fuzzy k=5")

@@ -125,3 +125,18 @@ def test_lines_are_enough_and_none_is_superfluous(rules) -> None:
     for line in lines:
         rest = [other for other in lines if other != line]
         assert lowest(line.split()[0], [*rules, *rest]) < -1e-9
+
+
+def test_rounding_takes_nothing_below_zero() -> None:
+    notices = _told(_frame()[["a", "b", "t"]], "rounding", [], base=50)
+    assert not any("below 0" in each for each in notices)
+
+
+def test_numbers_that_become_bands_are_not_beyond_the_original() -> None:
+    reporter = _Told()
+    declared = {"a": {"role": "quasi_identifier", "hierarchy": {"bands": [[30, 60, 120], [30, 120]]}}}
+    mw.protect(
+        _frame()[["a"]] + 29, "generalisation", declared=declared, params={"k": 5, "suppression_limit": 0.6}, seed=1,
+        reporter=reporter,
+    )  # fmt: skip
+    assert not any("beyond the smallest or largest" in each for each in reporter.notices)

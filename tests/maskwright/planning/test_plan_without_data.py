@@ -37,3 +37,14 @@ def test_variables_that_a_step_only_reads_are_known(tmp_path, capsys) -> None:
     assert "Plan without data" in said
     assert "cut by: age < 16; age < 60;" in said
     assert "independent [region, age2]" in said
+
+
+def test_code_lists_of_a_codebook_make_categories(tmp_path, capsys) -> None:
+    (tmp_path / "codebook.csv").write_text("variable;values\nhome;1=owned|2=rented\n", encoding="utf-8")
+    text = (
+        "maskwright: 1\ndata: {source: in.csv, codebook: codebook.csv, variables: {home: {role: quasi_identifier}}}\n"
+        "protect: [{method: pram, variables: [home], params: {retain: 0.9}}]\noutput: {data: out.csv}\n"
+    )
+    (tmp_path / "p.yaml").write_text(text, encoding="utf-8")
+    assert main(["plan", str(tmp_path / "p.yaml"), "--no-data"]) == 0
+    assert "home (mode)" in capsys.readouterr().out

@@ -40,6 +40,9 @@ PARAMS = {
 """Parameters of measures that do not run without."""
 
 ALL = pytest.mark.parametrize("measure", MEASURES, ids=lambda measure: measure.name)
+OF_RECORDS = [measure for measure in MEASURES if not measure.of_levels]
+"""Measures of groups with their members have tests of their own, in the folder groups."""
+ALL_OF_RECORDS = pytest.mark.parametrize("measure", OF_RECORDS, ids=lambda measure: measure.name)
 
 
 def of(measure):
@@ -86,7 +89,7 @@ def test_the_definition_says_what_missing_cells_weights_and_households_do(measur
     assert "interval" in said or measure.kind == "loss"
 
 
-@ALL
+@ALL_OF_RECORDS
 def test_claimed_invariances_hold(measure, compare):
     original, masked = files()
     expected = measure.compute(compare(original, masked), of(measure), np.random.default_rng(0)).value
@@ -107,7 +110,7 @@ def test_claimed_invariances_hold(measure, compare):
         assert found == pytest.approx(expected, rel=1e-9), claim
 
 
-@ALL
+@ALL_OF_RECORDS
 def test_values_stay_in_range_and_inputs_and_generator_stay_as_they_are(measure, compare):
     original, masked = files()
     comparison, generator = compare(original, masked), np.random.default_rng(5)
@@ -129,7 +132,7 @@ UNPAIRED = {
 BY_PARAMETER = {"weighted_score", "subdomains"}
 
 
-@ALL
+@ALL_OF_RECORDS
 def test_files_of_different_length_are_compared_as_files_or_need_an_origin(measure, compare, rng):
     original, masked = files()
     original[:, 0], masked[:, 0] = original[:, 0] // 300, masked[:, 0] // 300
@@ -146,7 +149,7 @@ def test_files_of_different_length_are_compared_as_files_or_need_an_origin(measu
 
 
 @pytest.mark.parametrize(
-    "measure", [each for each in MEASURES if each.compares_unpaired], ids=lambda measure: measure.name
+    "measure", [each for each in OF_RECORDS if each.compares_unpaired], ids=lambda measure: measure.name
 )
 def test_weights_and_households_of_unpaired_records_are_not_known(measure, compare, rng):
     """They come from the originals: whoever needs them is refused, and nobody takes those of other records."""
@@ -163,7 +166,7 @@ def test_weights_and_households_of_unpaired_records_are_not_known(measure, compa
         measure.compute(comparison, measure.params(**params), rng)
 
 
-@ALL
+@ALL_OF_RECORDS
 def test_notes_never_hold_values_of_records(measure, compare, rng):
     original, masked = files()
     original[:, 0] = 987654.0
@@ -183,7 +186,7 @@ from maskwright_builtin.measures import MEASURES
 files = [Dataset(tuple(Column(Variable(f"v{j + 1}"), np.array(c), np.zeros(len(c), bool)) for j, c in enumerate(f)))
          for f in json.load(sys.stdin)]
 comparison = Comparison(*files, files[0].names)
-chosen = [m for m in MEASURES if m.name not in sys.argv[1:]]
+chosen = [m for m in MEASURES if m.name not in sys.argv[1:] and not m.of_levels]
 values = {m.name: m.compute(comparison, m.params(), np.random.default_rng(0)).value.hex() for m in chosen}
 print(json.dumps(values))
 """
@@ -193,7 +196,7 @@ def test_without_the_compiler_the_values_are_the_same_to_the_last_bit(compare, r
     original, masked = files(n=30)
     compiled = {
         m.name: m.compute(compare(original, masked), of(m), np.random.default_rng(0)).value.hex()
-        for m in MEASURES
+        for m in OF_RECORDS
         if m.name not in PARAMS
     }
     done = subprocess.run(

@@ -13,7 +13,7 @@ from scipy.stats import binom, binomtest
 from maskwright_builtin.measures import MEASURES
 from maskwright_builtin.measures.common.uncertainty import MeanOverVariables, interval_of_mean
 
-RISKS = {measure.name: measure for measure in MEASURES if measure.kind == "risk"}
+RISKS = {measure.name: measure for measure in MEASURES if measure.kind == "risk" and not measure.of_levels}
 SHARES = [
     "distance_record_linkage",
     "mahalanobis_record_linkage",

@@ -172,3 +172,37 @@ def test_formats_of_a_new_spss_file_show_the_decimals_of_its_numbers(tmp_path: P
     }
     assert formats["turnover"].endswith(".2")
     assert int(formats["turnover"][1:-2]) >= 13
+
+
+RECODED = """maskwright: 1
+data:
+  source: SOURCE
+  variables:
+    family: {role: quasi_identifier, type: nominal, labels: {1: single, 2: married, 3: widowed}, missing: {NA: refused}}
+    home: {role: other, type: nominal, labels: {A: owned, B: rented, C: free}}
+protect: [{method: recoding, variables: [family], params: {recode: {family: {alone: ["1", "3"], pair: ["2"]}}}}]
+output: {data: OUT}
+seed: 1
+"""
+
+
+@pytest.mark.parametrize("through", ["csv", "sav"])
+def test_recoded_categories_of_numbers_keep_their_codes_and_no_label_of_old_ones(tmp_path: Path, through: str) -> None:
+    """Codes 1 to 3 beside NA would be numbers in SPSS, which have no such code; alone and pair are texts."""
+    rows = [f"{('1', '2', '3', 'NA')[row % 4]},{'AB'[row % 2]}" for row in range(40)]
+    (tmp_path / "in.csv").write_text("\n".join(["family,home", *rows, ""]), encoding="utf-8")
+    text = RECODED.replace("OUT", "out.sav")
+    if through == "sav":
+        frame = pd.read_csv(tmp_path / "in.csv", keep_default_na=False)
+        labels = {"family": {"1": "single", "2": "married", "3": "widowed"}, "home": {"A": "owned", "C": "free"}}
+        pyreadstat.write_sav(
+            frame, tmp_path / "in.sav", variable_value_labels=labels, missing_ranges={"family": ["NA"]}
+        )
+        text = text.replace(", labels: {1: single, 2: married, 3: widowed}, missing: {NA: refused}", "")
+    (tmp_path / "p.yaml").write_text(text.replace("SOURCE", f"in.{through}"), encoding="utf-8")
+    done = mw.run(tmp_path / "p.yaml")
+    assert not any("does not say which values mean 'no value'" in each for each in done.record["notices"])
+    _, about = pyreadstat.read_sav(tmp_path / "out.sav", user_missing=True)
+    assert [*map(str, about.missing_ranges["family"])] == ["{'lo': 'NA', 'hi': 'NA'}"]
+    assert not {"1", "2", "3"} & set(map(str, about.variable_value_labels.get("family", {})))
+    assert about.variable_value_labels["home"]["C"] == "free"

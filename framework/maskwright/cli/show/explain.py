@@ -9,6 +9,7 @@ from importlib.resources import files
 from typing import TYPE_CHECKING, Any
 
 from maskwright.cli.show.explained_data import CODEBOOKS, KEYS, codebooks_page, data_page, formats_page
+from maskwright.cli.show.explained_experiments import EXPERIMENT, experiment_page
 from maskwright.cli.show.explained_parameters import WIDTH, parameters
 from maskwright.edits.languages.yaml.file_model import EditsFile
 from maskwright.edits.rule_language.rule_entry import RuleEntry
@@ -45,7 +46,7 @@ def explain(name: str) -> str:
     (``column-not-understood``) and an id. ``release`` is the order of the published records, and the keys that take the
     place of identifiers. ``roles``, ``types``, ``missing`` and ``hierarchies`` say what can be declared of variables,
     ``codebooks`` which files declare them, ``formats`` which files can be read. ``suggest`` is how rules are found in
-    data.
+    data, ``experiment`` the file that compares pipelines.
 
     Raises
     ------
@@ -66,6 +67,19 @@ def explain(name: str) -> str:
     return "\n\n".join(_text(registry, kind, plugin) for kind, plugin in found)
 
 
+def topics() -> str:
+    """What can be explained, kind by kind: what ``maskwright explain`` says alone."""
+    kinds = {
+        "Topics": [*_pages(), *KEYS],
+        **{f"{kind.replace('_', ' ').capitalize()}s": list(each) for kind, each in _offered(plugins()).items()},
+        "Doubts": [f"{each.id} {each.name}" for each in DOUBT_KINDS.values()],
+    }
+    lines = ["maskwright explain NAME explains one of these:"]
+    for kind, names in kinds.items():
+        lines += ["", kind, *textwrap.wrap(", ".join(names), WIDTH, initial_indent="  ", subsequent_indent="  ")]
+    return "\n".join(lines)
+
+
 def explained_names() -> list[str]:
     """What there is to explain."""
     return [*_pages(), *KEYS, *DOUBT_KINDS, *(info.name for info in plugins().infos)]
@@ -81,6 +95,7 @@ def _pages() -> dict[str, Callable[[], str]]:
         FORMATS: _formats,
         RELEASE: _release,
         SUGGEST: _suggest,
+        EXPERIMENT: experiment_page,
     }
 
 
@@ -217,7 +232,9 @@ def _facts(plugin: Any) -> list[tuple[str, str]]:
         parts = _parts(plugin)
         if parts:
             facts.append(("Thresholds", f"for the value, or as label.part for {', '.join(parts)}"))
-        if plugin.counts_households:
+        if plugin.of_levels:
+            facts.append(("Data", "of several levels (data: levels:): groups with all their members, measured once"))
+        elif plugin.counts_households:
             facts.append(("Households", "counted instead of records where they are declared"))
     if hasattr(plugin, "deterministic"):
         facts.append(("Random", "no" if plugin.deterministic else "yes, from the run's seed"))

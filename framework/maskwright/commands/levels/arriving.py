@@ -57,6 +57,8 @@ class ArrivedLevels:
         As they were read, for how they are written; of a flat file the same twice.
     rules : EditSet
         As they are stated, before they are bound to levels.
+    records : mapping of level name to int
+        Before groups that break edits were dropped.
     notices : tuple of str
     doubts : tuple of Doubt
     """
@@ -66,6 +68,7 @@ class ArrivedLevels:
     arrival: Mapping[str, Outcome]
     files: Mapping[str, Dataset]
     rules: EditSet
+    records: Mapping[str, int]
     notices: tuple[str, ...] = ()
     doubts: tuple[Doubt, ...] = field(default=())
 
@@ -103,12 +106,13 @@ def arrive_levels(described: Pipeline, reporter: Reporter, clock: Clock) -> Arri
         bound = edits_of_levels(rules, linked)
         arrival = outcomes(linked, bound)
     told = (*linked.notes, *_once(note for each in files.values() for note in each.notes))
+    records = {level.name: len(level) for level in linked}
     linked, said = _on_violation(described, linked, files, bound, arrival)
     if said:
         bound = edits_of_levels(rules, linked)
         arrival = outcomes(linked, bound)
     doubts = _once(doubt for each in files.values() for doubt in each.doubts)
-    return ArrivedLevels(linked, bound, arrival, files, rules, (*told, *rules.notes, *said), doubts)
+    return ArrivedLevels(linked, bound, arrival, files, rules, records, (*told, *rules.notes, *said), doubts)
 
 
 def linked_as(levels: LevelSources, files: Mapping[str, Dataset]) -> LinkedData:

@@ -9,6 +9,7 @@ import numpy as np
 
 from maskwright.commands.levels.arriving import ArrivedLevels, arrive_levels
 from maskwright.commands.levels.composition import composition_columns
+from maskwright.commands.levels.measuring import measures_of_levels
 from maskwright.commands.running.arrive import Clock
 from maskwright.commands.running.ready import ReadyRun, prepare
 from maskwright.data.dataset import Column, Dataset
@@ -141,11 +142,13 @@ def ready_level(described: Pipeline, planned: PlannedLevels, name: str, reporter
     """
     edits = planned.across.inside[name]
     steps = planned.steps[name].steps
-    data = _to_mask(planned.arrived, planned.arrived.linked[name], edits, planned.across, steps)
+    linked = planned.arrived.linked
+    keeps_order = linked[name].declared.keep_order or linked.levels[0].declared.keep_order
+    data = _to_mask(planned.arrived, linked[name], edits, planned.across, steps)
     request = MaskingRequest(
         data=DataInMemory(data), edits=edits, on_input_violation="mask", steps=steps,
         seed=described.seed, execution=described.execution, waivers=described.waivers,
-        release=ReleaseSection(order="kept"), file=described.file,
+        release=ReleaseSection(order="kept" if keeps_order else "random"), file=described.file,
     )  # fmt: skip
     return prepare(request, reporter, clock)
 
@@ -166,12 +169,13 @@ def plan_in_words(described: Pipeline, reporter: Reporter) -> dict[str, Any]:
     clock = Clock()
     arrived = arrive_levels(described, reporter, clock)
     planned = plan_levels(described, arrived, reporter, clock)
+    measures = measures_of_levels(described, arrived, planned)
     doubts = (*arrived.doubts, *(doubt for ready in planned.ready.values() for doubt in ready.doubts))
     plans = {name: PlanRecord.model_validate(ready.plan.to_json()) for name, ready in planned.ready.items()}
     numbers = {name: found.numbers for name, found in planned.steps.items()}
     bound = planned.arrived.bound
     plan = plan_of_levels(plans, numbers, bound, planned.across, len(arrived.linked.levels[-1]))
-    notices = (*arrived.notices, *planned.notices)
+    notices = (*arrived.notices, *planned.notices, *measures.notices)
     judgement = judge(doubts, described.waivers)
     told = {
         "doubts": [each.to_json() for each in doubt_records(judgement)],

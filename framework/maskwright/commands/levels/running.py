@@ -7,33 +7,48 @@ from typing import TYPE_CHECKING
 
 from maskwright.commands.levels.arriving import ArrivedLevels, arrive_levels, linked_as, outcomes
 from maskwright.commands.levels.masking import MaskedLevels, mask_levels
+from maskwright.commands.levels.measuring import LevelMeasures, measures_of_levels
 from maskwright.commands.levels.planning import PlannedLevels, plan_levels
 from maskwright.commands.levels.published import PublishedEdits, published_edits
 from maskwright.commands.reading import load
-from maskwright.commands.running.publish import log_waived, publish_record, refuse_doubts, refuse_results
+from maskwright.commands.running.publish import contributions, log_waived, publish_record, refuse_doubts, refuse_results
 from maskwright.commands.running.recording import MeasuredRun, run_record
 from maskwright.commands.running.stages import PipelineRun
+from maskwright.data.codebooks.writing import write_codebook
 from maskwright.edits.evaluation.check_data import check_dataset
 from maskwright.edits.levels.column_values import with_linked_columns
 from maskwright.foundation.errors import InputError, Problem
 from maskwright.foundation.progress import stage
 from maskwright.foundation.randomness import fresh_seed
+from maskwright.masking.protecting.compiling import report_compilation
 from maskwright.masking.suppressing.rule_file import rule_file
 from maskwright.planning.warnings.undecided_edits import undecided_doubts
 from maskwright.plugins.registry import plugins
+from maskwright.release.codebook import release_codebook
 from maskwright.release.data_file import write_dataset, written_file
 from maskwright.release.files import Release, writing
 from maskwright.release.gate import judge
 from maskwright.release.last_look import unchanged_cells, unchanged_doubts
 from maskwright.release.levels.alike import Alike, four_counts
-from maskwright.release.levels.arranging import ArrangedLevels, arranged_levels, level_arrangement_notices
+from maskwright.release.levels.arranging import (
+    ArrangedLevels,
+    arranged_levels,
+    level_arrangement_notices,
+    places_of,
+)
 from maskwright.release.levels.record import LevelPart, record_of_levels
-from maskwright.release.levels.tables import flat_table, linked_tables
-from maskwright.release.measures.usual_losses import with_usual_losses
+from maskwright.release.levels.tables import flat_table, joined_table, linked_tables
+from maskwright.release.measures.measuring_levels import (
+    compared_levels,
+    compute_level_measures,
+    with_group_linkage,
+)
 from maskwright.release.record.doubt_record import doubt_records
+from maskwright.release.record.measure_record import measure_record
 from maskwright.release.record.run_record import (
     DroppedEdit,
     LevelRecord,
+    PluginRecord,
     ReleasedForm,
     RunRecord,
     SuppressedCells,
@@ -50,7 +65,7 @@ if TYPE_CHECKING:
     from maskwright.foundation.doubts import Doubt
     from maskwright.foundation.progress import Reporter
     from maskwright.masking.masking_result import MaskingResult
-    from maskwright.pipeline.resolved import LevelSources, MeasureRequest, Pipeline
+    from maskwright.pipeline.resolved import LevelSources, Pipeline
     from maskwright.plugins.measure import Measurement
     from maskwright.release.gate import Judgement
 
@@ -76,9 +91,10 @@ def run_levels(described: Pipeline, reporter: Reporter, clock: Clock, private: C
     """
     arrived = arrive_levels(described, reporter, clock)
     planned = plan_levels(described, arrived, reporter, clock)
+    measures = measures_of_levels(described, arrived, planned)
     seed = fresh_seed() if described.seed is None else described.seed
     with Release(described.output.paths, frozenset(private)) as release:
-        return _LevelsRun(described, arrived, planned, seed, release, reporter, clock).run()
+        return _LevelsRun(described, arrived, planned, measures, seed, release, reporter, clock).run()
 
 
 @dataclass(frozen=True, eq=False)
@@ -86,6 +102,7 @@ class _LevelsRun:
     described: Pipeline
     arrived: ArrivedLevels
     planned: PlannedLevels
+    measures: LevelMeasures
     seed: int
     release: Release
     reporter: Reporter
@@ -95,7 +112,7 @@ class _LevelsRun:
         described = self.described
         ready = self.planned.ready
         before = (*self.arrived.doubts, *(doubt for each in ready.values() for doubt in each.doubts))
-        notices = (*self.arrived.notices, *self.planned.notices)
+        notices = (*self.arrived.notices, *self.planned.notices, *self.measures.notices)
         self._tell((*self.release.notices, *notices))
         refuse_doubts(described, judge(before, described.waivers))
         with self.clock("protect"):
@@ -120,19 +137,26 @@ class _LevelsRun:
         with self.clock("validate"), stage(self.reporter, "Validating"):
             found = outcomes(released, edits.bound, edits.reference)
         runs = self._level_runs()
-        measured = {name: run.measure(self._level_data(released, arranged, name)) for name, run in runs.items()}
+        of_groups = self._measure_groups(released, arranged)
+        measured = self._with_group_linkage(
+            {name: run.measure(self._level_data(released, arranged, name)) for name, run in runs.items()}, of_groups
+        )
         doubts = (*before, *self._doubts(masked, released, arranged, found))
         judgement = judge(doubts, described.waivers)
         self._tell(judgement.notices)
         record = self._record(masked, runs, measured, found, released, arranged, judgement, (*notices, *said), edits)
+        record = self._with_groups(record, of_groups)
         broken = [
             Problem(f"edit {each.name!r} does not hold in {each.violations} of {outcome.records} masked {name} records")
             for name, outcome in found.items() for each in outcome.edits if each.violations and each.severity == "error"
         ]  # fmt: skip
-        refuse_results(described, broken, self._measures(runs), record, judgement)
+        requests = (*self.measures.of_groups, *(each for own in self.measures.of_level.values() for each in own))
+        refuse_results(described, broken, requests, record, judgement)
         log_waived(judgement)
+        self._write_codebook(record, released, arranged)
         with self.clock("publish"):
-            record = publish_record(self.release, described, record)
+            every = {**of_groups, **{label: each for own in measured.values() for label, each in own.items()}}
+            record = publish_record(self.release, described, record, contributions(requests, every))
         return record.model_copy(update={"seconds": dict(self.clock.seconds)})
 
     def _tell(self, notices: Iterable[str]) -> None:
@@ -160,6 +184,26 @@ class _LevelsRun:
             tables = linked_tables(arranged.linked, files)
             for name, table in tables.items():
                 self._write_table(f"data.{name}", table, files[name], canonical=canonical)
+
+    def _write_codebook(self, record: RunRecord, released: LinkedData, arranged: ArrangedLevels) -> None:
+        """Write one codebook of the variables of all levels, where one is asked for."""
+        target = self.described.output.codebook
+        if target is None:
+            return
+        file = next(reversed(list(self.arrived.files.values())))
+        names = dict.fromkeys(name for each in self.arrived.files.values() for name in each.names)
+        table = joined_table(released, tuple(names), file)
+        variables = tuple(each for level in arranged.linked for each in level.data.variables)
+        recoded = {name for ready in self.planned.ready.values() for name in ready.plan.recoded}
+        top = released.levels[0]
+        book = release_codebook(
+            self.described.output.data.name, record, table, variables, self.described.data.variables, recoded,
+            top.declared.key,
+        )  # fmt: skip
+        written = self.release.temporary("codebook")
+        with writing(written):
+            write_codebook(written, book, as_table=target.suffix.lower() == ".csv")
+        self.release.sealed("codebook")
 
     def _write_table(self, key: str, table: Dataset, original: Dataset, *, canonical: bool) -> None:
         path = self.release.temporary(key)
@@ -206,33 +250,57 @@ class _LevelsRun:
         return replace(kept, origin=arranged.order[name], households=released[name].groups)
 
     def _level_runs(self) -> dict[str, PipelineRun]:
-        """Each level that steps mask, as a run of its own; measures of it are called ``level.measure``."""
+        """Each level that steps mask, as a run of its own."""
         runs = {}
         for name, ready in self.planned.ready.items():
             own = replace(
                 self.described, data=self._levels.sources[name], levels=None, steps=ready.request.steps,
-                measures=tuple(self._measures_of(name)),
+                measures=self.measures.of_level[name], thresholds=self.measures.thresholds,
             )  # fmt: skip
-            own = with_usual_losses(own, ready.plan, plugins())
-            named = tuple(
-                each if each.label.startswith(f"{name}.") else replace(each, label=f"{name}.{each.label}")
-                for each in own.measures
-            )
-            thresholds = {f"{name}.{label}": bound for label, bound in self.described.thresholds.items()}
-            own = replace(own, measures=named, thresholds=thresholds)
             runs[name] = PipelineRun(own, ready, self.release, self.seed, self.reporter, self.clock)
         return runs
 
-    def _measures_of(self, name: str) -> list[MeasureRequest]:
-        """Measures that are asked of a level: those whose variables it has."""
-        ready = self.planned.ready[name]
-        found = []
-        for each in self.described.measures:
-            where = f"{each.measure.name}: "
-            read = {use.name for use in self.described.uses if use.published and use.where.startswith(where)}
-            if read <= set(ready.original.names):
-                found.append(each)
+    def _measure_groups(self, released: LinkedData, arranged: ArrangedLevels) -> dict[str, Measurement]:
+        """What is measured of groups with their members, by label."""
+        requests = self.measures.of_groups
+        if not requests:
+            return {}
+        hidden = {name: set(ready.plan.masked) for name, ready in self.planned.ready.items()}
+        for each in self.planned.across.derived:
+            hidden.setdefault(released.names[0], set()).add(each.variable)
+        with self.clock("measure"), report_compilation(self.reporter):
+            order = places_of(arranged.linked, self.arrived.linked)
+            levels, about = compared_levels(self.arrived.linked, released, order, hidden)
+            found = compute_level_measures(requests, levels, self.seed, self.reporter, about=about)
+        self._tell(
+            f"{each.label} has no contributions of single records: none are written"
+            for each in requests if each.per_record and found[each.label].per_record is None
+        )  # fmt: skip
         return found
+
+    def _with_group_linkage(
+        self, measured: Mapping[str, Mapping[str, Measurement]], of_groups: Mapping[str, Measurement]
+    ) -> dict[str, Mapping[str, Measurement]]:
+        """Measurements of each level; linkage of members says what linking their groups finds."""
+        top, low = self.arrived.linked.names
+        if low not in measured:
+            return dict(measured)
+        own, groups = self.measures.of_level[low], self.measures.of_groups
+        return {**measured, low: with_group_linkage(measured[low], own, of_groups, groups, (top, low))}
+
+    def _with_groups(self, record: RunRecord, of_groups: Mapping[str, Measurement]) -> RunRecord:
+        """Record with what was measured of groups, and the plugins that did."""
+        requests, thresholds = self.measures.of_groups, self.measures.thresholds
+        found = {each.label: measure_record(each, of_groups[each.label], thresholds) for each in requests}
+        infos = {f"measure {each.measure.name}": plugins().info("measure", each.measure.name) for each in requests}
+        used = {key: PluginRecord(distribution=each.distribution, version=each.version) for key, each in infos.items()}
+        return record.model_copy(
+            update={
+                "measures": {**found, **record.measures},
+                "plugins": {**record.plugins, **used},
+                "not_measured": tuple(each for each in record.not_measured if each not in self.measures.looked_at),
+            }
+        )
 
     def _doubts(
         self,
@@ -245,7 +313,11 @@ class _LevelsRun:
         for name, ready in self.planned.ready.items():
             result = masked.results[name]
             unchanged = unchanged_cells(ready.original, self._level_data(released, arranged, name))
-            doubts += [*result.doubts, *unchanged_doubts(unchanged, ready.plan, result.doubts)]
+            doubts += [
+                *result.doubts,
+                *ready.order_doubts(result),
+                *unchanged_doubts(unchanged, ready.plan, result.doubts),
+            ]
         for name, outcome in found.items():
             doubts += undecided_doubts(outcome, self.arrived.arrival[name])
         return tuple(doubts)
@@ -270,9 +342,6 @@ class _LevelsRun:
         whole = alike[-1]
         said = "k holds among records of each level. Derived totals, and the key that says who belongs together, tell "
         return (f"{said}{top} records apart: {whole.below:,} of {whole.records:,} are unlike k - 1 others",)
-
-    def _measures(self, runs: Mapping[str, PipelineRun]) -> tuple[MeasureRequest, ...]:
-        return tuple(each for run in runs.values() for each in run.pipeline.measures)
 
     def _record(
         self,
@@ -300,7 +369,7 @@ class _LevelsRun:
                     MeasuredRun(pipeline, ready, result, inside, measured[name], unchanged, judgement, self.seed,
                                 self.clock.seconds)
                 )  # fmt: skip
-            before = LevelRecord(records=len(level), original_records=len(self.arrived.files[name]))
+            before = LevelRecord(records=len(level), original_records=self.arrived.records[name])
             numbers = self.planned.steps[name].numbers
             parts[name] = LevelPart(own, numbers, self.arrived.arrival[name], found[name], before)
             untouched[name] = self._other_variables(name, released)

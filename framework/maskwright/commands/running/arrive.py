@@ -8,6 +8,7 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 from maskwright.commands.reading import load
+from maskwright.commands.running.input_checks import about_unpublished, check_unpublished, left_of, read_by_rules
 from maskwright.data.dataset import Dataset
 from maskwright.data.variable import Variable
 from maskwright.edits.date_arithmetic import with_dates
@@ -22,7 +23,7 @@ from maskwright.masking.field_adjustment import with_errors_located
 from maskwright.pipeline.edits_read import read_edits_of
 from maskwright.pipeline.names import further_problems, in_order, names_in, unknown_uses, unpublished_uses
 from maskwright.pipeline.release_section import declared_keys
-from maskwright.pipeline.resolved import DataInMemory, DataSource
+from maskwright.pipeline.resolved import DataInMemory, DataSource, Pipeline
 from maskwright.planning.applicable_edits import (
     applicable,
     declared_bounds,
@@ -119,7 +120,8 @@ def arrive(
         Under ``on_input_violation: fail``.
     """
     timed = clock or Clock()
-    original, rules, identifiers, keys = _read(request, reporter, timed)
+    original, rules, identifiers, keys, whole = _read(request, reporter, timed)
+    checks = tuple(name for name in whole.names if name not in original)
     hidden = [variable.name for variable in identifiers]
     cluster = request.data.cluster
     known = [*original.names, *hidden, *([] if cluster is None else [cluster])]
@@ -127,7 +129,15 @@ def arrive(
     try:
         stated = written_out(rules, original.names, hidden)
         stated += declared_bounds(original.variables, stated)
+        stated, checking = about_unpublished(stated, checks)
+        refuse_identifiers(checking, (), keys.names)
         refuse_identifiers(stated, hidden, keys.names)
+        unpublished: tuple[str, ...] = ()
+        if len(checking):
+            with explained_by(whole.doubts):
+                rows, unpublished = check_unpublished(request, whole, checking, checks)
+            if rows is not None:
+                original, keys = left_of(original, rows), replace(keys, old=keys.old.taken(rows))
         with explained_by(original.doubts):
             stated = with_dates(stated, original.variables)
         with timed("check"), stage(reporter, "Checking the original"):
@@ -155,7 +165,7 @@ def arrive(
     doubts = (*original.doubts, *undecided_doubts(arrival))
     gone = _identifier_notices(identifiers)
     suspicious = suspicious_edit_notices(arrival)
-    notices = (*gone, *original.notes, *stated.notes, *silent_notices, *more, *rule_notices, *suspicious)
+    notices = (*gone, *unpublished, *original.notes, *stated.notes, *silent_notices, *more, *rule_notices, *suspicious)
     return CheckedInput(original, edits, arrival, broken, identifiers, notices, doubts, located, keys)
 
 
@@ -195,7 +205,8 @@ def read_rules(request: MaskingRequest) -> EditSet:
     """
     if isinstance(request.edits, EditSet):
         return request.edits
-    edits, problems = read_edits_of(request.edits)
+    levels = request.levels.declared if isinstance(request, Pipeline) and request.levels is not None else None
+    edits, problems = read_edits_of(request.edits, levels)
     if problems:
         raise InputError(problems)
     return edits
@@ -203,14 +214,19 @@ def read_rules(request: MaskingRequest) -> EditSet:
 
 def _read(
     request: MaskingRequest, reporter: Reporter, timed: Clock
-) -> tuple[Dataset, EditSet, tuple[Variable, ...], Keys]:
-    """Data without identifiers, edits, the identifiers, and the keys; mistakes of both are told together."""
+) -> tuple[Dataset, EditSet, tuple[Variable, ...], Keys, Dataset]:
+    """Data without identifiers, edits, the identifiers, the keys, and the data with identifiers that edits read.
+
+    Mistakes of data and edits are told together.
+    """
     in_memory = isinstance(request.data, DataInMemory)
     try:
         rules = read_rules(request)
         with timed("read"), stage(reporter, f"Reading {request.data.name}") as progress:
             found = declared_keys(request.release, request.data.variables)
-            read = load(request.data, progress, identifiers=in_memory, keys=found)
+            declared = [name for name in identifiers_of(request.data.variables) if name not in found]
+            wanted = in_memory or bool(read_by_rules(rules, declared))
+            read = load(request.data, progress, identifiers=wanted, keys=found)
     except InputError as error:
         edits = () if isinstance(request.edits, EditSet) else request.edits
         further = further_problems(names_in(request.data), edits, request.uses)
@@ -218,13 +234,15 @@ def _read(
     names = key_names(request.release, read.variables, read.cluster)
     keys = Keys(read.without([name for name in read.names if name not in names]), read.names)
     original, identifiers = _without_identifiers(read, names)
+    asked = read_by_rules(rules, [each.name for each in identifiers if each.name not in names])
+    whole = read.without([each.name for each in identifiers if each.name not in asked])
     if isinstance(request.data, DataSource):
         declared = [name for name in identifiers_of(request.data.variables) if name not in read]
         if not request.data.described_only.isdisjoint(declared):
             there = names_in(request.data) or declared
             declared = [name for name in declared if name not in request.data.described_only or name in there]
         identifiers += tuple(Variable(name, "nominal", "identifier") for name in declared)
-    return original, rules, identifiers, keys
+    return original, rules, identifiers, keys, whole
 
 
 def _without_identifiers(read: Dataset, keys: Collection[str]) -> tuple[Dataset, tuple[Variable, ...]]:

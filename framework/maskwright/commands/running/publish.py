@@ -165,7 +165,7 @@ def publish(run: PipelineRun, record: RunRecord, found: Mapping[str, Measurement
         Contributions of records are in the confidential record's file only: reports and the caller never get them.
     """
     with run.clock("publish"):
-        record = publish_record(run.release, run.pipeline, record, _per_record(run.pipeline.measures, found))
+        record = publish_record(run.release, run.pipeline, record, contributions(run.pipeline.measures, found))
     return record.model_copy(update={"seconds": dict(run.clock.seconds)})
 
 
@@ -242,10 +242,16 @@ def _written_about(
     return record
 
 
-def _per_record(
+def contributions(
     requests: Sequence[MeasureRequest], found: Mapping[str, Measurement]
 ) -> dict[str, tuple[float | None, ...]]:
-    """Contributions of the masked records, in their order, to the measures they were asked of; null: not defined."""
+    """Contributions of the masked records, in their order, to the measures they were asked of; null: not defined.
+
+    Parameters
+    ----------
+    requests : sequence of MeasureRequest
+    found : mapping of label to Measurement
+    """
     chosen = {request.label: found[request.label].per_record for request in requests if request.per_record}
     return {
         label: tuple(value if math.isfinite(value) else None for value in values.tolist())

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 from maskwright.commands.running.arrive import CheckedInput, Clock, arrive, explained_by
@@ -12,6 +12,7 @@ from maskwright.data.dataset import Dataset
 from maskwright.edits.edit_set import EditSet
 from maskwright.foundation.errors import InputError
 from maskwright.foundation.progress import Reporter, stage
+from maskwright.masking.suppressing.following_doubts import order_doubts
 from maskwright.pipeline.names import in_order
 from maskwright.pipeline.resolved import Pipeline
 from maskwright.planning.applicable_edits import refuse_contradictions
@@ -23,6 +24,7 @@ from maskwright.planning.recoded_edits import (
     settled,
 )
 from maskwright.planning.warnings.publication_warnings import publication_notices
+from maskwright.planning.warnings.read_off import sorted_file_doubts
 from maskwright.release.arranging import Arranged, Keys, arranged
 from maskwright.release.facts import data_facts
 from maskwright.release.measures.measured_variables import measure_doubts, measure_problems, to_be_measured
@@ -30,12 +32,13 @@ from maskwright.release.other_format import label_notices, missing_code_notices
 from maskwright.release.second_look import not_read_twice
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Collection, Mapping, Sequence
 
     from maskwright.data.variable import Variable
     from maskwright.edits.edit import Edit
     from maskwright.edits.evaluation.check import Outcome
     from maskwright.foundation.doubts import Doubt
+    from maskwright.masking.masking_result import MaskingResult
     from maskwright.pipeline.resolved import MaskingRequest
     from maskwright.planning.model import Step
     from maskwright.planning.plan import Plan
@@ -82,6 +85,12 @@ class ReadyRun:
         asked = self.request.release.order
         return asked == "random" or (asked is None and bool(self.keys.names))
 
+    def order_doubts(self, result: MaskingResult) -> tuple[Doubt, ...]:
+        """Doubts about what the order of the records says, where it is that of the original."""
+        if self.is_shuffled or result.removal is None:
+            return ()
+        return tuple(order_doubts(result.removal.shown, result.removal.data))
+
     def arranged(self, masked: Dataset, seed: int) -> Arranged:
         """Masked data with their new keys, in the order of the release."""
         return arranged(
@@ -122,11 +131,11 @@ def prepare(
         *arrived.notices,
         *recoded_edit_notices(plan.translations, dropped),
         *_earlier_release_notices(request),
-        *_notices_of_format(request, arrived.original),
+        *_notices_of_format(request, arrived.original, plan.recoded),
         *plan.warnings,
         *publication_notices(arrived.original, plan, arrived.broken),
     )
-    return ReadyRun(
+    ready = ReadyRun(
         request,
         arrived.original,
         plan.edits,
@@ -138,6 +147,8 @@ def prepare(
         dropped,
         arrived.keys,
     )
+    sorted_by = () if ready.is_shuffled else sorted_file_doubts(plan.groups, plan.steps, ready.original)
+    return replace(ready, doubts=(*ready.doubts, *sorted_by))
 
 
 def plan_of(request: MaskingRequest, arrived: CheckedInput) -> Plan:
@@ -210,13 +221,14 @@ def _earlier_release_notices(request: MaskingRequest) -> tuple[str, ...]:
     return (f"{path.name} says that these data were masked before with another seed: {danger}",)
 
 
-def _notices_of_format(request: MaskingRequest, original: Dataset) -> tuple[str, ...]:
+def _notices_of_format(request: MaskingRequest, original: Dataset, recoded: Collection[str]) -> tuple[str, ...]:
+    """What the format of the masked file cannot say; of codes of recoded variables that is seen when they are."""
     if not isinstance(request, Pipeline):
         return ()
     has_codebook = request.output.codebook is not None
     target = request.output.source
     return (
-        *missing_code_notices(original, target, has_codebook=has_codebook),
+        *missing_code_notices(original.without(tuple(recoded)), target, has_codebook=has_codebook),
         *label_notices(original, target, has_codebook=has_codebook),
     )
 

@@ -24,7 +24,7 @@ from maskwright.release.measures.compared_variables import (
     unmasked_variable_notices,
 )
 from maskwright.release.measures.measuring import compute_measures
-from maskwright.release.other_format import in_codes_of, with_new_codes
+from maskwright.release.other_format import in_codes_of, missing_code_notices, with_new_codes
 from maskwright.release.second_look import is_read_twice, second_look
 
 if TYPE_CHECKING:
@@ -79,7 +79,7 @@ class PipelineRun:
                 Execution(execution.workers, execution.block_size), self.reporter, _observer(),
             )  # fmt: skip
         self.tell(result.notices)
-        return result
+        return replace(result, doubts=(*result.doubts, *ready.order_doubts(result)))
 
     def arrange(self, result: MaskingResult) -> MaskingResult:
         """Give the masked records their new keys and their order, and write the map from the old ones if asked for."""
@@ -93,6 +93,9 @@ class PipelineRun:
             if output.source.is_opened_in_spreadsheets:
                 said += formula_notices(data, result.edits, escapes=output.escapes_formulas)
                 data = escaped(data, result.edits) if output.escapes_formulas else data
+            others = [name for name in data.names if name not in self.ready.plan.recoded]
+            has_codebook = output.codebook is not None
+            said += missing_code_notices(data.without(others), output.source, has_codebook=has_codebook)
         self.tell(said)
         data, renamed = in_codes_of(data, output.source)
         result = result.published_as(data, with_new_codes(result.edits, renamed))

@@ -27,11 +27,14 @@ class Codebook:
         In the order of the codebook.
     places : mapping of name to Place
         File and line where each variable is described.
+    guessed : str or None
+        Its encoding, where nobody had named it and it is not UTF-8.
     """
 
     path: Path
     variables: Mapping[str, VariableDeclaration]
     places: Mapping[str, Place] = field(default_factory=dict)
+    guessed: str | None = None
 
     def notices(self, names: Collection[str]) -> Iterator[str]:
         """Say which variables of the codebook a file has not; a codebook is often of a larger file.
@@ -51,6 +54,14 @@ class Codebook:
             f"{self.path.name} describes {len(self.variables)} variables, {len(absent)} of which the file has not: "
             f"{', '.join(shown)}{more}"
         )
+
+    def guess(self) -> Iterator[str]:
+        """Say what encoding was guessed."""
+        if self.guessed is not None:
+            yield (
+                f"{self.path.name} is not UTF-8 and is read as {self.guessed}: look at letters with accents, and save "
+                "it as UTF-8 if they are wrong"
+            )
 
 
 @dataclass(frozen=True)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from maskwright.data.codebooks.codebook import Codebook
 from maskwright.data.codebooks.ddi import described_in_ddi
 from maskwright.data.codebooks.described import declaration
-from maskwright.data.codebooks.table import described_in_table
+from maskwright.data.codebooks.table import described_in_table, guessed_encoding
 from maskwright.foundation.errors import InputError, Place, Problem
 from maskwright.foundation.file_identity import note_read
 
@@ -41,7 +41,8 @@ def read_codebook_file(path: Path, encoding: str | None = None) -> Codebook:
     if problems:
         raise InputError(sorted(problems, key=lambda problem: (problem.place and problem.place.line) or 0))
     variables = {name: each for name, each in declared.items() if each is not None}
-    return Codebook(path, variables, {each.name: each.place for each in found})
+    guessed = None if is_xml else guessed_encoding(content, encoding)
+    return Codebook(path, variables, {each.name: each.place for each in found}, guessed)
 
 
 def _content(path: Path) -> bytes:

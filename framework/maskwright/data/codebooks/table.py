@@ -56,6 +56,9 @@ _WORDS: Mapping[str, bool] = {
     **dict.fromkeys(("yes", "y", "true", "t", "1", "x", "ja", "oui", "si", "sí"), True),
     **dict.fromkeys(("no", "n", "false", "f", "0", "", "na", "nein", "non"), False),
 }
+ONE_BYTE = ("cp1252", "latin-1")
+"""Encodings of a byte a letter that are tried, as those of data are, where none is named."""
+_WIDE = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
 _DELIMITERS = ",;\t|"
 _IN_R = re.compile(r"\[([^\]]*)\]\s*(.*)", re.DOTALL)
 _NEAR = 0.85
@@ -96,15 +99,32 @@ def described_in_table(path: Path, content: bytes, encoding: str | None, problem
 
 
 def _decoded(path: Path, content: bytes, encoding: str | None) -> str:
-    wide = content.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE))
-    for name in ("utf-16" if wide else "utf-8-sig", encoding):
-        if name is not None:
-            try:
-                return content.decode(name)
-            except (UnicodeError, LookupError):
-                continue
+    """Text of a table: UTF-8, else in the encoding that is named, else in the usual one of a byte a letter."""
+    for name in (*_stated(content, encoding), guessed_encoding(content, encoding)):
+        if name is not None and _is_in(content, name):
+            return content.decode(name)
     hint = "Save it as UTF-8; a table in the encoding of the data is read where that is named: `encoding: latin-1`."
     raise InputError(Problem("the codebook is not UTF-8 text", Place(str(path)), hint))
+
+
+def guessed_encoding(content: bytes, encoding: str | None) -> str | None:
+    """Encoding of a byte a letter of a table that is neither Unicode nor in the encoding that is named; else None."""
+    if content.startswith(_WIDE) or any(_is_in(content, name) for name in _stated(content, encoding)):
+        return None
+    return next((name for name in ONE_BYTE if _is_in(content, name)), None)
+
+
+def _stated(content: bytes, encoding: str | None) -> tuple[str, ...]:
+    unicode = "utf-16" if content.startswith(_WIDE) else "utf-8-sig"
+    return (unicode,) if encoding is None else (unicode, encoding)
+
+
+def _is_in(content: bytes, encoding: str) -> bool:
+    try:
+        content.decode(encoding)
+    except (UnicodeError, LookupError):
+        return False
+    return True
 
 
 @dataclass(frozen=True)

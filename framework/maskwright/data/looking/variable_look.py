@@ -27,6 +27,8 @@ class VariableLook:
         ``code``: few whole numbers that are probably categories.
     role : str or None
         Declared, or the likely one; None: nothing says what the variable is.
+    release : str or None
+        As it would be declared: ``new`` for a key that gets new random values.
     why : str
         What the role was seen by.
     meaning : str or None
@@ -61,6 +63,7 @@ class VariableLook:
     unsure: tuple[str, ...] = ()
     lowest: float | None = None
     highest: float | None = None
+    release: Literal["new"] | None = None
     categories: Mapping[str, int] | None = None
 
     @property

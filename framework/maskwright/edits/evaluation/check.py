@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
@@ -44,6 +44,8 @@ class Outcome:
         In the order of the edit set.
     allow_unknown : bool
         Whether an edit whose verdict is unknown in every record is let pass.
+    levels : mapping of level name to int
+        Records of each level, where there are several.
 
     Examples
     --------
@@ -60,6 +62,7 @@ class Outcome:
     records: int
     edits: tuple[EditOutcome, ...] = ()
     allow_unknown: bool = False
+    levels: Mapping[str, int] = field(default_factory=dict)
 
     @property
     def ok(self) -> bool:
@@ -120,12 +123,16 @@ class Outcome:
     def to_json(self) -> dict[str, Any]:
         """Plain data, as ``validate --json`` prints it."""
         reasons = {edit.name: edit.unknown_because for edit in self.undecided}
-        return {
-            "records": self.records,
-            "ok": self.ok,
-            "violations": sum(edit.violations for edit in self.edits),
-            "edits": [edit.to_json() for edit in self.edits],
-        } | ({"undecided": reasons} if reasons else {})
+        return (
+            {
+                "records": self.records,
+                "ok": self.ok,
+                "violations": sum(edit.violations for edit in self.edits),
+                "edits": [edit.to_json() for edit in self.edits],
+            }
+            | ({"undecided": reasons} if reasons else {})
+            | ({"levels": dict(self.levels)} if self.levels else {})
+        )
 
 
 def evaluate(edit: Edit, columns: RecordChunk, domain: Domain | None = None) -> Verdict:

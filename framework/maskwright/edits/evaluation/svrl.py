@@ -28,6 +28,7 @@ if TYPE_CHECKING:
 
     from maskwright.data.record_chunk import RecordChunk
     from maskwright.edits.edit import Edit
+    from maskwright.edits.evaluation.placed import Placed
     from maskwright.edits.evaluation.verdict import Verdict
     from maskwright.edits.expression import Expression
 
@@ -35,6 +36,7 @@ SVRL_NAMESPACE = "http://purl.oclc.org/dsdl/svrl"
 
 _PLACEHOLDER = re.compile(r"\{([^{}]*)\}")
 _NOT_XML = "[\\x{00}-\\x{08}\\x{0B}\\x{0C}\\x{0E}-\\x{1F}\\x{FFFE}\\x{FFFF}]"
+_NOT_XML_CHARACTERS = "[\x00-\x08\x0b\x0c\x0e-\x1f\ufffe\uffff]"
 _REPLACEMENT = "\ufffd"
 _NO_ELEMENTS = ("records", "record")
 _BLOCK = 2**16  # bytes copied at a time
@@ -164,6 +166,40 @@ class SvrlWriter:
                     self._size += len(content.encode())
                     self._failed[position] += failures
                     self._fired[number] += 1
+
+    def write_placed(self, records: int, found: Sequence[Placed]) -> None:
+        """Add what an engine said of records that are inside each other.
+
+        Parameters
+        ----------
+        records : int
+            How many more.
+        found : sequence of Placed
+            One for each edit, in the order given to the constructor.
+        """
+        for number, rule in enumerate(self._rules):
+            first = found[rule.positions[0]]
+            self._fired[number] += first.fired
+            lines: dict[tuple[int, int], list[str]] = {}
+            if self._each:
+                lines = {key: [_fired(rule)] for key in first.fired_on}
+            for position in rule.positions:
+                self._failed[position] += len(found[position].failed)
+                for key, location, messages in found[position].failed:
+                    lines.setdefault(key, []).append(self._placed(position, location, messages))
+            content = "".join(line for key in sorted(lines) for line in lines[key]).encode()
+            if content:
+                self._spool.write(content)
+                self._segments[number].append((self._size, len(content)))
+                self._size += len(content)
+        self._records += records
+
+    def _placed(self, position: int, location: str, messages: Sequence[str]) -> str:
+        opening = self._opening[position]
+        opening = opening[: opening.rindex(" location=")]
+        texts = iter(messages)
+        content = [piece or _clean(next(texts, "")) for piece in _without_texts(self._edits[position])]
+        return f"{opening} location={_quoted(location)}>{''.join(content)}{self._closing[position]}"
 
     def close(self) -> SvrlTotals:
         """Write the report and forget the temporary file.
@@ -303,6 +339,22 @@ def _content(edit: Edit) -> list[str | Expression]:
                 opening = f"<svrl:{kind}-reference{_attributes(**{kind: name})}><svrl:text>"
                 content += [opening, *_pieces(message), f"</svrl:text></svrl:{kind}-reference>"]
     return content
+
+
+def _without_texts(edit: Edit) -> list[str]:
+    """What stands inside a failure: markup, and an empty text where each message goes."""
+    content = ["<svrl:text>", "", "</svrl:text>"]
+    if edit.assertion is not None:
+        for kind, references in (("diagnostic", edit.assertion.diagnostics), ("property", edit.assertion.properties)):
+            for name, _ in references:
+                opening = f"<svrl:{kind}-reference{_attributes(**{kind: name})}><svrl:text>"
+                content += [opening, "", f"</svrl:text></svrl:{kind}-reference>"]
+    return content
+
+
+def _clean(text: str) -> str:
+    """Text as XML character data."""
+    return escape(re.sub(_NOT_XML_CHARACTERS, _REPLACEMENT, text))
 
 
 def _pieces(message: str) -> list[str | Expression]:

@@ -51,6 +51,8 @@ class EditOutcome:
     undecided : bool
         The verdict is unknown in every record: nobody knows whether the edit holds. Where texts stand for numbers,
         every record that the edit is for will do. XPath decides what a missing cell means.
+    level : str
+        Level of the records that are counted; "" where there is only one.
     """
 
     name: str
@@ -67,6 +69,7 @@ class EditOutcome:
     listed: NDArray[np.int64] = field(default_factory=lambda: np.zeros(0, dtype=np.int64))
     reasons: tuple[UnknownBecause, ...] = ()
     undecided: bool = False
+    level: str = ""
 
     @property
     def unknown_because(self) -> list[str]:
@@ -83,7 +86,7 @@ class EditOutcome:
             "unknown": self.unknown,
             "fired": self.fired,
             "first_records": list(self.first_records),
-        }
+        } | ({"level": self.level} if self.level else {})
 
 
 class Tally:
@@ -129,6 +132,7 @@ class Tally:
             listed=listed,
             reasons=reasons_of(self.causes),
             undecided=self._is_undecided(),
+            level=edit.level,
         )
 
     def _is_undecided(self) -> bool:

@@ -106,10 +106,22 @@ class Records:
         holds = evaluate_exact(clause_expression(clause), self._columns).holds
         return np.asarray(~holds)
 
-    def judge(self, atom: Opaque, values: Mapping[str, Value]) -> bool:
-        """Whether an edit that can only be evaluated holds for these values; a variable left out is missing."""
+    def judge(self, atom: Opaque, values: Mapping[str, Value], record: int | None = None) -> bool:
+        """Whether an edit that can only be evaluated holds for these values; a variable left out is missing.
+
+        Parameters
+        ----------
+        atom : Opaque
+        values : mapping of name to Fraction or str
+        record : int, optional
+            Whose cells say how they are missing.
+        """
         edit = self._edits[atom.source]
         columns = {name: _with_value(self.data[name], values.get(name)) for name in edit.variables}
+        if record is not None:
+            for name in edit.variables:
+                if name not in values and self.data[name].missing[record]:
+                    columns[name] = self.data[name].taken(np.array([record]))
         single = Dataset(tuple(columns.values()))
         return bool(evaluate(edit, RecordChunk.from_dataset(single), self._domain).holds[0])
 

@@ -240,7 +240,9 @@ def _why_not(column: Column, keys: Sequence[str], *, declared: bool) -> str:
     variable = column.variable
     if keys:
         return "" if variable.name in keys else NOT_NAMED
-    if declared or variable.role in ("identifier", "weight"):
+    if declared or variable.renewed or variable.role in ("identifier", "weight"):
+        if variable.renewed:
+            return "identifier that gets new random values"
         return "" if variable.role == "quasi_identifier" else f"role {variable.role}"
     if not variable.is_numeric:
         return ""

@@ -6,7 +6,7 @@ published as they are. A row that stands for a whole cluster satisfies an edit o
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields, is_dataclass, replace
+from dataclasses import dataclass, field, fields, is_dataclass, replace
 from fractions import Fraction
 from functools import cached_property, lru_cache
 from typing import TYPE_CHECKING, Any
@@ -46,12 +46,15 @@ class Targets:
         Row of each record; None when row i is record i.
     domain : Domain or None
         Combinations of values in the original file, for domain edits.
+    moving : mapping of name to Cells of n records
+        Of variables that may move, as far as edits ask for their missing codes: the codes stay in their cells.
     """
 
     variables: tuple[Variable, ...]
     companions: Mapping[str, Cells]
     members: NDArray[np.int64] | None = None
     domain: Domain | None = None
+    moving: Mapping[str, Cells] = field(default_factory=dict)
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -142,24 +145,32 @@ class Targets:
         if len(index) == 0:
             return np.zeros(0, dtype=np.bool_)
         outside = [name for name in names if name in self.companions]
-        if self.members is None or not outside:
-            cells = self._moving_cells(names, values, np.arange(len(index)))
+        if self.members is None or not (outside or any(name in self.moving for name in names)):
+            cells = self._moving_cells(names, values, np.arange(len(index)), index)
             cells.update({name: take_cells(self.companions[name], index) for name in outside})
             return judge(RecordChunk(len(index), cells))
         records, starts = self._records_of(index)
         owner = np.repeat(np.arange(len(index)), np.diff(np.append(starts, len(records))))
-        cells = self._moving_cells(names, values, owner)
+        cells = self._moving_cells(names, values, owner, records)
         cells.update({name: take_cells(self.companions[name], records) for name in outside})
         return np.asarray(np.logical_and.reduceat(judge(RecordChunk(len(records), cells)), starts))
 
     def _moving_cells(
-        self, names: Sequence[str], values: NDArray[np.float64], owner: NDArray[np.int64]
+        self,
+        names: Sequence[str],
+        values: NDArray[np.float64],
+        owner: NDArray[np.int64],
+        records: NDArray[np.int64],
     ) -> dict[str, Cells]:
         cells: dict[str, Cells] = {}
         for position, variable in enumerate(self.variables):
             if variable.name in names:
                 numbers = values[owner, position]
-                cells[variable.name] = number_cells(numbers, np.isnan(numbers), variable.decimals)
+                own = number_cells(numbers, np.isnan(numbers), variable.decimals)
+                if variable.name in self.moving:
+                    said = take_cells(self.moving[variable.name], records)
+                    own = replace(own, nothing=said.nothing, codes=said.codes)
+                cells[variable.name] = own
         return cells
 
     @cached_property
@@ -235,10 +246,13 @@ def _sums_whole_numbers(edit: Edit) -> bool:
 
 def take_cells(cells: Cells, index: NDArray[np.int64]) -> Cells:
     """Cells of the records `index`."""
-    return Cells(
-        cells.numbers[index],
-        cells.missing[index],
-        cells.absent[index],
-        cells.decimals,
-        lambda: cells.text().take(pa.array(index)),
+    nothing = cells.nothing
+    return replace(
+        cells,
+        numbers=cells.numbers[index],
+        missing=cells.missing[index],
+        absent=cells.absent[index],
+        text=lambda: cells.text().take(pa.array(index)),
+        nothing=None if nothing is None else lambda: nothing().take(pa.array(index)),
+        spoken=None if cells.spoken is None else cells.spoken[index],
     )

@@ -15,6 +15,7 @@ from maskwright.masking.suppressing.complementary import Complement, complement,
 from maskwright.masking.suppressing.following_doubts import following_doubts
 from maskwright.masking.suppressing.presence import not_applicable, when_present
 from maskwright.masking.suppressing.read_off import Readable, Reader
+from maskwright.masking.suppressing.steps import lost_codes
 from maskwright.planning.model import key_names
 
 if TYPE_CHECKING:
@@ -229,9 +230,10 @@ def _with_cells(
         return result
     masked = without_cells(result.masked, {name: gone for name, gone in own.items() if name in result.masked})
     stated = result.removal.stated
+    unsaid = {**lost_codes(result.removal.data, result.removal.shown, hidden), **hidden}
     removal = replace(
-        result.removal, data=masked, edits=when_present(stated, [name for name, gone in hidden.items() if gone.any()]),
-        not_applicable=not_applicable(stated, hidden), suppressed=tuple(_counts(result, own)),
+        result.removal, data=masked, edits=when_present(stated, [name for name, gone in unsaid.items() if gone.any()]),
+        not_applicable=not_applicable(stated, unsaid), suppressed=tuple(_counts(result, own)),
     )  # fmt: skip
     return replace(result, masked=masked, removal=removal, k=smallest_classes(masked, plan))
 
@@ -258,4 +260,4 @@ def _doubts(
         )
         grown = any(where == name for where, _ in besides)
         left = level.reader().left(hidden[name]) if grown else Readable()
-        yield from following_doubts(hidden[name], Complement({}, known, undecided), left, EditSet(()))
+        yield from following_doubts(hidden[name], Complement({}, known, undecided), left, EditSet(()), level.shown)

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from maskwright.data.missing import HAD_VALUE
 from maskwright.foundation.errors import InputError
 from maskwright.plugins.limit import Limit
 
@@ -44,6 +45,11 @@ class GroupResult:
         Found in the data by the method, in every call.
     doubts : tuple of str
         What the method could not do of what it is for.
+    suppressed : ndarray of shape (n, g), bool, or None
+        Missing cells that lose their missing code.
+    missing_codes : ndarray of shape (n, g), int64, or None
+        Positions of the codes of missing cells in those of the columns, where the method drew records: the old ones
+        are of other records then.
     """
 
     values: NDArray[np.float64]
@@ -56,10 +62,16 @@ class GroupResult:
     weights: NDArray[np.float64] | None = None
     limits: tuple[Limit, ...] = ()
     doubts: tuple[str, ...] = ()
+    missing_codes: NDArray[np.int64] | None = None
+    suppressed: NDArray[np.bool_] | None = None
 
     def taken(self, rows: NDArray[np.int64]) -> GroupResult:
         """The same of these records only; clusters without a record left are left out."""
-        found = replace(self, values=self.values[rows], missing=self.missing[rows])
+        codes = None if self.missing_codes is None else self.missing_codes[rows]
+        suppressed = None if self.suppressed is None else self.suppressed[rows]
+        found = replace(
+            self, values=self.values[rows], missing=self.missing[rows], missing_codes=codes, suppressed=suppressed
+        )
         if self.labels is None or self.representatives is None:
             return found
         kept, labels = np.unique(self.labels[rows], return_inverse=True)
@@ -93,6 +105,7 @@ def assemble(
         return _kept(records, results, variables)
     values = np.full(shape, np.nan)
     missing = np.ones(shape, dtype=np.bool_)
+    suppressed = np.zeros(shape, dtype=np.bool_) if any(each.suppressed is not None for each in results) else None
     clustered = bool(results) and all(
         result.labels is not None and result.representatives is not None for result in results
     )
@@ -100,21 +113,39 @@ def assemble(
     representatives: list[NDArray[np.float64]] = []
     offset = 0
     notes: dict[str, Any] = {}
+    codes = np.full(shape, HAD_VALUE, dtype=np.int64)
+    drawn = bool(results) and all(result.missing_codes is not None for result in results)
     for own, result in zip(records, results, strict=True):
+        if result.missing_codes is not None:
+            codes[own] = result.missing_codes
         values[own] = result.values
         missing[own] = result.missing
+        if suppressed is not None and result.suppressed is not None:
+            suppressed[own] = result.suppressed
         if clustered and result.labels is not None and result.representatives is not None:
             labels[own] = result.labels + offset
             offset += len(result.representatives)
             representatives.append(result.representatives)
         _gather(notes, result.notes)
     changed = next((result.variables for result in results if result.variables is not None), variables)
+    changed = tuple(_with_own_labels(before, after) for before, after in zip(variables, changed, strict=True))
     if not clustered:
-        return GroupResult(values, missing, changed, None, None, notes, limits=_widest(results), doubts=_all(results))
+        return GroupResult(
+            values, missing, changed, None, None, notes, limits=_widest(results), doubts=_all(results),
+            suppressed=suppressed,
+            missing_codes=codes if drawn else None,
+        )  # fmt: skip
     return GroupResult(
         values, missing, changed, labels, np.concatenate(representatives), notes,
-        limits=_widest(results), doubts=_all(results),
+        limits=_widest(results), doubts=_all(results), suppressed=suppressed,
     )  # fmt: skip
+
+
+def _with_own_labels(before: Variable, after: Variable) -> Variable:
+    """Variable without labels of codes that it no longer has, where a method published other categories."""
+    if after.categories == before.categories or after.is_numeric:
+        return after
+    return replace(after, labels=tuple((code, label) for code, label in after.labels if code in after.categories))
 
 
 def _kept(
@@ -173,11 +204,16 @@ def with_group(data: Dataset, result: GroupResult) -> Dataset:
     for position, variable in enumerate(result.variables):
         missing = result.missing[:, position].copy()
         values = result.values[:, position]
+        column = data[variable.name]
+        if result.missing_codes is not None and column.blank is not None:
+            drawn = result.missing_codes[:, position].astype(column.blank.codes.dtype)
+            column = replace(column, blank=replace(column.blank, codes=drawn))
         if variable.is_numeric:
-            changed[variable.name] = data[variable.name].changed(np.where(missing, np.nan, values), missing, variable)
+            values = np.where(missing, np.nan, values)
         else:
-            codes = np.where(missing, -1, np.nan_to_num(values)).astype(np.int32)
-            changed[variable.name] = data[variable.name].changed(codes, missing, variable)
+            values = np.where(missing, -1, np.nan_to_num(values)).astype(np.int32)
+        suppressed = None if result.suppressed is None else result.suppressed[:, position]
+        changed[variable.name] = column.changed(values, missing, variable, suppressed)
     return data.with_columns(changed)
 
 

@@ -45,6 +45,7 @@ def check_masked(method: Method, params: BaseModel, block: Block, masked: Masked
     had = block.missing if masked.kept_rows is None else block.missing[masked.kept_rows]
     if "cells" not in method.removes and not method.draws_records and (masked.missing & ~had).any():
         raise PluginError(f"method {name!r} left cells empty, and does not say that it removes cells")
+    _check_suppressed(method, masked)
     _check_detail(method, block, masked)
     if masked.labels is None or masked.representatives is None:
         if method.makes_clusters:
@@ -62,6 +63,17 @@ def check_masked(method: Method, params: BaseModel, block: Block, masked: Masked
         if smallest < min(k, len(np.unique(owners))):
             what = "records" if block.households is None or not method.counts_households else "households"
             raise PluginError(f"method {name!r} promised clusters of at least {k} {what}; the smallest has {smallest}")
+
+
+def _check_suppressed(method: Method, masked: Masked) -> None:
+    """Missing codes that a method takes away: of missing cells, and it has said that it removes cells."""
+    gone = masked.suppressed
+    if gone is None:
+        return
+    if "cells" not in method.removes or gone.shape != masked.missing.shape or (gone & ~masked.missing).any():
+        raise PluginError(
+            f"method {method.name!r}: only missing cells, of a method that removes cells, can lose their codes"
+        )
 
 
 def _check_kept_rows(method: Method, block: Block, masked: Masked) -> None:

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from maskwright.data.missing import HAD_VALUE
 from maskwright.edits.edit_set import EditSet
 from maskwright.foundation.errors import MaskwrightError, PluginError
 from maskwright.foundation.progress import Progress, silent
@@ -78,6 +79,8 @@ def protect_group(
     results = _in_order(protect, len(calls), context.execution.workers)
     progress(1.0)
     result = assemble([call.records for call in calls], results, source.values.shape, source.variables)
+    if work.method.draws_records and result.missing_codes is None:
+        result = replace(result, missing_codes=np.full(result.missing.shape, HAD_VALUE, dtype=np.int64))
     return _with_promised_counts(result, work, source)
 
 
@@ -122,9 +125,11 @@ def _block(call: MethodCall, work: GroupWork, source: GroupSource, progress: Pro
         weights=None if source.weights is None else _frozen(source.weights[records]),
         households=None if source.households is None else _frozen(source.households[records]),
         center=_frozen(source.center[columns]), scale=_frozen(source.scale[columns]), file_n=len(source.values),
+        missing_kinds=None if source.missing_kinds is None else _frozen(source.missing_kinds[cells]),
         progress=progress,
         companions={name: _frozen(column[records]) for name, column in source.companions.items()},
         companion_variables=source.companion_variables,
+        missing_codes=None if source.missing_codes is None else _frozen(source.missing_codes[cells]),
     )  # fmt: skip
 
 

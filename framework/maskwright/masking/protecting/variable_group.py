@@ -7,8 +7,10 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from maskwright.data.missing import HAD_VALUE
+
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
 
     from numpy.typing import NDArray
     from pydantic import BaseModel
@@ -67,10 +69,14 @@ class GroupSource:
         Household of each record, where the data declare households.
     weights : ndarray of shape (n,), float64, or None
         Sampling weights, where one numeric variable without missing cells has them.
+    missing_kinds : ndarray of shape (n, g), int64, or None
+        As in `Block`.
     companions : mapping of name to ndarray of shape (n,), float64
         Variables that the method reads and leaves as they are; NaN where missing.
     companion_variables : mapping of name to Variable
         What they are.
+    missing_codes : ndarray of shape (n, g), int64, or None
+        As `Block.missing_codes`, for methods that draw records.
     """
 
     variables: tuple[Variable, ...]
@@ -80,8 +86,10 @@ class GroupSource:
     scale: NDArray[np.float64]
     households: NDArray[np.int64] | None = None
     weights: NDArray[np.float64] | None = None
+    missing_kinds: NDArray[np.int64] | None = None
     companions: Mapping[str, NDArray[np.float64]] = field(default_factory=dict)
     companion_variables: Mapping[str, Variable] = field(default_factory=dict)
+    missing_codes: NDArray[np.int64] | None = None
 
     @classmethod
     def of(cls, data: Dataset, work: GroupWork, standardisation: Standardisation) -> GroupSource:
@@ -102,9 +110,28 @@ class GroupSource:
             scale=np.array([standardisation.scale[name] for name in work.variables]),
             households=data.households,
             weights=_weights(data),
+            missing_kinds=_missing_kinds(data, work.variables),
             companions={name: data.matrix([name])[:, 0] for name in work.companions},
             companion_variables={name: data[name].variable for name in work.companions},
+            missing_codes=_missing_codes(data, work.variables) if work.method.draws_records else None,
         )
+
+
+def _missing_kinds(data: Dataset, names: tuple[str, ...]) -> NDArray[np.int64] | None:
+    kinds = {name: data[name].missing_kinds() for name in names if data[name].missing.any()}
+    if not any(each.any() for each in kinds.values()):
+        return None
+    nothing = np.zeros(len(data), dtype=np.int64)
+    return np.stack([kinds.get(name, nothing) for name in names], axis=1)
+
+
+def _missing_codes(data: Dataset, names: Sequence[str]) -> NDArray[np.int64]:
+    found = np.full((len(data), len(names)), HAD_VALUE, dtype=np.int64)
+    for position, name in enumerate(names):
+        blank = data[name].blank
+        if blank is not None:
+            found[:, position] = np.where(data[name].missing, blank.codes, HAD_VALUE)
+    return found
 
 
 def _weights(data: Dataset) -> NDArray[np.float64] | None:

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from maskwright.data.dataset import Column, Dataset
+    from maskwright.data.dataset import Dataset
     from maskwright.edits.edit import Edit
     from maskwright.edits.evaluation.domain import Domain
 
@@ -34,7 +34,8 @@ class Complement:
     cells : mapping of name to ndarray of shape (n,), bool
         Cells suppressed besides.
     known : mapping of name to int
-        Cells that follow from the edits alone, whatever is suppressed.
+        Cells that follow from the edits alone, whatever is suppressed, or from cells that are empty and would not look
+        otherwise if they were suppressed.
     undecided : mapping of name to int
         Cells of which it was neither shown that they follow nor that they do not.
     """
@@ -96,10 +97,11 @@ def complement(
     cells: Hidden = {}
     known: Counter[str] = Counter()
     undecided: Counter[str] = Counter()
-    alike = _alike(shown, hidden, rows, sorted(derivation.names))
+    alike = _alike(derivation.records, hidden, rows)
     for number, places in enumerate(alike):
         gone = frozenset(name for name in linked if hidden[name][rows[places[0]]])
-        choice = _Search(derivation, int(places[0]), cost, frozenset(never)).choose(gone)
+        record = int(places[0])
+        choice = _Search(derivation, record, cost, frozenset(never), derivation.fixed(record) - gone).choose(gone)
         for name in choice.added:
             cells.setdefault(name, np.zeros(len(shown), dtype=np.bool_))[rows[places]] = True
         known.update(dict.fromkeys(choice.known, len(places)))
@@ -119,12 +121,12 @@ def _reached(names: Sequence[str], edits: Sequence[Edit]) -> list[Edit]:
 
 
 def _alike(
-    shown: Dataset, hidden: Mapping[str, NDArray[np.bool_]], rows: NDArray[np.int64], names: Sequence[str]
+    records: Dataset, hidden: Mapping[str, NDArray[np.bool_]], rows: NDArray[np.int64]
 ) -> list[NDArray[np.int64]]:
     """Records with the same values and the same cells suppressed, as positions among `rows`: they are asked once."""
-    codes = ValueCodes(shown.taken(rows))
+    codes = ValueCodes(records)
     together = np.zeros(len(rows), dtype=np.int64)
-    for name in names:
+    for name in sorted(records.names):
         gone = hidden[name][rows] if name in hidden else np.zeros(len(rows), dtype=np.bool_)
         of_cell = 2 * (codes.of(name) + 1) + gone
         together = dense((together * (2 * codes.distinct(name) + 2) + of_cell).astype(np.float64))
@@ -134,13 +136,7 @@ def _alike(
 
 def without_cells(data: Dataset, cells: Mapping[str, NDArray[np.bool_]]) -> Dataset:
     """Copy in which the given cells are missing."""
-    changed: dict[str, Column] = {}
-    for name, gone in cells.items():
-        column = data[name]
-        values = column.values.copy()
-        values[gone] = np.nan if column.variable.is_numeric else -1
-        changed[name] = column.changed(values, column.missing | gone)
-    return data.with_columns(changed)
+    return data.with_columns({name: data[name].suppressed(gone) for name, gone in cells.items()})
 
 
 @dataclass(frozen=True)
@@ -154,9 +150,15 @@ class _Search:
     """Choice for one record."""
 
     def __init__(
-        self, derivation: Derivation, record: int, cost: Mapping[str, tuple[bool, int, int]], never: frozenset[str]
+        self,
+        derivation: Derivation,
+        record: int,
+        cost: Mapping[str, tuple[bool, int, int]],
+        never: frozenset[str],
+        empty: frozenset[str],
     ) -> None:
-        self._derivation, self._record, self._cost, self._never = derivation, record, cost, never
+        self._derivation, self._record, self._cost = derivation, record, cost
+        self._never, self._empty = never, empty
 
     def choose(self, gone: frozenset[str]) -> _Choice:
         added: list[str] = []
@@ -167,11 +169,11 @@ class _Search:
             if not left:
                 break
             name, given = next(iter(left.items()))
-            candidates = sorted(given.by - self._never, key=lambda each: self._cost[each])
+            candidates = sorted(given.by - self._never - self._empty, key=lambda each: self._cost[each])
             if candidates:
                 added.append(min(candidates, key=lambda each: (len(self._given(hidden | {each})), self._cost[each])))
                 continue
-            if given.by and not given.is_open:
+            if given.by - self._empty and not given.is_open:
                 raise InputError(
                     f"a suppressed cell of {name} follows from {', '.join(sorted(given.by))}, which is not suppressed: "
                     "leave that variable out of the file, or choose other keys"
@@ -179,7 +181,7 @@ class _Search:
             hopeless[name] = given
         for name in sorted(added, key=lambda each: self._cost[each], reverse=True):
             fewer = gone.union(added) - {name}
-            if all(each in hopeless and not given.by for each, given in self._given(fewer).items()):
+            if all(each in hopeless and not given.by - self._empty for each, given in self._given(fewer).items()):
                 added.remove(name)
         left = self._given(gone.union(added))
         return _Choice(

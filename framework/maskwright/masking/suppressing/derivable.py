@@ -8,7 +8,7 @@ combinations of the original. Where an edit cannot be taken apart, possible reco
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import TYPE_CHECKING
 
@@ -23,6 +23,7 @@ from maskwright.edits.reasoning.answers import Refutation
 from maskwright.edits.reasoning.clauses import Clause, Opaque, TextSet, atom_variables, clause_of, clauses_of
 from maskwright.edits.reasoning.satisfiability import Satisfiability
 from maskwright.edits.reasoning.simplex import Row
+from maskwright.masking.suppressing.cell_states import CellStates, reads_suppressed
 from maskwright.masking.suppressing.occurring import Occurring
 
 if TYPE_CHECKING:
@@ -74,13 +75,20 @@ class Derivation:
         That every published record obeys.
     domain : Domain, optional
         Of the original file, for domain edits.
+
+    Attributes
+    ----------
+    records : Dataset
+        What is asked about: those rows, with the variables that edits read, and whether and how their cells are missing
+        where edits ask for that.
     """
 
     def __init__(self, shown: Dataset, rows: NDArray[np.int64], edits: Sequence[Edit], domain: Domain | None) -> None:
-        usable = [edit for edit in edits if edit.engine is None]
+        states = CellStates(shown, [edit for edit in edits if edit.engine is None])
+        usable = states.edits
         used = {name for edit in usable for name in edit.variables}
         self._edits = {edit.name: edit for edit in usable}
-        self._shown, self._domain = shown, domain
+        self._shown, self._domain, self._states = shown, domain, states
         self._occurring: dict[Clause, Occurring] = {}
         clauses: list[Clause] = []
         for edit in usable:
@@ -89,11 +97,13 @@ class Derivation:
                     self._occurring[clause] = Occurring(edit.name, part, domain, shown)
                 else:
                     clauses.append(clause)
-        records = Dataset(tuple(column for column in shown.taken(rows) if column.name in used))
-        self._records = Records(records, self._edits, clauses, shown, domain)
+        told = Dataset((*(column for column in shown if column.name in used), *states.columns))
+        self.records = told.taken(rows)
+        self._records = Records(self.records, self._edits, clauses, told, domain)
         self._clauses = [*self._records.bound(clauses), *self._occurring] if used else []
         self._known: dict[object, Given | None] = {}
-        self.names = frozenset(records.names)
+        self._names = frozenset(self.records.names)
+        self._alike = {name: reads_suppressed(self.records[name]) for name in states.of}
 
     def given(self, record: int, name: str, hidden: frozenset[str]) -> Given | None:
         """Say why a cell follows, or None when it does not.
@@ -107,17 +117,26 @@ class Derivation:
             Suppressed variables of the record, `name` among them.
         """
         values = self._records.values(record)
-        if name not in values:
+        # Of a suppressed cell it is asked what its value was, or that it had none.
+        asked = name if name in values else self._states.of.get(name)
+        if asked is None or asked not in values:
             return None
-        clauses = self._linked(name, {*hidden, *(self.names - values.keys())})
+        hidden = hidden.union(state for each, state in self._states.of.items() if each in hidden and each != asked)
+        clauses = self._linked(asked, {*hidden, *(self._names - values.keys())})
         if not clauses:
             return None
         involved = dict.fromkeys(other for clause in clauses for other in clause.variables)
         fixed = {other: values[other] for other in involved if other in values and other not in hidden}
-        key = (name, values[name], tuple(fixed.items()), hidden.intersection(involved))
+        key = (asked, values[asked], tuple(fixed.items()), hidden.intersection(involved))
         if key not in self._known:
-            self._known[key] = self._asked(record, name, values[name], clauses, fixed, values)
+            found = self._asked(record, asked, values[asked], clauses, fixed, values)
+            by = frozenset() if found is None else frozenset(map(self._states.base, found.by)) - {name}
+            self._known[key] = found and replace(found, by=by)
         return self._known[key]
+
+    def fixed(self, record: int) -> frozenset[str]:
+        """Variables of which the cell is empty, and would look the same if it were suppressed."""
+        return frozenset(name for name, alike in self._alike.items() if alike[record])
 
     def _linked(self, name: str, free: set[str]) -> list[Clause]:
         """Clauses that reach `name` over free variables."""
@@ -145,7 +164,8 @@ class Derivation:
         stated = [self._stated(clause, fixed, name, value) for clause in clauses]
         question = Satisfiability(
             [*(clause for clause, _ in stated), self._another(name, value, values)], self._records.space, fixed, hints,
-            lambda row: self._records.slack(record, row), self._records.judge, MOST_CHOICES,
+            lambda row: self._records.slack(record, row),
+            lambda atom, others: self._records.judge(atom, others, record), MOST_CHOICES,
         )  # fmt: skip
         found = question.answer()
         if not isinstance(found, Refutation):
@@ -177,7 +197,8 @@ class Derivation:
         free = [each for each, column in columns.items() if each not in fixed and not column.missing[record]]
         tried, whole = self._candidates(free)
         m = len(next(iter(tried.values())).values)
-        single = {each: _repeated(column, record, m) for each, column in columns.items()}
+        rows = np.full(m, record)
+        single = {each: column.taken(rows) for each, column in columns.items()}
         chunk = RecordChunk.from_dataset(Dataset(tuple({**single, **tried}.values())))
         other = ~tried[name].missing & (tried[name].values != columns[name].values[record])
         for edit in edits:
@@ -197,9 +218,7 @@ class Derivation:
                 for (name, column), row in zip(columns.items(), codes, strict=True)
             }, True
         rows = np.linspace(0, len(self._shown) - 1, min(len(self._shown), MOST_TRIED)).astype(np.int64)
-        return {
-            name: Column(each.variable, each.values[rows], each.missing[rows]) for name, each in columns.items()
-        }, False
+        return {name: each.taken(rows) for name, each in columns.items()}, False
 
     def _another(self, name: str, value: Value, values: dict[str, Value]) -> Clause:
         """Clause that the variable has another value."""
@@ -215,7 +234,3 @@ class Derivation:
 
 def _atoms(clause: Clause) -> list[object]:
     return [atom for atoms in clause.alternatives for atom in atoms if atom_variables(atom)]
-
-
-def _repeated(column: Column, record: int, m: int) -> Column:
-    return Column(column.variable, np.repeat(column.values[record], m), np.repeat(column.missing[record], m))

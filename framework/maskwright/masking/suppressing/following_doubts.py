@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from maskwright.data.record_order import told_by_neighbours
+from maskwright.edits.expression import MissingAs, nodes
 from maskwright.foundation.doubts import Doubt
 
 if TYPE_CHECKING:
@@ -12,13 +14,18 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
+    from maskwright.data.dataset import Dataset
     from maskwright.edits.edit_set import EditSet
     from maskwright.masking.suppressing.complementary import Complement
     from maskwright.masking.suppressing.read_off import Readable
 
 
 def following_doubts(
-    hidden: Mapping[str, NDArray[np.bool_]], by_edits: Complement, read_off: Readable, edits: EditSet
+    hidden: Mapping[str, NDArray[np.bool_]],
+    by_edits: Complement,
+    read_off: Readable,
+    edits: EditSet,
+    shown: Dataset,
 ) -> Iterator[Doubt]:
     """Doubts about the suppressed cells of each variable.
 
@@ -32,15 +39,23 @@ def following_doubts(
         What the other records say of them.
     edits : EditSet
         Of the run.
+    shown : Dataset
+        As it would be published without suppression: a variable with one category for all has nothing to hide.
     """
     unanalysed = [edit.name for edit in edits if edit.engine is not None and edit.severity == "error"]
     for name, gone in hidden.items():
         total = int(gone.sum())
-        if not total:
+        if not total or len(shown[name].variable.categories) == 1:
             continue
         if known := by_edits.known.get(name, 0):
-            said = f"{known} of {total} suppressed cells have one possible value only, by the edits alone"
-            hint = "Suppress another key, or look whether the edits say more than may be known."
+            said = (
+                f"{known} of {total} suppressed cells have one possible value only, by the edits alone or by cells "
+                "that are empty as suppressed ones are"
+            )
+            hint = (
+                "Suppress another key, look whether the edits say more than may be known, or give the variables with "
+                "empty cells that these edits read `suppressed_as`."
+            )
             yield Doubt("suppressed-cells-follow", name, said, known, total, hint=hint)
         if name in read_off.left:
             count = int(read_off.left[name].sum())
@@ -66,3 +81,46 @@ def following_doubts(
                 total,
                 hint="State the test in the subset that is understood, or give it `severity: warning`.",
             )
+
+
+def lost_code_doubts(lost: Mapping[str, NDArray[np.bool_]], edits: EditSet) -> Iterator[Doubt]:
+    """Doubts about missing codes that are suppressed, where edits say in which records a code stands.
+
+    Parameters
+    ----------
+    lost : mapping of name to ndarray of shape (n,), bool
+        Cells that lost their missing code.
+    edits : EditSet
+        Of the run.
+    """
+    for name, gone in lost.items():
+        asking = [
+            edit.name
+            for edit in edits
+            if any(isinstance(node, MissingAs) and node.operand.name == name for node in nodes(edit.expression))
+        ]
+        if asking:
+            total = int(gone.sum())
+            said = f"whether {', '.join(asking)} gives {total} suppressed missing codes away is not known"
+            hint = f"Make one of the codes of {name} before, or leave the edit out if it holds by definition alone."
+            yield Doubt("suppressed-cells-undecided", name, said, total, total, hint=hint)
+
+
+def order_doubts(shown: Dataset, masked: Dataset) -> Iterator[Doubt]:
+    """Doubts about suppressed cells that stand between records with their own value, in the order of the original.
+
+    Parameters
+    ----------
+    shown : Dataset
+        The records as they would be published without suppression, in the order in which they are.
+    masked : Dataset
+        The same records with suppressed cells.
+    """
+    for column in masked:
+        name, hidden = column.name, column.missing & ~shown[column.name].missing
+        told = told_by_neighbours(shown, name, hidden) if hidden.any() else hidden
+        if told.any():
+            count, total = int(told.sum()), int(hidden.sum())
+            said = f"{count} of {total} suppressed cells stand between records with the same value: the file is sorted"
+            hint = "Publish the records in random order: `release: {order: random}`."
+            yield Doubt("suppressed-cells-follow", name, said, count, total, hint=hint)

@@ -7,9 +7,22 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from maskwright.data.variable import SUPPRESSED
 from maskwright.edits.algebra.classify import classify
 from maskwright.edits.edit_set import EditSet
-from maskwright.edits.expression import And, Comparison, Function, IfThen, IsMissing, Not, Or, Text, VariableReference
+from maskwright.edits.expression import (
+    And,
+    Comparison,
+    Function,
+    IfThen,
+    IsMissing,
+    MissingAs,
+    Not,
+    Or,
+    Text,
+    VariableReference,
+    nodes,
+)
 from maskwright.edits.languages.conversion.inexpressible import Inexpressible
 from maskwright.edits.languages.conversion.xpath_text import xpath_text
 
@@ -59,14 +72,33 @@ def _guarded(edit: Edit, suppressed: Collection[str]) -> Edit:
         return edit
     if edit.binding == "xpath1":
         return _guarded_test(edit, names)
-    present = _joined([Not(IsMissing(VariableReference(name))) for name in names])
+    present = _joined([_there(name, edit) for name in names])
     rule = edit.expression
     if edit.when is not None and isinstance(rule, IfThen):
         present, rule = _joined([present, edit.when]), rule.consequent
     expression = IfThen(present, rule)
-    said = " and ".join(f"{name} is not missing" for name in names)
+    said = " and ".join(_said(name, edit) for name in names)
     parts, text = classify(expression, edit.place), f"when {said}: {edit.text}"
     return replace(edit, expression=expression, when=present, parts=parts, text=text)
+
+
+def _there(name: str, edit: Edit) -> Expression:
+    """Condition that a cell is not suppressed: it has a value, or a missing code that the edit asks for."""
+    variable = VariableReference(name)
+    present = Not(IsMissing(variable))
+    meanings = _meanings(name, edit)
+    return Or((present, *(MissingAs(variable, meaning) for meaning in meanings))) if meanings else present
+
+
+def _said(name: str, edit: Edit) -> str:
+    meanings = _meanings(name, edit)
+    either = [f"{name} is not missing", *(f"{name} is {meaning!r}" for meaning in meanings)]
+    return f"({' or '.join(either)})" if meanings else either[0]
+
+
+def _meanings(name: str, edit: Edit) -> tuple[str, ...]:
+    found = (node for node in nodes(edit.expression) if isinstance(node, MissingAs) and node.operand.name == name)
+    return tuple(dict.fromkeys(node.meaning for node in found if node.meaning != SUPPRESSED))
 
 
 def _guarded_test(edit: Edit, names: Sequence[str]) -> Edit:

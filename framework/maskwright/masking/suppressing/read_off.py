@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from maskwright.data.dependencies import Dependencies, Dependency
+from maskwright.masking.suppressing.single_values import CERTAIN, SingleValues
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping, Sequence
@@ -21,9 +22,6 @@ if TYPE_CHECKING:
     from maskwright.data.dataset import Dataset
 
 Hidden = dict[str, "NDArray[np.bool_]"]
-
-CERTAIN = 0.95
-"""Share of the published records with the same values that show the value of a suppressed cell when it is known."""
 
 
 @dataclass(frozen=True)
@@ -71,6 +69,7 @@ class Reader:
         homes: Collection[str] = (),
     ) -> None:
         self._dependencies = Dependencies(shown, columns)
+        self._singles = SingleValues(shown, columns, self._dependencies.codes)
         self._homes = frozenset(homes)
         self._last = last
         self._never = frozenset(never).union(self._homes)
@@ -94,6 +93,7 @@ class Reader:
             for name in list(gone):
                 for dependency in self._dependencies.of(name):
                     growing |= self._protected(dependency, gone)
+                growing |= self._protected_from_values(name, gone)
         cells = {name: found & ~hidden.get(name, np.False_) for name, found in gone.items()}
         return replace(self.left(gone), cells={name: found for name, found in cells.items() if found.any()})
 
@@ -107,6 +107,14 @@ class Reader:
                 if follows.any():
                     left[name] = left.get(name, np.False_) | follows
                     by[name] = (*by.get(name, ()), str(dependency))
+            for size in (1, 2) if cells.any() else ():
+                for given in self._singles.given(name, size):
+                    rows = self._singles.giving_away(name, given, hidden)
+                    if len(rows):
+                        left[name] = left.get(name, np.zeros(self._n, dtype=np.bool_))
+                        if not left[name][rows].all():
+                            by[name] = tuple(dict.fromkeys((*by.get(name, ()), " and ".join(given))))
+                        left[name][rows] = True
         return Readable({}, left, by)
 
     def _protected(self, dependency: Dependency, gone: Hidden) -> bool:
@@ -124,6 +132,30 @@ class Reader:
         codes = self._dependencies.codes.together(dependency.given)
         gone[dependency.name] = gone[dependency.name] | np.isin(codes, codes[follows])
         return True
+
+    def _protected_from_values(self, name: str, gone: Hidden) -> bool:
+        """Suppress single values that give cells away, then pairs; whether there was anything to suppress."""
+        changed = False
+        lost = np.zeros(self._n, dtype=np.bool_)
+        for size in (1, 2):
+            for given in self._singles.given(name, size):
+                rows = self._singles.giving_away(name, given, gone)
+                # Where one value gives the cell away for good, suppressing another is of no use.
+                rows = rows[~lost[rows]]
+                for one in sorted((each for each in given if each not in self._never), key=self._last.__contains__):
+                    able = rows[~self._singles.unchanged_by_suppression((one,))[rows]]
+                    if len(able):
+                        gone[one] = gone.get(one, np.zeros(self._n, dtype=np.bool_)).copy()
+                        gone[one][able] = True
+                        changed = True
+                    rows = np.setdiff1d(rows, able, assume_unique=True)
+                if len(rows) and set(given) <= self._homes:
+                    homes = self._dependencies.codes.together(given)
+                    more = np.isin(homes, homes[rows]) & ~gone[name]
+                    gone[name] = gone[name] | more
+                    changed |= bool(more.any())
+                lost[rows] = True
+        return changed
 
     def _follows(self, dependency: Dependency, gone: Mapping[str, NDArray[np.bool_]]) -> NDArray[np.bool_]:
         """Suppressed cells that other records show: nearly all that are equal in what determines it; shape (n,)."""

@@ -16,7 +16,7 @@ from maskwright.masking.protecting.variable_group import GroupWork
 from maskwright.masking.published_edits import in_published_terms
 from maskwright.masking.suppressing.coarser import in_published_detail
 from maskwright.masking.suppressing.complementary import Complement, complement, without_cells
-from maskwright.masking.suppressing.following_doubts import following_doubts
+from maskwright.masking.suppressing.following_doubts import following_doubts, lost_code_doubts
 from maskwright.masking.suppressing.presence import not_applicable, when_present
 from maskwright.masking.suppressing.read_off import Readable, Reader
 from maskwright.planning.make_plan import with_fewer_records
@@ -119,12 +119,17 @@ def remove(data: Dataset, standardisation: Standardisation, context: MaskingCont
         state = replace(state, read_off=_reader(state, (), plan).left(state.hidden))
     context = in_published_terms(context, state.shown)
     edits = context.edits
-    counts = not_applicable(edits, state.hidden)
+    lost = state.lost_codes()
+    counts = not_applicable(edits, _joined(state.hidden, lost))
     return Removal(
         state.data, tuple(results), state.rows,
-        when_present(edits, [name for name, gone in state.hidden.items() if gone.any()]), state.shown, counts,
-        tuple(state.suppressed()), tuple(state.said()), tuple(following_doubts(state.hidden, state.by_edits,
-        state.read_off, edits)), edits,
+        when_present(edits, [name for name, gone in _joined(state.hidden, lost).items() if gone.any()]), state.shown,
+        counts, tuple(state.suppressed()), tuple(state.said()),
+        (
+            *following_doubts(state.hidden, state.by_edits, state.read_off, edits, state.shown),
+            *lost_code_doubts(lost, edits),
+        ),
+        edits,
     )  # fmt: skip
 
 
@@ -158,9 +163,12 @@ class _State:
         data, shown = with_group(self.data, result), in_published_detail(self.shown, result)
         hidden = dict(self.hidden)
         for variable in result.variables:
-            gone = data[variable.name].missing & ~shown[variable.name].missing
+            name = variable.name
+            gone = data[name].missing & ~shown[name].missing
+            # Missing codes that were suppressed: such a cell had no value.
+            gone |= self.hidden.get(name, np.False_) & shown[name].missing
             if gone.any():
-                hidden[variable.name] = gone
+                hidden[name] = gone
         return replace(self, data=data, shown=shown, hidden=hidden)
 
     def with_complement(self, found: Complement) -> _State:
@@ -188,12 +196,45 @@ class _State:
             if gone.any()
         ]
 
+    def lost_codes(self) -> dict[str, NDArray[np.bool_]]:
+        return lost_codes(self.data, self.shown, self.hidden)
+
     def said(self) -> Iterator[str]:
         for each in self.suppressed():
             read_off, edits = each["for_dependencies"], each["complementary"] - each["for_dependencies"]
             besides = [f"{edits} of them lest edits give others away"] if edits else []
             besides += [f"{read_off} of them lest others can be read off records that are alike"] if read_off else []
             yield f"{each['cells']} cell(s) of {each['variable']} are suppressed" + "".join(f", {x}" for x in besides)
+        for name, gone in self.hidden.items():
+            there, cells = int(np.sum(gone | ~self.shown[name].missing)), int(gone.sum())
+            if 2 * cells > there:
+                # Rounded down: 100 % is all of them.
+                yield (
+                    f"{name}: {cells} of its {there} cells are suppressed ({100 * cells // there} %), so little can "
+                    "be analysed: recode it, ask for less with other keys, or leave it out of the release"
+                )
+        for name, gone in self.lost_codes().items():
+            yield f"{int(gone.sum())} missing code(s) of {name} are published as suppressed cells"
+
+
+def lost_codes(data: Dataset, shown: Dataset, hidden: Mapping[str, NDArray[np.bool_]]) -> dict[str, NDArray[np.bool_]]:
+    """Cells that were missing before, and whose missing code a method took away.
+
+    Parameters
+    ----------
+    data, shown : Dataset
+        With suppressed cells, and without.
+    hidden : mapping of name to ndarray of shape (n,), bool
+        Suppressed cells.
+    """
+    found: dict[str, NDArray[np.bool_]] = {}
+    for column in data:
+        before = shown[column.name]
+        if before.missing.any():
+            gone = before.missing & (column.missing_kinds() != before.missing_kinds())
+            gone &= ~hidden.get(column.name, np.False_)
+            found |= {column.name: gone} if gone.any() else {}
+    return found
 
 
 def _joined(
@@ -226,7 +267,7 @@ def _suppress(
             read_off = reader.complement(state.hidden)
             state = state.with_read_off(read_off)
             found = complement(
-                state.shown, state.hidden, certain, domain=context.domain, last=keys,
+                state.shown, _telling(state), certain, domain=context.domain, last=keys,
                 never=(*weights, *household_columns(state.shown, context.plan.untouched)), progress=progress,
             )  # fmt: skip
             state = state.with_complement(found)
@@ -237,6 +278,17 @@ def _suppress(
         # Whoever observes has been told of this step.
         result = protect_group(state.data, work, standardisation, replace(context, observe=None))
     raise AssertionError("suppression only ever grows, so it ends")
+
+
+def _telling(state: _State) -> dict[str, NDArray[np.bool_]]:
+    """Suppressed cells of variables of several values: where all have one (`*`), everybody knows what was there."""
+    found = {}
+    for name, gone in state.hidden.items():
+        column = state.shown[name]
+        values = column.values[~column.missing]
+        if (len(values) and (values != values[0]).any()) or (gone & column.missing).any():
+            found[name] = gone
+    return found
 
 
 def _reader(state: _State, keys: Sequence[str], plan: Plan) -> Reader:

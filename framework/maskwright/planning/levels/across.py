@@ -250,7 +250,7 @@ class _Planner:
         own = dict(part.coefficients)[chosen]
         terms = tuple((name, -value / own) for name, value in part.coefficients if name != chosen)
         self.derived[chosen] = DerivedVariable(chosen, terms, part.constant / own, edit.name)
-        said = " + ".join(name for name, _ in terms)
+        said = " and ".join(name for name, _ in terms)
         self.keepers.append(Keeper(edit.name, "derivation", f"{chosen} is computed from {said}"))
         return True
 

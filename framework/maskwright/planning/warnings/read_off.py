@@ -10,6 +10,7 @@ import numpy as np
 
 from maskwright.data.dates import calendar
 from maskwright.data.dependencies import Dependencies
+from maskwright.data.record_order import is_in_blocks
 from maskwright.foundation.doubts import Doubt
 
 if TYPE_CHECKING:
@@ -59,7 +60,8 @@ def read_off_doubts(
     if data is None:
         return
     some = data if len(data) <= LOOKED_AT else data.taken(np.arange(LOOKED_AT))
-    published = [name for name in untouched if name in some]
+    # A key with new random values tells nothing but who belongs together.
+    published = [name for name in untouched if name in some and not some[name].variable.renewed]
     numbers = dict(_numbers(some, published))
     masked_by: dict[str, list[Step]] = {}
     for group in groups:
@@ -79,6 +81,31 @@ def read_off_doubts(
         if found is not None:
             message = f"it can be read off {found}, published as it is"
             yield Doubt("follows-from-published", name, message, place=own[0].place)
+
+
+def sorted_file_doubts(groups: Sequence[Group], steps: Sequence[Step], data: Dataset) -> Iterator[Doubt]:
+    """Doubts about categories that are changed at random in a file sorted by them: the neighbours tell the original.
+
+    Parameters
+    ----------
+    groups : sequence of Group
+    steps : sequence of Step
+    data : Dataset
+        The original, in the order in which its records are published.
+    """
+    said: set[str] = set()
+    for group in groups:
+        step = steps[group.step - 1]
+        if step.only_removes or "detail" in step.method.removes or step.method.draws_records:
+            continue
+        for name in group.variables:
+            variable = data[name].variable
+            if name in said or variable.is_numeric or variable.as_is or not is_in_blocks(data, name):
+                continue
+            said.add(name)
+            message = "it can be read off the order of the records: the file is sorted by it"
+            hint = "Publish the records in random order: `release: {order: random}`."
+            yield Doubt("follows-from-published", name, message, place=step.place, hint=hint)
 
 
 def _numbers(data: Dataset, names: Sequence[str]) -> Iterator[tuple[str, NDArray[np.float64]]]:

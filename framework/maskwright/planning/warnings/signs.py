@@ -13,11 +13,20 @@ if TYPE_CHECKING:
 
     from maskwright.data.dataset import Column, Dataset
     from maskwright.edits.edit_set import EditSet
+    from maskwright.planning.limits import StepLimit
     from maskwright.planning.model import Group, Step
 
 
-def sign_notices(groups: Sequence[Group], steps: Sequence[Step], edits: EditSet, data: Dataset | None) -> Iterator[str]:
+def sign_notices(
+    groups: Sequence[Group],
+    steps: Sequence[Step],
+    edits: EditSet,
+    data: Dataset | None,
+    promised: Sequence[StepLimit] = (),
+) -> Iterator[str]:
     """Sentence on the lines to add to the edits; only of methods that do not keep values in their range.
+
+    Nor of those that publish multiples of a base, since 0 is a multiple of any: what is not below 0 does not get there.
 
     Parameters
     ----------
@@ -26,13 +35,15 @@ def sign_notices(groups: Sequence[Group], steps: Sequence[Step], edits: EditSet,
     edits : EditSet
     data : Dataset or None
         None: no data are at hand, and nothing is said.
+    promised : sequence of StepLimit
     """
+    multiples = {(each.step, each.limit.variable) for each in promised if each.limit.multiple_of is not None}
     free = {
         name: steps[group.step - 1].method.name
         for group in groups
         if "range" not in steps[group.step - 1].method.preserves and not steps[group.step - 1].method.removes
         for name in group.variables
-        if data is not None and never_negative(data[name])
+        if data is not None and (group.step, name) not in multiples and never_negative(data[name])
     }
     lines = lines_of_signs(edits, tuple(free))
     if lines:

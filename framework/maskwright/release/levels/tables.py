@@ -21,11 +21,25 @@ def flat_table(linked: LinkedData, file: Dataset) -> Dataset:
     file : Dataset
         The original as it was read: the order of its columns, and how it is written.
     """
+    return joined_table(linked, file.names, file)
+
+
+def joined_table(linked: LinkedData, names: Sequence[str], file: Dataset) -> Dataset:
+    """One row for each record of the lowest level, with these variables.
+
+    Parameters
+    ----------
+    linked : LinkedData
+    names : sequence of str
+        In their order; those that no level has are left out.
+    file : Dataset
+        How it is written.
+    """
     top, lowest = linked.levels
     assert lowest.groups is not None
     columns = {column.name: column.taken(lowest.groups) for column in top.data}
     columns |= {column.name: column for column in lowest.data}
-    return _table(columns, file.names, file, lowest)
+    return _table(columns, names, file, lowest)
 
 
 def linked_tables(linked: LinkedData, files: Mapping[str, Dataset]) -> dict[str, Dataset]:

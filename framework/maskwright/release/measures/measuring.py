@@ -11,7 +11,7 @@ import numpy as np
 from maskwright.foundation.errors import InputError, PluginError, Problem, UnpairedRecords
 from maskwright.foundation.progress import Reporter, stage
 from maskwright.foundation.randomness import generator
-from maskwright.plugins.measure import Comparison, Measurable, Measure, Measurement
+from maskwright.plugins.measure import Comparison, Measurable, Measure, Measurement, needs_levels
 from maskwright.release.measures.compared_variables import changed_variables, compared_variables, nothing_to_measure
 from maskwright.release.measures.measured_variables import OF_CATEGORIES, given_to_measures, left_out, names_used
 
@@ -74,10 +74,13 @@ def compute_measures(
     Raises
     ------
     InputError
-        Nothing to measure; measures asked for that need pairs, where there are none; every one is named.
+        Nothing to measure; measures asked for that need pairs, where there are none, or several levels; every one is
+        named.
     PluginError
         When a measure breaks its contract.
     """
+    if needing := [needs_levels(each.label, each.place) for each in requests if each.measure.of_levels]:
+        raise InputError(needing)
     hidden = changed_variables(original, masked) if changed is None else changed
     if variables is None:
         names, categorical = compared_variables(original, masked)
@@ -101,7 +104,7 @@ def compute_measures(
                 original, masked, names, edits, masked.origin, weights, original.households, plan, progress,
                 categorical, drawn,
             )  # fmt: skip
-            found = _computed(request, comparison, seed, unpaired, before=before)
+            found = computed(request, comparison, seed, unpaired, before=before)
         used = names_used(request.measure, request.params, given)
         of_categories = request.measure.kind == "loss" and used.isdisjoint(names) and not used.isdisjoint(categorical)
         said = about_categories if of_categories else about
@@ -119,10 +122,26 @@ def _looks_at_nothing(measure: Measure, params: BaseModel, given: Measurable) ->
     return measure.uses is None and not given.compared
 
 
-def _computed(
+def computed(
     request: MeasureRequest, comparison: Comparison, seed: int, unpaired: list[Problem], *, before: bool
 ) -> Measurement:
-    """What a measure finds; that it needs pairs is added to `unpaired`. One nobody asked for says why it cannot."""
+    """What a measure finds; that it needs pairs is added to `unpaired`. One nobody asked for says why it cannot.
+
+    Parameters
+    ----------
+    request : MeasureRequest
+    comparison : Comparison
+    seed : int
+    unpaired : list of Problem
+        Added to.
+    before : bool
+        Whether a measure that looks at one file is computed on the original too.
+
+    Raises
+    ------
+    PluginError
+        The measure breaks its contract.
+    """
     measure = request.measure
     try:
         if not measure.compares_unpaired:
@@ -149,9 +168,10 @@ def _computed(
 def _of_original(request: MeasureRequest, comparison: Comparison, rng: np.random.Generator) -> Measurement:
     """The same measure, of the original as if it were released as it is."""
     released = replace(comparison.original, origin=None)
+    levels = None if comparison.levels is None else comparison.levels.of_original()
     try:
         return request.measure.compute(
-            replace(comparison, masked=released, origin=None, drawn=False), request.params, rng
+            replace(comparison, masked=released, origin=None, drawn=False, levels=levels), request.params, rng
         )
     except InputError as error:
         return Measurement(math.nan, notes=(f"not computed of the original: {error}",))

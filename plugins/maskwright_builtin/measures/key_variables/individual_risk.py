@@ -119,7 +119,7 @@ def measure_individual_risk(
 
 
 def _on_keys(comparison: Comparison, params: IndividualRiskParams, keys: tuple[str, ...]) -> Measurement:
-    codes = key_codes(comparison, keys, "individual_risk")
+    codes = key_codes(comparison, keys, "individual_risk", pooled=params.count != "own")
     weights, about_weights = positive_weights(comparison.masked_weights())
     notes = [f"key variables: {', '.join(keys)}", *about_weights]
     if weights is None:

@@ -97,8 +97,19 @@ def chosen_keys(comparison: Comparison, params: KeysParams, measure: str) -> tup
     return keys
 
 
-def key_codes(comparison: Comparison, keys: tuple[str, ...], measure: str) -> list[NDArray[np.int64]]:
+def key_codes(
+    comparison: Comparison, keys: tuple[str, ...], measure: str, *, pooled: bool = False
+) -> list[NDArray[np.int64]]:
     """Codes 0, 1, ... of each key in the masked file, -1 where missing.
+
+    Parameters
+    ----------
+    comparison : Comparison
+    keys : tuple of str
+    measure : str
+        Its name, for messages.
+    pooled : bool, default False
+        Whether all missing cells have -1; otherwise missing codes that are published apart are values of their own.
 
     Raises
     ------
@@ -107,7 +118,7 @@ def key_codes(comparison: Comparison, keys: tuple[str, ...], measure: str) -> li
     """
     if not len(comparison.masked):
         raise InputError(f"{measure}: there is nothing to measure: the masked file has no records")
-    return [comparison.keys(name)[1] for name in keys]
+    return [comparison.keys(name)[1] if pooled else comparison.published_keys(name) for name in keys]
 
 
 def classes_on(comparison: Comparison, keys: tuple[str, ...], measure: str) -> KeyClasses:

@@ -54,6 +54,8 @@ def _resolved(component: Component) -> tuple[Measure, BaseModel]:
         measure = find_measure(component.measure)
     except MaskwrightError as error:
         raise ValueError(str(error)) from None
+    if measure.of_levels:
+        raise ValueError(f"{measure.name} measures groups with all their members: it cannot be part of a score")
     if measure.direction == "higher" and measure.range[1] is None:
         raise ValueError(f"{measure.name} is better when higher and has no largest value: it cannot be part of a score")
     try:

@@ -179,6 +179,18 @@ class Criteria:
             return np.zeros(len(rows.counts), dtype=np.bool_)
         return self.risk.riskiest(rows, emptied)
 
+    def failing(self, rows: Rows) -> dict[str, NDArray[np.bool_]]:
+        """Classes that fail each criterion, by what a person calls it."""
+        found = {f"k = {self.k}": self._sizes(rows) < self.k}
+        if self.k_map is not None:
+            found[f"k_map = {self.k_map.least:g}"] = self.k_map.failing(rows)
+        if self.risk is not None:
+            found[f"individual_risk = {self.risk.bound:g}"] = self.risk.above(rows)
+        for each in self._bounds:
+            what = "t" if each.kind in (EQUAL, ORDERED) else "l"
+            found[f"{what} of {each.name}"] = each.failing(rows.of_leaf, len(rows.counts))
+        return found
+
     def uniform(self, rows: Rows, *, monotone: bool) -> NDArray[np.bool_]:
         """Classes that are not diverse enough, or too far from the file; by monotone bounds, or by the others."""
         failing = np.zeros(len(rows.counts), dtype=np.bool_)

@@ -27,7 +27,7 @@ from maskwright_builtin.methods.key_class_parameters import (
     SmallestClass,
 )
 from maskwright_builtin.methods.published_levels import on_level
-from maskwright_builtin.methods.suppression.keys import key_positions
+from maskwright_builtin.methods.suppression.keys import emptied_cells, key_positions
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -156,7 +156,7 @@ def protect(block: Block, params: GeneralisationParams, rng: np.random.Generator
     lattice = Lattice([len(key.levels) for key in keys])
     found = best_node(evaluator, lattice, block.progress)
     if found is None:
-        raise InputError(_no_node(lattice, keys, params))
+        raise InputError(_no_node(lattice, evaluator, params, block.n))
     return _published(block, positions, keys, rows, evaluator, found, params)
 
 
@@ -219,12 +219,23 @@ def _records(share: float, n: int) -> int:
     return int(np.floor(share * n + 1e-9))
 
 
-def _no_node(lattice: Lattice, keys: Sequence[Key], params: GeneralisationParams) -> str:
-    ends = [key.variable.name for key in keys if len(key.counts[-1]) > 2]
-    hint = f" (the highest levels of {', '.join(ends)} are of several categories)" if ends else ""
+def _no_node(lattice: Lattice, evaluator: Evaluator, params: GeneralisationParams, n: int) -> str:
+    """Why no node may be published: what fails on the highest levels, where fewest records do."""
+    keys = evaluator.keys
+    ends = [key.variable.name for key in keys if len(key.counts[-1]) > 1 + key.missing]
+    hint = f" (those of {', '.join(ends)} are of several categories)" if ends else ""
     what = "no levels were found that fulfil" if lattice.count > MOST_NODES else "no levels of the keys fulfil"
+    failing, emptied, together = evaluator.failing_records(tuple(len(key.levels) - 1 for key in keys))
+    said = ", ".join(f"{name} fails in {count:,}" for name, count in failing.items() if count)
+    needed = float(np.ceil(1e4 * emptied / n) / 1e4)
+    why = f"on the highest levels{hint} {emptied:,} of {n:,} records would have to be emptied"
+    why += f" ({said})" if said else ""
+    if emptied > np.floor(params.suppression_limit * n + 1e-9):
+        why += f", which takes a suppression_limit of {needed:g}"
+    if not together:
+        why += "; all emptied ones together are a class too, and it fails"
     return (
-        f"{what} the criteria with at most {100 * params.suppression_limit:g} % of the records emptied{hint}: give "
+        f"{what} the criteria with at most {100 * params.suppression_limit:g} % of the records emptied: {why}. Give "
         "higher levels, raise suppression_limit, or ask for less"
     )
 
@@ -243,18 +254,19 @@ def _published(
     classes = rows.on([key.between(0, level) for key, level in zip(keys, node, strict=True)])
     outliers = evaluator.emptied(classes)
     emptied = outliers[classes.of_leaf][rows.of_leaf]
-    values, missing, variables = block.values.copy(), block.missing.copy(), list(block.variables)
+    values, variables = block.values.copy(), list(block.variables)
     levels = [key.levels[level] for key, level in zip(keys, node, strict=True)]
     for j, key, level in zip(positions, keys, levels, strict=True):
         if level > key.raised:
             present = ~block.missing[:, j]
             values[present, j], variables[j] = on_level(key.variable, block.values[present, j], level - key.raised)
-    missing[np.ix_(np.flatnonzero(emptied), np.array(positions))] = True
+    missing, uncoded = emptied_cells(block, positions, np.repeat(emptied[:, None], len(positions), axis=1))
     values[missing] = np.nan
     chosen = ", ".join(f"{key.variable.name} {level} of {key.height}" for key, level in zip(keys, levels, strict=True))
     return Masked(
         values=values,
         missing=missing,
+        suppressed=uncoded,
         variables=tuple(variables),
         notes={
             "levels": chosen,
@@ -263,7 +275,7 @@ def _published(
             "search": "best of all" if found.is_certain else "best found",
             "nodes": int(np.prod([len(key.levels) for key in keys], dtype=object)),
             "nodes_evaluated": found.evaluated,
-            "records_suppressed": int((emptied & ~block.missing[:, positions].all(axis=1)).sum()),
+            "records_suppressed": int(((missing & ~block.missing) | uncoded)[:, positions].any(axis=1).sum()),
             **evaluator.criteria.reached(classes, outliers),
         },
         doubts=tuple(given_away(block, dict(zip(positions, levels, strict=True)))),

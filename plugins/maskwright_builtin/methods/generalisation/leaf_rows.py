@@ -20,7 +20,10 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, eq=False)
 class Key:
-    """One key variable with its levels. Codes of a level are 0, 1, ..., the last of them for a missing cell.
+    """One key variable with its levels.
+
+    Codes of a level are 0, 1, ..., the last of them for missing cells: one for each missing code that is published
+    apart, and the very last for what suppressed cells have.
 
     Attributes
     ----------
@@ -29,14 +32,16 @@ class Key:
         Levels of the hierarchy that may be published, rising.
     height : int
         The highest level of the hierarchy.
-    maps : tuple of ndarray of shape (leaves + 1,), int32
+    maps : tuple of ndarray of shape (leaves + missing,), int32
         For each of these levels, the code of each leaf.
     spans : tuple of ndarray
         For each level, the share of the domain that each code leaves open; 0 for a missing cell.
     counts : tuple of ndarray, int64
         For each level, the records of each code.
-    leaves : ndarray of shape (leaves + 1,), int64
+    leaves : ndarray of shape (leaves + missing,), int64
         The records of each leaf.
+    missing : int
+        How many codes of each level are for missing cells.
     """
 
     variable: Variable
@@ -46,6 +51,7 @@ class Key:
     spans: tuple[NDArray[np.float64], ...]
     counts: tuple[NDArray[np.int64], ...]
     leaves: NDArray[np.int64]
+    missing: int
 
     @property
     def raised(self) -> int:
@@ -101,6 +107,7 @@ def key_of(
     variable: Variable,
     values: NDArray[np.float64],
     missing: NDArray[np.bool_],
+    kinds: NDArray[np.int64],
     asked: tuple[int, int] | None,
     n: int,
 ) -> tuple[Key, NDArray[np.int32]]:
@@ -112,6 +119,8 @@ def key_of(
     values : ndarray of shape (n + people,)
         Those of a population file after those of the records.
     missing : ndarray of shape (n + people,), bool
+    kinds : ndarray of shape (n + people,), int64
+        Of missing cells; 0 what suppressed cells have.
     asked : pair of int, or None
         Lowest and highest level that may be published.
     n : int
@@ -134,9 +143,10 @@ def key_of(
         )
     levels = tuple(range(max(low, raised), high + 1)) or (raised,)
     distinct, places = _distinct(values[~missing])
-    leaf = np.full(len(values), len(distinct), dtype=np.int32)
+    blanks = int(kinds.max(initial=0)) + 1
+    leaf = (len(distinct) + blanks - 1 - kinds).astype(np.int32)
     leaf[~missing] = places
-    of_leaf = np.bincount(leaf[:n], minlength=len(distinct) + 1)
+    of_leaf = np.bincount(leaf[:n], minlength=len(distinct) + blanks)
     maps, spans, counts = [], [], []
     for level in levels:
         if level == raised or hierarchy is None:
@@ -144,11 +154,11 @@ def key_of(
         else:
             found, nodes = np.unique(hierarchy.codes(variable, distinct, level - raised), return_inverse=True)
             span = hierarchy.spans(level - raised)[found]
-        own = np.append(nodes, len(span)).astype(np.int32)
+        own = np.append(nodes, len(span) + np.arange(blanks)).astype(np.int32)
         maps.append(own)
-        spans.append(np.append(span, 0.0))
-        counts.append(np.bincount(own, weights=of_leaf, minlength=len(span) + 1).astype(np.int64))
-    return Key(variable, levels, height, tuple(maps), tuple(spans), tuple(counts), of_leaf), leaf
+        spans.append(np.append(span, np.zeros(blanks)))
+        counts.append(np.bincount(own, weights=of_leaf, minlength=len(span) + blanks).astype(np.int64))
+    return Key(variable, levels, height, tuple(maps), tuple(spans), tuple(counts), of_leaf, blanks), leaf
 
 
 def _distinct(values: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
@@ -186,11 +196,17 @@ def keys_and_rows(
     people = 0 if population is None else len(population)
     found = []
     for place, j in enumerate(positions):
-        variable, values, missing = block.variables[j], block.values[:, j], block.missing[:, j]
+        variable, values, missing, kinds = (
+            block.variables[j],
+            block.values[:, j],
+            block.missing[:, j],
+            block.kinds_of(j),
+        )
         if population is not None:
             variable, values = population.with_records(place, values)
-            missing = np.isnan(values)
-        found.append(key_of(variable, values, missing, asked.get(variable.name), block.n))
+            # People of the population have their codes in a file of its own: of them all missing cells are alike.
+            missing, kinds = np.isnan(values), np.zeros(len(values), dtype=np.int64)
+        found.append(key_of(variable, values, missing, kinds, asked.get(variable.name), block.n))
     keys = tuple(key for key, _ in found)
     codes = np.ascontiguousarray(np.stack([leaf for _, leaf in found], axis=1))
     counts = np.repeat(np.array([1, 0]), [block.n, people])

@@ -38,10 +38,10 @@ class CellLoss:
             if name == "lm":
                 scale = each / (n * total)
                 levels = [float(np.dot(c, s)) * scale for c, s in zip(key.counts, key.spans, strict=True)]
-                emptied = [_but_missing((1.0 - span) * scale) for span in key.spans]
+                emptied = [_but_missing((1.0 - span) * scale, key.missing) for span in key.spans]
             elif name == "entropy":
                 levels = [each * (_bits(c) - _bits(key.leaves)) for c in key.counts]
-                emptied = [_but_missing(each * np.log2(n / np.maximum(c, 1))) for c in key.counts]
+                emptied = [_but_missing(each * np.log2(n / np.maximum(c, 1)), key.missing) for c in key.counts]
             else:
                 levels = [each * level / key.height / high if key.height else 0.0 for level in key.levels]
                 emptied = [np.zeros(len(c)) for c in key.counts]
@@ -101,7 +101,7 @@ def _bits(counts: NDArray[np.int64]) -> float:
     return float(np.dot(present, np.log2(present)))
 
 
-def _but_missing(losses: NDArray[np.float64]) -> NDArray[np.float64]:
+def _but_missing(losses: NDArray[np.float64], missing: int) -> NDArray[np.float64]:
     """An empty cell that was missing has lost nothing."""
-    losses[-1] = 0.0
+    losses[-missing:] = 0.0
     return losses

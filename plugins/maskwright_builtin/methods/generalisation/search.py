@@ -206,6 +206,14 @@ class Evaluator:
         fulfils = self.criteria.fulfilled_together(rows, emptied)
         return Evaluated(node, passes=True, fulfils=fulfils, loss=self.loss.loss(node, rows, emptied), bound=bound)
 
+    def failing_records(self, node: Node) -> tuple[dict[str, int], int, bool]:
+        """Records in classes of a node that fail each criterion, or any; whether these, emptied, fulfil them as one."""
+        rows = self._leaf.on([key.between(0, level) for key, level in zip(self.keys, node, strict=True)])
+        failing = self.criteria.failing(rows)
+        emptied = self.emptied(rows)
+        by_criterion = {name: int(rows.counts[each].sum()) for name, each in failing.items()}
+        return by_criterion, int(rows.counts[emptied].sum()), self.criteria.fulfilled_together(rows, emptied)
+
     def _too_many(self, rows: Rows, failing: NDArray[np.bool_], *, at_risk: bool = False) -> bool:
         return int(rows.counts[failing].sum()) > self.most_emptied + at_risk * self.criteria.most_above
 

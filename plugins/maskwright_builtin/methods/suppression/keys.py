@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from maskwright import Block
 
 GONE = -1
-"""Code of a cell without a value."""
+"""Code of a cell that is published as suppressed cells are."""
 
 
 def key_positions(block: Block, keys: Sequence[str]) -> list[int]:
@@ -38,13 +38,43 @@ def key_positions(block: Block, keys: Sequence[str]) -> list[int]:
 
 
 def key_codes(block: Block, positions: Sequence[int]) -> NDArray[np.int64]:
-    """Codes 0, 1, ... of the cells of each key, `GONE` where there is none; shape (n, len(positions))."""
+    """Codes 0, 1, ... of the cells of each key; shape (n, len(positions)).
+
+    `GONE` where there is no value, unless the cell has a missing code that suppressed cells do not have: then a code
+    after those of the values.
+    """
     codes = np.empty((block.n, len(positions)), dtype=np.int64)
     for place, j in enumerate(positions):
         missing = block.missing[:, j]
         codes[:, place] = np.unique(np.where(missing, 0.0, block.values[:, j]), return_inverse=True)[1]
-        codes[missing, place] = GONE
+        kinds = block.kinds_of(j)[missing]
+        codes[missing, place] = np.where(kinds > 0, codes[:, place].max(initial=-1) + kinds, GONE)
     return codes
+
+
+def emptied_cells(
+    block: Block, positions: Sequence[int], gone: NDArray[np.bool_]
+) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
+    """Missing cells of a block, and those among them that lose their missing code, when keys are emptied.
+
+    Parameters
+    ----------
+    block : Block
+    positions : sequence of int
+        Of the keys.
+    gone : ndarray of shape (n, len(positions)), bool
+        Keys that are to be published as suppressed cells are.
+
+    Returns
+    -------
+    missing, suppressed : ndarray of shape (n, p), bool
+    """
+    missing = block.missing.copy()
+    missing[:, positions] |= gone
+    suppressed = np.zeros_like(missing)
+    if block.missing_kinds is not None:
+        suppressed[:, positions] = gone & (block.missing_kinds[:, positions] > 0)
+    return missing, suppressed
 
 
 def class_size(codes: NDArray[np.int64], households: NDArray[np.int64] | None) -> NDArray[np.int64]:

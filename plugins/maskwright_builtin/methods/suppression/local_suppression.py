@@ -19,7 +19,13 @@ from maskwright_builtin.methods.key_class_parameters import (
     SmallestClass,
 )
 from maskwright_builtin.methods.suppression.diverse_classes import with_diverse_classes
-from maskwright_builtin.methods.suppression.keys import GONE, kept_in_households, key_codes, key_positions
+from maskwright_builtin.methods.suppression.keys import (
+    GONE,
+    emptied_cells,
+    kept_in_households,
+    key_codes,
+    key_positions,
+)
 from maskwright_builtin.methods.suppression.matching_counts import matching_k, silent
 from maskwright_builtin.methods.suppression.own_classes import k_anonymous
 
@@ -105,7 +111,8 @@ def protect(block: Block, params: LocalSuppressionParams, rng: np.random.Generat
     Parameters
     ----------
     block : Block
-        Cells that are empty already are a value of their own, and stay empty.
+        Cells that are empty already are a value of their own, and stay empty; so is each missing code, and a rare one
+        is suppressed as a value is.
     params : LocalSuppressionParams
     rng : numpy.random.Generator
         Left alone.
@@ -150,18 +157,19 @@ def protect(block: Block, params: LocalSuppressionParams, rng: np.random.Generat
             break
         if block.households is None and len(sets) == 1:
             break
-    missing = block.missing.copy()
-    missing[:, positions] |= reached == GONE
+    missing, uncoded = emptied_cells(block, positions, reached == GONE)
     values = block.values.copy()
     values[missing] = np.nan
-    gone = missing & ~block.missing
+    gone = (missing & ~block.missing) | uncoded
     counted = _counted(reached, block, params, sets)
     return Masked(
         values=values,
         missing=missing,
+        suppressed=uncoded,
         notes={
             "cells_suppressed": int(gone.sum()),
             "records_with_suppressed_cells": int(gone.any(axis=1).sum()),
+            **({"missing_codes_suppressed": int(uncoded.sum())} if uncoded.any() else {}),
             **counted,
         },
         doubts=(BOUGHT,) if counted.get("records_safe_by_emptied_keys") else (),

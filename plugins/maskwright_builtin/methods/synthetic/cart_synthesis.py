@@ -10,6 +10,7 @@ from pydantic import BaseModel, Field, field_validator
 
 from maskwright import Block, CompanionVariables, Completion, InputError, Masked, Method, NamesVariables, Variable
 from maskwright_builtin.methods.synthetic.donor_search import Tally
+from maskwright_builtin.methods.synthetic.missing_codes import drawn_missing_codes
 from maskwright_builtin.methods.synthetic.replicates import OriginalUniques
 from maskwright_builtin.methods.synthetic.sequence import Growth, SyntheticSequence, default_order
 from maskwright_builtin.numerics.trees.tree import TreeLimits
@@ -92,7 +93,8 @@ def protect(block: Block, params: CartSynthesisParams, rng: np.random.Generator)
         category is copied from a node of the tree only where three records have it (one that is rarer in the leaf is
         drawn again among such ones from the node above), a number that fewer have in the leaf is drawn between its
         neighbours there. Cells may be missing where
-        the record in that row had a value: rows are no longer the records they were.
+        the record in that row had a value: rows are no longer the records they were. Of cells without a value the
+        missing codes are drawn, too, from trees on all other variables.
 
         Donors are restricted to those with which the edits can still hold, judged by ranges, conditions, sums by their
         bounds, and combinations that occur in the original by what begins one; where a leaf has none, the node above
@@ -128,7 +130,8 @@ def protect(block: Block, params: CartSynthesisParams, rng: np.random.Generator)
     else:
         values = work.with_households(*homes)
     matrix = np.stack([values[name] for name in block.names], axis=1)
-    return Masked(matrix, np.isnan(matrix), notes=work.notes(values), doubts=work.doubts())
+    codes = drawn_missing_codes(block, matrix, work.given, work.completion, work.growth, rng)
+    return Masked(matrix, np.isnan(matrix), notes=work.notes(values), missing_codes=codes, doubts=work.doubts())
 
 
 @dataclass(frozen=True, eq=False)
@@ -179,6 +182,11 @@ class _Synthesis:
             block, params, rng, columns, given, tuple(by_name[name] for name in names), completion,
             OriginalUniques([own[name] for name in block.names]), Tally(),
         )  # fmt: skip
+
+    @property
+    def growth(self) -> Growth:
+        """How its trees grow."""
+        return Growth(TreeLimits(self.params.min_leaf, self.params.complexity, self.params.depth), self.params.sample)
 
     def with_households(self, homes: NDArray[np.int64], head: NDArray[np.int64]) -> dict[str, NDArray[np.float64]]:
         """Synthetic values of all records, heads first; `head` is the first record of each household."""
@@ -239,8 +247,7 @@ class _Synthesis:
         learnt = given | {name: (variable, before) for name, (variable, before, _) in changed.items()}
         sequence = SyntheticSequence(
             learnt, order, {each.name: self.columns[each.name][rows] for each in order},
-            Growth(TreeLimits(self.params.min_leaf, self.params.complexity, self.params.depth), self.params.sample),
-            self.rng, lambda share: progress(0.6 * share),
+            self.growth, self.rng, lambda share: progress(0.6 * share),
         )  # fmt: skip
         self.tally.add("trees", len(sequence.trees))
         self.tally.add("leaves", sum(int(each.tree.is_leaf.sum()) for each in sequence.trees))

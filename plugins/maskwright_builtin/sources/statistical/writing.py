@@ -82,7 +82,9 @@ def written_columns(
         if form is None:
             form = VariableForm(is_text=False, label=variable.label, measure=_measure(variable))
         column = _column(path, variable, cells, form, family, is_new=is_declared)
-        columns.append(_declared_of(variable, column, family) if is_declared else _renamed_codes(column, form))
+        columns.append(
+            _declared_of(variable, column, family) if is_declared else _recoded(_renamed_codes(column, form), variable)
+        )
     return columns
 
 
@@ -236,6 +238,15 @@ def _renamed_codes(column: WrittenColumn, original: VariableForm) -> WrittenColu
     )
     measure = "nominal" if original.measure == "scale" else original.measure
     return replace(column, form=replace(column.form, labels=labels, missing=ranges, measure=measure))
+
+
+def _recoded(column: WrittenColumn, variable: Variable) -> WrittenColumn:
+    """Column without labels of codes that the original has and recoding took away."""
+    if not variable.bands:
+        return column
+    there = {*variable.categories, *variable.empty_texts}
+    labels = {code: label for code, label in column.form.labels.items() if code_text(code) in there}
+    return replace(column, form=replace(column.form, labels=labels))
 
 
 def _declared_of(variable: Variable, column: WrittenColumn, family: Family) -> WrittenColumn:

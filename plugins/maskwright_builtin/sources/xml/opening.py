@@ -175,12 +175,12 @@ def find_opening(path: Path, params: XmlParams) -> Opening:
     return Opening(
         path=tuple(name for name, _, _ in shape.path),
         start_tags=tuple(tags),
-        gaps=("", *(_white(gap) for _, _, gap in shape.path[1:])),
+        gaps=("", *(white_gap(gap) for _, _, gap in shape.path[1:])),
         record=shape.name,
         cells=tuple(shape.cells),
-        before_record=_white(shape.before),
-        before_cell=_white(shape.before_cell),
-        after_cells=_white(shape.after_cells),
+        before_record=white_gap(shape.before),
+        before_cell=white_gap(shape.before_cell),
+        after_cells=white_gap(shape.after_cells),
         first_byte=shape.first_byte,
         is_plain=shape.is_plain,
         encoding=encoding,
@@ -232,5 +232,6 @@ def _start_tag(raw: bytes, encoding: str, path: Path, name: Name) -> str:
     return found.group()
 
 
-def _white(gap: str) -> str:
+def white_gap(gap: str) -> str:
+    """White space between tags; nothing where there is text, or no end of it."""
     return "" if gap.strip(WHITE_SPACE) or len(gap) >= LONGEST_GAP else gap

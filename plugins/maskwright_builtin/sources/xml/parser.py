@@ -8,12 +8,12 @@ and never a text of the file: it is microdata.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple, Self
 
 # Expat itself expands nothing here: any document type is refused before its first declaration is read.
 from xml.parsers import expat
 
-from pydantic import BaseModel, Field
+from pydantic import BaseModel, Field, model_validator
 
 from maskwright import DataError, Place, Problem
 from maskwright_builtin.sources.files import BLOCK, reading
@@ -40,6 +40,18 @@ class XmlParams(BaseModel, extra="forbid", frozen=True):
         description="Name of the element that is one record, for instance Record. Left out: the one child element of "
         "the root that is repeated.",
     )
+    members: tuple[str, ...] = Field(
+        (),
+        description="Child elements of the record that are records of another level: they are left out. A pipeline "
+        "with `levels` fills this in.",
+    )
+    group: dict[str, str] | None = Field(
+        None,
+        min_length=1,
+        max_length=1,
+        description="Element around the record that is a record of the level above, and its key, which each row then "
+        "has as a first column: {Household: hhid}. A pipeline with `levels` fills this in.",
+    )
     keep_attributes: tuple[str, ...] = Field(
         (),
         description="Attributes of the elements around the records that may be published, as the file writes them: "
@@ -52,6 +64,15 @@ class XmlParams(BaseModel, extra="forbid", frozen=True):
     max_file_size: int | None = Field(
         None, ge=1, description="Largest file accepted, in bytes; of a compressed file, unpacked. Left out: no limit."
     )
+
+    @model_validator(mode="after")
+    def _names_its_level(self) -> Self:
+        """Refuse a level of which it is not said which element its records are."""
+        if self.record is None and (self.members or self.group):
+            raise ValueError("`members` and `group` say which records are inside which: name the `record` too")
+        if self.members and self.group:
+            raise ValueError("the record has `members`, or is one of a `group`: levels are two")
+        return self
 
 
 class Name(NamedTuple):

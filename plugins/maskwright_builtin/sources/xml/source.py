@@ -8,17 +8,20 @@ import pyarrow as pa
 
 from maskwright import DataError, FormatFacts, Layout, Place, Problem, Progress, ReadAgain, Source
 from maskwright_builtin.sources.files import readable_size, with_packed
-from maskwright_builtin.sources.xml.opening import Opening, find_opening
+from maskwright_builtin.sources.xml.forms import Form, form_of
+from maskwright_builtin.sources.xml.nested.documents import NestedXml
+from maskwright_builtin.sources.xml.nested.writing import write_nested
 from maskwright_builtin.sources.xml.parser import ByteProgress, XmlParams
 from maskwright_builtin.sources.xml.published_tags import published_tags
 from maskwright_builtin.sources.xml.sparse import Deviation, NewVariable
-from maskwright_builtin.sources.xml.stream import Found, examine, stream
-from maskwright_builtin.sources.xml.template import RecordTemplate
+from maskwright_builtin.sources.xml.stream import Found
 from maskwright_builtin.sources.xml.writing import write_xml
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
+
+    from maskwright_builtin.sources.xml.template import RecordTemplate
 
 EXAMINING = 0.4
 
@@ -31,7 +34,7 @@ class XmlReading:
         self._path = path
         self._params = params
         self._reading: ByteProgress = lambda done: progress(EXAMINING + (1 - EXAMINING) * min(1.0, done / size))
-        self._opening = find_opening(path, params)
+        self._form = form_of(path, params)
 
         def examining(done: int) -> None:
             progress(EXAMINING * min(1.0, done / size))
@@ -39,13 +42,13 @@ class XmlReading:
         # Both readers look at the whole file before a single record is handed on: a form that changes in the last
         # record must not leave records behind that were read under another assumption.
         try:
-            self._template: RecordTemplate | None = RecordTemplate(self._opening, params.max_text)
+            self._template: RecordTemplate | None = self._form.template()
             self._found = _plain(path, self._template, examining)
         except Deviation:
             self._template = None
-            self._found = examine(path, params, self._opening, examining)
+            self._found = self._form.examine(examining)
         if not self._found.columns:
-            name = self._opening.record.tag
+            name = self._form.opening.record.tag
             hint = "Values must be child elements of the record."
             raise DataError(Problem(f"the records <{name}> have no variables in them", Place(str(path)), hint))
 
@@ -57,7 +60,7 @@ class XmlReading:
     def batches(self) -> Iterator[pa.RecordBatch]:
         """Yield the records as string columns; null: no element, "": an empty one."""
         if self._template is None:
-            yield from stream(self._path, self._params, self._opening, self._found.columns, self._reading)
+            yield from self._form.stream(self._found.columns, self._reading)
             return
         schema = pa.schema([(column.local, pa.string()) for column in self._found.columns])
         try:
@@ -69,7 +72,7 @@ class XmlReading:
     @property
     def layout(self) -> Layout:
         """What is needed to write the file again; see `write_xml`."""
-        return _layout(self._opening, self._found, self._params)
+        return _layout(self._form, self._found, self._params)
 
 
 class XmlReadingOnce:
@@ -86,9 +89,9 @@ class XmlReadingOnce:
         self._path = path
         self._params = params
         self._reading: ByteProgress = lambda done: progress(min(1.0, done / size))
-        self._opening = find_opening(path, params)
+        self._form = form_of(path, params)
         try:
-            self._template = RecordTemplate(self._opening, params.max_text)
+            self._template = self._form.template()
         except Deviation:
             raise ReadAgain("the file is not written plainly") from None
 
@@ -104,10 +107,11 @@ class XmlReadingOnce:
     @property
     def layout(self) -> Layout:
         """The form of the file as far as its beginning tells."""
-        return _layout(self._opening, Found(list(self._template.columns)), self._params)
+        return _layout(self._form, Found(list(self._template.columns)), self._params)
 
 
-def _layout(opening: Opening, found: Found, params: XmlParams) -> Layout:
+def _layout(form: Form, found: Found, params: XmlParams) -> Layout:
+    opening = form.opening
     names = (*opening.path, opening.record, *found.columns)
     tags, left_out = published_tags(opening.start_tags, [name.tag for name in names], params.keep_attributes)
     notes = [
@@ -139,6 +143,7 @@ def _layout(opening: Opening, found: Found, params: XmlParams) -> Layout:
             "encoding": opening.encoding,
             "tags": {name.local: name.tag for name in found.columns if name.local != name.tag},
             "notes": tuple(notes),
+            **form.details(),
         },
     )
 
@@ -177,6 +182,8 @@ XML = Source(
     open=open_xml,
     open_once=XmlReadingOnce,
     write=write_xml,
+    write_levels=write_nested,
+    open_nested=NestedXml,
     params=XmlParams,
     writes_text=True,
     holds=FormatFacts(

@@ -48,7 +48,7 @@ class Found:
     left_out: dict[str, int] = field(default_factory=dict)
 
 
-class _Records:
+class Records:
     """Handlers for records: subclasses say what happens to a cell and to a record."""
 
     def __init__(self, guarded: GuardedParser, opening: Opening) -> None:
@@ -72,6 +72,7 @@ class _Records:
         guarded.expat.StartNamespaceDeclHandler = self.namespace
 
     def start(self, expanded: str, attributes: dict[str, str]) -> None:
+        """Take a start tag."""
         self.depth += 1
         if not self.in_record:
             self._start_outside(expanded, attributes)
@@ -140,6 +141,7 @@ class _Records:
         return name.local
 
     def end(self, expanded: str) -> None:
+        """Take an end tag."""
         del expanded
         depth = self.depth
         self.depth = depth - 1
@@ -155,6 +157,7 @@ class _Records:
             self.container_closed = True
 
     def text(self, data: str) -> None:
+        """Take characters."""
         if self.cell is not None:
             self.content += data
             if len(self.content) > self.max_text:
@@ -168,6 +171,7 @@ class _Records:
             raise self.guarded.refuse("text between the records", FLAT)
 
     def namespace(self, prefix: str | None, uri: str | None) -> None:
+        """Take the declaration of a namespace."""
         del prefix, uri
         self.declares_namespace = True
 
@@ -183,7 +187,7 @@ class _Records:
         raise NotImplementedError
 
 
-class _Examination(_Records):
+class _Examination(Records):
     """Look at what is there."""
 
     def end_cell(self, name: str, content: str) -> None:
@@ -193,7 +197,7 @@ class _Examination(_Records):
         """Nothing is kept of a record."""
 
 
-class _Collection(_Records):
+class _Collection(Records):
     """Keep the texts of a block's cells, as rows."""
 
     def __init__(self, guarded: GuardedParser, opening: Opening, columns: list[Name]) -> None:
@@ -203,9 +207,11 @@ class _Collection(_Records):
         self.rows: list[list[str | None]] = []
 
     def end_cell(self, name: str, content: str) -> None:
+        """Keep the text of one cell."""
         self.row[self.positions[name]] = content
 
     def end_record(self) -> None:
+        """Keep the row of one record."""
         self.rows.append(self.row)
         self.row = [None] * len(self.row)
 

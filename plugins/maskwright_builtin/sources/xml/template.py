@@ -11,7 +11,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 import pyarrow as pa
@@ -88,10 +88,33 @@ def _indices(positions: NDArray[np.int64]) -> Any:
     return pa.Array.from_buffers(pa.int64(), len(positions), [pa.py_buffer(there), pa.py_buffer(positions)])
 
 
-class RecordTemplate:
-    """The form of a file's records: `columns`, learnt from its opening and extended where records have more."""
+class Part(Protocol):
+    """What a template is of, where it is a part of the file only."""
 
-    def __init__(self, opening: Opening, max_text: int) -> None:
+    block_end: bytes
+    """Tag after which the file may be cut into blocks."""
+
+    foreign: frozenset[str]
+    """Tags that no record of the part has."""
+
+    def __call__(self, block: bytes) -> bytes:
+        """Flat records of a block; raises `Deviation`."""
+        ...
+
+
+class RecordTemplate:
+    """The form of a file's records: `columns`, learnt from its opening and extended where records have more.
+
+    Parameters
+    ----------
+    opening : Opening
+    max_text : int
+        Longest text of a cell, in bytes.
+    part : Part, optional
+        Gives the records of a block, where they are not all that is in it.
+    """
+
+    def __init__(self, opening: Opening, max_text: int, part: Part | None = None) -> None:
         names = {name.local for name in opening.cells}
         if not opening.is_plain or not names or len(names) < len(opening.cells) or opening.record.local in names:
             raise Deviation
@@ -102,7 +125,8 @@ class RecordTemplate:
         self._max_text = max_text
         self._first_byte = opening.first_byte
         self._record = opening.record.tag.encode()
-        self._record_end = b"</%b>" % self._record
+        self._part = part
+        self._block_end = b"</%b>" % self._record if part is None else part.block_end
         closing = b"".join(WHITE + rb"</%b>" % re.escape(name.tag.encode()) for name in reversed(opening.path))
         self._tail = re.compile(closing + WHITE)
         self._learn()
@@ -130,6 +154,8 @@ class RecordTemplate:
         """
         if new.name in {name.local for name in self.columns} or self._record.endswith(b":" + new.name.encode()):
             raise Deviation
+        if self._part is not None and new.name in self._part.foreign:
+            raise Deviation
         self.columns.insert(0 if new.after is None else new.after + 1, Name(new.name, new.name))
         self._learn()
 
@@ -148,8 +174,8 @@ class RecordTemplate:
             file.seek(self._first_byte)
             while piece := file.read(BLOCK):
                 block = rest + piece
-                cut = block.rfind(self._record_end) + len(self._record_end)
-                if cut < len(self._record_end):
+                cut = block.rfind(self._block_end) + len(self._block_end)
+                if cut < len(self._block_end):
                     rest = block
                     if len(rest) > LONGEST_RECORD:
                         raise Deviation
@@ -162,6 +188,8 @@ class RecordTemplate:
 
     def _cut(self, block: bytes) -> Cut:
         block = self._checked_characters(block)
+        if self._part is not None and not (block := self._part(block)):
+            return Cut(pa.array([], pa.string()), *(np.zeros((0, len(self._tags)), dtype=np.int64) for _ in range(2)))
         data = np.frombuffer(block, dtype=np.uint8)
         opens = np.flatnonzero(data == ord("<"))
         if (cut := self._cut_literal(block, opens)) is not None:

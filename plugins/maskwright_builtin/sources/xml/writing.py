@@ -12,7 +12,7 @@ from maskwright import DataError, Layout, Place, Problem, Variable
 from maskwright_builtin.sources.files import writing
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping
+    from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
     from pathlib import Path
 
 NOT_XML = "[\x00-\x08\x0b\x0c\x0e-\x1f\ufffe\uffff]"
@@ -51,19 +51,31 @@ def write_xml(path: Path, batches: Iterable[Any], variables: tuple[Variable, ...
     DataError
         A name that no XML element can have, a character that XML cannot hold, or trouble with the disk.
     """
-    form = DEFAULTS | dict(layout.details) if layout.format == "xml" else DEFAULTS
-    tags = [form["tags"].get(variable.name) or _tag(path, variable.name) for variable in variables]
-    absent = {variable.name for variable in variables} if layout.format == "xml" else set()
+    form = form_of_layout(layout)
+    tags = element_tags(path, variables, form)
+    names = [variable.name for variable in variables]
+    absent = names if layout.format == "xml" else ()
     markup = sum(2 * len(tag) + len(form["before_cell"]) + 5 for tag in tags)
+    start, stop = f"{form['before_record']}<{form['record']}>", f"{form['after_cells']}</{form['record']}>"
     with writing(path) as file:
-        file.write(_head(form).encode())
+        file.write(head(form).encode())
         for batch in batches:
-            for part in _parts(batch, markup):
-                text = _records(part, tags, absent, form)
+            for part in parts(batch, markup):
+                text = joined_cells(part, names, tags, absent, form["before_cell"], start, stop)
                 offsets = text.buffers()[1]
-                start, stop = memoryview(offsets).cast("i")[0], memoryview(offsets).cast("i")[len(text)]
-                file.write(memoryview(text.buffers()[2])[start:stop])
-        file.write(_tail(form).encode())
+                first, last = memoryview(offsets).cast("i")[0], memoryview(offsets).cast("i")[len(text)]
+                file.write(memoryview(text.buffers()[2])[first:last])
+        file.write(tail(form).encode())
+
+
+def form_of_layout(layout: Layout) -> Mapping[str, Any]:
+    """How records are written: as the original says, where it is XML."""
+    return DEFAULTS | dict(layout.details) if layout.format == "xml" else DEFAULTS
+
+
+def element_tags(path: Path, variables: Sequence[Variable], form: Mapping[str, Any]) -> list[str]:
+    """Tag of each variable; raises `DataError` for a name that no element can have."""
+    return [form["tags"].get(variable.name) or _tag(path, variable.name) for variable in variables]
 
 
 def _tag(path: Path, name: str) -> str:
@@ -81,41 +93,71 @@ def _tag(path: Path, name: str) -> str:
     return name
 
 
-def _head(form: Mapping[str, Any]) -> str:
+def head(form: Mapping[str, Any]) -> str:
+    """Text before the records."""
     declaration = '<?xml version="1.0" encoding="UTF-8"?>\n' if form["has_declaration"] else ""
     return declaration + "".join(gap + tag for gap, tag in zip(form["gaps"], form["start_tags"], strict=True))
 
 
-def _tail(form: Mapping[str, Any]) -> str:
+def tail(form: Mapping[str, Any]) -> str:
+    """Text after the records."""
     line = "\n" if "\n" in form["before_record"] else ""
     gaps = (line, *form["gaps"][1:])
     return "".join(f"{gap}</{tag}>" for gap, tag in reversed(list(zip(gaps, form["path"], strict=True)))) + "\n"
 
 
-def _parts(batch: Any, markup: int) -> Iterator[Any]:
+def parts(batch: Any, markup: int) -> Iterator[Any]:
     """Pieces of a batch that are far from the two gigabytes that one array of text can hold."""
     if batch.nbytes + batch.num_rows * markup <= LARGEST_JOIN or batch.num_rows <= 1:
         yield batch
         return
     half = batch.num_rows // 2
-    yield from _parts(batch.slice(0, half), markup)
-    yield from _parts(batch.slice(half), markup)
+    yield from parts(batch.slice(0, half), markup)
+    yield from parts(batch.slice(half), markup)
 
 
-def _records(batch: Any, tags: list[str], absent: set[str], form: Mapping[str, Any]) -> Any:
+def joined_cells(
+    batch: Any,
+    names: Sequence[str],
+    tags: Sequence[str],
+    absent: Collection[str],
+    before_cell: str,
+    start: str,
+    stop: str,
+) -> Any:
+    """Texts of the cells of each record, in their elements.
+
+    Parameters
+    ----------
+    batch : pyarrow.RecordBatch
+        Of n records.
+    names, tags : sequence of str
+        Columns, and their elements.
+    absent : collection of str
+        Columns of which a null is no element; of the others it is an empty one.
+    before_cell, start, stop : str
+        Text before each cell, before the first and after the last.
+
+    Returns
+    -------
+    pyarrow.StringArray of shape (n,)
+    """
     pieces: list[Any] = []
-    literal = f"{form['before_record']}<{form['record']}>"
-    for name, tag, column in zip(batch.schema.names, tags, batch.columns, strict=True):
-        start, end, text = f"{form['before_cell']}<{tag}>", f"</{tag}>", _escaped(name, column)
+    literal = start
+    for name, tag in zip(names, tags, strict=True):
+        column = batch.column(name)
+        opening, end, text = f"{before_cell}<{tag}>", f"</{tag}>", _escaped(name, column)
         if column.null_count:
-            nothing = pa.scalar(None if name in absent else f"{form['before_cell']}<{tag}></{tag}>", pa.string())
-            cell = pc.binary_join_element_wise(start, text, end, "")
+            nothing = pa.scalar(None if name in absent else f"{before_cell}<{tag}></{tag}>", pa.string())
+            cell = pc.binary_join_element_wise(opening, text, end, "")
             pieces += [literal, pc.fill_null(pc.coalesce(cell, nothing), "")]
             literal = ""
         else:
-            pieces += [literal + start, text]
+            pieces += [literal + opening, text]
             literal = end
-    pieces.append(f"{literal}{form['after_cells']}</{form['record']}>")
+    pieces.append(f"{literal}{stop}")
+    if len(pieces) == 1:
+        return pa.repeat(pieces[0], batch.num_rows)
     return pc.binary_join_element_wise(*pieces, "")
 
 

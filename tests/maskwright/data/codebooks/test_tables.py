@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 import maskwright as mw
+from maskwright.data.codebooks.reading import read_codebook_file
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -138,12 +139,14 @@ def test_what_is_no_codebook(tmp_path: Path, text: str, expected: str) -> None:
     assert any(expected in each for each in mistakes(tmp_path, text))
 
 
-def test_an_encoding_has_to_be_named(tmp_path: Path) -> None:
-    """A table in the encoding of the data is read with the option of the data."""
+def test_an_encoding_is_named_or_found_and_told(tmp_path: Path) -> None:
+    """A table in the encoding of the data is read with the option of the data; where there is none it is guessed."""
     (tmp_path / "codebook.csv").write_bytes("variable,label\nort,Größe des Orts\n".encode("latin-1"))
-    with pytest.raises(mw.InputError, match="not UTF-8"):
-        mw.read_codebook(tmp_path / "codebook.csv")
+    found = read_codebook_file(tmp_path / "codebook.csv")
+    assert found.variables["ort"].label == "Größe des Orts"
+    assert "codebook.csv is not UTF-8 and is read as cp1252" in next(found.guess())
     assert mw.read_codebook(tmp_path / "codebook.csv", "latin-1")["ort"].label == "Größe des Orts"
     (tmp_path / "data.csv").write_bytes("ort\nKöln\nUlm\n".encode("latin-1"))
     read = mw.read(tmp_path / "data.csv", codebook=tmp_path / "codebook.csv", encoding="latin-1")
     assert read["ort"].variable.label == "Größe des Orts"
+    assert not any("cp1252" in each for each in read.notes)

@@ -17,6 +17,7 @@ from maskwright.commands.requests import masking_request
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+    from pathlib import Path
 
     from maskwright.masking.masking_result import MaskingResult
 
@@ -177,7 +178,7 @@ def suppressed_people(keys: list[str], cluster: str | None) -> MaskingResult:
     declared = {name: {"role": "quasi_identifier" if name in keys else "other"} for name in people(2).columns}
     return mask_request(masking_request(
         people(), "local_suppression", params={"k": 3, "keys": keys, "importance": {keys[1]: 9.0}}, variables=keys,
-        declared=declared, cluster=cluster,
+        declared=declared, cluster=cluster, release={"order": "random"},
     ))  # fmt: skip
 
 
@@ -207,3 +208,48 @@ def test_a_weight_that_tells_the_region_stops_the_release() -> None:
     params = {"k": 12, "keys": ["region", "age"], "importance": {"age": 9}}
     with pytest.raises(mw.OpenDoubts, match=r"W302 suppressed-cells-follow: region: .* where weight is equal"):
         mw.protect(frame, "local_suppression", params=params, variables=["region", "age"], declared=declared)
+
+
+def test_what_is_published_alike_for_all_is_no_suppressed_cell_that_follows() -> None:
+    """Of a key on its highest level, `*`, nothing is to be found out where a record loses all its keys."""
+    rng = np.random.default_rng(1)
+    frame = pd.DataFrame({"age": rng.integers(0, 90, 600), "sex": rng.choice(["m", "f"], 600)})
+    frame["job"] = [
+        f"{tens}{ones}" for tens, ones in zip(rng.integers(1, 9, 600), rng.integers(0, 90, 600), strict=True)
+    ]
+    frame.loc[:11, "sex"], frame.loc[:11, "age"] = ["x"] * 8 + ["y"] * 4, 40
+    frame.loc[frame["age"] < 15, "job"] = None
+    declared = {
+        "age": {"role": "quasi_identifier", "type": "integer", "hierarchy": {"bands": [[0, 15, 65, 120]]}},
+        "job": {"role": "quasi_identifier", "type": "nominal", "hierarchy": {"prefix": [1]}},
+        "sex": {"role": "quasi_identifier"},
+    }
+    masked = mw.protect(
+        frame, "generalisation", params={"k": 9, "levels": {"job": 2, "age": 1}}, variables=["age", "job", "sex"],
+        declared=declared, edits=["if age < 15 then job is missing"], seed=1,
+    )  # fmt: skip
+    assert masked["sex"].isna().sum() == 12
+    assert set(masked["job"].dropna()) == {"*"}
+
+
+def test_missing_codes_that_part_classes_of_k_are_suppressed_and_told(tmp_path: Path) -> None:
+    """Codes stay in the file, where anybody tells them apart: each counts, and a rare one is suppressed."""
+
+    def said(jobs: list[str]) -> list[str]:
+        pd.DataFrame({"job": jobs, "sex": ["f"] * len(jobs)}).to_csv(tmp_path / "persons.csv", index=False)
+        missing = {"-1": "does not apply", "-9": "refused"}
+        job = {"type": "nominal", "role": "quasi_identifier", "missing": missing}
+        record = mw.run({
+            "maskwright": 1, "seed": 1, "measure": [], "release": {"order": "random"},
+            "data": {"source": str(tmp_path / "persons.csv"), "variables": {"job": job, "sex": {"role": "other"}}},
+            "protect": [{"method": "local_suppression", "variables": ["job"], "params": {"k": 3}}],
+            "output": {"data": str(tmp_path / "masked.csv")},
+        }).record  # fmt: skip
+        published = pd.read_csv(tmp_path / "masked.csv", dtype=str, keep_default_na=False)["job"].value_counts()
+        assert published.min() >= 3
+        assert record["k"]["groups"][0]["smallest"] == published.min()
+        return [notice for notice in record["notices"] if "missing code(s) of job" in notice]
+
+    (told,) = said(["1"] * 20 + ["-1"] * 10 + ["-9"] * 2)
+    assert "missing code(s) of job are published as suppressed cells" in told
+    assert not said(["1"] * 20 + ["-1"] * 10 + ["-9"] * 3)

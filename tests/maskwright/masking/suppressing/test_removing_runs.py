@@ -243,3 +243,16 @@ def test_variables_that_complementary_suppression_may_empty_are_not_called_publi
     assert suppressed - {"age", "sex", "wages"} <= set(plan["may_lose_cells"])
     readme = (Path(__file__).parents[4] / "README.md").read_text(encoding="utf-8")
     assert "masked.edits.yaml" in readme.partition("## What must not leave the office")[2]
+
+
+def test_an_emptied_cell_of_a_key_with_one_category_for_all_hides_nothing() -> None:
+    """Two of forty are alone with their region; all their keys go, and of age nothing but the star was left."""
+    frame = pd.DataFrame({"region": ["N"] * 18 + ["S"] * 18 + ["E"] * 2 + ["W"] * 2, "age": np.arange(40) % 9 + 20})
+    declared = {
+        "region": {"role": "quasi_identifier", "type": "nominal"},
+        "age": {"role": "quasi_identifier", "hierarchy": {"table": [[str(age), "*"] for age in range(20, 29)]}},
+    }
+    params = {"k": 3, "suppression_limit": 0.2, "levels": {"age": 1}}
+    rules = ["age in [18, 99]", "if region == 'E' then age >= 18"]
+    masked = mw.protect(frame, "generalisation", edits=rules, declared=declared, params=params, seed=1)
+    assert masked["age"].isna().sum() == 4

@@ -2,11 +2,17 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import numpy as np
 import pandas as pd
 import pytest
 
 import maskwright as mw
+from maskwright.commands.plan import plan_pipeline
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 N = 400
 
@@ -42,6 +48,21 @@ def test_a_code_is_read_off_its_label() -> None:
 def test_a_total_and_its_other_part_give_a_number_away() -> None:
     said = _doubted(_people(), "microaggregation", variables=["net"], params={"k": 3})
     assert "net: it can be read off tax and gross" in said
+
+
+def test_a_key_of_households_with_new_values_tells_no_region_that_is_recoded(tmp_path: Path) -> None:
+    """Members share the region; the new key says who they are, and the region is coarser in all their rows."""
+    rows = [f"{home},{'abcd'[home % 4]},{20 + home * 7 % 60}" for home in range(100) for _ in range(3)]
+    (tmp_path / "in.csv").write_text("\n".join(["home,region,age", *rows]), encoding="utf-8")
+    (tmp_path / "p.yaml").write_text(
+        "maskwright: 1\ndata:\n  source: in.csv\n  cluster: home\n  variables:\n"
+        "    home: {role: identifier, release: new}\n    region: {role: quasi_identifier}\n    age: {role: other}\n"
+        "protect: [{method: recoding, variables: [region], params: {recode: {region: {N: [a, b], S: [c, d]}}}}]\n"
+        "output: {data: out.csv}\n",
+        encoding="utf-8",
+    )
+    found = plan_pipeline(tmp_path / "p.yaml")["doubts"]
+    assert not [each for each in found if each["doubt"] == "follows-from-published" and "home" in each["message"]]
 
 
 def test_an_age_is_read_off_a_date_of_birth() -> None:

@@ -38,6 +38,8 @@ k.quasi_identifiers.variables k.quasi_identifiers.smallest k.quasi_identifiers.b
 k.records.smallest k.records.below
 loss.measure loss.params loss.value loss.unit loss.direction loss.parts
 loss.leaves_out not_measured
+variables.level edits.level levels.records
+k_of_groups.about k_of_groups.records k_of_groups.smallest k_of_groups.below
 """
 
 

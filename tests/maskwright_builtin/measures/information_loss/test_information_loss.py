@@ -13,7 +13,7 @@ from scipy import optimize, stats
 from maskwright import InputError
 from maskwright_builtin.measures import MEASURES
 
-BY_NAME = {measure.name: measure for measure in MEASURES}
+BY_NAME = {measure.name: measure for measure in MEASURES if not measure.of_levels}
 WEIGHTED = ("sse", "il1s", "pi", "discrepancy", "higher_moments", "kolmogorov_smirnov", "hellinger", "structural_zeros",
             "regression_overlap", "propensity", "subdomains")  # fmt: skip
 

@@ -240,10 +240,10 @@ def test_many_records_equal_visiting_every_pair_for_any_threads(
     nearest = (mean == mean.min(axis=1)[:, None]) & np.isfinite(mean)
     ties = nearest.sum(axis=1)
     chance = 100.0 * (np.diag(nearest) / np.maximum(ties, 1))
-    frames = [pd.DataFrame(cells, columns=list("abcde")) for cells in (before, after)]
+    original, masked = (pd.DataFrame(cells, columns=list("abcde")) for cells in (before, after))
     monkeypatch.setattr(nearest_rows, "QUERIES_AT_ONCE", 300)
     for count in (1, 2, 5):
         monkeypatch.setattr(threads, "processors", lambda count=count: count)
-        found = measured(*frames, GOWER, keys=list("abcde"), nominal=list("abcd"), missing=missing)
+        found = measured(original, masked, GOWER, keys=list("abcde"), nominal=list("abcd"), missing=missing)
         np.testing.assert_array_equal(found.per_record, chance)
         assert found.parts["mean_ties"] == pytest.approx(ties[ties > 0].mean(), rel=1e-12)

@@ -301,3 +301,22 @@ def test_a_region_generalised_beside_its_towns_is_a_doubt() -> None:
     declared["town"] = {"role": "other"}
     with pytest.raises(mw.OpenDoubts, match="it can be read off town"):
         mw.protect(frame(), "generalisation", declared=declared, params=params)
+
+
+def test_a_search_without_a_result_says_what_fails_and_how_much_suppression_it_takes() -> None:
+    """Four of forty are alone with their nurse or judge, and all who are ill have one disease."""
+    job = ["clerk"] * 36 + ["nurse", "nurse", "judge", "judge"]
+    data = pd.DataFrame({"job": job, "disease": ["flu", "cold"] * 18 + ["flu", "flu", "cold", "flu"]})
+    declared = {"job": {"role": "quasi_identifier", "type": "nominal"}, "disease": {"type": "nominal", "role": "other"}}
+
+    def failure(**params: object) -> str:
+        with pytest.raises(mw.InputError) as error:
+            mw.protect(data, "generalisation", variables=["job"], declared=declared, params=params, seed=1)
+        return str(error.value)
+
+    said = failure(k=3, l={"disease": 2})
+    assert "4 of 40 records would have to be emptied (k = 3 fails in 4, l of disease fails in 2)" in said
+    assert "takes a suppression_limit of 0.1" in said
+    said = failure(k=5, suppression_limit=0.2)
+    assert "(k = 5 fails in 4); all emptied ones together are a class too, and it fails" in said
+    assert "takes a suppression_limit" not in said

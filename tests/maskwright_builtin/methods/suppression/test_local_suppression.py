@@ -210,6 +210,7 @@ def test_tables_of_pairs_give_no_emptied_cell_away(reference: Path, count: str) 
         frame, "local_suppression", edits=["(region, town) in original", "(age10, occ) in original"],
         params={"k": 3, "keys": KEYS, "count": count}, variables=KEYS, declared=declared, seed=1,
         waive=[{"doubt": "method-warned", "step": 1, "because": "asked for"}] if count == "wildcard" else (),
+        release={"order": "random"},  # members of a household follow each other, and live in one town
     ))  # fmt: skip
     published = done.masked.to_pandas()
     follows = 0
@@ -309,3 +310,18 @@ def test_the_order_of_records_gives_the_same_number_of_cells(survey: np.ndarray)
     other = masked(block(survey[order], KEYS), k=3)
     assert abs(int(other.missing.sum()) - int(first.missing.sum())) <= 0.02 * first.missing.sum()
     assert dataclasses.replace(first).notes["cells_suppressed"] == first.missing.sum()
+
+
+def test_sets_of_keys_are_named_in_a_pipeline_and_a_wrong_key_is_found(tmp_path: Path) -> None:
+    pd.DataFrame({"region": ["N", "N", "N", "S"] * 5, "sex": ["f", "m"] * 10}).to_csv(tmp_path / "in.csv", index=False)
+    text = (
+        "maskwright: 1\ndata: {source: in.csv, variables: {region: {role: quasi_identifier}, sex: {role: "
+        "quasi_identifier}}}\nprotect:\n  - {method: local_suppression, params: {k: 3, key_sets: {neighbour: [region, "
+        "sex]}}}\nmeasure: [k_anonymity]\noutput: {data: out.csv}\nseed: 1\n"
+    )
+    path = tmp_path / "p.yaml"
+    path.write_text(text, encoding="utf-8")
+    assert mw.run(path).record["measures"]["k_anonymity"]["value"] >= 3
+    path.write_text(text.replace("[region, sex]", "[region, sax]"), encoding="utf-8")
+    with pytest.raises(mw.InputError, match=r"no variable called 'sax'; did you mean 'sex'"):
+        mw.run(path)

@@ -186,3 +186,31 @@ def test_measures_that_need_pairs_say_that_records_are_drawn(tmp_path: Any) -> N
         mw.run(pipeline)
     pipeline["measure"] = ["contingency_tables"]
     assert mw.run(pipeline).ok
+
+
+def test_missing_codes_are_drawn_with_the_cells(tmp_path: Any) -> None:
+    """The code of a synthetic cell is none of the record whose row it stands in, and edits that ask for codes hold."""
+    rng = np.random.default_rng(7)
+    age, sex = rng.integers(0, 80, 1500), rng.choice(["f", "m"], 1500)
+    isco = np.where(age < 15, "-1", np.where(rng.random(1500) < 0.2, "-9", rng.choice(["1", "2", "3"], 1500)))
+    original = pd.DataFrame({"sex": sex, "age": age, "isco": isco})
+    original.to_csv(tmp_path / "persons.csv", index=False)
+    missing = {"-1": "does not apply", "-9": "refused"}
+    mw.run({
+        "maskwright": 1, "seed": 1, "measure": [], "edits": ['if age < 15 then isco is "does not apply"'],
+        "data": {"source": str(tmp_path / "persons.csv"), "variables": {
+            "sex": {"role": "quasi_identifier"}, "age": {"type": "integer", "role": "quasi_identifier"},
+            "isco": {"type": "nominal", "role": "quasi_identifier", "missing": missing},
+        }},
+        "protect": [{"method": "cart_synthesis", "variables": ["sex", "age", "isco"]}],
+        "output": {"data": str(tmp_path / "masked.csv")},
+    })  # fmt: skip
+    masked = pd.read_csv(tmp_path / "masked.csv", dtype=str, keep_default_na=False)
+    assert set(masked["isco"]) == {"-1", "-9", "1", "2", "3"}
+    young = masked["age"].astype(int) < 15
+    assert abs(young.mean() - (age < 15).mean()) < 0.05
+    assert (masked["isco"][young] == "-1").all()
+    assert (masked["isco"][~young] != "-1").mean() > 0.98
+    coded = np.isin(isco, ["-1", "-9"])
+    known = masked["isco"][coded].to_numpy() == isco[coded]
+    assert known.mean() < 0.35  # of the record in that row it says nothing

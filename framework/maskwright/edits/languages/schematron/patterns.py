@@ -33,7 +33,7 @@ _SEVERITIES = ("role", "flag", "severity")
 
 
 @dataclass
-class _Test:
+class TestOfRule:
     """An assert or report on its way to becoming an edit."""
 
     element: Element
@@ -50,13 +50,15 @@ class _Test:
 
 
 @dataclass
-class _Rule:
+class RuleOfPattern:
+    """A rule of a pattern while it is read."""
+
     element: Element
     number: int
     context: str
     scope: Scope
     shadowed: bool
-    tests: list[_Test]
+    tests: list[TestOfRule]
 
 
 class PatternReader:
@@ -95,7 +97,7 @@ class PatternReader:
         elements = [child for child in reading.children(self._element) if child.name == "rule"]
         contexts = [" ".join(element.attributes.get("context", "").split()) for element in elements]
         is_plain = self._are_plain(contexts)
-        rules: list[_Rule] = []
+        rules: list[RuleOfPattern] = []
         seen: dict[str, int] = {}
         for element, written in zip(elements, contexts, strict=True):
             reading.rules += 1
@@ -110,7 +112,7 @@ class PatternReader:
                 )
                 reading.note(element, message)
             own = lets_of(reading, element, scope, in_rule=True)
-            rule = _Rule(element, reading.rules, context, own, is_plain and context in seen, [])
+            rule = RuleOfPattern(element, reading.rules, context, own, is_plain and context in seen, [])
             seen.setdefault(context, element.line)
             rules.append(rule)
             self._read_tests(rule, len(rules) - 1, is_plain=is_plain)
@@ -131,7 +133,7 @@ class PatternReader:
             for other in plain
         )
 
-    def _read_tests(self, rule: _Rule, number: int, *, is_plain: bool) -> None:
+    def _read_tests(self, rule: RuleOfPattern, number: int, *, is_plain: bool) -> None:
         reading = self._reading
         for child in reading.children(rule.element):
             if child.name == "let":
@@ -146,13 +148,15 @@ class PatternReader:
                 tree = None
                 message = f"which rule of the pattern fires on a record cannot be told from {rule.context!r} alone"
                 problem = Problem(message, reading.place(child, " ".join(text.split())))
-            rule.tests.append(_Test(child, name, number, tree, problem))
+            rule.tests.append(TestOfRule(child, name, number, tree, problem))
         if rule.element.attributes.keys() & set(_SEVERITIES):
             reading.note(rule.element, "role, flag and severity count on an assert, not on its rule")
 
-    def _parsed(self, element: Element, text: str, rule: _Rule) -> tuple[Expression | None, Problem | None]:
+    def _parsed(self, element: Element, text: str, rule: RuleOfPattern) -> tuple[Expression | None, Problem | None]:
         reading = self._reading
         place = reading.place(element)
+        if reading.for_engine:
+            return None, Problem("this test is left to an engine", reading.place(element, " ".join(text.split())))
         try:
             tree = parse_xpath(text, place, trees(rule.scope), reading.options)
         except EditError as error:
@@ -196,7 +200,7 @@ class PatternReader:
         reading.given.add(name)
         return name
 
-    def _engine_pattern(self, rules: Sequence[_Rule]) -> EnginePattern:
+    def _engine_pattern(self, rules: Sequence[RuleOfPattern]) -> EnginePattern:
         """Pattern of the tests that are left to an engine; every rule is in it, for their order counts."""
         reading = self._reading
         contexts = [self._screened(rule.context) for rule in rules]
@@ -243,7 +247,7 @@ class PatternReader:
                 waiting += self._screened(scope[name].value).references
         return found
 
-    def _reason(self, test: _Test, rule: _Rule) -> str | None:
+    def _reason(self, test: TestOfRule, rule: RuleOfPattern) -> str | None:
         """Why no engine gets a test."""
         screened = self._screened(test.element.attributes["test"])
         needed = self._needed(screened, rule.scope)
@@ -264,7 +268,7 @@ class PatternReader:
         binding = rf"(?:for|let|some|every|,|\()\s*\$\s*{re.escape(name)}\s*(?:in\b|:=|as\b|[,)])"
         return re.search(binding, text) is not None
 
-    def _add(self, rule: _Rule, test: _Test, pattern: EnginePattern | None) -> None:
+    def _add(self, rule: RuleOfPattern, test: TestOfRule, pattern: EnginePattern | None) -> None:
         """Take up the edit of a test, or the reason why there is none."""
         stated = self._stated(rule, test)
         if test.tree is not None:
@@ -274,7 +278,7 @@ class PatternReader:
             assert test.problem is not None
             self._add_for_engine(stated, rule, test, pattern, test.problem)
 
-    def _stated(self, rule: _Rule, test: _Test) -> Edit:
+    def _stated(self, rule: RuleOfPattern, test: TestOfRule) -> Edit:
         """Edit as the file states it, before anyone is asked what it means."""
         reading = self._reading
         element = test.element
@@ -310,7 +314,7 @@ class PatternReader:
             ),
         )
 
-    def _add_understood(self, stated: Edit, test: _Test, tree: Expression) -> None:
+    def _add_understood(self, stated: Edit, test: TestOfRule, tree: Expression) -> None:
         """Take up an edit whose test is in the understood subset."""
         expression = Not(tree) if test.is_report else tree
         try:
@@ -322,7 +326,9 @@ class PatternReader:
             replace(stated, expression=expression, parts=parts, variables=variable_names(expression))
         )
 
-    def _add_for_engine(self, stated: Edit, rule: _Rule, test: _Test, pattern: EnginePattern, problem: Problem) -> None:
+    def _add_for_engine(
+        self, stated: Edit, rule: RuleOfPattern, test: TestOfRule, pattern: EnginePattern, problem: Problem
+    ) -> None:
         """Take up an edit that an engine is to check; whether the engine takes it is asked at the end of the file."""
         reading = self._reading
         reason = self._reason(test, rule)
@@ -335,13 +341,13 @@ class PatternReader:
         reading.undecided.append(Undecided(replace(pattern, rules=(single,)), problem))
         reading.edits.append(replace(stated, checked_by=ENGINE_OF[pattern.version], engine=engine))
 
-    def _names_in(self, test: _Test, rule: _Rule) -> tuple[str, ...]:
+    def _names_in(self, test: TestOfRule, rule: RuleOfPattern) -> tuple[str, ...]:
         """Elements that a test and the variables it rests on mention."""
         screened = self._screened(test.element.attributes["test"])
         lets = [self._screened(let.value) for let in self._needed(screened, rule.scope).values()]
         return tuple(dict.fromkeys(name for each in (screened, *lets) for name in each.names))
 
-    def _referred(self, element: Element, kind: str, rule: _Rule) -> tuple[tuple[str, str], ...]:
+    def _referred(self, element: Element, kind: str, rule: RuleOfPattern) -> tuple[tuple[str, str], ...]:
         """Diagnostics or properties that an assert names, with their texts."""
         known = self._reading.references.get(kind, {})
         found = []

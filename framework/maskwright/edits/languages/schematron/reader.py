@@ -8,22 +8,36 @@ reading, by name and place; what is for people only is left out with a note.
 from __future__ import annotations
 
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from maskwright.edits.edit_set import EditSet
 from maskwright.edits.languages.schematron.binding import LATER_BINDINGS, XPATH_1_BINDINGS
 from maskwright.edits.languages.schematron.document import Element, read_document
 from maskwright.edits.languages.schematron.expansion import expand
 from maskwright.edits.languages.schematron.lets import lets_of
+from maskwright.edits.languages.schematron.leveled_patterns import LeveledPatternReader
 from maskwright.edits.languages.schematron.options import SchematronOptions
 from maskwright.edits.languages.schematron.patterns import PatternReader
 from maskwright.edits.languages.schematron.state import Reading
+from maskwright.edits.languages.xpath.nested_levels import NestedLevels
 from maskwright.foundation.errors import EditError, Problem
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from maskwright.data.levels.declaration import LevelDeclaration
 
 ISO_NAMESPACE = "http://purl.oclc.org/dsdl/schematron"
 ASCC_NAMESPACE = "http://www.ascc.net/xml/schematron"
 
 
-def read_schematron(path: str | Path, options: SchematronOptions | None = None) -> EditSet:
+def read_schematron(
+    path: str | Path,
+    options: SchematronOptions | None = None,
+    *,
+    for_engine: bool = False,
+    levels: Mapping[str, LevelDeclaration] | None = None,
+) -> EditSet:
     """Read a Schematron file.
 
     Parameters
@@ -32,6 +46,10 @@ def read_schematron(path: str | Path, options: SchematronOptions | None = None) 
         A schema in the ISO or the 1.5 namespace, without a DOCTYPE.
     options : SchematronOptions, optional
         The phase, the folder for included files, and limits.
+    for_engine : bool, default False
+        Whether an engine gets every test, understood or not: for files that are no flat records.
+    levels : mapping of level name to LevelDeclaration, optional
+        Of data whose records are inside each other: tests are then read as rules of the language of levels.
 
     Returns
     -------
@@ -58,7 +76,7 @@ def read_schematron(path: str | Path, options: SchematronOptions | None = None) 
     path = Path(path)
     chosen = options or SchematronOptions()
     schema = read_document(path, chosen)
-    reading = Reading(path, chosen)
+    reading = Reading(path, chosen, for_engine=for_engine)
     _check_root(reading, schema)
     schema, notes = expand(schema, chosen)
     reading.notes += notes
@@ -68,7 +86,10 @@ def read_schematron(path: str | Path, options: SchematronOptions | None = None) 
     reading.names.update(child.attributes["id"] for child in asserts if "id" in child.attributes)
     patterns = [child for child in reading.children(schema) if child.name == "pattern"]
     for number, pattern in enumerate(patterns, start=1):
-        PatternReader(reading, pattern, number, scope).read()
+        if levels is None:
+            PatternReader(reading, pattern, number, scope).read()
+        else:
+            LeveledPatternReader(reading, pattern, number, scope, NestedLevels.of(levels)).read()
     reading.compile()
     if not reading.edits and not reading.problems:
         reading.refuse(schema, "the schema holds no assert and no report")

@@ -46,6 +46,7 @@ class Reading:
     references: dict[str, dict[str, Element]] = field(default_factory=dict)
     undecided: list[Undecided] = field(default_factory=list)
     rules: int = 0
+    for_engine: bool = False
 
     @property
     def version(self) -> Version:

@@ -15,6 +15,7 @@ from maskwright.edits.expression import (
     Comparison,
     Expression,
     Function,
+    GroupFunction,
     InOriginal,
     IsMissing,
     IsNumber,
@@ -46,7 +47,7 @@ def as_condition(node: Expression) -> Expression:  # noqa: PLR0911 - one case fo
         arithmetic on truth values stay as they are.
     """
     match node:
-        case Truth() | InOriginal():
+        case Truth() | InOriginal() | IsMissing() | GroupFunction("any" | "all" | "no"):
             return node
         case VariableReference():
             return Not(IsMissing(node))
@@ -97,7 +98,8 @@ def _comparison(node: Comparison) -> Expression:
 
 def _is_truth(node: Expression) -> bool:
     return isinstance(node, (Truth, Comparison, InOriginal, Not, And, Or)) or (
-        isinstance(node, Function) and node.name == "boolean"
+        (isinstance(node, Function) and node.name == "boolean")
+        or (isinstance(node, GroupFunction) and node.function in ("any", "all", "no"))
     )
 
 

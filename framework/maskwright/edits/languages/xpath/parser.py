@@ -59,7 +59,7 @@ class OriginalNodes:
     column: str | None = None
 
 
-class _Grown(NamedTuple):
+class Grown(NamedTuple):
     """A subtree with its depth and number of nodes, so that neither can explode through ``let``."""
 
     tree: Expression | OriginalNodes
@@ -128,10 +128,12 @@ def parse_value(
     text, place, variables, limits
         As of `parse_xpath`.
     """
-    return _Parser(text, place, variables or {}, limits or SchematronOptions()).parse()
+    return XPathParser(text, place, variables or {}, limits or SchematronOptions()).parse()
 
 
-class _Parser:
+class XPathParser:
+    """Reads one expression about one flat record; `maskwright.edits.languages.xpath.nested` reads more."""
+
     def __init__(
         self,
         text: str,
@@ -142,7 +144,7 @@ class _Parser:
         self._refuse = Refusals(text, place, limits.max_nesting)
         self._variables = variables
         self._limits = limits
-        self._substituted: dict[str, _Grown] = {}
+        self._substituted: dict[str, Grown] = {}
         self._level = 0
         self._next = 0
         if len(text) > limits.max_expression:
@@ -152,6 +154,7 @@ class _Parser:
         self._tokens = tokens_of(text, self._refuse.fail)
 
     def parse(self) -> Expression | OriginalNodes:
+        """Read the whole text."""
         if self._tokens[0].kind == "end":
             self._refuse.fail("this expression is empty")
         tree = self._expression(1).tree
@@ -178,7 +181,7 @@ class _Parser:
 
     # Precedence climbing: one Python frame for each operator level that is in fact used, so 200 levels of nesting
     # stay far from the interpreter's recursion limit.
-    def _expression(self, lowest: int) -> _Grown:
+    def _expression(self, lowest: int) -> Grown:
         self._level += 1
         if self._level > self._limits.max_nesting:
             self._refuse.too_deep()
@@ -194,7 +197,7 @@ class _Parser:
         self._level -= 1
         return left
 
-    def _unary(self) -> _Grown:
+    def _unary(self) -> Grown:
         minus = 0
         while self._is_sign("-"):
             self._advance()
@@ -205,7 +208,7 @@ class _Parser:
             operand = self._grow(Negative(operand.value), operand)
         return operand
 
-    def _primary(self) -> _Grown:
+    def _primary(self) -> Grown:
         token = self._token
         match token.kind:
             case "number":
@@ -214,10 +217,10 @@ class _Parser:
                     self._refuse.fail(
                         f"the number at character {token.start + 1} has more than {LONGEST_NUMBER} digits"
                     )
-                grown = _Grown(Number(Fraction(token.text.removesuffix("."))), 1, 1)
+                grown = Grown(Number(Fraction(token.text.removesuffix("."))), 1, 1)
             case "string":
                 self._advance()
-                grown = _Grown(Text(token.text[1:-1]), 1, 1)
+                grown = Grown(Text(token.text[1:-1]), 1, 1)
             case "reference":
                 self._advance()
                 grown = self._substitute(token.text[1:].strip())
@@ -239,7 +242,7 @@ class _Parser:
         self._refuse.path(self._token)
         return grown
 
-    def _child(self) -> _Grown:
+    def _child(self) -> Grown:
         token = self._advance()
         if self._is_sign("::"):
             if token.text != "child":
@@ -250,15 +253,15 @@ class _Parser:
                 self._refuse.unsupported("a step that names no child element", token)
         if ":" in token.text:
             self._refuse.unsupported(f"the namespace prefix in {token.text}", token)
-        return _Grown(VariableReference(token.text), 1, 1)
+        return Grown(VariableReference(token.text), 1, 1)
 
-    def _call(self) -> _Grown:
+    def _call(self) -> Grown:
         token = self._advance()
         self._advance()
         name = token.text
         if name in ("true", "false"):
             self._expect(")")
-            return _Grown(Truth(name == "true"), 1, 1)
+            return Grown(Truth(name == "true"), 1, 1)
         if name in ("document", "doc"):
             return self._document()
         if name == "exists" and self._token.text == "index-of":
@@ -273,15 +276,15 @@ class _Parser:
         self._check_of_record(argument)
         return self._grow(Not(argument.value) if name == "not" else Function(name, (argument.value,)), argument)
 
-    def _document(self) -> _Grown:
+    def _document(self) -> Grown:
         """``document('name')``: the name of the file is a convention, the person says which file it is."""
         if self._token.kind != "string":
             self._refuse.unsupported("a document whose name is not written out", self._token, DOMAIN_HINT)
         self._advance()
         self._expect(")")
-        return _Grown(OriginalNodes(), 1, 1)
+        return Grown(OriginalNodes(), 1, 1)
 
-    def _index_of(self) -> _Grown:
+    def _index_of(self) -> Grown:
         token = self._token
         self._expect("(")
         nodes = self._expression(1)
@@ -291,36 +294,36 @@ class _Parser:
         self._expect(")")
         return self._occurs(nodes, value, token)
 
-    def _occurs(self, nodes: _Grown, value: _Grown, token: Token) -> _Grown:
+    def _occurs(self, nodes: Grown, value: Grown, token: Token) -> Grown:
         if isinstance(nodes.tree, OriginalNodes) and nodes.tree.column is not None:
             if value.tree == VariableReference(nodes.tree.column):
-                return _Grown(InOriginal((nodes.tree.column,)), 1, 1)
+                return Grown(InOriginal((nodes.tree.column,)), 1, 1)
             self._refuse.unsupported("a comparison with another column of the original file", token, DOMAIN_HINT)
         return self._refuse.unsupported("this use of another document", token, DOMAIN_HINT)
 
-    def _steps(self, grown: _Grown) -> _Grown:
+    def _steps(self, grown: Grown) -> Grown:
         """Path from the original file down to a column."""
         while self._token.kind == "sign" and self._token.text in ("/", "//"):
             self._advance()
             token = self._advance()
             if token.kind != "name" or ":" in token.text or self._token.text in ("(", "::"):
                 self._refuse.unsupported("a path in the original file that is not of names", token, DOMAIN_HINT)
-            grown = _Grown(OriginalNodes(token.text), 1, 1)
+            grown = Grown(OriginalNodes(token.text), 1, 1)
         return grown
 
-    def _check_of_record(self, *operands: _Grown) -> None:
+    def _check_of_record(self, *operands: Grown) -> None:
         if any(isinstance(operand.tree, OriginalNodes) for operand in operands):
             self._refuse.unsupported("this use of another document", self._token, DOMAIN_HINT)
 
-    def _substitute(self, name: str) -> _Grown:
+    def _substitute(self, name: str) -> Grown:
         if name not in self._variables:
             self._refuse.fail(unknown_name("let variable", name, self._variables))
         if name not in self._substituted:
             tree = self._variables[name]
-            self._substituted[name] = _Grown(tree, 1, 1) if isinstance(tree, OriginalNodes) else _measured(tree)
+            self._substituted[name] = Grown(tree, 1, 1) if isinstance(tree, OriginalNodes) else _measured(tree)
         return self._substituted[name]
 
-    def _combine(self, operator: str, left: _Grown, right: _Grown) -> _Grown:
+    def _combine(self, operator: str, left: Grown, right: Grown) -> Grown:
         if operator == "=":
             for nodes, value in ((left, right), (right, left)):
                 if isinstance(nodes.tree, OriginalNodes):
@@ -332,7 +335,7 @@ class _Parser:
                 if isinstance(left.tree, kind):
                     # One flat node: a long conjunction is wide, not deep.
                     depth, size = max(left.depth, right.depth + 1), left.size + right.size
-                    return self._checked(_Grown(kind((*left.tree.operands, right.value)), depth, size))
+                    return self._checked(Grown(kind((*left.tree.operands, right.value)), depth, size))
                 return self._grow(kind((left.value, right.value)), left, right)
             case "+" | "-" | "*" | "div" | "mod":
                 sign: ArithmeticOperator = "/" if operator == "div" else operator
@@ -341,11 +344,11 @@ class _Parser:
                 relation = cast("ComparisonOperator", "==" if operator == "=" else operator)
                 return self._grow(Comparison(relation, left.value, right.value), left, right)
 
-    def _grow(self, tree: Expression, *parts: _Grown) -> _Grown:
+    def _grow(self, tree: Expression, *parts: Grown) -> Grown:
         depth = 1 + max(part.depth for part in parts)
-        return self._checked(_Grown(tree, depth, 1 + sum(part.size for part in parts)))
+        return self._checked(Grown(tree, depth, 1 + sum(part.size for part in parts)))
 
-    def _checked(self, grown: _Grown) -> _Grown:
+    def _checked(self, grown: Grown) -> Grown:
         if grown.depth > self._limits.max_nesting:
             self._refuse.too_deep()
         if grown.size > LARGEST_TREE:
@@ -355,7 +358,7 @@ class _Parser:
         return grown
 
 
-def _measured(tree: Expression) -> _Grown:
+def _measured(tree: Expression) -> Grown:
     deepest = size = 0
     stack: list[tuple[Expression, int]] = [(tree, 1)]
     while stack:
@@ -363,4 +366,4 @@ def _measured(tree: Expression) -> _Grown:
         size += 1
         deepest = max(deepest, depth)
         stack.extend((child, depth + 1) for child in children(node))
-    return _Grown(tree, deepest, size)
+    return Grown(tree, deepest, size)

@@ -1,0 +1,202 @@
+"""Measures of data of several levels: which are of groups with their members, and on which levels the others run."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+from maskwright.foundation.errors import InputError, Problem
+from maskwright.pipeline.names import in_order
+from maskwright.pipeline.steps import judged_figures
+from maskwright.plugins.measure import Measurable
+from maskwright.plugins.parameter_markers import variables_named
+from maskwright.plugins.registry import plugins
+from maskwright.release.measures.measured_variables import measure_problems, names_used, to_be_measured
+from maskwright.release.measures.usual_losses import with_usual_losses
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+
+    from pydantic import BaseModel
+
+    from maskwright.commands.levels.arriving import ArrivedLevels
+    from maskwright.commands.levels.planning import PlannedLevels
+    from maskwright.data.levels.linked_data import LinkedData
+    from maskwright.pipeline.resolved import MeasureRequest, Pipeline
+    from maskwright.plugins.measure import Measure
+
+
+@dataclass(frozen=True, eq=False)
+class LevelMeasures:
+    """Measures of a run on several levels.
+
+    Attributes
+    ----------
+    of_level : mapping of level name to tuple of MeasureRequest
+        Of the levels that steps mask; labels are ``level.measure``.
+    of_groups : tuple of MeasureRequest
+        Of groups with their members; labels are those of the pipeline.
+    thresholds : mapping of str to float
+        By the labels of these, or label and part.
+    notices : tuple of str
+        Which measure is not on which level, and why.
+    looked_at : frozenset of str
+        Names of the variables that measures of groups look at.
+    """
+
+    of_level: Mapping[str, tuple[MeasureRequest, ...]]
+    of_groups: tuple[MeasureRequest, ...]
+    thresholds: Mapping[str, float]
+    notices: tuple[str, ...]
+    looked_at: frozenset[str]
+
+
+def measures_of_levels(described: Pipeline, arrived: ArrivedLevels, planned: PlannedLevels) -> LevelMeasures:
+    """Find on which levels each measure runs; one that names variables runs on the level that has them.
+
+    Parameters
+    ----------
+    described : Pipeline
+    arrived : ArrivedLevels
+    planned : PlannedLevels
+
+    Raises
+    ------
+    InputError
+        Measures whose variables are of two levels, or that no level can be measured by; thresholds of what is not
+        measured.
+    """
+    of_groups = tuple(each for each in described.measures if each.measure.of_levels)
+    given = {name: to_be_measured(ready.plan) for name, ready in planned.ready.items()}
+    whole = _of_groups(arrived.linked, given, planned)
+    problems = measure_problems(of_groups, whole)
+    chosen, notices, wrong = requests_by_level(described.measures, arrived.linked, given)
+    problems += wrong
+    if problems:
+        raise InputError(in_order(problems, described.file))
+    named = {name: _named(described, name, requests, planned) for name, requests in chosen.items()}
+    every = (*of_groups, *(each for requests in named.values() for each in requests))
+    thresholds = _thresholds(described, every, tuple(given))
+    looked_at = frozenset[str]().union(*(names_used(each.measure, each.params, whole) for each in of_groups))
+    return LevelMeasures(named, of_groups, thresholds, notices, looked_at)
+
+
+def requests_by_level(
+    requests: Sequence[MeasureRequest], linked: LinkedData, given: Mapping[str, Measurable]
+) -> tuple[dict[str, tuple[MeasureRequest, ...]], tuple[str, ...], list[Problem]]:
+    """Measures that run on each level; those of groups with their members are left out.
+
+    Parameters
+    ----------
+    requests : sequence of MeasureRequest
+    linked : LinkedData
+    given : mapping of level name to Measurable
+        Of the levels that can be measured.
+
+    Returns
+    -------
+    dict of level name to tuple of MeasureRequest
+    tuple of str
+        Which measure is not on which level, and why.
+    list of Problem
+        Measures that no level can be measured by.
+    """
+    chosen: dict[str, tuple[MeasureRequest, ...]] = dict.fromkeys(given, ())
+    notices: list[str] = []
+    problems: list[Problem] = []
+    for each in requests:
+        if each.measure.of_levels:
+            continue
+        levels, wrong = _levels_for(each, linked, given)
+        wrongs = {name: measure_problems([each], given[name]) for name in levels}
+        fitting = [name for name in levels if not wrongs[name]]
+        problems += wrong
+        if not fitting:
+            problems += [problem for found in list(wrongs.values())[:1] for problem in found]
+        for name in fitting:
+            chosen[name] += (each,)
+        notices += [
+            f"{each.label} is not measured on the level {name}: "
+            + wrongs[name][0].message.removeprefix(f"{each.label}: ")
+            for name in levels
+            if fitting and wrongs[name]
+        ]
+    return chosen, tuple(notices), problems
+
+
+def _of_groups(linked: LinkedData, given: Mapping[str, Measurable], planned: PlannedLevels) -> Measurable:
+    """What measures of groups will be given: the variables of all levels, as far as the plans know them."""
+    published = {name: each for one in given.values() for name, each in one.variables.items()}
+    names = {
+        level.name: tuple(
+            each.name
+            for each in level.data.variables
+            if each.name not in level.key_columns and each.role != "identifier"
+        )
+        for level in linked
+    }
+    variables = {
+        each.name: published.get(each.name, each)
+        for level in linked
+        for each in level.data.variables
+        if each.name in names[level.name]
+    }
+    derived = [each.variable for each in planned.across.derived]
+    masked = {name for ready in planned.ready.values() for name in ready.plan.masked}
+    compared = tuple(name for name in variables if variables[name].is_numeric and name in {*masked, *derived})
+    return Measurable(variables, compared, (), names)
+
+
+def _levels_for(
+    request: MeasureRequest, linked: LinkedData, given: Mapping[str, Measurable]
+) -> tuple[list[str], list[Problem]]:
+    """Levels on which a measure can run: those that have the variables it names, or all where it names none."""
+    named = tuple(dict.fromkeys(_variables_named(request.measure, request.params)))
+    if not named:
+        return list(given), []
+    owner = {name: level.name for level in linked for name in level.data.names if name not in level.key_columns}
+    levels = list(dict.fromkeys(owner[name] for name in named if name in owner))
+    if len(levels) > 1:
+        first = {level: next(name for name in named if owner.get(name) == level) for level in levels}
+        shown = " and ".join(f"{name} of {level}" for level, name in first.items())
+        hint = "Take a measure for each level, with labels of their own: {name: {as: label, ...}}."
+        return [], [Problem(f"{request.label}: {shown} are variables of different levels", request.place, hint)]
+    there = [level for level in levels if all(name in given[level].variables for name in named)] if given else []
+    if there:
+        return there, []
+    absent = [name for name in named if not any(name in each.variables for each in given.values())]
+    said = f"{request.label}: {', '.join(absent)} cannot be measured: a key, derived across levels, or of a level that"
+    return [], [Problem(f"{said} no step masks", request.place)]
+
+
+def _variables_named(measure: Measure, params: BaseModel) -> Iterator[str]:
+    yield from variables_named(params)
+    for part, own in () if measure.components is None else measure.components(params):
+        yield from _variables_named(part, own)
+
+
+def _named(
+    described: Pipeline, level: str, requests: tuple[MeasureRequest, ...], planned: PlannedLevels
+) -> tuple[MeasureRequest, ...]:
+    """Measures of a level under their labels, losses that nobody asked for among them."""
+    whole = with_usual_losses(replace(described, measures=requests), planned.ready[level].plan, plugins())
+    return tuple(replace(each, label=f"{level}.{each.label}") for each in whole.measures)
+
+
+def _thresholds(described: Pipeline, requests: tuple[MeasureRequest, ...], levels: tuple[str, ...]) -> dict[str, float]:
+    """Bounds by the labels of the levels; what is said of one level goes before what is said of all."""
+    stated = described.thresholds
+    found: dict[str, float] = {}
+    used: set[str] = set()
+    for name in (name for request in requests for name in judged_figures(request)):
+        level, _, rest = name.partition(".")
+        for key in (name, rest) if level in levels else (name,):
+            if key in stated:
+                used.add(key)
+                found.setdefault(name, stated[key])
+    unused = [name for name in stated if name not in used]
+    if unused:
+        raise InputError(
+            [Problem(f"thresholds: {name} is not measured: no such measure runs on that level") for name in unused]
+        )
+    return found

@@ -1,0 +1,220 @@
+"""A pattern as a stylesheet for files with records inside records: what failed, and on which record."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Literal
+from xml.sax.saxutils import escape, quoteattr
+
+from maskwright.edits.engines.nested.scope import Names, asks_for_position, local, places_of
+from maskwright.edits.engines.screening import STANDARD_NAMESPACES, screen
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from maskwright.data.levels.nested_document import NestedElements
+    from maskwright.edits.engines.processor_test import EnginePattern, EngineRule
+    from maskwright.edits.engines.screening import Version
+    from maskwright.edits.languages.schematron.options import SchematronOptions
+
+OURS = "maskwright.engine"
+XSL = "http://www.w3.org/1999/XSL/Transform"
+BETWEEN = "\ue000"
+"""Stands before each message of a failure."""
+_PLACEHOLDER = re.compile(r"\{([^{}]*)\}")
+
+
+def names_of(elements: NestedElements) -> Names:
+    """Local names of a file's elements."""
+    above = frozenset(local(tag) for tag in elements.path)
+    return Names(above, local(elements.group), local(elements.member))
+
+
+def fired_mark(rule: int) -> str:
+    """Character that stands for a rule which fired."""
+    return chr(ord("A") + rule) if rule < 26 else chr(0xE100 + rule)
+
+
+def nested_stylesheet(
+    pattern: EnginePattern,
+    elements: NestedElements,
+    fired: Literal["counted", "placed"],
+    messages: Mapping[tuple[int, int], Sequence[str]],
+    limits: SchematronOptions,
+) -> str:
+    """XSLT that applies a pattern to a document of whole groups and prints what happened.
+
+    Parameters
+    ----------
+    pattern : EnginePattern
+    elements : NestedElements
+    fired : {"counted", "placed"}
+        Whether a rule that fires is told by its `fired_mark` alone, or by a line ``f RULE GROUP MEMBER``.
+    messages : mapping of (rule, test) to sequence of str
+        Texts to fill in where a test fails: ``{expression}`` becomes its value.
+    limits : SchematronOptions
+        Of expressions in messages.
+
+    Returns
+    -------
+    str
+        The stylesheet prints a line ``v RULE TEST GROUP MEMBER`` where a test does not hold, with the messages after
+        it, each after `BETWEEN`. Rules and tests are counted from 0, groups and their members from 1; the member of
+        a group's own node is 0.
+    """
+    names = names_of(elements)
+    spaces = dict(pattern.namespaces)
+    if pattern.version != "1.0":
+        spaces = {**STANDARD_NAMESPACES, **spaces, "maskwright.error": "http://www.w3.org/2005/xqt-errors"}
+    declared = "".join(f" xmlns:{prefix}={quoteattr(uri)}" for prefix, uri in spaces.items())
+    declared = f'xmlns:xsl="{XSL}" xmlns:{OURS}="urn:maskwright:engine"{declared}'
+    visit: _Visit | _VisitOfRecords = _Visit(names, len(elements.path))
+    if is_about_records(pattern, names):
+        to_members = any("member" in places_of(rule.context, names) for rule in pattern.rules)
+        visit = _VisitOfRecords(names, len(elements.path), to_members=to_members)
+    out = [
+        f'<xsl:stylesheet version="{pattern.version}" {declared}>',
+        '<xsl:output method="text" encoding="UTF-8"/>',
+        *(f"<xsl:variable name={quoteattr(name)} select={quoteattr(value)}/>" for name, value in pattern.lets),
+        visit.start(),
+        visit.template("*", "-1", ""),
+    ]
+    for number, rule in enumerate(pattern.rules):
+        body = _body(pattern, number, rule, fired, messages, limits)
+        out.append(visit.template(rule.context, str(len(pattern.rules) - number), body))
+    return "\n".join([*out, "</xsl:stylesheet>"])
+
+
+def is_about_records(pattern: EnginePattern, names: Names) -> bool:
+    """Whether only records need to be visited, not the elements in them nor those around."""
+    places = {place for rule in pattern.rules for place in places_of(rule.context, names)}
+    tests = [text for rule in pattern.rules for text in (*rule.tests, *(value for _, value in rule.lets))]
+    return places <= {"group", "member"} and not any(asks_for_position(text) for text in tests)
+
+
+class _Visit:
+    """Templates that go through a whole document and know in which group and member they are."""
+
+    def __init__(self, names: Names, above: int) -> None:
+        self._names, self._above = names, above
+
+    def start(self) -> str:
+        return _start("/*", 0)
+
+    def template(self, match: str, priority: str, body: str) -> str:
+        counted = "count(preceding-sibling::*[local-name() = '{}']) + 1"
+        numbers = self._number("group", self._above, counted.format(self._names.group), "above")
+        numbers += self._number("member", self._above + 1, counted.format(self._names.member), "within")
+        return _template(match, priority, f"{numbers}{body}{_down('*')}")
+
+    def _number(self, name: str, depth: int, counted: str, otherwise: str) -> str:
+        element = self._names.group if name == "group" else self._names.member
+        is_one = quoteattr(f"${OURS}:depth = {depth} and local-name() = '{element}'")
+        return (
+            f'<xsl:variable name="{OURS}:{name}"><xsl:choose><xsl:when test={is_one}>'
+            f"<xsl:value-of select={quoteattr(counted)}/></xsl:when><xsl:otherwise>"
+            f'<xsl:value-of select="${OURS}:{otherwise}"/></xsl:otherwise></xsl:choose></xsl:variable>'
+        )
+
+
+class _VisitOfRecords:
+    """Templates that go to the records only, of both levels or of the upper one."""
+
+    def __init__(self, names: Names, above: int, *, to_members: bool) -> None:
+        self._names, self._above, self._to_members = names, above, to_members
+
+    def start(self) -> str:
+        return _start(f"/*{'/*' * (self._above - 1)}/*[local-name() = '{self._names.group}']", self._above)
+
+    def template(self, match: str, priority: str, body: str) -> str:
+        of_group = f"${OURS}:depth = {self._above}"
+        # A truth value is 1 or 0 here: numbers that are put together from text are much slower.
+        group = f"number({of_group}) * position() + ${OURS}:above"
+        member = f"number(not({of_group})) * position()"
+        numbers = (
+            f'<xsl:variable name="{OURS}:group" select="{group}"/>'
+            f'<xsl:variable name="{OURS}:member" select="{member}"/>'
+        )
+        members = f"*[local-name() = '{self._names.member}']"
+        down = f'<xsl:if test="{of_group}">{_down(members)}</xsl:if>' if self._to_members else ""
+        return _template(match, priority, f"{numbers}{body}{down}")
+
+
+def _start(select: str, depth: int) -> str:
+    return (
+        f'<xsl:template match="/"><xsl:apply-templates select="{select}" mode="{OURS}:visit">'
+        f'<xsl:with-param name="{OURS}:depth" select="{depth}"/></xsl:apply-templates></xsl:template>'
+    )
+
+
+def _template(match: str, priority: str, content: str) -> str:
+    return (
+        f'<xsl:template match={quoteattr(match)} priority="{priority}" mode="{OURS}:visit">'
+        f'<xsl:param name="{OURS}:depth"/><xsl:param name="{OURS}:above" select="0"/>'
+        f'<xsl:param name="{OURS}:within" select="0"/>{content}</xsl:template>'
+    )
+
+
+def _down(select: str) -> str:
+    return (
+        f'<xsl:apply-templates select="{select}" mode="{OURS}:visit">'
+        f'<xsl:with-param name="{OURS}:depth" select="${OURS}:depth + 1"/>'
+        f'<xsl:with-param name="{OURS}:above" select="${OURS}:group"/>'
+        f'<xsl:with-param name="{OURS}:within" select="${OURS}:member"/></xsl:apply-templates>'
+    )
+
+
+def _body(
+    pattern: EnginePattern,
+    number: int,
+    rule: EngineRule,
+    fired: str,
+    messages: Mapping[tuple[int, int], Sequence[str]],
+    limits: SchematronOptions,
+) -> str:
+    place = f"<xsl:value-of select=\"concat(${OURS}:group, ' ', ${OURS}:member)\"/>"
+    line = "<xsl:text>&#10;</xsl:text>"
+    out = [
+        f"<xsl:text>{fired_mark(number)}</xsl:text>"
+        if fired == "counted"
+        else f"<xsl:text>&#10;f {number} </xsl:text>{place}{line}"
+    ]
+    lets = [f"<xsl:variable name={quoteattr(name)} select={quoteattr(value)}/>" for name, value in rule.lets]
+    if pattern.version == "1.0":
+        out += lets
+    for position, (test, is_report) in enumerate(zip(rule.tests, rule.reports, strict=True)):
+        told = "".join(
+            f"<xsl:text>{BETWEEN}</xsl:text>{_filled_in(text, pattern.version, dict(pattern.namespaces), limits)}"
+            for text in messages.get((number, position), ())
+        )
+        where = f"{number} {position} </xsl:text>{place}"
+        condition = quoteattr(f"({test})" if is_report else f"not({test})")
+        check = f"<xsl:if test={condition}><xsl:text>&#10;v {where}{told}{line}</xsl:if>"
+        if pattern.version != "1.0":
+            # Variables are computed lazily: their errors belong to the test that uses them.
+            check = (
+                f"<xsl:try>{''.join(lets)}{check}<xsl:catch><xsl:text>&#10;e {where}<xsl:text> </xsl:text>"
+                f'<xsl:value-of select="local-name-from-QName($maskwright.error:code)"/>{line}</xsl:catch></xsl:try>'
+            )
+        out.append(check)
+    return "".join(out)
+
+
+def _filled_in(message: str, version: Version, namespaces: Mapping[str, str], limits: SchematronOptions) -> str:
+    """Message with its expressions computed; ``{...}`` that is none that an engine may get stays as it is."""
+    pieces: list[str] = []
+    position = 0
+    for match in _PLACEHOLDER.finditer(message):
+        if screen(match[1], version, namespaces, limits).reason is not None:
+            continue
+        pieces.append(f"<xsl:text>{escape(message[position : match.start()])}</xsl:text>")
+        value = (
+            f"translate(string(({match[1]})[1]), '&#10;{BETWEEN}', '  ')"
+            if version != "1.0"
+            else (f"translate(string({match[1]}), '&#10;{BETWEEN}', '  ')")
+        )
+        # The line feed has to reach the engine as a reference: attribute values are normalised.
+        pieces.append(f"<xsl:value-of select={quoteattr(value).replace('&amp;#10;', '&#10;')}/>")
+        position = match.end()
+    pieces.append(f"<xsl:text>{escape(message[position:])}</xsl:text>")
+    return "".join(pieces)

@@ -1,0 +1,269 @@
+"""Single values that give a suppressed cell away: all records with `status` 0 are children, or with two such values.
+
+Whether a whole variable determines another is asked in `maskwright.data.dependencies`; one value may do so where the
+others do not. What is published of a cell is its value: a missing code, too. A value that a handful of records have in
+common, all alike by chance, is none: see `SingleValues.giving_away`.
+"""
+
+from __future__ import annotations
+
+import itertools
+import math
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pyarrow as pa
+
+from maskwright.data.dependencies import BY_CHANCE, EXCEPTIONS, MOST_PAIRED, ValueCodes
+from maskwright.masking.suppressing.cell_states import reads_suppressed
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+
+    from numpy.typing import NDArray
+
+    from maskwright.data.dataset import Dataset
+
+CERTAIN = 0.95
+"""Share of the published records with the same values that show the value of a suppressed cell when it is known."""
+
+FEWEST_ALIKE = 10
+"""Published records that have to show it where one value, and not a whole variable, gives a cell away."""
+
+MOST_READ = 100_000_000
+"""Records times pairs of variables that are looked at for one variable; the pairs with the fewest values come first."""
+
+
+class SingleValues:
+    """Values of the variables of a file, and what other records with these values show.
+
+    Parameters
+    ----------
+    shown : Dataset
+        The records as they would be published without suppression.
+    columns : sequence of str
+        Variables that are published.
+    codes : ValueCodes
+        Of `shown`.
+    """
+
+    def __init__(self, shown: Dataset, columns: Sequence[str], codes: ValueCodes) -> None:
+        self._shown, self._codes, self._n = shown, codes, len(shown)
+        self._columns = tuple(columns)
+        self._given: dict[tuple[str, int], tuple[tuple[str, ...], ...]] = {}
+        self._said: dict[str, NDArray[np.int64]] = {}
+        self._frequent: dict[str, tuple[NDArray[np.int64], int]] = {}
+        self._silent: dict[str, NDArray[np.bool_]] = {}
+        self._found: dict[tuple[str, tuple[str, ...]], tuple[tuple[int, ...], NDArray[np.int64]]] = {}
+        self._asked: dict[str, tuple[int, tuple[_Question, ...]]] = {}
+        self._parts: dict[tuple[_Question, str], tuple[int, tuple[NDArray[np.int64], NDArray[np.int64]]]] = {}
+
+    def given(self, name: str, size: int) -> tuple[tuple[str, ...], ...]:
+        """Variables, or pairs of them, whose values may give one away.
+
+        Parameters
+        ----------
+        name : str
+        size : {1, 2}
+        """
+        if (name, size) not in self._given:
+            self._given[name, size] = tuple(self._candidates(name, size))
+        return self._given[name, size]
+
+    def _candidates(self, name: str, size: int) -> Iterator[tuple[str, ...]]:
+        useful = [other for other in self._columns if other != name and self._values(other)[1] > 0]
+        if size == 1:
+            yield from ((other,) for other in useful)
+            return
+        chosen = sorted(useful, key=lambda each: self._values(each)[1])[:MOST_PAIRED]
+        pairs = sorted(itertools.combinations(chosen, 2), key=self._combined)
+        for pair in pairs[: max(MOST_READ // max(self._n, 1), 1)]:
+            if 1 < self._combined(pair) <= max(4 * self._n, 100_000):
+                yield pair
+
+    def unchanged_by_suppression(self, names: Sequence[str]) -> NDArray[np.bool_]:
+        """Records in which the cells of these variables look the same if they are suppressed; shape (n,)."""
+        found = np.ones(self._n, dtype=np.bool_)
+        for name in names:
+            if name not in self._silent:
+                self._silent[name] = reads_suppressed(self._shown[name])
+            found &= self._silent[name]
+        return found
+
+    def giving_away(
+        self, name: str, given: tuple[str, ...], hidden: Mapping[str, NDArray[np.bool_]]
+    ) -> NDArray[np.int64]:
+        """Records whose suppressed cell other records with the same values show, as positions, ascending.
+
+        At least `FEWEST_ALIKE` published records have these values. Of the r of them, at most `EXCEPTIONS` of the
+        r (1 - p) that chance would let differ do, p being the share of records that show this cell's value; that all
+        are alike has by chance the probability p^(r - 1), which has to be below one in `BY_CHANCE` times the number of
+        values that are tried.
+
+        Parameters
+        ----------
+        name : str
+        given : tuple of str
+        hidden : mapping of name to ndarray of shape (n,), bool
+            Suppressed cells.
+        """
+        state = tuple(_state(hidden[each]) if each in hidden else 0 for each in (name, *given))
+        known = self._found.get((name, given))
+        if known is None or known[0] != state:
+            tests = self._tests(name, len(given))
+            found = [np.zeros(0, dtype=np.int64)]
+            for question in self._questions(name, hidden, state[0]):
+                seen, asked = (self._joined(question, given, hidden, state[1:], place) for place in (0, 1))
+                shown = question.answered(seen, asked, self._widths(given), tests)
+                found.append(question.asked[shown & self._are_there(question, given)])
+            known = self._found[name, given] = (state, np.unique(np.concatenate(found)))
+        return known[1]
+
+    def _questions(self, name: str, hidden: Mapping[str, NDArray[np.bool_]], state: int) -> tuple[_Question, ...]:
+        """About suppressed values, of which records with a value tell, and about suppressed missing codes."""
+        known = self._asked.get(name)
+        if known is None or known[0] != state:
+            emptied, missing, valued = hidden[name], self._shown[name].missing, self._codes.of(name)
+            possible = [_Question(valued, np.flatnonzero(emptied & ~missing), np.flatnonzero(~emptied & ~missing))]
+            if missing.any():
+                rows = np.flatnonzero(emptied & missing)
+                possible.append(_Question(self._all(name), rows, np.flatnonzero(~emptied)))
+            known = self._asked[name] = (state, tuple(each for each in possible if len(each.asked)))
+            self._parts = {key: part for key, part in self._parts.items() if key[0] in known[1]}
+        return known[1]
+
+    def _are_there(self, question: _Question, given: tuple[str, ...]) -> NDArray[np.bool_]:
+        """Records asked about in which these variables are published, with values that are frequent."""
+        parts = (self._parts[question, name][1][1] < self._values(name)[1] for name in given)
+        return np.asarray(np.logical_and.reduce(list(parts)))
+
+    def _widths(self, given: tuple[str, ...]) -> int:
+        return math.prod(self._values(name)[1] + 1 for name in given)
+
+    def _joined(
+        self,
+        question: _Question,
+        given: tuple[str, ...],
+        hidden: Mapping[str, NDArray[np.bool_]],
+        states: tuple[int, ...],
+        place: int,
+    ) -> NDArray[np.int64]:
+        """Codes of the values of one variable or of two together, of the records that tell, or that are asked about."""
+        parts = []
+        for name, state in zip(given, states, strict=True):
+            known = self._parts.get((question, name))
+            if known is None or known[0] != state:
+                published = self._published(name, hidden)
+                published = np.where(published < 0, self._values(name)[1], published)
+                known = self._parts[question, name] = (state, (published[question.seen], published[question.asked]))
+            parts.append(known[1][place])
+        if len(parts) == 1:
+            return parts[0]
+        # The last code of each is none: any other could be told from it.
+        return parts[0] * (self._values(given[1])[1] + 1) + parts[1]
+
+    def _published(self, name: str, hidden: Mapping[str, NDArray[np.bool_]]) -> NDArray[np.int64]:
+        """Codes of frequent values and missing codes as they are published, -1 where there is none."""
+        values = self._values(name)[0]
+        if name not in hidden:
+            return values
+        same = self.unchanged_by_suppression((name,))
+        # A suppressed cell says what an empty one does where both are written alike.
+        alike = values[np.argmax(same)] if same.any() else -1
+        return np.where(hidden[name], alike, values)
+
+    def _values(self, name: str) -> tuple[NDArray[np.int64], int]:
+        """Codes 0, 1, ... of values and missing codes that enough records have, -1 for others; and how many."""
+        if name not in self._frequent:
+            said = self._all(name)
+            often = np.bincount(said[said >= 0], minlength=1) >= FEWEST_ALIKE
+            codes = np.append(np.where(often, np.cumsum(often) - 1, -1), -1)
+            self._frequent[name] = codes[said], int(often.sum())
+        return self._frequent[name]
+
+    def _all(self, name: str) -> NDArray[np.int64]:
+        """Codes of values, and behind them of the texts of cells without one."""
+        if name not in self._said:
+            column, codes = self._shown[name], self._codes.of(name)
+            if column.missing.any():
+                texts = column.nothing(slice(None)).fill_null("").filter(pa.array(column.missing)).dictionary_encode()
+                codes = codes.copy()
+                codes[column.missing] = self._codes.distinct(name) + np.asarray(texts.indices)
+            self._said[name] = codes
+        return self._said[name]
+
+    def _combined(self, names: Sequence[str]) -> int:
+        return math.prod(self._values(name)[1] for name in names)
+
+    def _tests(self, name: str, size: int) -> int:
+        """Values that are tried: no more than the file has room for."""
+        most = self._n // FEWEST_ALIKE
+        return max(sum(min(self._combined(each), most) for each in self.given(name, size)), 1)
+
+
+class _Question:
+    """Cells that are asked about, and the records that tell.
+
+    Parameters
+    ----------
+    cells : ndarray of shape (n,), int64
+        Codes of what is asked for.
+    asked, seen : ndarray, int64
+        Positions of the records that are asked about, and of those that tell.
+    """
+
+    def __init__(self, cells: NDArray[np.int64], asked: NDArray[np.int64], seen: NDArray[np.int64]) -> None:
+        self.asked, self.seen = asked, seen
+        # Only values that are asked about are told apart; all others are the last.
+        distinct, self._own = np.unique(cells[asked], return_inverse=True)
+        place = np.full(int(cells.max(initial=0)) + 1, len(distinct), dtype=np.int64)
+        place[distinct] = np.arange(len(distinct))
+        self._width = len(distinct) + 1
+        self._cells = place[cells[seen]]
+        self._shares = np.bincount(self._cells, minlength=self._width) / max(len(seen), 1)
+
+    def answered(self, seen: NDArray[np.int64], asked: NDArray[np.int64], values: int, tests: int) -> NDArray[np.bool_]:
+        """Which of the cells that are asked about the records with the same value show.
+
+        Parameters
+        ----------
+        seen, asked : ndarray, int64
+            Values of the records that tell, and of those that are asked about.
+        values : int
+            How many there may be.
+        tests : int
+            Values that are tried.
+        """
+        cells = self._cells
+        if values * self._width > 4 * len(seen) + 1_000_000:
+            # Room for the values that are asked about only.
+            distinct, asked = np.unique(asked, return_inverse=True)
+            wanted = np.full(values, -1, dtype=np.int64)
+            wanted[distinct] = np.arange(len(distinct))
+            told = np.flatnonzero(wanted[seen] >= 0)
+            seen, cells, values = wanted[seen[told]], cells[told], len(distinct)
+            sizes = np.bincount(seen, minlength=values)[asked]
+            same = _counts(seen * self._width + cells, asked * self._width + self._own, values * self._width)
+        else:
+            counts = np.bincount(seen * self._width + cells, minlength=values * self._width)
+            table = counts.reshape(values, self._width)
+            sizes, same = table.sum(axis=1)[asked], table[asked, self._own]
+        share = self._shares[self._own]
+        # Of what no record shows, `same` is 0.
+        by_chance = (sizes - 1) * -np.log(np.maximum(share, 1 / (len(self._cells) + 1))) < math.log(BY_CHANCE * tests)
+        allowed = EXCEPTIONS * (sizes - 1) * (1 - share)
+        enough = (sizes >= FEWEST_ALIKE) & (same >= CERTAIN * sizes)
+        return np.asarray(enough & (sizes - same <= allowed) & ~by_chance & (share < 1))
+
+
+def _state(cells: NDArray[np.bool_]) -> int:
+    return hash(np.packbits(cells).tobytes())
+
+
+def _counts(pairs: NDArray[np.int64], asked: NDArray[np.int64], most: int) -> NDArray[np.int64]:
+    """How often each of the asked numbers below `most` is among the pairs."""
+    if most <= 4 * len(pairs) + 1_000_000:
+        return np.bincount(pairs, minlength=most)[asked]
+    found, counted = np.unique(pairs, return_counts=True)
+    places = np.minimum(np.searchsorted(found, asked), max(len(found) - 1, 0))
+    return np.where(found[places] == asked, counted[places], 0) if len(found) else np.zeros_like(asked)

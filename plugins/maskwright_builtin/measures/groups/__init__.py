@@ -1,0 +1,1 @@
+"""Risk of whole groups: households with all their members."""

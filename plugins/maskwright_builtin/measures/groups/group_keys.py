@@ -1,0 +1,199 @@
+"""Keys of groups: those of their own row, and the set of their members' keys."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Annotated
+
+import numpy as np
+from pydantic import BaseModel, Field
+
+from maskwright import ComparedLevels, InputError, NamesVariables
+from maskwright_builtin.key_counts.classes import classes_of
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from numpy.typing import NDArray
+
+    from maskwright import Measurable
+
+
+class GroupKeysParams(BaseModel, extra="forbid", frozen=True):
+    """What an intruder knows of a group and of its members."""
+
+    row: Annotated[list[str] | None, NamesVariables()] = Field(
+        None,
+        description="Key variables of the upper level, of any type: [region, size]; an empty list for none. Default: "
+        "those with role quasi_identifier.",
+    )
+    members: Annotated[list[str] | None, NamesVariables()] = Field(
+        None,
+        description="Key variables of the members, of any type: [sex, age]; an empty list for none. Default: those "
+        "with role quasi_identifier.",
+    )
+
+
+NO_KEYS = "no key variables; name them as `row` and `members`, or declare variables with role quasi_identifier"
+
+
+def group_key_names(params: GroupKeysParams, given: Measurable) -> tuple[str, ...]:
+    """Names of the key variables of both levels."""
+    row, members = (_declared(given, level) for level in given.levels)
+    return (*(row if params.row is None else params.row), *(members if params.members is None else params.members))
+
+
+def _declared(given: Measurable, level: str) -> list[str]:
+    return [name for name in given.with_role("quasi_identifier") if name in given.levels[level]]
+
+
+def group_key_mistakes(params: GroupKeysParams, given: Measurable) -> Iterator[tuple[str, str]]:
+    """What is wrong with the keys, given the variables: the parameter, and what it is."""
+    yield from level_mistakes({"row": params.row or (), "members": params.members or ()}, given)
+    if not group_key_names(params, given):
+        yield "row", NO_KEYS
+
+
+def level_mistakes(named: dict[str, Sequence[str]], given: Measurable) -> Iterator[tuple[str, str]]:
+    """Names that are of the other level, or named twice.
+
+    Parameters
+    ----------
+    named : dict of parameter to sequence of str
+        ``row`` or ``members`` stands at the end of the parameter.
+    given : Measurable
+    """
+    top, lowest = given.levels
+    for parameter, names in named.items():
+        own, other = (top, lowest) if parameter.endswith("row") else (lowest, top)
+        for name in names:
+            if name in given.levels[other]:
+                yield parameter, f"{name} is a variable of the level {other}, and not of {own}"
+        if len(set(names)) < len(names):
+            yield parameter, "a variable is named twice"
+
+
+def chosen_keys(levels: ComparedLevels, params: GroupKeysParams, measure: str) -> tuple[list[str], list[str]]:
+    """Names of the keys of the rows, and of those of the members.
+
+    Parameters
+    ----------
+    levels : ComparedLevels
+    params : GroupKeysParams
+    measure : str
+        Its name, for messages.
+
+    Raises
+    ------
+    InputError
+        There are none; one is named twice, or is of the other level.
+    """
+    row = levels.with_role(levels.top, "quasi_identifier") if params.row is None else params.row
+    members = levels.with_role(levels.lowest, "quasi_identifier") if params.members is None else params.members
+    if not row and not members:
+        raise InputError(f"{measure}: {NO_KEYS}")
+    require_level(levels, levels.top, row, measure, "row")
+    require_level(levels, levels.lowest, members, measure, "members")
+    return list(row), list(members)
+
+
+def require_level(levels: ComparedLevels, level: str, names: Sequence[str], measure: str, parameter: str) -> None:
+    """Refuse variables that are not of a level, or are named twice.
+
+    Raises
+    ------
+    InputError
+    """
+    for name in names:
+        if levels.level_of(name) != level:
+            raise InputError(f"{measure}: {parameter}: {name} is no variable of the level {level}")
+    if len(set(names)) < len(names):
+        raise InputError(f"{measure}: {parameter}: a variable is named twice")
+
+
+def group_classes(
+    row: Sequence[NDArray[np.int64]],
+    members: Sequence[NDArray[np.int64]],
+    groups: NDArray[np.int64],
+    count: int,
+) -> NDArray[np.int64]:
+    """Class of each group by its row and the multiset of its members; groups of different size are never alike.
+
+    Parameters
+    ----------
+    row : sequence of ndarray of shape (count,), int64
+        Codes of each key of the groups, -1 where missing.
+    members : sequence of ndarray of shape (n,), int64
+        Codes of each key of the members.
+    groups : ndarray of shape (n,), int64
+        Group of each member, ascending.
+    count : int
+        Groups.
+
+    Returns
+    -------
+    ndarray of shape (count,), int64
+        Numbered 0..c-1.
+    """
+    kind = classes_of(members) if members else np.zeros(len(groups), dtype=np.int64)
+    ordered = kind[np.lexsort((kind, groups))]
+    starts = np.searchsorted(groups, np.arange(count + 1))
+    sizes = np.diff(starts)
+    found = classes_of([*row, sizes])
+    # Member by member, so that no more than two codes are joined at once; those of smaller groups are done.
+    left = np.flatnonzero(sizes > 0)
+    position, highest = 0, int(found.max(initial=-1)) + 1
+    current = found.copy()
+    while len(left):
+        current[left] = classes_of([current[left], ordered[starts[left] + position]])
+        position += 1
+        done = sizes[left] == position
+        if done.any():
+            ended = left[done]
+            found[ended] = highest + classes_of([current[ended]])
+            highest = int(found.max()) + 1
+        left = left[~done]
+    return classes_of([found])
+
+
+def kinds_of(members: Sequence[NDArray[np.int64]], count: int) -> NDArray[np.int64]:
+    """Class of each member by its keys; all alike where there are none."""
+    return classes_of(members) if members else np.zeros(count, dtype=np.int64)
+
+
+def listed(names: Sequence[str]) -> str:
+    """``region, sex and age``."""
+    return names[0] if len(names) == 1 else f"{', '.join(names[:-1])} and {names[-1]}"
+
+
+def known_in_words(levels: ComparedLevels, row: Sequence[str], members: Sequence[str]) -> str:
+    """What is known, for a sentence: ``region and size of a household, and sex and age of each person``."""
+    parts = []
+    if row:
+        parts.append(f"{listed(row)} of a {levels.top}")
+    if members:
+        parts.append(f"{listed(members)} of each {levels.lowest}")
+    return " and ".join(parts)
+
+
+def groups_of(levels: ComparedLevels) -> NDArray[np.int64]:
+    """Group of each masked member, ascending."""
+    groups = levels.masked[levels.lowest].groups
+    assert groups is not None
+    return groups
+
+
+SIZES = ("1", "2", "3", "4", "5", "6 and more")
+
+
+def by_size(values: NDArray[np.float64], sizes: NDArray[np.int64]) -> tuple[tuple[str, float], ...]:
+    """Mean of a figure of groups by how many members they have; sizes that no group has are left out.
+
+    Parameters
+    ----------
+    values : ndarray of shape (g,), float64
+    sizes : ndarray of shape (g,), int64
+    """
+    band = np.minimum(sizes, len(SIZES))
+    return tuple(
+        (label, float(values[band == size].mean())) for size, label in enumerate(("0", *SIZES)) if (band == size).any()
+    )

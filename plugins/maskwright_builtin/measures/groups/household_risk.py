@@ -1,0 +1,196 @@
+"""Household risk: how many households have a member whom an intruder would recognise."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Annotated, Literal
+
+import numpy as np
+from pydantic import Field
+
+from maskwright import Comparison, Measure, Measurement, MeasurePart, MeasureTable
+from maskwright_builtin.key_counts.counts import MissingKeys, count_keys
+from maskwright_builtin.key_counts.negative_binomial_risk import (
+    approximate_risk,
+    individual_risk,
+    positive_weights,
+    sampling_fraction,
+)
+from maskwright_builtin.measures.groups.group_keys import (
+    GroupKeysParams,
+    by_size,
+    chosen_keys,
+    group_key_mistakes,
+    group_key_names,
+    groups_of,
+    known_in_words,
+)
+from maskwright_builtin.measures.key_variables.individual_risk import household_risk as risk_of_any
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from numpy.typing import NDArray
+
+    from maskwright import ComparedLevels
+
+ROUNDED = 1.0 + 1e-12
+"""A risk that is a bound is not above it, whatever rounding made of it."""
+UNDERSTATES = (
+    "members are taken to be sought separately, each by the keys of one person and of the household: this understates "
+    "the risk where somebody knows several members; household_uniqueness counts whole households"
+)
+
+
+class HouseholdRiskParams(GroupKeysParams, extra="forbid", frozen=True):
+    """The key variables of both levels, how missing ones count, and what risk is too much."""
+
+    count: MissingKeys = Field(
+        "own",
+        description="How a missing key counts: 'own', as a value of its own; 'alpha0', complete records count for "
+        "those that have it missing; 'subset', all that show as much; 'wildcard', as any value, both ways.",
+    )
+    bound: Annotated[float, Field(gt=0.0, lt=1.0, allow_inf_nan=False)] = Field(
+        0.05,
+        description="A risk of a household, 0 to 1: the part share_above_bound is the percentage of households above "
+        "it. A person of a household of m may then have bound / m; the part members_above_bound is the percentage "
+        "of persons above that.",
+    )
+    formula: Literal["exact", "approximate"] = Field(
+        "exact", description="Of a person's risk; 'approximate': pi / (f - 1 + pi) for f > 2, up to 4 % too high."
+    )
+
+
+def household_risk(
+    comparison: Comparison,
+    params: HouseholdRiskParams,
+    rng: np.random.Generator,  # noqa: ARG001
+) -> Measurement:
+    """Percent of households of which at least one member is expected to be recognised.
+
+    With f the persons that have a person's keys, those of his household's row among them, and F the people in the
+    population who do, the risk r of a person is that of `individual_risk`: the mean of 1 / F given f, F - f negative
+    binomial, and 1 / f without weights. The risk of a household is
+
+        R = 1 - prod_i (1 - r_i)
+
+    over its members, the value ``100 sum R / households``. Who recognises one member has all the others.
+
+    Members are taken to be sought separately, each by his own keys. Who looks for a set of persons who live together
+    finds far more: this risk **understates**, by 10 to 70 times in the survey of the demo. `household_uniqueness`
+    counts the sets.
+
+    A limit t of a household's risk is one for persons: if each of its m members has at most t / m, R is at most t; the
+    rule of mu-Argus.
+
+    A missing key counts as `count` says. Weights are those of the persons; where they have none, of their households.
+    A weight of zero counts as 1. Where weights are below 1, F is taken as f. There is no interval: the estimate's own
+    error is that of the model, and no sample shows it.
+
+    Parameters
+    ----------
+    comparison : Comparison
+        With levels.
+    params : HouseholdRiskParams
+    rng : numpy.random.Generator
+        Not used.
+
+    Returns
+    -------
+    Measurement
+        `parts`: ``expected_households``, sum of R; ``expected_members``, of the persons in them; ``largest`` R;
+        ``share_above_bound``, percent of households with a larger R; ``members_above_bound``, percent of persons with a
+        larger r than bound / m; ``members_bound``, the smallest bound / m of the file. `per_record`: R, 0 to 1, of each
+        household. `tables`: mean R by size.
+
+    Raises
+    ------
+    InputError
+        Data of one level; no key variables, or variables that no level has.
+
+    References
+    ----------
+    mu-Argus 5.1, User's manual, Statistics Netherlands (2014), section 2.2.
+    """
+    levels = comparison.require_levels("household_risk")
+    row, members = chosen_keys(levels, params, "household_risk")
+    groups = groups_of(levels)
+    households = len(levels.masked[levels.top])
+    codes = [*(levels.keys(name)[1][groups] for name in row), *(levels.keys(name)[1] for name in members)]
+    weights, about_weights = positive_weights(_member_weights(levels))
+    notes = [f"key variables: {', '.join((*row, *members))}", UNDERSTATES, *about_weights]
+    if weights is None:
+        notes.append("without weights the file is taken to be the population: the risk of a person is 1 / f")
+    counts = count_keys(codes, params.count, weights)
+    fraction, cut = sampling_fraction(counts.file, counts.population)
+    if cut.any():
+        notes.append(f"in {int(cut.sum())} record(s) the weights are below 1 and F below f: F is taken as f")
+    own = (individual_risk if params.formula == "exact" else approximate_risk)(counts.file, fraction)
+    sizes = np.bincount(groups, minlength=households)
+    risk = np.zeros(households)
+    risk[: int(groups.max(initial=-1)) + 1] = risk_of_any(own, groups)
+    limit = params.bound / sizes[groups]
+    above = int((risk > params.bound * ROUNDED).sum())
+    expected = float(risk.sum())
+    return Measurement(
+        100.0 * expected / households,
+        parts={
+            "expected_households": expected,
+            "expected_members": float((risk * sizes).sum()),
+            "largest": float(risk.max()),
+            "share_above_bound": 100.0 * above / households,
+            "members_above_bound": 100.0 * float((own > limit * ROUNDED).mean()),
+            "members_bound": float(limit.min()),
+        },
+        per_record=risk,
+        notes=tuple(notes),
+        sentence=f"If somebody who knows {known_in_words(levels, row, members)} tried to recognise each of the "
+        f"{len(groups):,} records one by one, about {expected:,.{1 if expected < 1000 else 0}f} of the {households:,} "
+        f"would be found with all their members; {above:,} {'has' if above == 1 else 'have'} a chance above "
+        f"{100.0 * params.bound:g} % of being so.",
+        tables=(
+            MeasureTable(
+                "by_size", "Mean risk by number of members", ("members", "risk, %"), by_size(100.0 * risk, sizes)
+            ),
+        ),
+    )
+
+
+def _member_weights(levels: ComparedLevels) -> NDArray[np.float64] | None:
+    """Weights of the masked members; those of their groups where they have none of their own."""
+    own = levels.masked_weights(levels.lowest)
+    if own is not None:
+        return own
+    above = levels.masked_weights(levels.top)
+    return None if above is None else above[groups_of(levels)]
+
+
+def _parts(params: HouseholdRiskParams) -> Iterator[MeasurePart]:  # noqa: ARG001 - the contract's
+    percent, chance = (0.0, 100.0), (0.0, 1.0)
+    yield MeasurePart("expected_households", "count")
+    yield MeasurePart("expected_members", "count")
+    yield MeasurePart("largest", "probability", range=chance)
+    yield MeasurePart("share_above_bound", "percent", range=percent)
+    yield MeasurePart("members_above_bound", "percent", range=percent)
+    yield MeasurePart("members_bound", "probability", "higher", chance)
+
+
+HOUSEHOLD_RISK = Measure(
+    name="household_risk",
+    compute=household_risk,
+    kind="risk",
+    unit="percent",
+    direction="lower",
+    range=(0.0, 100.0),
+    params=HouseholdRiskParams,
+    uses=group_key_names,
+    check=group_key_mistakes,
+    parts=_parts,
+    compares_unpaired=True,
+    of_one_file=True,
+    of_levels=True,
+    counts_households=True,
+    invariant_to=frozenset({"affine", "records", "columns"}),
+    reference="Franconi and Polettini (2004), Individual risk estimation in mu-Argus: a review, Privacy in Statistical "
+    "Databases, LNCS 3050, 262-272",
+    summary="Percent of households of which a member is expected to be recognised by the keys of both levels.",
+)

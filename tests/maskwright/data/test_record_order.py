@@ -1,0 +1,80 @@
+"""The order of the records tells what is taken away: the neighbours in a sorted file have the same value."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import maskwright as mw
+from maskwright.data.record_order import told_by_neighbours
+
+DECLARED = {name: {"role": "quasi_identifier", "type": "nominal"} for name in ("town", "sex", "edu")}
+
+
+def people(*, is_sorted: bool) -> pd.DataFrame:
+    """Persons, sorted by town or in any order."""
+    rng = np.random.default_rng(3)
+    town = rng.choice(list("abcdefghij"), 900)
+    frame = pd.DataFrame({"town": np.sort(town) if is_sorted else town})
+    frame["sex"], frame["edu"] = rng.choice(["m", "f"], len(frame)), rng.choice(list("12345678"), len(frame))
+    return frame
+
+
+def suppressed(frame: pd.DataFrame, **more: object) -> pd.DataFrame:
+    """With towns emptied rather than other keys."""
+    params = {"k": 6, "importance": {"sex": 5, "edu": 5}, "keys": list(DECLARED)}
+    return mw.protect(
+        frame, "local_suppression", params=params, variables=list(DECLARED), declared=DECLARED, seed=1, **more
+    )  # type: ignore[arg-type]
+
+
+def test_a_sorted_file_tells_suppressed_cells() -> None:
+    """A town that is emptied between two records of the same town is that town."""
+    with pytest.raises(mw.OpenDoubts, match=r"W302 suppressed-cells-follow: town: \d+ of \d+ .*the file is sorted"):
+        suppressed(people(is_sorted=True))
+
+
+def test_random_order_tells_nothing() -> None:
+    """Neither where the file was in no order, nor where it is released in none."""
+    assert suppressed(people(is_sorted=False))["town"].isna().any()
+    assert suppressed(people(is_sorted=True), release={"order": "random"})["town"].isna().any()
+
+
+@pytest.mark.parametrize("is_sorted", [True, False])
+def test_housemates_in_a_row_are_one(is_sorted: bool) -> None:
+    """All of them are emptied, so their neighbours are other households, which tell something in a sorted file only."""
+    homes, towns = np.repeat(np.arange(300), 5), np.random.default_rng(5).integers(0, 6, 300)
+    codes = (np.sort(towns) if is_sorted else towns)[homes].astype(np.int32)
+    column = mw.Column(
+        mw.Variable("town", "nominal", categories=tuple("abcdef")), codes, np.zeros(1500, dtype=np.bool_)
+    )
+    hidden = np.isin(homes, np.arange(7, 300, 20))
+    told = told_by_neighbours(mw.Dataset((column,), households=homes), "town", hidden)
+    assert told.sum() >= 60 if is_sorted else not told.any()
+
+
+def test_a_frequent_value_alone_is_no_order() -> None:
+    """Nearly all records between two alike are like them, as by chance."""
+    frame = people(is_sorted=False)
+    frame["town"] = np.where(np.random.default_rng(4).random(len(frame)) < 0.97, "a", frame["town"])
+    assert suppressed(frame)["town"].isna().any()
+
+
+@pytest.mark.parametrize("method", ["pram", "targeted_swapping"])
+def test_a_sorted_file_tells_what_was_changed_at_random(method: str) -> None:
+    """A town among others is seen to be drawn, and what it was."""
+    params: dict[str, object] = (
+        {"retain": 0.8} if method == "pram" else {"geography": ["town"], "risk_variables": ["edu"]}
+    )
+    declared = {name: {"role": "other"} for name in ("sex", "edu")} | {"town": DECLARED["town"]}
+
+    def masked(*, is_sorted: bool, **more: object) -> pd.DataFrame:
+        return mw.protect(
+            people(is_sorted=is_sorted), method, params=params, variables=["town"], declared=declared, seed=1, **more
+        )  # type: ignore[arg-type]
+
+    masked(is_sorted=False)
+    masked(is_sorted=True, release={"order": "random"})
+    with pytest.raises(mw.OpenDoubts, match=r"W206 follows-from-published: town: .*the order of the records"):
+        masked(is_sorted=True)

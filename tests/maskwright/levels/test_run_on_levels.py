@@ -1,0 +1,180 @@
+"""Runs on households and their persons: edits judged by pandas, k recounted, keys new, forms alike."""
+
+from __future__ import annotations
+
+import json
+import sys
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+import yaml
+
+import maskwright as mw
+from maskwright.cli.main import main
+from maskwright.commands.demo.levels import LevelsDemoFiles, write_levels_demo
+
+sys.path.insert(0, str(Path(__file__).parent))
+from pandas_evaluator import flat_of_linked, read_flat, violations
+
+HOUSEHOLDS = 1_500
+INCOMES = ["wages", "selfe", "pens", "bene", "income"]
+ROWS = ["child_benefit", "capital", "tax", "total", "disp"]
+STEPS = [
+    {"method": "microaggregation", "variables": ROWS, "params": {"k": 5}},
+    {"method": "microaggregation", "variables": INCOMES, "params": {"k": 5}},
+]
+OUTPUTS = {"flat": "masked.csv", "linked": {"household": "h.csv", "person": "p.csv"}}
+
+
+@pytest.fixture(scope="module")
+def files(tmp_path_factory: pytest.TempPathFactory) -> LevelsDemoFiles:
+    return write_levels_demo(tmp_path_factory.mktemp("levels"), HOUSEHOLDS)
+
+
+@pytest.fixture(scope="module")
+def folder(files: LevelsDemoFiles) -> Path:
+    return files.edits.parent
+
+
+def pipeline(folder: Path, form: str, **changes: Any) -> Path:
+    """Pipeline of the example with the steps of this module, as a file beside the data."""
+    settings = yaml.safe_load((folder / f"{form}.yaml").read_text(encoding="utf-8"))
+    settings |= {"protect": STEPS, "measure": ["pil"], "seed": 7}
+    settings.pop("thresholds", None)
+    settings["output"] = {"data": OUTPUTS[form], "key_map": f"keys_{form}.csv", "record": f"run_{form}.json"}
+    settings |= changes
+    path = folder / f"own_{form}.yaml"
+    path.write_text(yaml.safe_dump(settings, sort_keys=False), encoding="utf-8")
+    return path
+
+
+@pytest.fixture(scope="module")
+def released(folder: Path) -> tuple[pd.DataFrame, dict[str, Any]]:
+    record = mw.run(pipeline(folder, "flat")).record
+    return read_flat(folder / "masked.csv"), dict(record)
+
+
+def test_every_edit_holds_by_pandas(folder: Path, released: tuple[pd.DataFrame, dict[str, Any]]) -> None:
+    flat, record = released
+    assert sum(violations(read_flat(folder / "survey.csv")).values()) > 0
+    found = violations(flat)
+    assert found == dict.fromkeys(found, 0)
+    assert {each["name"] for each in record["edits"]} >= set(found)
+    assert all(each["violations"] == 0 and each["level"] in ("household", "person") for each in record["edits"])
+
+
+def test_k_holds_in_households_on_both_levels(released: tuple[pd.DataFrame, dict[str, Any]]) -> None:
+    flat, record = released
+    assert flat.groupby(INCOMES)["hhid"].nunique().min() >= 5
+    rows = flat.drop_duplicates("hhid")
+    own = ["child_benefit", "capital", "tax"]
+    assert rows.groupby(own).size().min() >= 5
+    counted = {each["about"]: each for each in record["k_of_groups"]}
+    together = rows.groupby(ROWS)["hhid"].transform("size")
+    derived = next(each for about, each in counted.items() if about.endswith("total, disp"))
+    assert (derived["smallest"], derived["below"]) == (together.min(), (together < 5).sum())
+    members = flat.sort_values(INCOMES).groupby("hhid")[INCOMES].apply(lambda each: tuple(map(tuple, each.to_numpy())))
+    whole = pd.DataFrame({"row": rows.set_index("hhid")[ROWS].apply(tuple, axis=1), "members": members})
+    alike = whole.groupby(["row", "members"])["row"].transform("size")
+    assert record["k_of_groups"][-1]["below"] == (alike < 5).sum()
+    assert any("are unlike k - 1 others" in text for text in record["notices"])
+
+
+def test_flat_and_linked_release_the_same(folder: Path, released: tuple[pd.DataFrame, dict[str, Any]]) -> None:
+    mw.run(pipeline(folder, "linked"))
+    flat, _ = released
+    joined = flat_of_linked(folder / "h.csv", folder / "p.csv")[flat.columns]
+    pd.testing.assert_frame_equal(flat, joined)
+
+
+def test_keys_are_new_and_pointers_follow(folder: Path, released: tuple[pd.DataFrame, dict[str, Any]]) -> None:
+    flat, _ = released
+    original = read_flat(folder / "survey.csv")
+    assert not set(original["hhid"]) & set(flat["hhid"])
+    keys = pd.read_csv(folder / "keys_flat.csv", dtype=str)
+    assert (keys["new hhid"] == flat["hhid"]).all()
+    before = original.iloc[keys["original_person"].astype(int) - 1].reset_index(drop=True)
+    assert (before["hhid"] == keys["hhid"]).all()
+    for name in ("age", "sex", "rel", "region"):
+        assert (before[name] == flat[name]).all()
+    number = flat.set_index(["hhid", "pno"])["age"]
+    old = original.set_index(["hhid", "pno"])["age"]
+    for pointer in ("spouse", "mother"):
+        points = flat[pointer] != "0"
+        assert (points == (before[pointer] != "0")).all()
+        now = number.loc[list(zip(flat["hhid"][points], flat[pointer][points], strict=True))].to_numpy()
+        then = old.loc[list(zip(before["hhid"][points], before[pointer][points], strict=True))].to_numpy()
+        assert (now == then).all()
+    homes = flat["hhid"].drop_duplicates().map(dict(zip(keys["new hhid"], keys["hhid"], strict=True)))
+    place = original["hhid"].drop_duplicates().reset_index(drop=True)
+    order = homes.map(dict(zip(place, range(len(place)), strict=True)))
+    assert abs(np.corrcoef(order, np.arange(len(order)))[0, 1]) < 0.1
+
+
+def test_the_same_seed_gives_the_same_bytes(folder: Path, released: tuple[pd.DataFrame, dict[str, Any]]) -> None:
+    before = (folder / "masked.csv").read_bytes()
+    mw.run(pipeline(folder, "flat", execution={"workers": 4}))
+    assert (folder / "masked.csv").read_bytes() == before
+
+
+def test_measures_and_variables_say_their_level(released: tuple[pd.DataFrame, dict[str, Any]]) -> None:
+    _, record = released
+    assert {"household.pil", "person.pil"} <= set(record["measures"])
+    levels = {each["name"]: each["level"] for each in record["variables"]}
+    assert (levels["region"], levels["age"], levels["total"]) == ("household", "person", "household")
+    assert record["levels"]["household"]["original_records"] == HOUSEHOLDS
+
+
+def test_what_breaks_structure_is_refused_unless_dropped(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = pipeline(folder, "flat", on_input_violation="mask", output={"data": "never.csv"})
+    assert main(["run", str(path)]) == 1
+    said = capsys.readouterr().err
+    assert "one-reference" in said
+    assert "on_input_violation: drop" in said
+    assert not (folder / "never.csv").exists()
+
+
+def test_the_plan_says_who_keeps_what(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["plan", str(pipeline(folder, "flat")), "--json"]) == 0
+    plan = json.loads(capsys.readouterr().out)
+    kept = {each["name"]: (each["kept_by"], each["how"]) for each in plan["edits"]}
+    assert kept["total-sum"][0] == "derivation"
+    assert kept["disposable"] == ("derivation", "disp is computed from total and tax")
+    assert kept["tax-at-most-half"][0] == "adjustment"
+    assert plan["levels"]["household"] < HOUSEHOLDS
+
+
+def test_a_size_that_is_masked_is_counted(folder: Path) -> None:
+    """A household's size that a step masks is what counting its members gives."""
+    steps = [{**STEPS[0], "variables": ["size", *ROWS]}, STEPS[1]]
+    wrong = pd.read_csv(folder / "survey.csv", dtype=str)
+    wrong.loc[wrong["hhid"] == wrong["hhid"][0], "size"] = "9"
+    wrong.to_csv(folder / "wrong_size.csv", index=False)
+    path = pipeline(folder, "flat", protect=steps, output={"data": "sized.csv"})
+    settings = yaml.safe_load(path.read_text(encoding="utf-8"))
+    settings["data"]["source"] = "wrong_size.csv"
+    settings["edits"] = ["count(person) == size"]
+    settings["on_input_violation"] = "mask"
+    path.write_text(yaml.safe_dump(settings), encoding="utf-8")
+    mw.run(path)
+    sized = pd.read_csv(folder / "sized.csv")
+    assert (sized.groupby("hhid")["pno"].transform("size") == sized["size"]).all()
+
+
+def test_codebook_and_contributions(folder: Path) -> None:
+    output = {"data": "c.csv", "codebook": "book.csv", "record": "c.json"}
+    measure = [{"sse": {"as": "loss"}}, {"distance_record_linkage": {"per_record": True}}]
+    mw.run(pipeline(folder, "flat", output=output, measure=measure))
+    book = pd.read_csv(folder / "book.csv", dtype=str)
+    assert {"region", "total", "income", "pno"} <= set(book["variable"])
+    record = json.loads((folder / "c.json").read_text(encoding="utf-8"))
+    rows = len(read_flat(folder / "c.csv"))
+    assert len(record["per_record"]["person.distance_record_linkage"]) == rows
+
+
+def test_svrl_is_not_promised(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["run", str(pipeline(folder, "flat", output={"data": "c.csv", "svrl": "c.svrl.xml"}))]) == 2
+    assert "SVRL" in capsys.readouterr().err
