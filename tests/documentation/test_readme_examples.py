@@ -17,6 +17,7 @@ import pytest
 
 import maskwright as mw
 from maskwright.cli.main import main
+from maskwright.commands.demo.levels import write_levels_demo
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -111,6 +112,16 @@ def test_the_file_of_edits_and_the_commands_on_it(tmp_path: Path, monkeypatch: p
 
 
 @pytest.mark.timeout(400)
+def test_the_pipeline_and_the_command_on_levels(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    write_levels_demo(tmp_path, 200)
+    Path("households.yaml").write_text(shown("yaml", "levels:"), encoding="utf-8")
+    run([words for words in commands("validate") if "households.yaml" in words], (1,))
+    run([["run", "households.yaml"]])
+    assert {"masked.csv", "report.html", "keys.csv"} <= {path.name for path in tmp_path.iterdir()}
+
+
+@pytest.mark.timeout(400)
 @pytest.mark.usefixtures("survey")
 def test_the_experiment_is_compared_and_chosen_from() -> None:
     run([[*words, *ALONE] for words in commands("compare") if words[1] == "experiment.yaml"])
@@ -133,7 +144,7 @@ def test_advice_on_the_survey() -> None:
 
 def test_every_block_of_code_is_run_by_some_test() -> None:
     """A new block needs a test that runs it."""
-    assert [kind for kind, _ in BLOCKS].count("yaml") == 3
+    assert [kind for kind, _ in BLOCKS].count("yaml") == 4
     assert [kind for kind, _ in BLOCKS].count("python") == 1
     assert {kind for kind, _ in BLOCKS} == {"yaml", "python", "console"}
     lines = [line for kind, text in BLOCKS if kind == "console" for line in text.splitlines()]

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from maskwright.data.dataset import Dataset
     from maskwright.edits.edit_set import EditSet
     from maskwright.experiments.advice.advise import Advice
+    from maskwright.experiments.advice.levels import LevelAdvice
     from maskwright.experiments.advice.singling_out import KeyAdvice
     from maskwright.foundation.progress import Reporter
 
@@ -30,7 +31,9 @@ def add_advising(
     with_json: Callable[[argparse.ArgumentParser], None],
 ) -> None:
     """Add the command to the command line."""
-    advise = add("advise", _advise_variables, "Advise on which variables to mask together, or which single people out.")
+    advise = add(
+        "advise", _advise_variables, "Advise on variables to mask together, those that single people out, or levels."
+    )
     whats = advise.add_subparsers(title="what", metavar="WHAT", required=True)
 
     def about(name: str, work: Command, says: str) -> argparse.ArgumentParser:
@@ -65,6 +68,13 @@ def add_advising(
     keys.add_argument("--largest", type=int, metavar="N", help="sets of at most N variables (3)")
     add_reading_options(keys)
     with_json(keys)
+
+    levels = about("levels", _advise_levels,
+                   "Which variables describe the household and which the person: data: levels: to paste.")  # fmt: skip
+    levels.add_argument("--key", required=True, metavar="NAME", help="variable that names the household")
+    levels.set_defaults(edits=[])
+    add_reading_options(levels)
+    with_json(levels)
 
 
 def _advise_variables(chosen: argparse.Namespace) -> int:
@@ -103,6 +113,36 @@ def _advise_keys(chosen: argparse.Namespace) -> int:
     else:
         _print_keys(advice)
     return EXIT_FINE
+
+
+def _advise_levels(chosen: argparse.Namespace) -> int:
+    from maskwright.cli.show.progress_bar import Terminal
+    from maskwright.experiments.advice.levels import advise_levels
+
+    if chosen.data.suffix.lower() in PIPELINE:
+        raise InputError(f"{chosen.data.name} is a pipeline: name the flat data file whose levels are wanted")
+    data, _, _ = _of_data(chosen, Terminal(quiet=chosen.json))
+    advice = advise_levels(data, chosen.key, chosen.exclude)
+    if chosen.json:
+        print(json.dumps(advice.to_json(), indent=2, ensure_ascii=False, allow_nan=False))
+    else:
+        _print_levels(advice)
+    return EXIT_FINE
+
+
+def _print_levels(advice: LevelAdvice) -> None:
+    print(f"{advice.records:,} records in {advice.groups:,} groups of {advice.key}; "
+          f"{advice.compared:,} of them have 2 or more records and are compared")  # fmt: skip
+    print(f"The same in every group: {', '.join(advice.constant) or 'none'}")
+    for name, share in advice.nearly.items():
+        other = round((1 - share) * advice.compared)
+        print(f"The same in {100 * share:.4g} % of the groups: {name} (differs in {other:,})")
+    print(f"Differs: {', '.join(advice.varying) or 'none'}")
+    print(f"Tells the records of a group apart: {advice.member_key or 'none'}")
+    if advice.pointers:
+        print(f"Names another record of the group: {', '.join(advice.pointers)}")
+    print("To paste once you have read it (what is the same may be so by chance, what nearly is, but for an error):")
+    print(advice.section)
 
 
 def _arrived(chosen: argparse.Namespace, reporter: Reporter) -> tuple[Dataset, EditSet, tuple[str, ...] | None]:

@@ -118,7 +118,7 @@ def build_parser() -> argparse.ArgumentParser:
     explain = add(
         "explain",
         _explain,
-        "Explain a plugin (its parameters, its source), or a topic: edits, steps, doubts, roles, experiment.",
+        "Explain a plugin (its parameters, its source), or a topic: edits, levels, steps, doubts, roles, experiment.",
     )
     explain.add_argument("explained", metavar="NAME", nargs="?", help="left out: what there is to explain")
     _schema_arguments(
@@ -155,7 +155,9 @@ def _demo(chosen: argparse.Namespace) -> int:
 
 
 def _demo_of_levels(chosen: argparse.Namespace, shown: Reporter) -> int:
-    from maskwright.commands.demo.levels import HOUSEHOLDS, write_levels_demo
+    from maskwright.cli.show.terminal import print_result
+    from maskwright.commands.demo.levels import AS_TRIED, HOUSEHOLDS, write_levels_demo
+    from maskwright.commands.run import run
     from maskwright.foundation.progress import stage
 
     folder = chosen.folder or Path("maskwright-demo-levels")
@@ -170,6 +172,9 @@ def _demo_of_levels(chosen: argparse.Namespace, shown: Reporter) -> int:
     ):
         print(f"  {form:8}{data:30}{pipeline}")
     print(f"  {'edits':8}{files.edits.name}, {files.schematron.name}")
+    flat = files.pipelines[0]
+    print_result(run(flat, AS_TRIED, shown).record)
+    print(f"Next: maskwright validate {files.flat} --edits {files.edits} --pipeline {flat}")
     return EXIT_FINE
 
 

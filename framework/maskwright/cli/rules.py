@@ -42,7 +42,8 @@ def _localize_arguments(localize: argparse.ArgumentParser) -> None:
 
 
 def _validate_arguments(validate: argparse.ArgumentParser) -> None:
-    validate.add_argument("data", type=Path, metavar="DATA")
+    validate.add_argument("data", type=Path, nargs="+", metavar="DATA",
+                          help="one file; or one of each level that --pipeline declares, the top first")  # fmt: skip
     validate.add_argument("--edits", type=Path, action="append", required=True, metavar="FILE")
     validate.add_argument("--original", type=Path, metavar="FILE", help="original data, for values-exist edits")
     validate.add_argument("--svrl", type=Path, metavar="OUT", help="write an SVRL report; it carries values of records")
@@ -92,8 +93,9 @@ def _validate(chosen: argparse.Namespace) -> int:
     if chosen.show_values or chosen.allow_unfired:
         raise InputError("--show-values and --allow-unfired go with --document, which checks a document as a whole")
     outcome = validate_file(
-        chosen.data, chosen.edits, original=chosen.original, svrl=chosen.svrl, fired=chosen.fired or "summary",
+        chosen.data[0], chosen.edits, original=chosen.original, svrl=chosen.svrl, fired=chosen.fired or "summary",
         options=reading_options(chosen), reporter=reporter(quiet=chosen.json), allow_unknown=chosen.allow_unknown,
+        others_of_levels=chosen.data[1:],
     )  # fmt: skip
     found = outcome.to_json()
     refused = [edit for edit in outcome.edits if edit.unknown] if chosen.fail_on_unknown else []
@@ -117,10 +119,12 @@ def _validate_document(chosen: argparse.Namespace) -> int:
     said = [flag for flag, value in about_records.items() if value]
     if said:
         raise InputError(f"{said[0]} is about records, and --document checks a document as a whole")
+    if len(chosen.data) > 1:
+        raise InputError("--document checks one document: name one")
     if len(chosen.edits) > 1:
         raise InputError("--document takes one schema: name one file with --edits")
     found = validate_document_file(
-        chosen.data, chosen.edits[0], document_options(reading_options(chosen)), svrl=chosen.svrl,
+        chosen.data[0], chosen.edits[0], document_options(reading_options(chosen)), svrl=chosen.svrl,
         show_values=chosen.show_values, allow_unfired=chosen.allow_unfired, reporter=reporter(quiet=chosen.json),
     ).to_json()  # fmt: skip
     if chosen.json:

@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 from maskwright.commands.reading import dataset_of
+from maskwright.commands.requests import Arguments
 from maskwright.data.levels.declaration import LevelDeclaration
 from maskwright.data.levels.linking import levels_of_flat, linked_levels
-from maskwright.foundation.errors import InputError, Problem
+from maskwright.foundation.errors import InputError, Place, Problem
+from maskwright.foundation.yaml_document import Node
+from maskwright.foundation.yaml_models import read_model
+from maskwright.pipeline.levels_section import structure_problems
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
     from maskwright.commands.requests import DeclaredVariables
     from maskwright.data.frame_libraries import Data
     from maskwright.data.levels.linked_data import LinkedData
@@ -53,26 +56,27 @@ def linked_data(
     >>> mw.linked_data({"household": households, "person": persons}, levels)
     LinkedData(2 household, 3 person)
     """
-    known = {
-        name: each if isinstance(each, LevelDeclaration) else LevelDeclaration.model_validate(each)
-        for name, each in levels.items()
-    }
-    refuse_levels(known)
-    if not isinstance(data, dict):
-        return levels_of_flat(dataset_of(data, declared), known)  # type: ignore[arg-type]
-    tables = {name: dataset_of(each, declared) for name, each in data.items()}
+    known = _declarations(levels)
+    if not isinstance(data, Mapping):
+        return levels_of_flat(dataset_of(data, declared), known)
+    if set(data) != set(known):
+        hint = f"{{{', '.join(f'{name!r}: ...' for name in known)}}}"
+        raise InputError(Problem("there must be a table for each level, and no other", Place("argument data"), hint))
+    tables = {name: dataset_of(data[name], declared) for name in known}
     return linked_levels(tables, known, {name: f"the data of {name}" for name in tables})
 
 
-def refuse_levels(levels: Mapping[str, LevelDeclaration]) -> None:
-    """Refuse levels that are not two, one in the other, the top first.
-
-    Raises
-    ------
-    InputError
-    """
-    names = list(levels)
-    above = [levels[name].above for name in names]
-    if len(names) != 2 or above[0] is not None or above[1] != names[0]:
-        hint = "levels: {household: {key: hhid}, person: {key: pno, in: household}}"
-        raise InputError(Problem("levels are two: the upper one first, and the lower one `in` it", hint=hint))
+def _declarations(levels: Mapping[str, LevelDeclaration | Mapping[str, object]]) -> dict[str, LevelDeclaration]:
+    """Levels of a call, with every mistake at once."""
+    stated, known = Arguments(), {}
+    for name, each in levels.items():
+        if isinstance(each, LevelDeclaration):
+            known[name] = each
+            continue
+        found = read_model(LevelDeclaration, stated.node(f"levels, {name}", each), stated.problems, "key")
+        if found is not None:
+            known[name] = found
+    if not stated.problems:
+        stated.problems.extend(structure_problems(known, Node("mapping", Place("argument levels"))))
+    stated.refuse_mistakes()
+    return known

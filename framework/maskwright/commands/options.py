@@ -183,14 +183,14 @@ def read_rule_files(
     return edits
 
 
-def pipeline_levels(options: ReadingOptions, data: Path) -> LevelSources | None:
-    """Levels that the named pipeline declares, read from another file where there is one; None: it declares none.
+def pipeline_levels(options: ReadingOptions, data: Sequence[Path]) -> LevelSources | None:
+    """Levels that the named pipeline declares, read from other files; None: it declares none.
 
     Parameters
     ----------
     options : ReadingOptions
-    data : Path
-        In place of the pipeline's own, of data in one file.
+    data : sequence of Path
+        In place of the pipeline's own: one file, or one of each level, the top first.
 
     Raises
     ------
@@ -202,8 +202,18 @@ def pipeline_levels(options: ReadingOptions, data: Path) -> LevelSources | None:
     if "levels" not in section:
         return None
     problems: list[Problem] = []
+    levels = section.get("levels")
+    own = () if levels is None else tuple(level for _, level in levels.entries if level.get("source") is not None)
+    names = "" if levels is None else " ".join(key.raw.upper() for key, _ in levels.entries)
+    if len(data) != max(1, len(own)):
+        wanted = "one file" if not own else f"a file of each level, in this order: {names}"
+        hint = f"maskwright validate {names if own else 'DATA'} --edits RULES --pipeline {options.pipeline}"
+        raise InputError(Problem(f"the levels of {options.pipeline.name} are in {wanted}", hint=hint))
+    if own and levels is not None:
+        entries = tuple((key, _from(level, path)) for (key, level), path in zip(levels.entries, data, strict=True))
+        section = without(section, ("levels",)).with_entry("levels", replace(levels, entries=entries))
     if section.get("source") is not None:
-        section = without(section, ("source",)).with_entry("source", _text(str(data.absolute())))
+        section = _from(section, data[0])
     codebook = _codebook(section, options)
     if codebook is not None:
         section = section.with_entry("codebook", codebook)
@@ -211,6 +221,11 @@ def pipeline_levels(options: ReadingOptions, data: Path) -> LevelSources | None:
     if problems:
         raise InputError(in_order(problems, str(options.pipeline)))
     return found
+
+
+def _from(section: Node, path: Path) -> Node:
+    """Section whose source is another file."""
+    return without(section, ("source",)).with_entry("source", _text(str(path.absolute())))
 
 
 def own_params(model: type[BaseModel] | None, options: ReadingOptions) -> BaseModel | None:

@@ -14,10 +14,11 @@ from maskwright.commands.running.ready import prepare
 from maskwright.data.arrow_tables import released_table
 from maskwright.data.dataset import Dataset
 from maskwright.data.frame_libraries import given_back, taken_in
+from maskwright.data.levels.linked_data import LinkedData
 from maskwright.data.restored_frames import released_frame
 from maskwright.data.written_cells import untouched_columns
 from maskwright.edits.evaluation.check_data import check_dataset
-from maskwright.foundation.errors import Problem
+from maskwright.foundation.errors import InputError, Place, Problem
 from maskwright.foundation.progress import LOGGER, Logged, Reporter
 from maskwright.foundation.randomness import fresh_seed
 from maskwright.foundation.refusals import EditViolation
@@ -38,6 +39,12 @@ if TYPE_CHECKING:
     from maskwright.pipeline.resolved import MaskingRequest
 
     AnyData = TypeVar("AnyData", bound=Data)
+
+
+ONE_LEVEL = (
+    "a call masks one table. Levels are masked together by a pipeline with `data: levels:`, mw.run(FILE) (maskwright "
+    "explain levels)"
+)
 
 
 def protect(
@@ -132,6 +139,8 @@ def protect(
     >>> bool((masked["wages"] + masked["pensions"] == masked["income"]).all()), int(masked.value_counts().min())
     (True, 5)
     """
+    if isinstance(data, LinkedData):
+        raise InputError(Problem(f"{data!r} is of several levels: {ONE_LEVEL}", Place("argument data")))
     taken = taken_in(data)
     request = masking_request(
         taken.data, method, steps=steps, edits=edits, seed=seed, params=params, variables=variables, groups=groups,

@@ -6,12 +6,14 @@ import contextlib
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from maskwright.commands.levels.arriving import check_linked, edits_of_levels
 from maskwright.commands.levels.file_of_levels import file_of_levels
 from maskwright.commands.options import NO_OPTIONS, ReadingOptions, data_files, read_rule_files
 from maskwright.commands.reading import dataset_of, domain_of, load, with_missing_codes
 from maskwright.commands.requests import DeclaredVariables, Rules, edits_of
 from maskwright.commands.validate_document import suggesting_a_whole_document
 from maskwright.data.declaration import VariableDeclaration, declared_together
+from maskwright.data.levels.linked_data import LinkedData
 from maskwright.data.variable import Variable, VariableType
 from maskwright.edits.date_arithmetic import with_dates
 from maskwright.edits.edit_set import WrongRulesError
@@ -37,10 +39,10 @@ if TYPE_CHECKING:
 
 
 def validate(
-    data: Data,
+    data: Data | LinkedData,
     edits: Rules,
     *,
-    original: Data | None = None,
+    original: Data | LinkedData | None = None,
     declared: DeclaredVariables | None = None,
     allow_unknown: bool = False,
 ) -> Outcome:
@@ -48,9 +50,10 @@ def validate(
 
     Parameters
     ----------
-    data : Dataset or data frame
+    data : Dataset or data frame, or LinkedData
+        Of several levels, each edit is checked on the records of its level, and so is what linking rests on.
     edits : EditSet or sequence of rules
-    original : Dataset or data frame, optional
+    original : Dataset or data frame, or LinkedData, optional
         The original file, for values-exist-in-domain edits.
     declared : mapping of name to declaration, optional
         For data frames.
@@ -77,6 +80,14 @@ def validate(
     {'edit-1': 1}
     """
     stated = edits_of(edits)
+    if isinstance(data, LinkedData):
+        if original is not None and not isinstance(original, LinkedData):
+            hint = "Link it as the data were linked: mw.linked_data(...)."
+            raise InputError(Problem("the data are of several levels, the original is not", hint=hint))
+        return replace(check_linked(data, edits_of_levels(stated, data), original), allow_unknown=allow_unknown)
+    if isinstance(original, LinkedData):
+        hint = "Link them as the original was linked: mw.linked_data(...)."
+        raise InputError(Problem("the original is of several levels, the data are not", hint=hint))
     domain = domain_of(original, declared, stated)
     checked = dataset_of(data, declared)
     outcome = check_dataset(checked, with_dates(stated, checked.variables), domain)
@@ -94,6 +105,7 @@ def validate_file(
     fired: Fired = "summary",
     options: ReadingOptions = NO_OPTIONS,
     allow_unknown: bool = False,
+    others_of_levels: Sequence[Path] = (),
 ) -> Outcome:
     """Check a data file against rule files, as a stream.
 
@@ -107,19 +119,25 @@ def validate_file(
         Of the data format (``max_text``) and of the rule language (``phase``, ``max_nesting``), and what is declared.
     allow_unknown : bool, default False
         Whether the file is ``ok`` though the verdict of an edit is unknown in every record.
+    others_of_levels : sequence of Path
+        Files of the lower levels, where `data` is that of the top one.
 
     Raises
     ------
     InputError
         Bad input; a rule set in which nothing ever fired; zero records.
     """
-    inputs = {"the data": data, **{f"the rules {path.name}:": path for path in edits}}
+    inputs = {
+        "the data": data,
+        **{f"the data {path.name}": path for path in others_of_levels},
+        **{f"the rules {path.name}:": path for path in edits},
+    }
     if original is not None:
         inputs["the original"] = original
     if options.pipeline is not None:
         inputs["the pipeline"] = options.pipeline
     refuse_to_overwrite({} if svrl is None else {"--svrl": svrl}, inputs)
-    leveled = file_of_levels(data, edits, options)
+    leveled = file_of_levels((data, *others_of_levels), edits, options, original, reporter)
     checked, *others = data_files((data, *([] if original is None else [original])), options, edits)
     with suggesting_a_whole_document(data, edits):
         rules = _rules(edits, options, checked) if leveled is None else leveled.rules

@@ -29,7 +29,7 @@ def adjusted_by_edit(
     units : sequence of AdjustedUnit
     categories : sequence of AdjustedCategories
     edits : EditSet
-        All: those that moved nothing count 0.
+        Of the published file: those that moved nothing count 0, and one that a later step let go is not counted.
     kept : ndarray of shape (m,), int64
         Positions of the records that are published.
     """
@@ -37,11 +37,11 @@ def adjusted_by_edit(
     for each in units:
         for name in each.unit.edits:
             touched = each.adjustment.touched.get(name)
-            if touched is not None:
+            if touched is not None and name in counts:
                 counts[name] += int(np.sum(each.by_record(touched)[kept]))
     for found in categories:
-        for name, broken in found.touched.items():
-            counts[name] += int(np.sum(broken[kept]))
+        for name in counts.keys() & found.touched.keys():
+            counts[name] += int(np.sum(found.touched[name][kept]))
     return counts
 
 
@@ -51,11 +51,11 @@ def infeasible_by_edit(
     """Rows that violate each edit after adjustment."""
     counts = dict.fromkeys((edit.name for edit in edits), 0)
     for each in units:
-        for name in each.unit.edits:
+        for name in counts.keys() & each.unit.edits:
             counts[name] += each.adjustment.failing.get(name, 0)
     for found in categories:
-        for name, count in found.failing.items():
-            counts[name] += count
+        for name in counts.keys() & found.failing.keys():
+            counts[name] += found.failing[name]
     return counts
 
 

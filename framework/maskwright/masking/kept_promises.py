@@ -77,7 +77,11 @@ def _structural_zeros(plan: Plan, original: Dataset, masked: Dataset) -> Iterato
 
 
 def _classes(plan: Plan, masked: Dataset, k: Mapping[str, Any]) -> Iterator[Doubt]:
-    """Classes smaller than promised; missing cells are values of keys, and of averages those that rest on k values."""
+    """Classes smaller than promised.
+
+    Of clusters with missing cells, averages rest on k values and classes may be smaller; of keys, an empty one is a
+    value of its own, and cells that a later step took may have made a class too small.
+    """
     for found in k["groups"]:
         step = plan.steps[found["step"] - 1]
         promised = found["requested"] if step.planning.k_guarantee == "require" else None

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pandas as pd
 
+from maskwright.edits.category_equalities import with_category_equalities
 from maskwright.edits.edit_set import EditSet
 from maskwright.planning.recoded_edits import settled
 
@@ -73,7 +74,7 @@ def in_published_terms(context: MaskingContext, shown: Dataset) -> MaskingContex
     found = settled(
         EditSet(tuple(stated)), coarse, published, lambda names: _is_whole(names, context.original, reference)
     )
-    became = {edit.name: edit for edit in found.edits}
+    became = {edit.name: edit for edit in with_category_equalities(found.edits, shown.variables)}
     gone = {edit.name for edit in found.dropped}
     edits = tuple(
         became.get(edit.name, edit) for edit in (*plan.edits, *(each for each in context.edits if each.name not in

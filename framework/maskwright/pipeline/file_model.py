@@ -85,6 +85,11 @@ class StepEntry(BaseModel, extra="forbid", frozen=True):
         min_length=1,
         description="Groups of variables to mask together, instead of those the planner makes.",
     )
+    unit: Name | None = Field(
+        default=None,
+        description="Level whose records are masked with all their members as one record (household): whole groups "
+        "are then alike. Left out: each level is masked by itself.",
+    )
     params: Section = Field(default_factory=dict, description="Parameters of the method and of the planner.")
 
     @model_validator(mode="after")

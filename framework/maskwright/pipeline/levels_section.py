@@ -7,14 +7,15 @@ from typing import TYPE_CHECKING, Literal
 
 from maskwright.data.declaration import VariableDeclaration
 from maskwright.data.levels.declaration import LevelDeclaration
-from maskwright.foundation.errors import Problem
+from maskwright.edits.rule_language.grammar import parse_expression
+from maskwright.foundation.errors import EditError, Problem, unknown_name
 from maskwright.foundation.yaml_document import scalar
 from maskwright.foundation.yaml_models import read_model
 from maskwright.foundation.yaml_subtrees import texts, without
-from maskwright.pipeline.resolved import LevelSources
+from maskwright.pipeline.resolved import LevelSources, VariableUse
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Iterator, Mapping
 
     from maskwright.foundation.yaml_document import Node
     from maskwright.pipeline.resolved import DataSource
@@ -56,7 +57,7 @@ def resolve_levels(
     if len(problems) > before:
         return None
     sources = {name: replace(each, variables=_with_keys(each.variables, declared)) for name, each in sources.items()}
-    return LevelSources(declared, sources, form)
+    return LevelSources(declared, sources, form, tuple(_uses(levels)))
 
 
 def _declared(section: Node, problems: list[Problem]) -> dict[str, LevelDeclaration] | None:
@@ -73,6 +74,7 @@ def _declared(section: Node, problems: list[Problem]) -> dict[str, LevelDeclarat
             declared[key.raw] = found
     if len(problems) == before:
         problems.extend(structure_problems(declared, node))
+        problems.extend(_condition_problems(declared, node))
     cluster = section.get("cluster")
     if cluster is not None and cluster.value is not None:
         message = "`cluster` says what `levels` says: the key of the upper level names households"
@@ -117,10 +119,44 @@ def _inside_each_other(
 def structure_problems(declared: Mapping[str, LevelDeclaration], node: Node) -> list[Problem]:
     """What is wrong with levels that are not two, one in the other, the top first."""
     names = list(declared)
-    above = [declared[name].above for name in names]
-    if len(names) != 2 or above[0] is not None or above[1] != names[0]:
-        return [Problem("levels are two: the upper one first, and the lower one `in` it", node.place, EXAMPLE)]
-    return []
+    above = [each.above for each in declared.values()]
+    if above[1:] == names[:-1] and above[0] is None and len(names) == 2:
+        return []
+    stray = [Problem(f"level {name}: `in`: {unknown_name('level', each.above, names)}", node.place, EXAMPLE)
+             for name, each in declared.items() if each.above is not None and each.above not in names]  # fmt: skip
+    if stray:
+        return stray
+    number = {1: "one is", 2: "these are not"}.get(len(names), f"{len(names)} are")
+    said = f"levels are two, the upper one first, and the lower one `in` it; {number} declared: {', '.join(names)}"
+    if len(names) > 2:
+        return [Problem(said, node.place, "Leave out the level that no step masks, and keep its key as a variable.")]
+    return [Problem(said, node.place, EXAMPLE)]
+
+
+def _uses(levels: Mapping[str, Node]) -> Iterator[VariableUse]:
+    """Names of variables that the declarations give, with their places."""
+    for name, level in levels.items():
+        nodes = [] if (key := level.get("key")) is None else [key]
+        pointers = level.get("pointers")
+        nodes += [] if pointers is None else [each for each, _ in pointers.entries]
+        for several in (level.get("variables"), level.get("order")):
+            nodes += () if several is None else several.elements
+        yield from (VariableUse(node.raw, node.place, f"level {name}: ") for node in nodes)
+
+
+def _condition_problems(declared: Mapping[str, LevelDeclaration], node: Node) -> list[Problem]:
+    """Conditions of groups that are none."""
+    problems = []
+    for name, level in declared.items():
+        stated = node.at((name, "incomplete"))
+        if level.incomplete is None or stated is None:
+            continue
+        try:
+            parse_expression(level.incomplete)
+        except EditError as error:
+            problems += [Problem(f"level {name}: incomplete: {each.message}", stated.place, each.hint)
+                         for each in error.problems]  # fmt: skip
+    return problems
 
 
 def _form_problems(

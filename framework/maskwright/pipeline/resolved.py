@@ -95,11 +95,14 @@ class LevelSources:
         The same file twice where it is flat or nested.
     form : {"flat", "linked", "nested"}
         One row for each record of the lowest level; a file of each level; one XML file with records inside each other.
+    uses : tuple of VariableUse
+        Variables that the declarations name.
     """
 
     declared: Mapping[str, LevelDeclaration]
     sources: Mapping[str, DataSource]
     form: Literal["flat", "linked", "nested"]
+    uses: tuple[VariableUse, ...] = ()
 
 
 @dataclass(frozen=True, eq=False)

@@ -74,7 +74,9 @@ def _step(node: Node, registry: Registry, problems: list[Problem], folder: Path)
     partition = _partition(params, method, own, registry, problems)
     if len(problems) > before or entry is None or own is None or planning is None:
         return None
-    return Step(method.with_params(own), own, planning, entry.variables, entry.groups or (), partition, node.place)
+    return Step(
+        method.with_params(own), own, planning, entry.variables, entry.groups or (), partition, node.place, entry.unit
+    )
 
 
 def _without_empty_params(node: Node) -> Node:

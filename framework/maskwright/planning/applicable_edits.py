@@ -35,6 +35,8 @@ if TYPE_CHECKING:
 # Findings about rules told in a run.
 MOST_TOLD = 5
 
+NO_EDITS = "no edits are declared: the masked data are checked against nothing"
+
 
 def applicable(stated: EditSet, arrival: Outcome, data: Dataset) -> tuple[EditSet, tuple[str, ...]]:
     """Edits of the run, and notices about those that fire on no record of the original.
@@ -57,7 +59,7 @@ def applicable(stated: EditSet, arrival: Outcome, data: Dataset) -> tuple[EditSe
         When there are edits and none ever fires.
     """
     if len(stated) == 0:
-        return stated, ("no edits are declared: the masked data are checked against nothing",)
+        return stated, (NO_EDITS,)
     fired = {each.name: each.fired for each in arrival.edits}
     if not any(fired.values()):
         contexts = sorted({edit.context for edit in stated if edit.context is not None})

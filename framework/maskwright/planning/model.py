@@ -50,6 +50,8 @@ class Step:
         For methods that name a partition.
     place : Place or None
         In a pipeline file, for messages.
+    unit : str or None
+        Level whose records are masked with all their members as one record.
     """
 
     method: Method
@@ -59,6 +61,7 @@ class Step:
     groups: tuple[tuple[str, ...], ...] = ()
     partition: PartitionChoice | None = None
     place: Place | None = None
+    unit: str | None = None
 
     @property
     def is_deterministic(self) -> bool:

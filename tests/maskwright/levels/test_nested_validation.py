@@ -124,7 +124,7 @@ def test_random_files_have_the_verdicts_of_isoschematron(
     assert {each["name"]: (each["violations"], each["fired"]) for each in found["edits"]} == expected
     root, document = etree.parse(report).getroot(), etree.parse(data)
     for failed in root.iter(f"{SVRL}failed-assert"):
-        (node,) = document.xpath(failed.get("location"))
+        (node,) = list(document.xpath(failed.get("location")))
         assert node.tag in ("Survey", "Household", "Person")
         number = failed.get("id").removeprefix("r")
         context = RULES[int(number)][0]

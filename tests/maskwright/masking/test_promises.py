@@ -144,3 +144,45 @@ def test_moments_are_claimed_before_adjustment_and_measured_after() -> None:
     assert result.drift is not None
     published = float(np.abs(result.masked.matrix(["a"]).mean() - frame["a"].mean()) / frame["a"].std())
     assert result.drift.mean == pytest.approx(published, rel=0.3) or result.drift.mean >= published
+
+
+def test_a_sample_has_the_values_of_the_file_where_a_missing_cell_leaves_an_edit_open() -> None:
+    """Nobody knows whether those without a trade may have a wage: the edit is unknown, and nothing moves for it."""
+    rng = np.random.default_rng(1)
+    n = 120
+    trade = rng.choice(["none", "shop", "law"], n).astype(object)
+    wage = np.where(trade == "none", 0, rng.integers(10, 99, n))
+    trade[rng.random(n) < 0.2] = None
+    frame = pd.DataFrame({"number": range(n), "trade": trade, "wage": wage})
+    declared = {
+        "number": {"release": "as is"}, "trade": {"role": "other", "type": "nominal"},
+        "wage": {"role": "other", "type": "integer"},
+    }  # fmt: skip
+    done = mask_request(masking_request(
+        frame, "sampling", edits=["if trade == 'none' then wage == 0"], params={"fraction": 0.9}, seed=1,
+        declared=declared,
+    ), is_released=False)  # fmt: skip
+    masked = done.masked.to_pandas()
+    assert (masked["wage"].to_numpy() == wage[masked["number"].astype(int)]).all()
+
+
+def test_a_class_of_bands_that_a_later_step_makes_too_small_is_a_doubt() -> None:
+    """Suppressing `trade` takes bands of ages with it, lest the rule gives it away: k of the bands is lost."""
+    rng = np.random.default_rng(3)
+    n = 120
+    age = rng.integers(0, 90, n)
+    frame = pd.DataFrame({
+        "age": age, "trade": np.where(age < 16, "none", rng.choice(["farm", "shop", "law"], n)),
+        "home": rng.choice(list("abcdefghijkl"), n),
+    })  # fmt: skip
+    steps = [
+        {"method": "mondrian", "variables": ["age"], "params": {"k": 5, "release_edits": {"weaken": ["age"]}}},
+        {"method": "local_suppression", "variables": ["trade", "home"], "params": {"k": 4, "importance": {"home": 5}}},
+    ]
+    declared = {name: {"role": "quasi_identifier"} for name in frame}
+    done = mask_request(masking_request(
+        frame, steps=steps, edits=["if age < 16 then trade == 'none'"], declared=declared, seed=1,
+    ), is_released=False)  # fmt: skip
+    sizes = done.masked.to_pandas()["age"].astype(object).fillna("-").value_counts()
+    assert sizes.min() < 5
+    assert "k = 5 is promised of age" in " ".join(str(each) for each in done.doubts)

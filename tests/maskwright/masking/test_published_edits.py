@@ -241,3 +241,23 @@ def test_a_test_in_schematron_is_translated_and_published_as_schematron(tmp_path
         wage.text = "5"
     assert not checker.validate(tree)
     assert json.loads((tmp_path / "run.json").read_text())["edits"][0]["message"] == "No work."
+
+
+def test_an_edit_that_a_later_step_lets_go_may_have_moved_records_before(tmp_path: Path) -> None:
+    """Swapping keeps it by adjusting, recoding drops it: the ledger has what is published."""
+    steps = [
+        {"method": "rank_swapping", "variables": ["age"], "params": {"p": 20}},
+        recoding({"marital": {"any": ["never", "married", "widowed"]}}, drop=["marital"]),
+    ]
+    ran(tmp_path, steps, [MINOR, RANGE])
+    step = {"method": "generalisation", "variables": ["marital", "town"],
+            "params": {"k": 5, "levels": {"marital": 1}, "release_edits": {"drop": ["marital"]}}}  # fmt: skip
+    hierarchies = {"marital": {"groups": [{"any": ["never", "married", "widowed"]}]}}
+    record, _ = ran(tmp_path, [steps[0], step], [MINOR, RANGE], hierarchies=hierarchies)
+    assert [each["name"] for each in record["dropped_edits"]] == ["minor"]
+    assert [each["name"] for each in record["edits"]] == ["range"]
+    # Bands are no numbers that could leave a range.
+    bands = {"age": {"bands": [[0, 16, 30, 65, 96], [0, 16, 96]]}}
+    step = {"method": "generalisation", "variables": ["age"], "params": {"k": 3, "levels": {"age": 1}}}
+    record, _ = ran(tmp_path, [step], [MINOR, RANGE], hierarchies=bands)
+    assert not any("beyond the smallest" in notice for notice in record["notices"])

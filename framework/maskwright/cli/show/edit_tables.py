@@ -30,9 +30,11 @@ FINDING_TITLES = {
 def print_outcome(outcome: Mapping[str, Any]) -> None:
     """Print a validation: for each edit where it fired, was violated or unknown, and the first record numbers."""
     out = console()
-    table = table_of("edit", "kind", "applied to", "violations", "unknown", "first records")
+    levels = outcome.get("levels", {})
+    of_level = ("level",) if levels else ()
+    table = table_of("edit", *of_level, "kind", "applied to", "violations", "unknown", "first records")
     for column in (2, 3, 4):
-        table.columns[column].justify = "right"
+        table.columns[column + len(of_level)].justify = "right"
     for edit in outcome["edits"]:
         numbers = edit.get("first_records", [])[:MOST_RECORD_NUMBERS]
         shown = ", ".join(str(number) for number in numbers) + (", …" if edit["violations"] > len(numbers) > 0 else "")
@@ -42,11 +44,13 @@ def print_outcome(outcome: Mapping[str, Any]) -> None:
         engine = edit.get("checked_by", "model")
         kind = edit["kind"] if engine == "model" else f"{edit['kind']} ({engine})"
         fired = "" if edit.get("fired") is None else count(edit["fired"])
-        table.add_row(name, kind, fired, count(edit["violations"]), count(edit.get("unknown") or 0), shown)
+        level = (edit.get("level", ""),) if levels else ()
+        table.add_row(name, *level, kind, fired, count(edit["violations"]), count(edit.get("unknown") or 0), shown)
     show(out, table)
     violations = plural(outcome["violations"], "violation")
     unknown = sum(edit.get("unknown") or 0 for edit in outcome["edits"])
-    where = f"{plural(len(outcome['edits']), 'edit')}, {plural(outcome['records'], 'record')}"
+    sizes = [f"{count(size)} {level}" for level, size in levels.items()] or [plural(outcome["records"], "record")]
+    where = ", ".join([plural(len(outcome["edits"]), "edit"), *sizes])
     _print_reasons(out, outcome)
     if not outcome["ok"]:
         said = violations if outcome["violations"] else f"no edit is violated; {plural(unknown, 'verdict')} unknown"

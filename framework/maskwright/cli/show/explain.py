@@ -8,7 +8,15 @@ import textwrap
 from importlib.resources import files
 from typing import TYPE_CHECKING, Any
 
-from maskwright.cli.show.explained_data import CODEBOOKS, KEYS, codebooks_page, data_page, formats_page
+from maskwright.cli.show.explained_data import (
+    CODEBOOKS,
+    KEYS,
+    LEVELS,
+    codebooks_page,
+    data_page,
+    formats_page,
+    levels_page,
+)
 from maskwright.cli.show.explained_experiments import EXPERIMENT, experiment_page
 from maskwright.cli.show.explained_parameters import WIDTH, parameters
 from maskwright.edits.languages.yaml.file_model import EditsFile
@@ -45,8 +53,8 @@ def explain(name: str) -> str:
     parameters of its method, ``doubts`` what stops a release unless it is waived; a doubt has a name
     (``column-not-understood``) and an id. ``release`` is the order of the published records, and the keys that take the
     place of identifiers. ``roles``, ``types``, ``missing`` and ``hierarchies`` say what can be declared of variables,
-    ``codebooks`` which files declare them, ``formats`` which files can be read. ``suggest`` is how rules are found in
-    data, ``experiment`` the file that compares pipelines.
+    ``codebooks`` which files declare them, ``levels`` how records belong together, ``formats`` which files can be read.
+    ``suggest`` is how rules are found in data, ``experiment`` the file that compares pipelines.
 
     Raises
     ------
@@ -92,6 +100,7 @@ def _pages() -> dict[str, Callable[[], str]]:
         DOUBTS: _doubts,
         DATES: _dates,
         CODEBOOKS: codebooks_page,
+        LEVELS: levels_page,
         FORMATS: _formats,
         RELEASE: _release,
         SUGGEST: _suggest,

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from maskwright.cli.show.explained_parameters import WIDTH, parameters
 from maskwright.data.declaration import VariableDeclaration
 from maskwright.data.hierarchies.declaration import HierarchyDeclaration
+from maskwright.data.levels.declaration import LevelDeclaration
 
 if TYPE_CHECKING:
     from maskwright.plugins.registry import Registry
@@ -23,6 +24,7 @@ KEYS = {
 """Pages on data, and what a variable's declaration may say of each."""
 
 CODEBOOKS = "codebooks"
+LEVELS = "levels"
 HIERARCHIES = "hierarchies"
 
 
@@ -51,6 +53,12 @@ def data_page(name: str) -> str:
 def codebooks_page() -> str:
     """Page on codebooks: what is read of them, and what the one of a release says."""
     return files("maskwright.data").joinpath("pages", f"{CODEBOOKS}.txt").read_text(encoding="utf-8").rstrip()
+
+
+def levels_page() -> str:
+    """Page on data of several levels, with the keys of a level."""
+    page = files("maskwright.data").joinpath("pages", f"{LEVELS}.txt").read_text(encoding="utf-8").rstrip()
+    return "\n".join([page, "", "Keys of a level", *parameters(LevelDeclaration)])
 
 
 def formats_page(registry: Registry) -> str:

@@ -29,7 +29,7 @@ def parameters(model: type[BaseModel], names: Sequence[str] | None = None) -> li
         if names is not None and name not in names:
             continue
         default = "required" if field.is_required() else f"default {_shown(field.get_default())}"
-        lines.append(f"  {name} ({default})")
+        lines.append(f"  {field.alias or name} ({default})")
         lines += textwrap.wrap(field.description or "", WIDTH - 6, initial_indent="      ", subsequent_indent="      ")
     return lines
 

@@ -13,17 +13,18 @@ from maskwright.commands.running.arrive import Clock, read_rules
 from maskwright.data.levels.linking import levels_of_flat, linked_levels, with_most_frequent
 from maskwright.edits.date_arithmetic import with_dates
 from maskwright.edits.edit_set import EditSet
+from maskwright.edits.evaluation.check import Outcome
 from maskwright.edits.evaluation.check_data import check_dataset
 from maskwright.edits.evaluation.domain import Domain, domain_tuples
 from maskwright.edits.levels.binding import BoundEdits, bind
 from maskwright.edits.levels.column_values import with_linked_columns
-from maskwright.edits.levels.structure import Structure
+from maskwright.edits.levels.structure import Structure, refuse_conditions
 from maskwright.edits.levels.structure_edits import with_structure_edits
 from maskwright.edits.variable_ranges import written_out
 from maskwright.foundation.errors import InputError, Problem
 from maskwright.foundation.progress import stage
 from maskwright.foundation.refusals import EditViolation
-from maskwright.pipeline.names import in_order, unknown_uses
+from maskwright.pipeline.names import in_order, names_in, unknown_uses
 from maskwright.planning.applicable_edits import declared_bounds, without_violations
 
 if TYPE_CHECKING:
@@ -33,7 +34,6 @@ if TYPE_CHECKING:
 
     from maskwright.data.dataset import Dataset
     from maskwright.data.levels.linked_data import LinkedData
-    from maskwright.edits.evaluation.check import Outcome
     from maskwright.foundation.doubts import Doubt
     from maskwright.foundation.progress import Reporter
     from maskwright.pipeline.resolved import LevelSources, Pipeline
@@ -100,8 +100,8 @@ def arrive_levels(described: Pipeline, reporter: Reporter, clock: Clock) -> Arri
                 continue
             with stage(reporter, f"Reading {source.name}") as progress:
                 files[name] = load(source, progress, may_lack="anything")
+        _refuse_unknown(described, files)
         linked = linked_as(described.levels, files)
-    _refuse_unknown(described, linked)
     with clock("check"), stage(reporter, "Checking the original"):
         bound = edits_of_levels(rules, linked)
         arrival = outcomes(linked, bound)
@@ -128,6 +128,9 @@ def linked_as(levels: LevelSources, files: Mapping[str, Dataset]) -> LinkedData:
     InputError
     """
     names = {name: source.name for name, source in levels.sources.items()}
+    problems = unknown_uses(levels.uses, _names_of(levels, files))
+    if problems:
+        raise InputError(problems)
     if levels.form == "flat":
         lowest = list(files)[-1]
         dropped = identifiers(levels)
@@ -163,6 +166,7 @@ def edits_of_levels(rules: EditSet, linked: LinkedData) -> BoundEdits:
     ------
     EditError
     """
+    refuse_conditions(linked)
     bound = with_structure_edits(bind(rules, Structure.of(linked)), linked)
     edits = {}
     for level in linked:
@@ -193,12 +197,36 @@ def outcomes(linked: LinkedData, bound: BoundEdits, original: LinkedData | None 
     return found
 
 
-def _refuse_unknown(described: Pipeline, linked: LinkedData) -> None:
-    known = [name for level in linked for name in level.data.names]
+def check_linked(linked: LinkedData, bound: BoundEdits, original: LinkedData | None = None) -> Outcome:
+    """Verdict of every edit on the records of its level, all levels together.
+
+    Parameters
+    ----------
+    linked : LinkedData
+    bound : BoundEdits
+        `edits_of_levels` of these data.
+    original : LinkedData, optional
+        For values-exist-in-domain edits.
+    """
+    found = outcomes(linked, bound, original)
+    named = tuple(replace(each, level=name) for name, outcome in found.items() for each in outcome.edits)
+    return Outcome(sum(map(len, linked)), named, levels={level.name: len(level) for level in linked})
+
+
+def _names_of(levels: LevelSources, files: Mapping[str, Dataset]) -> list[str]:
+    """Names of the variables of all files, also of identifiers, which are not read."""
+    found = [name for each in files.values() for name in each.names]
+    for source in levels.sources.values():
+        named = names_in(source) or ()
+        found += [name for name, each in source.variables.items() if each.role == "identifier" and name in named]
+    return list(dict.fromkeys(found))
+
+
+def _refuse_unknown(described: Pipeline, files: Mapping[str, Dataset]) -> None:
     assert described.levels is not None
-    known += [each.key for each in described.levels.declared.values()]
-    known += identifiers(described.levels)
-    problems = unknown_uses((use for use in described.uses if not is_composition(use.name)), known)
+    uses = (*described.uses, *described.levels.uses)
+    named = (use for use in uses if not is_composition(use.name))
+    problems = unknown_uses(named, _names_of(described.levels, files))
     if problems:
         raise InputError(in_order(problems, described.file))
 

@@ -7,19 +7,18 @@ from typing import IO, TYPE_CHECKING, Literal, Protocol
 
 import numpy as np
 
-from maskwright.commands.levels.arriving import edits_of_levels, linked_as, outcomes
+from maskwright.commands.levels.arriving import check_linked, edits_of_levels, linked_as
 from maskwright.commands.options import data_files, own_params, pipeline_levels, read_rule_files
 from maskwright.commands.reading import load
 from maskwright.data.levels.nested_document import NestedElements
 from maskwright.edits.edit_set import EditSet
 from maskwright.edits.engines.nested.checker import Node, place_of
-from maskwright.edits.evaluation.check import Outcome
 from maskwright.edits.evaluation.placed import Placed
 from maskwright.edits.evaluation.svrl import SvrlWriter
 from maskwright.edits.languages.schematron.options import SchematronOptions
 from maskwright.edits.languages.schematron.reader import read_schematron
 from maskwright.foundation.errors import InputError, Problem
-from maskwright.foundation.progress import Progress, silent
+from maskwright.foundation.progress import Progress, Reporter, silent
 from maskwright.plugins.registry import find_edit_reader, find_source
 from maskwright.release.check_nested import check_nested
 
@@ -30,6 +29,7 @@ if TYPE_CHECKING:
     from maskwright.commands.options import ReadingOptions
     from maskwright.data.dataset import Dataset
     from maskwright.data.levels.linked_data import LinkedData
+    from maskwright.edits.evaluation.check import Outcome
     from maskwright.edits.evaluation.tally import EditOutcome
     from maskwright.pipeline.resolved import DataSource, LevelSources
 
@@ -74,20 +74,19 @@ class LinkedFile:
 
     sources: LevelSources
     rules: EditSet
+    original: LevelSources | None
+    reporter: Reporter
 
     def check(self, svrl: IO[bytes] | None, fired: Fired, progress: Progress) -> Outcome:
         """Verdict of every rule on the records of its level."""
         del fired
         levels = self.sources
-        read: dict[str, Dataset] = {}
-        for name, source in levels.sources.items():
-            same = next(iter(read.values())) if levels.form == "flat" and read else None
-            read[name] = same if same is not None else load(source, progress, identifiers=True, may_lack="anything")
-        linked = linked_as(levels, read)
+        linked = _linked(levels, progress)
+        for note in linked.notes:
+            self.reporter.notice(note)
+        original = None if self.original is None else _linked(self.original, progress)
         bound = edits_of_levels(self.rules, linked)
-        found = outcomes(linked, bound)
-        named = [replace(each, level=name) for name, outcome in found.items() for each in outcome.edits]
-        together = Outcome(sum(map(len, linked)), tuple(named), levels={level.name: len(level) for level in linked})
+        together = check_linked(linked, bound, original)
         if svrl is not None:
             elements = _elements(levels)
             of_level = zip(bound.edits.values(), (elements.group, elements.member), strict=True)
@@ -98,31 +97,52 @@ class LinkedFile:
         return together
 
 
-def file_of_levels(data: Path, rules: Sequence[Path], options: ReadingOptions) -> FileOfLevels | None:
+def _linked(levels: LevelSources, progress: Progress) -> LinkedData:
+    read: dict[str, Dataset] = {}
+    for name, source in levels.sources.items():
+        same = next(iter(read.values())) if levels.form == "flat" and read else None
+        read[name] = same if same is not None else load(source, progress, identifiers=True, may_lack="anything")
+    return linked_as(levels, read)
+
+
+def file_of_levels(
+    files: Sequence[Path],
+    rules: Sequence[Path],
+    options: ReadingOptions,
+    original: Path | None,
+    reporter: Reporter,
+) -> FileOfLevels | None:
     """A file as one of several levels, where a pipeline says so or it is nested XML; None: it is flat.
 
     Parameters
     ----------
-    data : Path
+    files : sequence of Path
+        One, or one of each level.
     rules : sequence of Path
     options : ReadingOptions
+    original : Path or None
+        For edits about the values that the original has.
+    reporter : Reporter
 
     Raises
     ------
     InputError
         Mistakes in rules, options or levels.
     """
-    declared = pipeline_levels(options, data)
+    data = files[0]
+    declared = pipeline_levels(options, files)
+    if declared is None and len(files) > 1:
+        hint = "A file of each level: --pipeline FILE, whose `data: levels:` links them (maskwright explain levels)."
+        raise InputError(Problem("more than one data file, and nothing says how they are linked", hint=hint))
     readers = [find_edit_reader(path) for path in rules]
     source = find_source(options.file_format or data)
     by_engine = all(reader.name == SCHEMATRON for reader in readers) and source.open_nested is not None
     if declared is not None and not (by_engine and declared.form == "nested"):
-        if declared.form == "linked":
-            hint = "`maskwright run` checks them together, before anything is masked and after."
-            raise InputError(
-                Problem("the pipeline's levels are in files of their own, and one file is named", hint=hint)
-            )
-        return LinkedFile(declared, read_rule_files(rules, options))
+        if original is not None and declared.form == "linked":
+            hint = "In Python: mw.validate(mw.linked_data(...), edits, original=mw.linked_data(...))."
+            raise InputError(Problem("--original is one file, and the levels are in a file each", hint=hint))
+        before = None if original is None else pipeline_levels(options, (original,))
+        return LinkedFile(declared, read_rule_files(rules, options), before, reporter)
     if not by_engine:
         return None
     (checked,) = data_files((data,), options, rules)

@@ -2,23 +2,31 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
-from maskwright.commands.levels.removing import results_of_levels
+import numpy as np
+
+from maskwright.commands.levels.removing import level_by_level
+from maskwright.commands.levels.whole_groups import mask_whole_groups, results_of_levels
 from maskwright.edits.levels.column_values import with_linked_columns
 from maskwright.foundation.randomness import generator
+from maskwright.masking.equivalence_classes import smallest_classes
 from maskwright.masking.levels.derived import with_derived
+from maskwright.masking.levels.derived_instead import derived_instead
 from maskwright.masking.levels.emptied import Emptied, emptied_cells
 from maskwright.masking.levels.repair import Repaired, repaired
+from maskwright.masking.levels.together import MovedTogether, moved_together
 from maskwright.masking.standardisation import Standardisation
+from maskwright.masking.suppressing.complementary import without_cells
+from maskwright.planning.levels.promises import lets_k_go
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    import numpy as np
     from numpy.typing import NDArray
 
+    from maskwright.commands.levels.arriving import ArrivedLevels
     from maskwright.commands.levels.planning import PlannedLevels
     from maskwright.commands.running.arrive import Clock
     from maskwright.data.dataset import Column
@@ -46,8 +54,12 @@ class MaskedLevels:
         Suppressed cells, those that went because of other records among them.
     repaired : Repaired or None
         What meeting bounds across levels did; None where there are none.
+    together : MovedTogether or None
+        What moving groups with their members did; None where a step promises k.
     notices : tuple of str
         What became of whole groups, and of cells because of other records.
+    by_edit : mapping of edit name to int
+        Groups that were moved because of each edit where they are masked with their members as one record.
     """
 
     linked: LinkedData
@@ -56,7 +68,17 @@ class MaskedLevels:
     rows: Mapping[str, NDArray[np.int64]]
     emptied: Emptied
     repaired: Repaired | None = None
+    together: MovedTogether | None = None
     notices: tuple[str, ...] = ()
+    by_edit: Mapping[str, int] = field(default_factory=dict)
+
+    @property
+    def adjusted(self) -> dict[str, int]:
+        """Records that were moved because of each edit across levels."""
+        counts = dict(self.by_edit if self.repaired is None else self.repaired.by_edit)
+        for name, count in ({} if self.together is None else self.together.by_edit).items():
+            counts[name] = counts.get(name, 0) + count
+        return counts
 
 
 def mask_levels(
@@ -77,8 +99,13 @@ def mask_levels(
     InputError
         No record would be left, or a suppressed cell follows from what cannot be suppressed.
     """
-    masked = results_of_levels(described, planned, seed, reporter, clock)
-    planned, results = masked.planned, dict(masked.results)
+    if planned.whole is not None:
+        whole = mask_whole_groups(described, planned.arrived, planned.whole, seed, reporter)
+        own = results_of_levels(whole.linked, planned.ready)
+        nothing = Emptied(whole.linked, whole.linked, own)
+        return MaskedLevels(whole.linked, planned, own, {}, nothing, by_edit=whole.adjusted)
+    found = level_by_level(described, planned, seed, reporter, clock)
+    planned, results = found.planned, found.results
     arrived = planned.arrived
     changed = {}
     for level in arrived.linked:
@@ -90,15 +117,37 @@ def mask_levels(
         asked = planned.ready[level.name].original.names
         gone = [name for name in level.data.names if name in asked and name not in named]
         changed[level.name] = level.data.with_columns(named).without(gone)
-    linked = arrived.linked.with_data(changed)
+    shown, mended = _kept_across(arrived.linked.with_data(changed), arrived, planned, seed)
+    nothing = Emptied(shown, shown, results)
+    masked = MaskedLevels(shown, planned, results, found.rows, nothing, mended, notices=found.notices)
+    if lets_k_go(described.steps):
+        masked = _moved_together(masked, arrived, planned, seed)
+    originals = {level.name: level.data for level in arrived.linked}
+    plans = {name: ready.plan for name, ready in planned.ready.items()}
+    emptied = emptied_cells(masked.linked, originals, masked.results, plans, arrived.bound)
+    return replace(
+        masked, linked=emptied.linked, results=emptied.results, emptied=emptied,
+        notices=(*masked.notices, *emptied.notices),
+    )  # fmt: skip
+
+
+def _unsuppressed(column: Column, result: MaskingResult) -> Column:
+    """Masked column with the values of its suppressed cells."""
+    assert result.removal is not None
+    before = result.removal.shown[column.name]
+    return before if (column.missing & ~before.missing).any() else column
+
+
+def _kept_across(
+    linked: LinkedData, arrived: ArrivedLevels, planned: PlannedLevels, seed: int
+) -> tuple[LinkedData, Repaired | None]:
+    """Derive across levels, and repair the bounds that read what is derived."""
     top = linked.levels[0].name
     beside = with_linked_columns(linked, arrived.bound, top)
     beside = with_derived(beside, planned.across.derived)
     mended = None
     if planned.across.repaired:
-        result_of_top = results.get(top)
-        movable = [] if result_of_top is None else list(planned.ready[top].plan.masked)
-        movable = [name for name in movable if beside[name].variable.is_numeric]
+        movable = _shaped(planned, linked, top)
         scale = Standardisation.of(arrived.linked[top].data, movable).scale
         mended = repaired(
             beside, planned.across, movable, planned.across.inside[top], [scale[name] for name in movable],
@@ -107,18 +156,72 @@ def mask_levels(
         beside = mended.data
     kept = linked[top].data
     own = replace(kept, columns=tuple(beside[column.name] for column in kept))
-    shown = linked.with_data({top: own})
-    originals = {level.name: level.data for level in arrived.linked}
-    emptied = emptied_cells(
-        shown, originals, results, {name: ready.plan for name, ready in planned.ready.items()}, arrived.bound
-    )
-    return MaskedLevels(
-        emptied.linked, planned, emptied.results, masked.rows, emptied, mended, (*masked.notices, *emptied.notices)
+    return linked.with_data({top: own}), mended
+
+
+def _shaped(planned: PlannedLevels, linked: LinkedData, level: str) -> list[str]:
+    """Numeric variables of a level whose values steps change."""
+    ready = planned.ready.get(level)
+    if ready is None:
+        return []
+    taken = {
+        name for group in ready.plan.groups for name in group.variables
+        if not ready.plan.steps[group.step - 1].only_removes
+    }  # fmt: skip
+    data = linked[level].data
+    return [name for name in ready.plan.masked if name in taken and name in data and data[name].variable.is_numeric]
+
+
+def _moved_together(masked: MaskedLevels, arrived: ArrivedLevels, planned: PlannedLevels, seed: int) -> MaskedLevels:
+    """Move groups in which an edit does not hold yet; where that cannot be, derive their totals."""
+    across, linked = planned.across, masked.linked
+    top = linked.levels[0]
+    shaped = {level.name: _shaped(planned, linked, level.name) for level in linked}
+    moving = {name: [each for each in names if each not in across.standing] for name, names in shaped.items()}
+    moving[top.name] += [each.variable for each in across.derived]
+    scale: dict[str, float] = {}
+    for level in arrived.linked:
+        every = dict.fromkeys((*moving[level.name], *shaped[level.name]))
+        scale |= Standardisation.of(level.data, list(every)).scale
+    found = moved_together(linked, arrived.bound, moving, scale, top.declared.largest_group, seed)
+    linked, left = found.linked, np.flatnonzero(found.left)
+    derives = planned.otherwise is not None and len(left) > 0
+    if planned.otherwise is not None and derives:
+        rng = generator(seed, "levels", "derived instead")
+        linked = derived_instead(linked, arrived.bound, planned.otherwise, left, scale, shaped[top.name], rng)
+    said = _notices(found, top.name, derives=derives)
+    return replace(
+        masked,
+        linked=linked,
+        results=_counted_again(masked, linked, planned),
+        together=found,
+        notices=(*masked.notices, *said),
     )
 
 
-def _unsuppressed(column: Column, result: MaskingResult) -> Column:
-    """Masked column with the values of its suppressed cells."""
-    assert result.removal is not None
-    before = result.removal.shown[column.name]
-    return before if (column.missing & ~before.missing).any() else column
+def _counted_again(masked: MaskedLevels, linked: LinkedData, planned: PlannedLevels) -> dict[str, MaskingResult]:
+    """Results of the levels with what moved, and with the classes that are left of k."""
+    results = {}
+    for name, result in masked.results.items():
+        moved = {column.name: column for column in linked[name].data if column.name in result.masked}
+        gone = {each: result.masked[each].missing & ~column.missing for each, column in moved.items()}
+        data = without_cells(result.masked.with_columns(moved), {each: own for each, own in gone.items() if own.any()})
+        results[name] = replace(result, masked=data, k=smallest_classes(data, planned.ready[name].plan))
+    return results
+
+
+def _notices(found: MovedTogether, top: str, *, derives: bool) -> tuple[str, ...]:
+    said = []
+    if found.moved.any():
+        said.append(
+            f"{int(found.moved.sum()):,} {top} records were moved with their members onto edits: k does not hold for "
+            "what was moved"
+        )
+    instead = "their totals are derived" if derives else "they are left as they are"
+    for name, count in found.failing.items():
+        said.append(f"edit {name!r}: no values were found for {count:,} {top} records and their members; {instead}")
+    if found.large.any():
+        said.append(
+            f"{int(found.large.sum()):,} {top} records have more members than largest_group, {instead}"
+        )  # fmt: skip
+    return tuple(said)

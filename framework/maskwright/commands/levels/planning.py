@@ -10,20 +10,29 @@ import numpy as np
 from maskwright.commands.levels.arriving import ArrivedLevels, arrive_levels
 from maskwright.commands.levels.composition import composition_columns
 from maskwright.commands.levels.measuring import measures_of_levels
+from maskwright.commands.levels.whole_groups import (
+    WholeGroups,
+    across_of_groups,
+    masks_whole_groups,
+    plan_whole_groups,
+)
 from maskwright.commands.running.arrive import Clock
 from maskwright.commands.running.ready import ReadyRun, prepare
 from maskwright.data.dataset import Column, Dataset
 from maskwright.data.variable import Variable
+from maskwright.edits.edit_set import EditSet
 from maskwright.edits.levels.column_values import with_linked_columns
 from maskwright.edits.levels.structure import Structure
 from maskwright.foundation.errors import InputError, Problem, unknown_name
 from maskwright.foundation.refusals import EditViolation
 from maskwright.pipeline.file_model import ReleaseSection
 from maskwright.pipeline.resolved import DataInMemory, MaskingRequest
+from maskwright.planning.applicable_edits import NO_EDITS
 from maskwright.planning.levels.across import AcrossLevels, across_levels
+from maskwright.planning.levels.promises import adjusted_totals, require_k_of_groups
 from maskwright.planning.levels.removal import refuse_given_back, treatment, without_recoded
 from maskwright.planning.recoded_edits import recoded_edit_notices
-from maskwright.planning.step_variables import default_variables
+from maskwright.planning.step_variables import default_variables, variables_of_steps
 from maskwright.release.gate import judge
 from maskwright.release.levels.plan import plan_of_levels
 from maskwright.release.record.doubt_record import doubt_records
@@ -34,7 +43,6 @@ if TYPE_CHECKING:
 
     from maskwright.data.levels.linked_data import Level, LinkedData
     from maskwright.edits.edit import Edit
-    from maskwright.edits.edit_set import EditSet
     from maskwright.foundation.progress import Reporter
     from maskwright.pipeline.resolved import Pipeline
     from maskwright.planning.model import Step
@@ -62,19 +70,25 @@ class PlannedLevels:
     Attributes
     ----------
     arrived : ArrivedLevels
-        Without the edits that are dropped.
+        Without groups that steps leave out, and edits that are dropped.
     across : AcrossLevels
     steps : mapping of level name to LevelSteps
     ready : mapping of level name to ReadyRun
         Of the levels that steps mask; their data hold no keys, and no variables that are derived.
     dropped : tuple of Edit
         Edits across levels that steps drop, because what they read is published as categories.
+    otherwise : AcrossLevels or None
+        Where totals stand: who would keep each edit if all of them were derived; for groups that cannot be moved.
+    whole : WholeGroups or None
+        Groups that are masked with all their members as one record; `ready` then tells of each level what is masked.
     """
 
     arrived: ArrivedLevels
     across: AcrossLevels
     steps: Mapping[str, LevelSteps]
     ready: Mapping[str, ReadyRun]
+    otherwise: AcrossLevels | None = None
+    whole: WholeGroups | None = None
     dropped: tuple[Edit, ...] = ()
 
     @property
@@ -108,18 +122,22 @@ def plan_levels(described: Pipeline, arrived: ArrivedLevels, reporter: Reporter,
     variables = {level.name: _maskable(level) for level in linked}
     variables[linked.levels[0].name] += tuple(column.variable for column in read)
     treatments = {name: treatment(found.steps, found.numbers, variables[name]) for name, found in steps.items()}
+    masked = {name: each.masked for name, each in treatments.items()}
+    if masks_whole_groups(described.steps, linked):
+        return _plan_whole_groups(described, arrived, masked, reporter, clock)
     structure = Structure.of(linked)
-    bound, dropped = without_recoded(arrived.bound, structure, treatments)
-    refuse_given_back(bound, structure, treatments, linked)
+    bound, dropped = without_recoded(arrived.bound, treatments)
+    refuse_given_back(bound, treatments, linked)
     _refuse_two_removals(steps)
-    across = across_levels(
-        bound, structure, {name: each.masked for name, each in treatments.items()},
-        emptied={name: each.emptied for name, each in treatments.items()},
-    )  # fmt: skip
+    emptied = {name: each.emptied for name, each in treatments.items()}
+    adjusted = adjusted_totals(described.steps, masked[linked.names[0]])
+    across = across_levels(bound, structure, masked, adjusted, emptied)
+    require_k_of_groups(across, bound, described.steps)
     _refuse_broken_structure(across, arrived)
     derived = {each.variable for each in across.derived}
     steps = {name: _without(found, derived) for name, found in steps.items()}
-    planned = PlannedLevels(replace(arrived, bound=bound), across, steps, {}, dropped)
+    otherwise = across_levels(bound, structure, masked, emptied=emptied) if adjusted else None
+    planned = PlannedLevels(replace(arrived, bound=bound), across, steps, {}, otherwise, dropped=dropped)
     ready = {
         level.name: ready_level(described, planned, level.name, reporter, clock)
         for level in linked
@@ -140,14 +158,57 @@ def ready_level(described: Pipeline, planned: PlannedLevels, name: str, reporter
     reporter : Reporter
     clock : Clock
     """
-    edits = planned.across.inside[name]
-    steps = planned.steps[name].steps
-    linked = planned.arrived.linked
-    keeps_order = linked[name].declared.keep_order or linked.levels[0].declared.keep_order
-    data = _to_mask(planned.arrived, linked[name], edits, planned.across, steps)
+    across, arrived = planned.across, planned.arrived
+    derived = {each.variable for each in across.derived}
+    return _ready(
+        described, arrived, arrived.linked[name], planned.steps[name], across.inside[name], derived, reporter, clock
+    )
+
+
+def _plan_whole_groups(
+    described: Pipeline,
+    arrived: ArrivedLevels,
+    masked: Mapping[str, Collection[str]],
+    reporter: Reporter,
+    clock: Clock,
+) -> PlannedLevels:
+    """Plan of steps that mask groups with their members as one record."""
+    in_order = {name: [each for each in arrived.linked[name].data.names if each in masked[name]] for name in masked}
+    arrived, whole = plan_whole_groups(described, arrived, in_order, clock)
+    across = across_of_groups(arrived, whole)
+    _refuse_broken_structure(across, arrived)
+    steps, ready = {}, {}
+    for level in arrived.linked:
+        found = steps_of_level(described.steps, level)
+        variables = _maskable(level)
+        own = [
+            replace(step, variables=chosen.names, groups=(chosen.names,), unit=None)
+            for step, chosen in zip(found.steps, variables_of_steps(found.steps, variables), strict=True)
+        ]
+        steps[level.name] = LevelSteps(tuple(own), found.numbers)
+        if own:
+            # What is masked of the level is told; its edits are kept, and judged, with those of whole groups.
+            told = _ready(described, arrived, level, steps[level.name], EditSet(), (), reporter, clock)
+            ready[level.name] = replace(told, notices=tuple(each for each in told.notices if each != NO_EDITS))
+    return PlannedLevels(arrived, across, steps, ready, whole=whole)
+
+
+def _ready(
+    described: Pipeline,
+    arrived: ArrivedLevels,
+    level: Level,
+    steps: LevelSteps,
+    edits: EditSet,
+    derived: Collection[str],
+    reporter: Reporter,
+    clock: Clock,
+) -> ReadyRun:
+    """A level as a file of its own, with its plan."""
+    keeps_order = level.declared.keep_order or arrived.linked.levels[0].declared.keep_order
     request = MaskingRequest(
-        data=DataInMemory(data), edits=edits, on_input_violation="mask", steps=steps,
-        seed=described.seed, execution=described.execution, waivers=described.waivers,
+        data=DataInMemory(_to_mask(arrived, level, edits, derived, steps.steps)), edits=edits,
+        on_input_violation="mask", steps=steps.steps, seed=described.seed, execution=described.execution,
+        waivers=described.waivers,
         release=ReleaseSection(order="kept" if keeps_order else "random"), file=described.file,
     )  # fmt: skip
     return prepare(request, reporter, clock)
@@ -169,6 +230,7 @@ def plan_in_words(described: Pipeline, reporter: Reporter) -> dict[str, Any]:
     clock = Clock()
     arrived = arrive_levels(described, reporter, clock)
     planned = plan_levels(described, arrived, reporter, clock)
+    arrived = planned.arrived
     measures = measures_of_levels(described, arrived, planned)
     doubts = (*arrived.doubts, *(doubt for ready in planned.ready.values() for doubt in ready.doubts))
     plans = {name: PlanRecord.model_validate(ready.plan.to_json()) for name, ready in planned.ready.items()}
@@ -287,11 +349,11 @@ def _without(found: LevelSteps, derived: Collection[str]) -> LevelSteps:
 
 
 def _to_mask(
-    arrived: ArrivedLevels, level: Level, edits: EditSet, across: AcrossLevels, steps: Sequence[Step]
+    arrived: ArrivedLevels, level: Level, edits: EditSet, derived: Collection[str], steps: Sequence[Step]
 ) -> Dataset:
     """Records of a level as the steps get them: with the columns that its own edits read, and without its keys."""
     data = with_linked_columns(arrived.linked, arrived.bound, level.name, edits.variables)
-    left = data.without([*level.key_columns, *(each.variable for each in across.derived)])
+    left = data.without([*level.key_columns, *derived])
     if level.groups is None:
         read = composition_columns((name for step in steps for name in step.companions), arrived.linked)
         added = (*(each for each in read if each.name not in left), *_weight_of_groups(level, left, steps))

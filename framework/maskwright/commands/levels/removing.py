@@ -47,7 +47,7 @@ class LevelResults:
     notices: tuple[str, ...] = ()
 
 
-def results_of_levels(
+def level_by_level(
     described: Pipeline, planned: PlannedLevels, seed: int, reporter: Reporter, clock: Clock
 ) -> LevelResults:
     """Mask each level; where steps take records away, whole groups are left.

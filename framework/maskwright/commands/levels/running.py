@@ -91,10 +91,10 @@ def run_levels(described: Pipeline, reporter: Reporter, clock: Clock, private: C
     """
     arrived = arrive_levels(described, reporter, clock)
     planned = plan_levels(described, arrived, reporter, clock)
-    measures = measures_of_levels(described, arrived, planned)
+    measures = measures_of_levels(described, planned.arrived, planned)
     seed = fresh_seed() if described.seed is None else described.seed
     with Release(described.output.paths, frozenset(private)) as release:
-        return _LevelsRun(described, arrived, planned, measures, seed, release, reporter, clock).run()
+        return _LevelsRun(described, planned.arrived, planned, measures, seed, release, reporter, clock).run()
 
 
 @dataclass(frozen=True, eq=False)
@@ -146,8 +146,12 @@ class _LevelsRun:
         self._tell(judgement.notices)
         record = self._record(masked, runs, measured, found, released, arranged, judgement, (*notices, *said), edits)
         record = self._with_groups(record, of_groups)
+        hint = self._way_out(masked)
         broken = [
-            Problem(f"edit {each.name!r} does not hold in {each.violations} of {outcome.records} masked {name} records")
+            Problem(
+                f"edit {each.name!r} does not hold in {each.violations} of {outcome.records} masked {name} records",
+                hint=hint if each.name in self.planned.across.adjusted else None,
+            )
             for name, outcome in found.items() for each in outcome.edits if each.violations and each.severity == "error"
         ]  # fmt: skip
         requests = (*self.measures.of_groups, *(each for own in self.measures.of_level.values() for each in own))
@@ -158,6 +162,13 @@ class _LevelsRun:
             every = {**of_groups, **{label: each for own in measured.values() for label, each in own.items()}}
             record = publish_record(self.release, described, record, contributions(requests, every))
         return record.model_copy(update={"seconds": dict(self.clock.seconds)})
+
+    def _way_out(self, masked: MaskedLevels) -> str | None:
+        if masked.together is not None:
+            return None
+        return (
+            "with 'k_guarantee: report' in the step's params the records of a group are moved together, which breaks k"
+        )
 
     def _tell(self, notices: Iterable[str]) -> None:
         for notice in dict.fromkeys(notices):
@@ -373,10 +384,14 @@ class _LevelsRun:
             numbers = self.planned.steps[name].numbers
             parts[name] = LevelPart(own, numbers, self.arrived.arrival[name], found[name], before)
             untouched[name] = self._other_variables(name, released)
-        mended = masked.repaired
-        moved = {} if mended is None else mended.by_edit
         record = record_of_levels(
-            parts, edits.bound, self.planned.across, self._alike(masked), untouched, moved, edits.not_applicable
+            parts,
+            edits.bound,
+            self.planned.across,
+            self._alike(masked),
+            untouched,
+            masked.adjusted,
+            edits.not_applicable,
         )
         keys = tuple(level.declared.key for level in released if not level.declared.keep_key)
         kept = all(level.declared.keep_order for level in released)

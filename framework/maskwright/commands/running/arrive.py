@@ -11,6 +11,7 @@ from maskwright.commands.reading import load
 from maskwright.commands.running.input_checks import about_unpublished, check_unpublished, left_of, read_by_rules
 from maskwright.data.dataset import Dataset
 from maskwright.data.variable import Variable
+from maskwright.edits.category_equalities import with_category_equalities
 from maskwright.edits.date_arithmetic import with_dates
 from maskwright.edits.edit_set import EditSet
 from maskwright.edits.evaluation.check_data import check_dataset
@@ -139,7 +140,7 @@ def arrive(
             if rows is not None:
                 original, keys = left_of(original, rows), replace(keys, old=keys.old.taken(rows))
         with explained_by(original.doubts):
-            stated = with_dates(stated, original.variables)
+            stated = with_category_equalities(with_dates(stated, original.variables), original.variables)
         with timed("check"), stage(reporter, "Checking the original"):
             domain = Domain.from_dataset(original, domain_tuples(stated))
             arrival = check_dataset(original, stated, domain)

@@ -19,9 +19,21 @@ def refuse_steps(request: MaskingRequest) -> None:
     ------
     InputError
     """
+    _refuse_units(request)
     _refuse_methods_that_count_records(request)
     _refuse_small_blocks(request)
     _refuse_weak_blocks(request)
+
+
+def _refuse_units(request: MaskingRequest) -> None:
+    """Only data of several levels have groups that can be masked as one record."""
+    problems = [
+        Problem(f"step {number}: unit: {step.unit!r} is a level, and the data have none", step.place,
+                "Declare `data: levels:`; `maskwright explain levels` says how.")
+        for number, step in enumerate(request.steps, 1) if step.unit is not None
+    ]  # fmt: skip
+    if problems:
+        raise InputError(problems)
 
 
 def _refuse_methods_that_count_records(request: MaskingRequest) -> None:

@@ -63,3 +63,8 @@ class LevelDeclaration(BaseModel):
     )
     keep_key: bool = Field(default=False, description="Whether the old keys are published, instead of new random ones.")
     keep_order: bool = Field(default=False, description="Whether records keep their order, instead of a random one.")
+
+    @property
+    def stated_names(self) -> tuple[str, ...]:
+        """Variables of the level that the declaration names."""
+        return (self.key, *self.pointers, *(self.variables or ()), *(self.order or ()))

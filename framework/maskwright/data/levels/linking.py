@@ -8,8 +8,19 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from maskwright.data.levels.linked_data import ABSENT, DANGLING, Level, LinkedData
+from maskwright.data.levels.mistakes import (
+    different_kinds,
+    large_groups,
+    missing_keys,
+    orphans,
+    places,
+    twice,
+    twice_within,
+    unknown_names,
+    wrong_pointers,
+)
 from maskwright.data.shared_codes import shared_codes
-from maskwright.foundation.errors import InputError, Problem, nearest_name, unknown_name
+from maskwright.foundation.errors import InputError, Problem
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -18,9 +29,6 @@ if TYPE_CHECKING:
 
     from maskwright.data.dataset import Column, Dataset
     from maskwright.data.levels.declaration import LevelDeclaration
-
-MOST_PLACES = 10
-"""Places of one mistake that are named."""
 
 
 def levels_of_flat(data: Dataset, declared: Mapping[str, LevelDeclaration], file: str = "the data") -> LinkedData:
@@ -48,19 +56,23 @@ def levels_of_flat(data: Dataset, declared: Mapping[str, LevelDeclaration], file
     top, bottom = declared
     upper, lower = declared[top], declared[bottom]
     own = _own_variables(data.names, declared, (top, bottom))
-    key = data[upper.key]
-    problems = [*_missing_keys(key, top, file), *_missing_keys(data[lower.key], bottom, file)]
+    (codes,) = shared_codes([data[upper.key]])
+    problems = [
+        *missing_keys(data[upper.key], top, file),
+        *missing_keys(data[lower.key], bottom, file),
+        *twice_within(codes, data[lower.key], bottom, file),
+    ]
     if problems:
         raise InputError(problems)
-    (codes,) = shared_codes([key])
     groups, firsts = _by_first_row(codes)
     order = np.argsort(groups, kind="stable").astype(np.int64)
     head = Level(top, upper, data.taken(firsts).without([n for n in data.names if n not in own[top]]), None, firsts)
     body = data.taken(order).without([name for name in data.names if name not in own[bottom]])
     members = Level(bottom, lower, _plain(body), groups[order], order)
-    members = _with_pointers(members, file)
-    notes = () if _is_sorted(groups) else (f"{file}: the rows of a {top} do not stand together; they are put so",)
-    linked = LinkedData((replace(head, data=_plain(head.data)), members), notes)
+    members = _with_pointers(members)
+    notes = [] if _is_sorted(groups) else [f"{file}: the rows of a {top} do not stand together; they are put so"]
+    notes += large_groups(groups, declared)
+    linked = LinkedData((replace(head, data=_plain(head.data)), members), tuple(notes))
     varying = variations(data, linked)
     return replace(linked, levels=(replace(linked.levels[0], varying=varying), members))
 
@@ -87,40 +99,47 @@ def linked_levels(
     top, bottom = declared
     upper, lower = declared[top], declared[bottom]
     head, body = data[top], data[bottom]
-    if upper.key not in body:
-        wrong = f"{files[bottom]} has no variable {upper.key!r}, the key of the level {top!r}"
-        raise InputError(Problem(wrong, hint="records of the lower level say by it which group they belong to"))
     problems = [
-        *_missing_keys(head[upper.key], top, files[top]),
-        *_missing_keys(body[upper.key], bottom, files[bottom]),
-        *_missing_keys(body[lower.key], bottom, files[bottom]),
+        *unknown_names(top, upper, head.names, files[top]),
+        *unknown_names(bottom, lower, body.names, files[bottom]),
+        *wrong_pointers(bottom, lower),
         *_on_two_levels(head, body, upper.key),
     ]
+    if upper.key not in body:
+        wrong = f"{files[bottom]} has no variable {upper.key!r}, the key of the level {top!r}"
+        problems.append(Problem(wrong, hint="records of the lower level say by it which group they belong to"))
+    elif upper.key in head:
+        problems += different_kinds(head[upper.key], body[upper.key], (top, bottom), files)
     if problems:
         raise InputError(problems)
     above, here = shared_codes([head[upper.key], body[upper.key]])
-    problems = [*_twice(above, upper.key, top, files[top], np.arange(len(head)))]
-    place = np.full(int(max(above.max(initial=-1), here.max(initial=-1))) + 1, -1, dtype=np.int64)
-    place[above] = np.arange(len(head))
-    groups = place[here]
-    if (groups < 0).any():
-        problems.append(_orphans(groups, head[upper.key], body[upper.key], (top, bottom), files))
+    place = np.full(int(max(above.max(initial=-1), here.max(initial=-1))) + 2, -1, dtype=np.int64)
+    place[above[above >= 0]] = np.flatnonzero(above >= 0)
+    groups = np.where(here >= 0, place[here], -1)
+    problems = [
+        *missing_keys(head[upper.key], top, files[top]),
+        *missing_keys(body[upper.key], bottom, files[bottom]),
+        *missing_keys(body[lower.key], bottom, files[bottom]),
+        *twice(above, upper.key, top, files[top]),
+        *twice_within(here, body[lower.key], bottom, files[bottom]),
+        *orphans((groups < 0) & (here >= 0), (head[upper.key], body[upper.key]), (top, bottom), files),
+    ]
+    without = np.flatnonzero(np.bincount(groups[groups >= 0], minlength=len(head)) == 0)
+    if len(without) and upper.members == "required":
+        wrong = f"{files[top]}: without any {bottom}: {places(without)} of the level {top}"
+        problems.append(Problem(wrong, hint="`members: required` is declared"))
     if problems:
         raise InputError(problems)
     order = np.argsort(groups, kind="stable").astype(np.int64)
     notes = []
     if not _is_sorted(groups):
         notes.append(f"{files[bottom]}: records are not in the order of {files[top]}; they are put so")
-    empty = len(head) - len(np.unique(groups))
-    if empty and upper.members == "required":
-        without = np.flatnonzero(np.bincount(groups, minlength=len(head)) == 0)
-        wrong = f"{files[top]}: {_places(without)} of the level {top} have no {bottom}"
-        raise InputError(Problem(wrong, hint="`members: required` is declared"))
-    if empty:
-        notes.append(f"{empty} of {len(head)} records of the level {top} have no {bottom}")
+    if len(without):
+        notes.append(f"{files[top]}: {len(without):,} of {len(head):,} records of the level {top} have no {bottom}")
+    notes += large_groups(groups, declared)
     members = Level(bottom, lower, _plain(body.taken(order).without([upper.key])), groups[order], order)
     top_level = Level(top, upper, _plain(head), None, np.arange(len(head)))
-    return LinkedData((top_level, _with_pointers(members, files[bottom])), tuple(notes))
+    return LinkedData((top_level, _with_pointers(members)), tuple(notes))
 
 
 def variations(data: Dataset, linked: LinkedData) -> dict[str, NDArray[np.bool_]]:
@@ -194,14 +213,11 @@ def _own_variables(
 ) -> dict[str, tuple[str, ...]]:
     """Variables of each level of a flat file, keys included."""
     top, bottom = pair
-    problems = []
-    for name, level in declared.items():
-        stated = [level.key, *level.pointers, *(level.variables or ())]
-        problems += [
-            Problem(f"level {name}: {unknown_name('variable', each, names)}") for each in stated if each not in names
-        ]
-    both = set(declared[top].variables or ()) & {*(declared[bottom].variables or ()), *declared[bottom].pointers}
+    problems = [problem for name, level in declared.items() for problem in unknown_names(name, level, names, None)]
+    claimed = [{level.key, *level.pointers, *(level.variables or ())} for level in declared.values()]
+    both = set.intersection(*claimed)
     problems += [Problem(f"the levels {top} and {bottom} both claim the variable {each!r}") for each in sorted(both)]
+    problems += wrong_pointers(bottom, declared[bottom])
     if declared[top].variables is None and declared[bottom].variables is None:
         hint = f"`maskwright advise levels DATA --key {declared[top].key}` lists those that are the same in every group"
         problems.append(Problem(f"level {top}: nothing says which variables of the flat file are its own", None, hint))
@@ -215,33 +231,6 @@ def _own_variables(
     }
 
 
-def _missing_keys(column: Column, level: str, file: str) -> Iterator[Problem]:
-    rows = np.flatnonzero(column.missing)
-    if len(rows):
-        yield Problem(f"{file}: the key {column.name!r} of the level {level} is missing in {_places(rows)}")
-
-
-def _twice(codes: NDArray[np.int64], key: str, level: str, file: str, rows: NDArray[np.int64]) -> Iterator[Problem]:
-    order = np.argsort(codes, kind="stable")
-    again = np.sort(order[1:][codes[order][1:] == codes[order][:-1]])
-    if len(again):
-        yield Problem(f"{file}: the key {key!r} of the level {level} occurs again in {_places(np.sort(rows[again]))}")
-
-
-def _orphans(
-    groups: NDArray[np.int64], above: Column, here: Column, pair: tuple[str, str], files: Mapping[str, str]
-) -> Problem:
-    rows = np.flatnonzero(groups < 0)
-    top, bottom = pair
-    hint = None
-    if _values_without_zeros(above, np.arange(len(above))) & _values_without_zeros(here, rows):
-        hint = (
-            f"{above.name!r} is written in different ways in the two files, as 007 and 7: declare it `type: nominal` "
-            "and write it alike"
-        )
-    return Problem(f"{files[bottom]}: {_places(rows)} belong to no {top} of {files[top]}", None, hint)
-
-
 def _on_two_levels(head: Dataset, body: Dataset, key: str) -> Iterator[Problem]:
     for name in head.names:
         if name != key and name in body:
@@ -249,22 +238,13 @@ def _on_two_levels(head: Dataset, body: Dataset, key: str) -> Iterator[Problem]:
             yield Problem(f"both levels have a variable {name!r}", None, hint)
 
 
-def _with_pointers(level: Level, file: str) -> Level:
-    """Level whose key is unique within each group, with what its pointers point to."""
+def _with_pointers(level: Level) -> Level:
+    """Level with what its pointers point to."""
     assert level.groups is not None
-    key = level.data[level.declared.key]
     names = list(level.declared.pointers)
-    codes, *targets = shared_codes([key, *(level.data[name] for name in names)])
+    codes, *targets = shared_codes([level.data[level.declared.key], *(level.data[name] for name in names)])
     size = int(max(each.max(initial=-1) for each in (codes, *targets))) + 2
     own = level.groups * size + codes
-    problems = list(_twice(own, key.name, level.name, file, level.rows))
-    for name, target in level.declared.pointers.items():
-        if target != level.declared.key:
-            near = nearest_name(target, [level.declared.key])
-            meant = f"; did you mean {near!r}?" if near else f": it is {level.declared.key!r}"
-            problems.append(Problem(f"level {level.name}: pointer {name} names {target!r}, no key of its level{meant}"))
-    if problems:
-        raise InputError(problems)
     order = np.argsort(own, kind="stable")
     pointers = {}
     for name, codes_named in zip(names, targets, strict=True):
@@ -299,18 +279,3 @@ def _is_sorted(groups: NDArray[np.int64]) -> bool:
 def _plain(data: Dataset) -> Dataset:
     """Records counted where they stand: they come from no other file."""
     return replace(data, origin=None)
-
-
-def _values_without_zeros(column: Column, rows: NDArray[np.int64]) -> set[str]:
-    """Values of these cells as text, without zeros before them."""
-    if column.variable.is_numeric:
-        return {f"{value:g}" for value in np.unique(column.values[rows]).tolist()}
-    categories = column.variable.categories
-    return {categories[code].strip().lstrip("0") for code in np.unique(column.values[rows]).tolist()}
-
-
-def _places(rows: NDArray[np.int64]) -> str:
-    """Records by their numbers, at most ten of them; never their keys, which are values."""
-    shown = ", ".join(str(row + 1) for row in rows[:MOST_PLACES].tolist())
-    more = f" and {len(rows) - MOST_PLACES} more" if len(rows) > MOST_PLACES else ""
-    return f"record{'s' if len(rows) > 1 else ''} {shown}{more}"

@@ -33,6 +33,12 @@ if TYPE_CHECKING:
     from maskwright.edits.expression import Expression
 
 
+MEMBERS_HINT = (
+    "A pipeline says which records are members of which, `data: levels:`, and --pipeline FILE names it to `maskwright "
+    "validate`; in Python, mw.linked_data does (maskwright explain levels)."
+)
+
+
 @dataclass(frozen=True, eq=False)
 class Outcome:
     """What all edits said of a file: counts and record numbers, no values.
@@ -341,10 +347,11 @@ def unknown_variables(edits: Sequence[Edit], names: Sequence[str]) -> list[Probl
     One for each edit and name; what the variables are, where no name is near, is said only once.
     """
     problems: list[Problem] = []
-    is_listed = False
+    is_listed = is_told = False
     for edit in edits:
         if any(isinstance(node, GroupFunction) for node in nodes(edit.expression)):
-            hint = "Say which records are members of which: `data: levels:` (maskwright explain levels)."
+            hint = None if is_told else MEMBERS_HINT
+            is_told = True
             problems.append(Problem(f"edit {edit.name}: it is about the members of a group", edit.place, hint))
         for name in edit.variables:
             if name in names:

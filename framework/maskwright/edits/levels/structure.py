@@ -5,7 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from maskwright.foundation.errors import InputError, unknown_name
+from maskwright.edits.expression import GroupFunction, nodes, variable_names
+from maskwright.edits.rule_language.grammar import parse_expression
+from maskwright.foundation.errors import InputError, Problem, unknown_name
 
 if TYPE_CHECKING:
     from maskwright.data.levels.linked_data import LinkedData
@@ -72,3 +74,27 @@ class Structure:
     def levels_of(self, variable: str) -> tuple[str, ...]:
         """Levels that have a variable of this name."""
         return tuple(level.name for level in self.levels if variable in level.variables)
+
+
+def refuse_conditions(linked: LinkedData) -> None:
+    """Refuse conditions of incomplete groups that read what groups do not have.
+
+    Raises
+    ------
+    InputError
+    """
+    problems = []
+    for level in linked:
+        if level.declared.incomplete is None or level.declared.above is None:
+            continue
+        above = linked[level.declared.above]
+        condition = parse_expression(level.declared.incomplete)
+        where = f"level {level.name}: incomplete: "
+        if any(isinstance(node, GroupFunction) for node in nodes(condition)):
+            problems.append(Problem(f"{where}it is about variables of the level {above.name}, not about members"))
+        problems += [
+            Problem(where + unknown_name(f"variable of the level {above.name}", name, above.data.names))
+            for name in variable_names(condition) if name not in above.data
+        ]  # fmt: skip
+    if problems:
+        raise InputError(problems)

@@ -2,7 +2,8 @@
 
 The order of attempts, each only for the rows that still fail:
 
-1. project onto the edits the rows that violate one, round, compute the dependents;
+1. project onto the edits the rows that violate one, round, compute the dependents; parts of a sum that does not move
+   are rounded together (`maskwright.masking.adjusting.controlled_rounding`);
 2. look at neighbouring grid points;
 3. project again with room for rounding, and look at neighbours there;
 4. walk over the grid towards the edits (`maskwright.masking.adjusting.grid_search`);
@@ -20,11 +21,14 @@ import numpy as np
 from scipy.spatial import cKDTree
 
 from maskwright.edits.edit import LinearPart, ProductPart
+from maskwright.edits.edit_set import EditSet
 from maskwright.foundation.progress import Progress, silent
 from maskwright.masking.adjusting.conflicts import conflicts
 from maskwright.masking.adjusting.constraint_system import ConstraintSystem, system_of, violated
+from maskwright.masking.adjusting.controlled_rounding import rounded_onto_sums
 from maskwright.masking.adjusting.derivation import Derivations, Equality, derivations
 from maskwright.masking.adjusting.grid_search import GridSearch
+from maskwright.masking.adjusting.held_cells import held_edits, with_held
 from maskwright.masking.adjusting.projection import feasible_points, nearest_feasible
 from maskwright.masking.adjusting.rounding import Grid
 
@@ -33,7 +37,6 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from maskwright.edits.edit_set import EditSet
     from maskwright.masking.adjusting.constraints import Membership
     from maskwright.masking.adjusting.targets import Targets
 
@@ -133,6 +136,7 @@ def adjust(
     *,
     sets: Mapping[Membership, NDArray[np.float64]] | None = None,
     computed: frozenset[str] = frozenset(),
+    held: NDArray[np.float64] | None = None,
     progress: Progress = silent,
 ) -> Adjustment:
     """Bring rows onto every edit and onto the grid.
@@ -153,6 +157,8 @@ def adjust(
         Members of domain edits.
     computed : frozenset of str
         Dependents that the plan computes from masked variables: their own masked values are not looked at.
+    held : ndarray of shape (r, q), float64, optional
+        What cells have to be, as zeros that stay; NaN where they may be anything. For rows that are records.
     progress : callable, optional
         Told of the share of the work that is done.
 
@@ -161,21 +167,26 @@ def adjust(
     EditError
         When an edit can be met in more than 64 different ways.
     """
-    system = system_of(targets, edits, scale, sets or {})
+    standing = EditSet() if held is None else held_edits(targets.names, held)
+    beside = targets if held is None else with_held(targets, held)
+    system = system_of(beside, edits + standing, scale, sets or {})
     plan = _derivations(system, edits)
     grid = Grid(targets.names, system.decimals, scale, plan)
-    search = GridSearch.of(system, edits, grid)
+    search = GridSearch.of(system, edits, grid, held)
     # Without a grid the dependents are computed too, in the order in which the rule is written.
     start = _compute(values, targets.names, plan, computed)
     broken = violated(system, start)
+    stated = {edit.name for edit in edits}
     progress(0.1)
     points, projected = _project_violating(system, start, broken)
     progress(0.4)
-    rounded = grid.round(points)
+    rounded = rounded_onto_sums(system, grid, points)
     rows = _Rows(start, points, rounded, search.satisfied(rounded, np.arange(len(values))), projected)
     progress(0.6)
     left = ~rows.satisfied
-    touched = _with_rounding(broken, targets, edits, rounded, np.flatnonzero(left))
+    touched = _with_rounding(
+        {name: rows for name, rows in broken.items() if name in stated}, targets, edits, rounded, np.flatnonzero(left)
+    )
     _search_further(search, rows, rng)
     search.polish(start, rounded, np.flatnonzero(left & rows.satisfied)[:_MOST_DONORS])
     progress(0.9)

@@ -49,15 +49,20 @@ class GridSearch:
     grid : Grid
     names : tuple of str, length f
         Free variables with a grid that can change the verdict of an edit, directly or through a dependent.
+    held : ndarray of shape (r, q), float64, or None
+        What cells of the rows have to be; NaN where they may be anything.
     """
 
     system: ConstraintSystem
     edits: EditSet
     grid: Grid
     names: tuple[str, ...]
+    held: NDArray[np.float64] | None = None
 
     @classmethod
-    def of(cls, system: ConstraintSystem, edits: EditSet, grid: Grid) -> GridSearch:
+    def of(
+        cls, system: ConstraintSystem, edits: EditSet, grid: Grid, held: NDArray[np.float64] | None = None
+    ) -> GridSearch:
         """Search over the free variables of a grid.
 
         Parameters
@@ -66,16 +71,21 @@ class GridSearch:
         edits : EditSet
             That candidates have to satisfy.
         grid : Grid
+        held : ndarray of shape (r, q), float64, optional
         """
         used = set(edits.variables)
         free = [name for name in grid.plan.free if grid.decimals.get(name) is not None]
-        return cls(system, edits, grid, tuple(name for name in free if name in used or grid.plan.steps))
+        names = tuple(name for name in free if name in used or grid.plan.steps)
+        return cls(system, edits, grid, names, held)
 
     def satisfied(self, values: NDArray[np.float64], index: NDArray[np.int64]) -> NDArray[np.bool_]:
         """Whether rows `index`, holding `values`, satisfy every edit."""
         result = np.ones(len(index), dtype=np.bool_)
         for edit in self.edits:
             result &= self.system.targets.satisfied(edit, values, index)
+        if self.held is not None:
+            wanted = self.held[index]
+            result &= np.all(np.isnan(wanted) | (values == wanted), axis=1)
         return result
 
     def candidates(self, points: NDArray[np.float64], moves: NDArray[np.int64]) -> NDArray[np.float64]:
@@ -155,7 +165,7 @@ class GridSearch:
             Draws the moves that are tried, and those that leave a dead end.
         """
         left = np.flatnonzero(~satisfied)
-        if not self.names:
+        if not len(left) or not self.names:
             return
         moves = self._steps(rng)
         batch = max(1, _CANDIDATES // len(moves))

@@ -103,7 +103,9 @@ class Targets:
     def known(
         self, requirement: Requirement, values: NDArray[np.float64], index: NDArray[np.int64]
     ) -> NDArray[np.bool_]:
-        """Whether a requirement is met by every record of the rows as they stand.
+        """Whether a requirement is met, or not known to be missed, by every record of the rows as they stand.
+
+        Where a missing cell leaves it open, the edit is unknown and not violated: nothing has to move for it.
 
         Parameters
         ----------
@@ -115,7 +117,6 @@ class Targets:
         Returns
         -------
         ndarray of shape (m,), bool
-            False where a missing cell leaves it open.
         """
 
         def judge(columns: RecordChunk) -> NDArray[np.bool_]:
@@ -124,7 +125,7 @@ class Targets:
                 return holds if requirement.wanted else ~holds
             verdict = evaluate_exact(requirement.expression, columns, self.domain)
             truth = verdict.holds if requirement.wanted else ~verdict.holds
-            return truth & ~verdict.unknown
+            return truth | verdict.unknown
 
         return self._judge(variable_names(requirement.expression), judge, values, index)
 

@@ -18,7 +18,6 @@ from maskwright.edits.levels.column_values import members_meant, records_seen
 from maskwright.edits.levels.expansion import OPEN, UNKNOWN, Pattern, Unsaid, name_of, written_out
 from maskwright.edits.levels.linked_columns import MembersColumn, OtherRecordColumn
 from maskwright.edits.levels.sources import Source, sources_of_edit, spans_records
-from maskwright.edits.levels.structure import Structure
 from maskwright.masking.suppressing.complementary import complement, without_cells
 
 if TYPE_CHECKING:
@@ -93,7 +92,6 @@ class _Problem:
     ) -> None:
         self._shown, self._bound, self._last = shown, bound, last
         self._hidden = {source: gone for source, gone in hidden.items() if gone.any()}
-        self._structure = Structure.of(shown)
         self._top, self._low = (level.name for level in shown)
         self._edits = self._reached()
         keys = {(level.name, name) for level in shown for name in level.key_columns}
@@ -107,7 +105,7 @@ class _Problem:
             for edits in self._bound.edits.values() for edit in edits
             if edit.engine is None and edit.severity == "error" and not edit.shadowed
         ]  # fmt: skip
-        read = {edit.name: sources_of_edit(self._bound, self._structure, edit) for edit in left}
+        read = {edit.name: sources_of_edit(self._bound, edit) for edit in left}
         seen, found = set(self._hidden), []
         while touching := [edit for edit in left if seen & read[edit.name]]:
             found += touching
@@ -143,7 +141,7 @@ class _Problem:
 
     def _cells(self, pattern: Pattern) -> Iterator[tuple[str, str, int | None]]:
         """Variables of the long record, those that no edit reads left out."""
-        read = {source for edit in self._edits for source in sources_of_edit(self._bound, self._structure, edit)}
+        read = {source for edit in self._edits for source in sources_of_edit(self._bound, edit)}
         for level in self._shown:
             places = [None] if level.name == self._top else range(pattern.members)
             for name in level.data.names:
@@ -174,7 +172,7 @@ class _Problem:
                 edits += written_out(edit, self._bound, pattern)
             except Unsaid:
                 if spans_records(self._bound, edit):
-                    unsaid |= sources_of_edit(self._bound, self._structure, edit)
+                    unsaid |= sources_of_edit(self._bound, edit)
         return edits, unsaid
 
     def _alike(self) -> Iterator[tuple[NDArray[np.int64], Pattern]]:

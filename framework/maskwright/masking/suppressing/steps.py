@@ -9,7 +9,7 @@ import numpy as np
 
 from maskwright.data.households import household_columns
 from maskwright.edits.edit_set import EditSet
-from maskwright.foundation.progress import Progress, part, stage
+from maskwright.foundation.progress import Progress, part, silent, stage
 from maskwright.masking.protecting.assembling import GroupResult, with_group
 from maskwright.masking.protecting.local import protect_group
 from maskwright.masking.protecting.variable_group import GroupWork
@@ -95,6 +95,7 @@ def remove(data: Dataset, standardisation: Standardisation, context: MaskingCont
     plan = context.plan
     state = _State(data, data, np.arange(len(data)))
     results: list[GroupResult] = []
+    suppressing: list[_Suppressing] = []
     for number, step in enumerate(plan.steps[plan.shaping :], plan.shaping + 1):
         (group,) = [each for each in plan.groups if each.step == number]
         with stage(context.reporter, f"Removing, step {number}: {step.method.name}") as progress:
@@ -109,10 +110,13 @@ def remove(data: Dataset, standardisation: Standardisation, context: MaskingCont
             with step.placed(f"step {number} ({step.method.name}): "):
                 result = protect_group(state.data, work, standardisation, context, part(progress, 0.0, 0.5))
                 if result.kept_rows is not None:
-                    state = state.taken(result)
+                    state, suppressing = state.taken(result), []
                 else:
                     keys = key_names(step, [plan.variables[name] for name in group.variables])
-                    state = _suppress(state, result, work, keys, standardisation, context, part(progress, 0.5, 1.0))
+                    suppressing.append(_Suppressing(work, keys, standardisation))
+                    before, share = state, part(progress, 0.5, 1.0)
+                    state = _suppress(state, result, suppressing[-1], context, share)
+                    state = _with_all_promises(before, state, suppressing, context)
             results.append(result)
     if any(result.kept_rows is not None for result in results):
         # Records that were left out are no longer among those that cells can be read off.
@@ -243,16 +247,45 @@ def _joined(
     return {**cells, **{name: cells.get(name, np.False_) | gone for name, gone in more.items()}}
 
 
+@dataclass(frozen=True, eq=False)
+class _Suppressing:
+    """A step that suppresses cells, as often as it has to be run.
+
+    Attributes
+    ----------
+    work : GroupWork
+    keys : sequence of str
+    standardisation : Standardisation
+    """
+
+    work: GroupWork
+    keys: Sequence[str]
+    standardisation: Standardisation
+
+    def again(self, state: _State, context: MaskingContext) -> GroupResult:
+        """What it takes away of what is left; whoever observes has been told of this step."""
+        return protect_group(state.data, self.work, self.standardisation, replace(context, observe=None))
+
+    def counts(self, before: _State, after: _State) -> bool:
+        """Whether cells went that it counts: of keys, or of sensitive variables."""
+        seen = [name for name in (*self.keys, *self.work.companions) if name in after.hidden]
+        return any(bool(np.any(after.hidden[name] != before.hidden.get(name, False))) for name in seen)
+
+
+def _with_all_promises(before: _State, state: _State, steps: Sequence[_Suppressing], context: MaskingContext) -> _State:
+    """After the last of these steps, run those again whose keys went with its cells, until none lacks anything."""
+    known = [*(before for _ in steps[1:]), state]
+    while waiting := [number for number, each in enumerate(steps) if each.counts(known[number], state)]:
+        number = waiting[0]
+        state = _suppress(state, steps[number].again(state, context), steps[number], context, silent)
+        known[number] = state
+    return state
+
+
 def _suppress(
-    state: _State,
-    result: GroupResult,
-    work: GroupWork,
-    keys: Sequence[str],
-    standardisation: Standardisation,
-    context: MaskingContext,
-    progress: Progress,
+    state: _State, result: GroupResult, step: _Suppressing, context: MaskingContext, progress: Progress
 ) -> _State:
-    """Complementary suppression after a step that suppresses cells; where it takes keys, the step is run again."""
+    """Complementary suppression after a step that suppresses; where it takes what that counts, the step runs again."""
     weights = _weights(context.plan)
     reader: Reader | None = None
     for _ in range(_MOST_ROUNDS):
@@ -261,22 +294,21 @@ def _suppress(
         context = in_published_terms(context, state.shown)
         certain = [edit for edit in context.edits if edit.severity == "error" and not edit.shadowed]
         if reader is None or state.shown is not shown:
-            reader = _reader(state, keys, context.plan)
-        before = state.hidden
+            reader = _reader(state, step.keys, context.plan)
+        before = state
         while True:
             read_off = reader.complement(state.hidden)
             state = state.with_read_off(read_off)
             found = complement(
-                state.shown, _telling(state), certain, domain=context.domain, last=keys,
+                state.shown, _telling(state), certain, domain=context.domain, last=step.keys,
                 never=(*weights, *household_columns(state.shown, context.plan.untouched)), progress=progress,
             )  # fmt: skip
             state = state.with_complement(found)
             if not found.cells:
                 break
-        if not any(np.any(state.hidden[name] != before.get(name, False)) for name in keys if name in state.hidden):
+        if not step.counts(before, state):
             return state
-        # Whoever observes has been told of this step.
-        result = protect_group(state.data, work, standardisation, replace(context, observe=None))
+        result = step.again(state, context)
     raise AssertionError("suppression only ever grows, so it ends")
 
 

@@ -13,8 +13,9 @@ from maskwright.edits.algebra.classify import classify
 from maskwright.edits.edit import Edit, LinearPart, Part, RangePart, Relation
 from maskwright.edits.edit_set import EditSet
 from maskwright.edits.expression import variable_names
+from maskwright.edits.levels.changed_columns import changed_columns
 from maskwright.edits.levels.linked_columns import MembersColumn, StructureColumn
-from maskwright.edits.levels.sources import sources_of, sources_of_edit, spans_records
+from maskwright.edits.levels.sources import sources_of_edit, spans_records
 from maskwright.planning.levels.member_rules import rules_of_members
 from maskwright.planning.model import Keeper
 
@@ -69,6 +70,8 @@ class AcrossLevels:
         Computed columns of a level that steps change.
     keepers : tuple of Keeper
         Of the edits that are not `inside`.
+    standing : frozenset of str
+        Totals onto which members are moved.
     """
 
     inside: Mapping[str, EditSet]
@@ -79,6 +82,7 @@ class AcrossLevels:
     present: tuple[str, ...] = ()
     changed: Mapping[str, frozenset[str]] = field(default_factory=dict)
     keepers: tuple[Keeper, ...] = ()
+    standing: frozenset[str] = frozenset()
 
 
 def across_levels(
@@ -122,7 +126,7 @@ class _Planner:
     def plan(self) -> AcrossLevels:
         top = self.structure.names[0]
         self.inside = {name: [] for name in self.structure.names}
-        self.changed = {name: self._changed_columns(name) for name in self.structure.names}
+        self.changed = changed_columns(self.bound.columns, self.masked)
         every = [edit for name in reversed(self.structure.names) for edit in self.bound.edits[name]]
         waiting = [edit for edit in every if self._place(edit)]
         # A variable that is derived takes the edits that read it along: once more, until nothing is added.
@@ -148,16 +152,8 @@ class _Planner:
             tuple(self.present),
             self.changed,
             tuple(self.keepers),
+            frozenset(self.adjust),
         )
-
-    def _changed_columns(self, level: str) -> frozenset[str]:
-        return frozenset(
-            column.name for column in self.bound.columns[level]
-            if any(
-                name in self.masked.get(where, ())
-                for where, name in sources_of(self.bound, self.structure, level, column.name)
-            )
-        )  # fmt: skip
 
     def _place(self, edit: Edit) -> bool:
         """Put an edit where one level keeps it; whether it spans records that change."""
@@ -182,7 +178,7 @@ class _Planner:
         """Whether it spans records, and steps only leave cells empty of what it reads."""
         if not spans_records(self.bound, edit):
             return False
-        read = sources_of_edit(self.bound, self.structure, edit)
+        read = sources_of_edit(self.bound, edit)
         masked = [(level, name) for level, name in read if name in self.masked.get(level, ())]
         return bool(masked) and all(name in self.emptied.get(level, ()) for level, name in masked)
 
@@ -244,9 +240,10 @@ class _Planner:
         if part.relation != "==" or part.tolerance or not self._spans(edit):
             return False
         free = [name for name, value in part.coefficients if abs(value) == 1 and self._may_be_derived(name, edit.level)]
-        if not free:
+        # A total that no step masks, or that is not to be derived, stands: what it is the sum of moves.
+        if not free or (part.total is not None and part.total not in free):
             return False
-        chosen = part.total if part.total in free else free[-1]
+        chosen = part.total if part.total is not None else free[-1]
         own = dict(part.coefficients)[chosen]
         terms = tuple((name, -value / own) for name, value in part.coefficients if name != chosen)
         self.derived[chosen] = DerivedVariable(chosen, terms, part.constant / own, edit.name)

@@ -9,8 +9,9 @@ import numpy as np
 
 from maskwright.edits.edit import Edit, LinearPart
 from maskwright.edits.edit_set import EditSet
+from maskwright.edits.levels.changed_columns import sources_of
 from maskwright.edits.levels.linked_columns import MembersColumn
-from maskwright.edits.levels.sources import sources_of, sources_of_edit, spans_records
+from maskwright.edits.levels.sources import sources_of_edit, spans_records
 from maskwright.foundation.errors import InputError, Problem
 from maskwright.planning.step_variables import variables_of_steps
 
@@ -20,7 +21,6 @@ if TYPE_CHECKING:
     from maskwright.data.levels.linked_data import Level, LinkedData
     from maskwright.data.variable import Variable
     from maskwright.edits.levels.binding import BoundEdits
-    from maskwright.edits.levels.structure import Structure
     from maskwright.planning.model import Step
 
 _COUNTING = ("count", "any", "all", "one", "no", "unique")
@@ -82,15 +82,12 @@ def treatment(steps: Sequence[Step], numbers: Sequence[int], variables: Sequence
     return Treatment(masked, masked - shaped, suppressed, recoded, frozenset(droppable))
 
 
-def without_recoded(
-    bound: BoundEdits, structure: Structure, treatments: Mapping[str, Treatment]
-) -> tuple[BoundEdits, tuple[Edit, ...]]:
+def without_recoded(bound: BoundEdits, treatments: Mapping[str, Treatment]) -> tuple[BoundEdits, tuple[Edit, ...]]:
     """Edits without those that read a recoded variable of other records; and these, where a step says they may go.
 
     Parameters
     ----------
     bound : BoundEdits
-    structure : Structure
     treatments : mapping of level name to Treatment
 
     Raises
@@ -101,7 +98,7 @@ def without_recoded(
     problems, dropped = [], []
     for edits in bound.edits.values():
         for edit in edits:
-            read = _recoded_elsewhere(bound, structure, treatments, edit)
+            read = _recoded_elsewhere(bound, treatments, edit)
             if not read:
                 continue
             if any(name in treatments[level].droppable for level, name in read):
@@ -118,22 +115,17 @@ def without_recoded(
     return replace(bound, edits=kept), tuple(dropped)
 
 
-def _recoded_elsewhere(
-    bound: BoundEdits, structure: Structure, treatments: Mapping[str, Treatment], edit: Edit
-) -> list[tuple[str, str]]:
+def _recoded_elsewhere(bound: BoundEdits, treatments: Mapping[str, Treatment], edit: Edit) -> list[tuple[str, str]]:
     """Recoded variables of other records that an edit reads, and then its own; none where it reads its own alone."""
     if not spans_records(bound, edit):
         return []
     columns = {each.name for each in bound.columns[edit.level]}
     beyond = {
-        source
-        for name in edit.variables
-        if name in columns
-        for source in sources_of(bound, structure, edit.level, name)
+        source for name in edit.variables if name in columns for source in sources_of(bound.columns, edit.level, name)
     }
     if not any(name in treatments[level].recoded for level, name in beyond):
         return []
-    read = sources_of_edit(bound, structure, edit)
+    read = sources_of_edit(bound, edit)
     return sorted((level, name) for level, name in read if name in treatments[level].recoded)
 
 
@@ -146,15 +138,12 @@ def _refusal(edit: Edit, steps: Mapping[str, int]) -> Problem:
     )
 
 
-def refuse_given_back(
-    bound: BoundEdits, structure: Structure, treatments: Mapping[str, Treatment], linked: LinkedData
-) -> None:
+def refuse_given_back(bound: BoundEdits, treatments: Mapping[str, Treatment], linked: LinkedData) -> None:
     """Refuse to suppress what the published members give back: a household's size, when its rows can be counted.
 
     Parameters
     ----------
     bound : BoundEdits
-    structure : Structure
     treatments : mapping of level name to Treatment
     linked : LinkedData
         The original.
@@ -168,7 +157,7 @@ def refuse_given_back(
     suppressed = treatments[top.name].suppressed
     problems = []
     for name, number in suppressed.items():
-        how = next(_given_back(bound, structure, treatments, top.name, name), None)
+        how = next(_given_back(bound, treatments, top.name, name), None)
         if how is None and _is_told_by_size(linked, top, name):
             how = f"the number of its {linked.levels[1].name} records tells it"
         if how is not None:
@@ -182,9 +171,7 @@ def refuse_given_back(
         raise InputError(problems)
 
 
-def _given_back(
-    bound: BoundEdits, structure: Structure, treatments: Mapping[str, Treatment], level: str, name: str
-) -> Iterator[str]:
+def _given_back(bound: BoundEdits, treatments: Mapping[str, Treatment], level: str, name: str) -> Iterator[str]:
     """Equalities of a variable with what is counted among members that no step masks."""
     columns = {each.name: each for each in bound.columns[level]}
     for edit in bound.edits[level]:
@@ -197,7 +184,7 @@ def _given_back(
             counted = [columns.get(other) for other in others]
             if all(isinstance(each, MembersColumn) and each.function in _COUNTING for each in counted) and not any(
                 variable in treatments[where].masked
-                for other in others for where, variable in sources_of(bound, structure, level, other)
+                for other in others for where, variable in sources_of(bound.columns, level, other)
             ):  # fmt: skip
                 yield f"{', '.join(others)} is counted in what is published, and edit {edit.name!r} gives it back"
 

@@ -121,3 +121,17 @@ def test_a_code_of_two_values_is_not_read_off_dates_of_one_year() -> None:
         frame, "local_suppression", seed=1, declared=declared | {"net": {"release": "as is"}}, params=params
     )
     assert len(masked) == N
+
+
+def test_new_random_values_of_a_household_tell_nothing_of_where_it_was() -> None:
+    rng = np.random.default_rng(3)
+    home = np.repeat(np.arange(N // 2), 2)
+    town = rng.choice(list("abcdef"), N // 2)[home]
+    frame = pd.DataFrame({"home": home, "town": town, "age": rng.integers(20, 80, N)})
+    declared = {
+        "home": {"role": "identifier", "release": "new"}, "town": {"type": "nominal", "role": "quasi_identifier"},
+        "age": {"release": "as is"},
+    }  # fmt: skip
+    params = {"recode": {"town": {"abc": ["a", "b", "c"], "def": ["d", "e", "f"]}}}
+    masked = mw.protect(frame, "recoding", declared=declared, params=params, cluster="home", seed=1, variables=["town"])
+    assert set(masked["town"].astype(str)) == {"abc", "def"}

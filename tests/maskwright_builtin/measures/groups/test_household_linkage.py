@@ -17,7 +17,7 @@ from maskwright_builtin.measures.groups.household_linkage import HOUSEHOLD_LINKA
 from maskwright_builtin.measures.groups.set_linkage_kernel import EXACT_MEMBERS, least_assignment
 
 sys.path.insert(0, str(Path(__file__).parent))
-from conftest import comparison, linked, random_survey, shuffled
+from random_levels import comparison, linked, random_survey, shuffled
 
 
 def cheapest(costs: np.ndarray) -> float:

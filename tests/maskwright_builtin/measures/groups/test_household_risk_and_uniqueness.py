@@ -19,7 +19,7 @@ from maskwright_builtin.measures.groups.household_risk import HOUSEHOLD_RISK
 from maskwright_builtin.measures.groups.household_uniqueness import HOUSEHOLD_UNIQUENESS
 
 sys.path.insert(0, str(Path(__file__).parent))
-from conftest import comparison, linked, random_survey, shuffled
+from random_levels import comparison, linked, random_survey, shuffled
 
 KEYS = {"row": ["region"], "members": ["sex", "x0"]}
 

@@ -325,3 +325,51 @@ def test_sets_of_keys_are_named_in_a_pipeline_and_a_wrong_key_is_found(tmp_path:
     path.write_text(text.replace("[region, sex]", "[region, sax]"), encoding="utf-8")
     with pytest.raises(mw.InputError, match=r"no variable called 'sax'; did you mean 'sex'"):
         mw.run(path)
+
+
+def test_what_edits_empty_of_a_sensitive_variable_is_not_counted_as_diverse() -> None:
+    """Emptied keys take cells of `level` with them, by an edit: the classes have two levels all the same."""
+    rng = np.random.default_rng(6)
+    n = 160
+    level = rng.choice(["p", "q", "r"], n, p=[0.3, 0.4, 0.3])
+    rules = ["if trade == 'none' then level == 'p'", "if level == 'p' then trade == 'none'"]
+    frame = pd.DataFrame({
+        "level": level, "trade": np.where(level == "p", "none", rng.choice(["farm", "shop", "law"], n)),
+        "home": rng.choice(list("abcde"), n), "marital": rng.choice(["never", "married", "widowed"], n),
+    })  # fmt: skip
+    keys = ["trade", "home", "marital"]
+    declared = {name: {"type": "nominal", "role": "quasi_identifier"} for name in keys}
+    declared["level"] = {"type": "nominal", "role": "other"}
+    done = mask_request(masking_request(
+        frame, "local_suppression", edits=rules,
+        params={"k": 2, "l": {"level": 2}, "importance": {"home": 5, "marital": 5}}, variables=keys, declared=declared,
+        seed=1,
+    ), is_released=False)  # fmt: skip
+    masked = done.masked.to_pandas()
+    assert masked["level"].isna().any()
+    shown = masked[keys].astype(object).where(masked[keys].notna(), "-")
+    assert masked["level"].groupby([shown[key] for key in keys]).nunique().min() >= 2
+
+
+def test_what_a_later_step_empties_besides_its_keys_does_not_break_k_of_an_earlier_one() -> None:
+    """The second step takes cells of `level` lest an edit gives `trade` away; `level` is a key of the first."""
+    rng = np.random.default_rng(6)
+    n = 150
+    level = rng.choice(["p", "q", "r"], n, p=[0.3, 0.4, 0.3])
+    frame = pd.DataFrame({
+        "level": level, "trade": np.where(level == "p", "none", rng.choice(["farm", "shop", "law"], n)),
+        "home": rng.choice(list("abcdefgh"), n), "sex": rng.choice(["1", "2"], n),
+    })  # fmt: skip
+    steps = [
+        {"method": "local_suppression", "variables": ["sex", "level"], "params": {"k": 4}},
+        {"method": "local_suppression", "variables": ["trade", "home"], "params": {"k": 4, "importance": {"home": 5}}},
+    ]
+    rules = ["if trade == 'none' then level == 'p'", "if level == 'p' then trade == 'none'"]
+    declared = {name: {"type": "nominal", "role": "quasi_identifier"} for name in frame}
+    masked = mask_request(
+        masking_request(frame, steps=steps, edits=rules, declared=declared, seed=1), is_released=False
+    ).masked.to_pandas()
+    assert masked["level"].isna().any()
+    for keys in (["sex", "level"], ["trade", "home"]):
+        shown = masked[keys].astype(object).where(masked[keys].notna(), "-")
+        assert shown.groupby(keys).size().min() >= 4

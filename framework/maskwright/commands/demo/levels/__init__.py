@@ -2,6 +2,6 @@
 
 from __future__ import annotations
 
-from maskwright.commands.demo.levels.files import HOUSEHOLDS, LevelsDemoFiles, write_levels_demo
+from maskwright.commands.demo.levels.files import AS_TRIED, HOUSEHOLDS, LevelsDemoFiles, write_levels_demo
 
-__all__ = ["HOUSEHOLDS", "LevelsDemoFiles", "write_levels_demo"]
+__all__ = ["AS_TRIED", "HOUSEHOLDS", "LevelsDemoFiles", "write_levels_demo"]

@@ -39,6 +39,9 @@ PIPELINES = ("flat.yaml", "linked.yaml", "nested.yaml")
 CLUSTERING = ("flat.yaml", "linked.yaml")
 """Pipelines that look for clusters."""
 
+AS_TRIED = ("thresholds={}",)
+"""Setting over those of the flat pipeline, whose threshold is there to be missed."""
+
 HOUSEHOLDS = 6_000
 FEWEST_HOUSEHOLDS = 10
 MOST_HOUSEHOLDS = 10_000_000

@@ -1,0 +1,297 @@
+"""``unit: household``: whole groups masked as one record each, composition by composition."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from maskwright.commands.levels.arriving import outcomes
+from maskwright.commands.running.ready import prepare
+from maskwright.edits.edit_set import EditSet
+from maskwright.edits.levels.joined_records import JoinedGroups, LevelColumns, cells_of, joined_groups, put_back
+from maskwright.edits.levels.joint_rules import JointWriter, joint_rules
+from maskwright.foundation.errors import InputError, Problem, unknown_name
+from maskwright.foundation.progress import Quiet
+from maskwright.foundation.randomness import generator
+from maskwright.masking.context import Execution
+from maskwright.masking.equivalence_classes import smallest_classes
+from maskwright.masking.kept_promises import promise_doubts
+from maskwright.masking.mask import mask
+from maskwright.masking.masking_result import MaskingResult
+from maskwright.masking.suppressing.steps import Removal
+from maskwright.pipeline.file_model import ReleaseSection
+from maskwright.pipeline.resolved import DataInMemory, MaskingRequest
+from maskwright.planning.levels.across import AcrossLevels
+from maskwright.planning.model import Keeper
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+
+    from maskwright.commands.levels.arriving import ArrivedLevels
+    from maskwright.commands.running.arrive import Clock
+    from maskwright.commands.running.ready import ReadyRun
+    from maskwright.data.levels.linked_data import LinkedData
+    from maskwright.edits.levels.joint_rules import JointEdits, JointRules
+    from maskwright.foundation.progress import Reporter
+    from maskwright.pipeline.resolved import Pipeline
+    from maskwright.planning.model import KeptBy, Step
+
+_LEAST_CERTAIN: tuple[KeptBy, ...] = ("checked", "adjustment", "derivation", "construction")
+
+
+@dataclass(frozen=True, eq=False)
+class WholeGroups:
+    """Groups that are masked with all their members as one record.
+
+    Attributes
+    ----------
+    rules : JointRules
+    parts : tuple of (JoinedGroups, JointEdits, ReadyRun)
+        One for each composition; its data are joined records.
+    left_out : int
+        Groups of rare compositions.
+    """
+
+    rules: JointRules
+    parts: tuple[tuple[JoinedGroups, JointEdits, ReadyRun], ...]
+    left_out: int = 0
+
+
+@dataclass(frozen=True, eq=False)
+class MaskedGroups:
+    """What masking whole groups made.
+
+    Attributes
+    ----------
+    linked : LinkedData
+    adjusted : mapping of edit name to int
+        Groups that were moved because of each edit.
+    """
+
+    linked: LinkedData
+    adjusted: Mapping[str, int]
+
+
+def masks_whole_groups(steps: Sequence[Step], linked: LinkedData) -> bool:
+    """Whether the steps mask whole groups.
+
+    Parameters
+    ----------
+    steps : sequence of Step
+    linked : LinkedData
+
+    Raises
+    ------
+    InputError
+        Steps that do beside steps that do not; units that are no level with members; methods that cannot.
+    """
+    asked = [(number, step) for number, step in enumerate(steps, 1) if step.unit is not None]
+    if not asked:
+        return False
+    top = linked.levels[0].name
+    problems = []
+    for number, step in asked:
+        if step.unit != top:
+            message = f"step {number}: unit: {unknown_name('level with members', step.unit or '', [top])}"
+            problems.append(Problem(message, step.place))
+        if step.keys or step.dependents or step.companions or step.method.removes:
+            message = f"step {number}: {step.method.name} cannot mask a {top} with its members as one record"
+            hint = "Take a method that changes the variables of the step, as microaggregation."
+            problems.append(Problem(message, step.place, hint))
+    if len(asked) < len(steps):
+        number, other = next((number, step) for number, step in enumerate(steps, 1) if step.unit is None)
+        message = f"step {number} masks each level by itself, and step {asked[0][0]} a {top} with its members"
+        problems.append(Problem(message, other.place, f"Say `unit: {top}` in each step, or in none."))
+    if problems:
+        raise InputError(problems)
+    return True
+
+
+def plan_whole_groups(
+    described: Pipeline, arrived: ArrivedLevels, masked: Mapping[str, Sequence[str]], clock: Clock
+) -> tuple[ArrivedLevels, WholeGroups]:
+    """Plan the masking of whole groups, composition by composition.
+
+    Parameters
+    ----------
+    described : Pipeline
+    arrived : ArrivedLevels
+    masked : mapping of level name to sequence of str
+        Variables that the steps mask.
+    clock : Clock
+
+    Returns
+    -------
+    (ArrivedLevels, WholeGroups)
+        The data without groups that are left out.
+
+    Raises
+    ------
+    InputError
+        Compositions of fewer than k groups, unless they are to be dropped.
+    """
+    top, low = arrived.linked.names
+    rules = joint_rules(arrived.bound, (top, low), masked)
+    first = next((name for step in described.steps for name in step.variables or masked[low] if name in masked[low]
+                  and arrived.linked[low].data[name].variable.is_numeric), None)  # fmt: skip
+    columns = LevelColumns.of(arrived.linked, arrived.bound, rules)
+    found = joined_groups(columns, first)
+    k = max((step.k or 1 for step in described.steps), default=1)
+    rare = [each for each in found if len(each) < k]
+    left_out = sum(map(len, rare))
+    if rare:
+        arrived = _without_rare(described, arrived, rare, k)
+        columns = LevelColumns.of(arrived.linked, arrived.bound, rules)
+        found = joined_groups(columns, first)
+    writer = JointWriter(rules)
+    parts = []
+    for each in found:
+        written = writer.edits(each.composition)
+        cells = {
+            name: cells_of(name, None if level == top else len(each.composition))
+            for level in (top, low) for name in masked[level]
+        }  # fmt: skip
+        names = {name: tuple(cell.name for cell in own) for name, own in cells.items()}
+        data = columns.joined(each, (*(cell for own in cells.values() for cell in own), *written.cells))
+        request = MaskingRequest(
+            data=DataInMemory(data), edits=EditSet(written.edits), on_input_violation="mask",
+            steps=tuple(_joined_steps(described.steps, names, masked)), seed=described.seed,
+            execution=described.execution, waivers=described.waivers, release=ReleaseSection(order="kept"),
+            file=described.file,
+        )  # fmt: skip
+        parts.append((each, written, prepare(request, Quiet(), clock)))
+    return arrived, WholeGroups(rules, tuple(parts), left_out)
+
+
+def _joined_steps(
+    steps: Sequence[Step], names: Mapping[str, tuple[str, ...]], masked: Mapping[str, Sequence[str]]
+) -> Iterator[Step]:
+    """Steps on joined records; zeros keep apart who has something and who has nothing."""
+    every = [name for own in masked.values() for name in own]
+    for step in steps:
+        own = tuple(cell for name in every if step.variables is None or name in step.variables for cell in names[name])
+        if not own:
+            continue
+        asked = step.planning.structural_zeros
+        zeros = tuple(cell for name in asked for cell in names.get(name, ())) if asked else own
+        weights = {
+            cell: weight for name, weight in step.planning.adjustment_weights.items() for cell in names.get(name, ())
+        }
+        planning = step.planning.model_copy(update={"structural_zeros": zeros, "adjustment_weights": weights})
+        yield replace(step, variables=own, groups=(own,), planning=planning, unit=None)
+
+
+def _without_rare(described: Pipeline, arrived: ArrivedLevels, rare: Sequence[JoinedGroups], k: int) -> ArrivedLevels:
+    top, low = arrived.linked.levels
+    lost = sum(map(len, rare))
+    if any(step.planning.rare == "fail" for step in described.steps if step.k is not None):
+        message = (
+            f"{lost} {top.name} records have a composition (number of {low.name}, and what edits ask of them) that "
+            f"fewer than k = {k} have: whole {top.name} records cannot be alike"
+        )
+        hint = "`params: {rare: drop}` leaves them out"
+        raise InputError(Problem(message, described.steps[0].place, hint))
+    kept = np.ones(len(top), dtype=np.bool_)
+    for each in rare:
+        kept[each.groups] = False
+    if not kept.any():
+        raise InputError(f"every composition has fewer than k = {k} {top.name} records: none would be left")
+    linked = arrived.linked.taken(np.flatnonzero(kept).astype(np.int64))
+    members = len(low) - len(linked[low.name])
+    said = f"left out, since fewer than k = {k} {top.name} have their composition: {lost} {top.name}, {members} "
+    return replace(
+        arrived,
+        linked=linked,
+        arrival=outcomes(linked, arrived.bound),
+        notices=(*arrived.notices, said + low.name),
+    )
+
+
+def across_of_groups(arrived: ArrivedLevels, whole: WholeGroups) -> AcrossLevels:
+    """Who keeps each edit where whole groups are masked.
+
+    Parameters
+    ----------
+    arrived : ArrivedLevels
+    whole : WholeGroups
+    """
+    touched = {edit.name for edit, _ in whole.rules.edits}
+    kept: dict[str, KeptBy] = {}
+    for _, written, ready in whole.parts:
+        for keeper in ready.plan.keepers:
+            stated = written.stated.get(keeper.edit)
+            if stated is not None:
+                found = (kept.get(stated, "construction"), keeper.kept_by)
+                kept[stated] = min(found, key=_LEAST_CERTAIN.index)
+        kept |= dict.fromkeys(written.open, "checked")
+    keepers, structure = [], []
+    top = arrived.linked.levels[0].name
+    for edits in arrived.bound.edits.values():
+        for edit in edits:
+            if edit.name in touched:
+                how = f"a {top} is masked with all its members, and what it reads of them is adjusted where it must be"
+                keepers.append(Keeper(edit.name, kept.get(edit.name, "construction"), how))
+            else:
+                structure.append(edit.name)
+                keepers.append(Keeper(edit.name, "construction", "no step masks a variable that it reads"))
+    inside = {name: EditSet() for name in arrived.linked.names}
+    return AcrossLevels(inside, structure=tuple(structure), changed=whole.rules.changed, keepers=tuple(keepers))
+
+
+def mask_whole_groups(
+    described: Pipeline, arrived: ArrivedLevels, whole: WholeGroups, seed: int, reporter: Reporter
+) -> MaskedGroups:
+    """Mask the groups of each composition.
+
+    Parameters
+    ----------
+    described : Pipeline
+    arrived : ArrivedLevels
+    whole : WholeGroups
+    seed : int
+    reporter : Reporter
+    """
+    execution = Execution(described.execution.workers, described.execution.block_size)
+    parts = []
+    adjusted: dict[str, int] = {}
+    with_progress = reporter.stage("Masking whole groups")
+    for number, (found, written, ready) in enumerate(whole.parts):
+        own = int(generator(seed, "levels", "whole groups", number).integers(2**31))
+        result = mask(ready.original, ready.edits, ready.plan, own, execution, Quiet())
+        parts.append((found, {column.name: column for column in result.masked}))
+        for name, count in result.adjusted.items():
+            stated = written.stated.get(name)
+            if stated is not None and count:
+                adjusted[stated] = adjusted.get(stated, 0) + count
+        with_progress((number + 1) / len(whole.parts))
+    return MaskedGroups(put_back(arrived.linked, whole.rules, parts), adjusted)
+
+
+def results_of_levels(linked: LinkedData, ready: Mapping[str, ReadyRun]) -> dict[str, MaskingResult]:
+    """What was made of each level, as if it had been masked by itself.
+
+    Parameters
+    ----------
+    linked : LinkedData
+        Masked.
+    ready : mapping of level name to ReadyRun
+    """
+    results = {}
+    for name, each in ready.items():
+        changed = {column.name: column for column in linked[name].data if column.name in each.original}
+        data = each.original.with_columns(changed)
+        k = smallest_classes(data, each.plan)
+        results[name] = MaskingResult(
+            masked=data,
+            adjusted={},
+            infeasible={},
+            adjustment=(),
+            moved=(),
+            k=k,
+            notes=tuple({"step": group.step, "variables": list(group.variables)} for group in each.plan.groups),
+            doubts=tuple(promise_doubts(each.plan, each.plan.promised, each.original, data, k)),
+            removal=Removal(data, (), np.arange(len(data)), EditSet(), data),
+        )
+    return results

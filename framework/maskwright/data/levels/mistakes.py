@@ -1,0 +1,131 @@
+"""What can be wrong with levels: each mistake in one sentence, with records by their numbers, never their keys."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from maskwright.data.shared_codes import shared_codes
+from maskwright.foundation.errors import Problem, nearest_name, unknown_name
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+
+    from numpy.typing import NDArray
+
+    from maskwright.data.dataset import Column
+    from maskwright.data.levels.declaration import LevelDeclaration
+
+MOST_PLACES = 10
+"""Places of one mistake that are named."""
+
+
+def places(rows: NDArray[np.int64]) -> str:
+    """Records by their numbers, counted from 1, at most ten of them; keys are values, and stay unsaid."""
+    shown = ", ".join(str(row + 1) for row in rows[:MOST_PLACES].tolist())
+    more = f" and {len(rows) - MOST_PLACES:,} more" if len(rows) > MOST_PLACES else ""
+    return f"record{'s' if len(rows) > 1 else ''} {shown}{more}"
+
+
+def unknown_names(level: str, declared: LevelDeclaration, names: Sequence[str], file: str | None) -> Iterator[Problem]:
+    """Variables that a level names and its file does not have; `file` None: there is only one."""
+    where = f"level {level}: " if file is None else f"{file}: level {level}: "
+    for each in dict.fromkeys(declared.stated_names):
+        if each not in names:
+            yield Problem(where + unknown_name("variable", each, names))
+
+
+def wrong_pointers(level: str, declared: LevelDeclaration) -> Iterator[Problem]:
+    """Pointers to something else than the key of their level."""
+    for name, target in declared.pointers.items():
+        if target != declared.key:
+            near = nearest_name(target, [declared.key])
+            meant = f"; did you mean {near!r}?" if near else f": it is {declared.key!r}"
+            yield Problem(f"level {level}: pointer {name} names {target!r}, no key of its level{meant}")
+
+
+def missing_keys(column: Column, level: str, file: str) -> Iterator[Problem]:
+    """Records without a key."""
+    rows = np.flatnonzero(column.missing)
+    if len(rows):
+        yield Problem(f"{file}: the key {column.name!r} of the level {level} is missing in {places(rows)}")
+
+
+def twice(codes: NDArray[np.int64], key: str, level: str, file: str, within: str = "") -> Iterator[Problem]:
+    """Records whose key another one before them has; codes below 0 are no keys."""
+    known = np.flatnonzero(codes >= 0)
+    order = known[np.argsort(codes[known], kind="stable")]
+    again = np.sort(order[1:][codes[order[1:]] == codes[order[:-1]]])
+    if len(again):
+        yield Problem(f"{file}: the key {key!r} of the level {level} occurs again{within} in {places(again)}")
+
+
+def twice_within(groups: NDArray[np.int64], key: Column, level: str, file: str) -> Iterator[Problem]:
+    """Records whose key another one of their group has; groups below 0 are none."""
+    (codes,) = shared_codes([key])
+    pairs = np.where((groups >= 0) & (codes >= 0), groups * (int(codes.max(initial=0)) + 1) + codes, -1)
+    yield from twice(pairs, key.name, level, file, " within its group")
+
+
+def different_kinds(above: Column, here: Column, pair: tuple[str, str], files: Mapping[str, str]) -> Iterator[Problem]:
+    """A key that is a number in one file and a text in the other."""
+    if above.variable.is_numeric != here.variable.is_numeric:
+        ways = [f"a {'number' if each.variable.is_numeric else 'text'} in {files[level]}"
+                for each, level in zip((above, here), pair, strict=True)]  # fmt: skip
+        hint = f"Declare `{above.name}: {{type: nominal}}`: it is a text in both then, and 007 and 7 are different."
+        yield Problem(f"the key {above.name!r} is {' and '.join(ways)}", None, hint)
+
+
+def orphans(
+    alone: NDArray[np.bool_], keys: tuple[Column, Column], pair: tuple[str, str], files: Mapping[str, str]
+) -> Iterator[Problem]:
+    """Records of the lower level whose key of the upper level no record there has.
+
+    Parameters
+    ----------
+    alone : ndarray of shape (n,), bool
+        Of the lower level.
+    keys : pair of Column
+        The upper level's key, above and below.
+    pair : pair of str
+        Names of the levels.
+    files : mapping of level name to str
+    """
+    rows = np.flatnonzero(alone)
+    if not len(rows):
+        return
+    (top, bottom), (above, here) = pair, keys
+    hint = None
+    if _without_zeros(above, np.flatnonzero(~above.missing)) & _without_zeros(here, rows):
+        hint = f"{above.name!r} is written in different ways in the two files, as 007 and 7: write it alike"
+    yield Problem(f"{files[bottom]}: {places(rows)} belong{'s' * (len(rows) == 1)} to no {top} of {files[top]}",
+                  None, hint)  # fmt: skip
+
+
+def large_groups(groups: NDArray[np.int64], declared: Mapping[str, LevelDeclaration]) -> list[str]:
+    """Notice of groups with more members than are adjusted together.
+
+    Parameters
+    ----------
+    groups : ndarray of shape (n,), int64
+        Of each record of the lower level.
+    declared : mapping of level name to LevelDeclaration
+    """
+    top, bottom = declared
+    largest = declared[top].largest_group
+    sizes = np.bincount(groups)
+    large = int((sizes > largest).sum())
+    if not large:
+        return []
+    said = f"{large:,} of {int((sizes > 0).sum()):,} records of the level {top} have more than {largest:,} of the level"
+    why = f"(`largest_group`), at most {int(sizes.max()):,}: their totals are derived, not adjusted"
+    return [f"{said} {bottom} {why}"]
+
+
+def _without_zeros(column: Column, rows: NDArray[np.int64]) -> set[str]:
+    """Values of these cells as text, without zeros before them."""
+    if column.variable.is_numeric:
+        return {f"{value:g}" for value in np.unique(column.values[rows]).tolist()}
+    categories = column.variable.categories
+    return {categories[code].strip().lstrip("0") for code in np.unique(column.values[rows]).tolist()}

@@ -1,0 +1,99 @@
+"""What moving the records of a group together takes away: refused at plan time, unless a step lets k go."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from maskwright.edits.edit import LinearPart
+from maskwright.edits.levels.changed_columns import sources_of
+from maskwright.foundation.errors import InputError, Problem, unknown_name
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Sequence
+
+    from maskwright.edits.edit import Edit
+    from maskwright.edits.levels.binding import BoundEdits
+    from maskwright.planning.levels.across import AcrossLevels
+    from maskwright.planning.model import Step
+
+
+def adjusted_totals(steps: Sequence[Step], masked: Collection[str]) -> frozenset[str]:
+    """Totals onto which members are to be moved.
+
+    Parameters
+    ----------
+    steps : sequence of Step
+    masked : collection of str
+        Variables of the upper level that steps mask.
+
+    Raises
+    ------
+    InputError
+        A total that no step masks: nothing says what it would be.
+    """
+    problems = [
+        Problem(f"step {number}: totals: {unknown_name('masked variable of the top level', name, masked)}", step.place)
+        for number, step in enumerate(steps, 1)
+        for name in step.planning.totals
+        if name not in masked
+    ]  # fmt: skip
+    if problems:
+        raise InputError(problems)
+    return frozenset(name for step in steps for name, how in step.planning.totals.items() if how == "adjust")
+
+
+def lets_k_go(steps: Sequence[Step]) -> bool:
+    """Whether records may be moved by themselves: no step insists on its k."""
+    return not any(_insists(step) for step in steps)
+
+
+def _insists(step: Step) -> bool:
+    return step.k is not None and step.planning.k_guarantee == "require"
+
+
+def require_k_of_groups(across: AcrossLevels, bound: BoundEdits, steps: Sequence[Step]) -> None:
+    """Refuse equalities for which groups have to move, one by one, while a step promises k.
+
+    Inequalities may hold all the same: whether they do is seen when the masked values are there.
+
+    Parameters
+    ----------
+    across : AcrossLevels
+    bound : BoundEdits
+    steps : sequence of Step
+
+    Raises
+    ------
+    InputError
+    """
+    problems = []
+    for edits in bound.edits.values():
+        for edit in edits:
+            if edit.name not in across.adjusted or edit.severity != "error":
+                continue
+            if not any(isinstance(part, LinearPart) and part.relation == "==" for part in edit.parts):
+                continue
+            strict = [
+                (number, step) for number, step in enumerate(steps, 1) if _insists(step) and _reads(edit, step, bound)
+            ]
+            if not strict:
+                continue
+            number, step = strict[0]
+            message = (
+                f"step {number} promises k = {step.k}, but to keep edit {edit.name!r} the records of each group "
+                "have to move together, which breaks k"
+            )
+            hint = (
+                "mask its total and let it be derived, or set 'k_guarantee: report' in its params; "
+                "`unit` masks whole groups alike"
+            )
+            problems.append(Problem(message, step.place, hint))
+    if problems:
+        raise InputError(problems)
+
+
+def _reads(edit: Edit, step: Step, bound: BoundEdits) -> bool:
+    """Whether an edit reads, from whatever level, a variable that a step names."""
+    if step.variables is None:
+        return True
+    return any(name in step.named for read in edit.variables for _, name in sources_of(bound.columns, edit.level, read))

@@ -1,0 +1,191 @@
+"""Groups moved or masked with their members: edits judged by pandas, k recounted, promises refused."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+import pytest
+import yaml
+
+import maskwright as mw
+from maskwright.commands.demo.levels import LevelsDemoFiles, write_levels_demo
+
+sys.path.insert(0, str(Path(__file__).parent))
+from pandas_evaluator import flat_of_linked, violations
+
+INCOMES = ["wages", "selfe", "pens", "bene", "income"]
+ROWS = ["child_benefit", "capital", "tax", "total", "disp"]
+EVERY = [*ROWS, *INCOMES]
+REPORT = {"k": 5, "k_guarantee": "report"}
+
+
+def by_level(rows: list[str] | None = None, own: dict[str, Any] | None = None, **members: Any) -> list[dict[str, Any]]:
+    return [
+        {"method": "microaggregation", "variables": rows or ROWS, "params": {"k": 5, **(own or {})}},
+        {"method": "microaggregation", "variables": INCOMES, "params": {"k": 5, **members}},
+    ]
+
+
+def whole(**params: Any) -> list[dict[str, Any]]:
+    return [{"method": "microaggregation", "variables": EVERY, "unit": "household", "params": {"k": 5, **params}}]
+
+
+@pytest.fixture(scope="module")
+def files(tmp_path_factory: pytest.TempPathFactory) -> LevelsDemoFiles:
+    return write_levels_demo(tmp_path_factory.mktemp("levels"), 1_500)
+
+
+@pytest.fixture(scope="module")
+def folder(files: LevelsDemoFiles) -> Path:
+    return files.edits.parent
+
+
+def pipeline(folder: Path, steps: list[dict[str, Any]], name: str, **changes: Any) -> Path:
+    settings = yaml.safe_load((folder / "linked.yaml").read_text(encoding="utf-8"))
+    settings |= {"protect": steps, "measure": ["sse"], "seed": 7}
+    settings.pop("thresholds", None)
+    data = {"household": f"{name}_h.csv", "person": f"{name}_p.csv"}
+    settings["output"] = {"data": data, "record": f"{name}.json", "key_map": f"{name}_keys.csv"}
+    settings |= changes
+    path = folder / f"{name}.yaml"
+    path.write_text(yaml.safe_dump(settings, sort_keys=False), encoding="utf-8")
+    return path
+
+
+def released(folder: Path, name: str) -> pd.DataFrame:
+    return flat_of_linked(folder / f"{name}_h.csv", folder / f"{name}_p.csv")
+
+
+def class_sizes(flat: pd.DataFrame) -> pd.Series:
+    """Size of the class of each household, by its row and the set of its members."""
+    rows = flat.drop_duplicates("hhid").set_index("hhid")[ROWS].agg("|".join, axis=1)
+    members = flat[INCOMES].agg("|".join, axis=1).groupby(flat["hhid"]).agg(lambda each: "#".join(sorted(each)))
+    together = rows + "@" + members
+    return together.groupby(together).transform("size")
+
+
+def lost(folder: Path, name: str) -> tuple[float, float]:
+    """Share of the squares lost of persons and of households, percent; by pandas."""
+    keys = pd.read_csv(folder / f"{name}_keys.csv", dtype=str)
+    masked = (
+        released(folder, name).set_index(["hhid", "pno"]).loc[list(zip(keys["new hhid"], keys["new pno"], strict=True))]
+    )
+    before = flat_of_linked(folder / "households.csv", folder / "persons.csv")
+    before = before.iloc[keys["original_person"].astype(int) - 1]
+    first = (~keys["new hhid"].duplicated()).to_numpy()
+
+    def share(names: list[str], rows: Any) -> float:
+        old, new = before[names].astype(float).to_numpy()[rows], masked[names].astype(float).to_numpy()[rows]
+        return float((100 * ((old - new) ** 2).sum(axis=0) / ((old - old.mean(axis=0)) ** 2).sum(axis=0)).mean())
+
+    return share(INCOMES, slice(None)), share(ROWS, first)
+
+
+@pytest.fixture(scope="module")
+def moved(folder: Path) -> dict[str, Any]:
+    steps = by_level(own=REPORT | {"totals": {"total": "adjust"}}, k_guarantee="report")
+    return dict(mw.run(pipeline(folder, steps, "moved")).record)
+
+
+@pytest.fixture(scope="module")
+def alike(folder: Path) -> dict[str, Any]:
+    return dict(mw.run(pipeline(folder, whole(rare="drop"), "alike")).record)
+
+
+def test_members_are_moved_onto_a_masked_total(folder: Path, moved: dict[str, Any]) -> None:
+    flat = released(folder, "moved")
+    found = violations(flat)
+    assert found == dict.fromkeys(found, 0)
+    adjusted = {each["name"]: each["adjusted"] for each in moved["edits"]}
+    assert adjusted["total-sum"] > 1_400
+    assert any("k does not hold for what was moved" in text for text in moved["notices"])
+    # The total keeps its k; the record tells what is left of that of the members.
+    rows = flat.drop_duplicates("hhid")
+    assert rows.groupby("total").size().min() >= 5
+    smallest = {tuple(each["variables"]): each for each in moved["k"]["groups"]}
+    recounted = flat.groupby(INCOMES)["hhid"].nunique().min()
+    assert recounted < 5
+    assert smallest[tuple(INCOMES)]["smallest"] == recounted
+
+
+def test_a_total_that_stands_needs_k_to_be_reported(folder: Path) -> None:
+    for own, members in (({}, {}), (REPORT, {})):
+        steps = by_level(own=own | {"totals": {"total": "adjust"}}, **members)
+        with pytest.raises(
+            mw.InputError, match=r"(?s)promises k = 5, but to keep edit 'total-sum'.*k_guarantee: report"
+        ):
+            mw.run(pipeline(folder, steps, "refused"))
+    assert not (folder / "refused_h.csv").exists()
+
+
+def test_members_are_moved_onto_a_total_that_no_step_masks(folder: Path) -> None:
+    parts = ["child_benefit", "capital"]
+    with pytest.raises(mw.InputError, match="to keep edit 'total-sum'"):
+        mw.run(pipeline(folder, by_level(parts), "register"))
+    declared = yaml.safe_load((folder / "linked.yaml").read_text(encoding="utf-8"))["data"]
+    declared["variables"] |= {name: {"role": "other"} for name in ("total", "tax", "disp")}
+    steps = by_level(parts, REPORT, k_guarantee="report")
+    mw.run(pipeline(folder, steps, "register", data=declared))
+    flat = released(folder, "register")
+    found = violations(flat)
+    assert found == dict.fromkeys(found, 0)
+    keys = pd.read_csv(folder / "register_keys.csv", dtype=str).drop_duplicates("new hhid")
+    old = pd.read_csv(folder / "households.csv", dtype=str).set_index("hhid")["total"]
+    new = flat.drop_duplicates("hhid").set_index("hhid")["total"]
+    assert (old[keys["hhid"]].to_numpy() == new[keys["new hhid"]].to_numpy()).all()
+
+
+def test_a_total_to_adjust_is_one_that_is_masked(folder: Path) -> None:
+    with pytest.raises(mw.InputError, match=r"totals: .*'totl'.*'total'"):
+        mw.run(pipeline(folder, by_level(own={"totals": {"totl": "adjust"}}), "refused"))
+
+
+def test_whole_households_are_alike(folder: Path, alike: dict[str, Any]) -> None:
+    flat = released(folder, "alike")
+    found = violations(flat)
+    assert found == dict.fromkeys(found, 0)
+    sizes = class_sizes(flat)
+    assert sizes.min() >= 5
+    assert alike["k_of_groups"][-1]["smallest"] == sizes.min()
+    assert alike["k_of_groups"][-1]["below"] == 0
+    left_out = next(text for text in alike["notices"] if text.startswith("left out"))
+    assert "household" in left_out
+    assert alike["levels"]["household"]["records"] == len(sizes)
+
+
+def test_loss_of_each_way(folder: Path, moved: dict[str, Any], alike: dict[str, Any]) -> None:
+    mw.run(pipeline(folder, by_level(), "derived"))
+    persons, households = lost(folder, "derived")
+    assert lost(folder, "moved")[1] > households
+    assert persons < lost(folder, "alike")[0]
+    assert households < lost(folder, "alike")[1]
+
+
+def test_rare_compositions_stop_the_run_unless_they_are_dropped(folder: Path) -> None:
+    with pytest.raises(mw.InputError, match=r"(?s)fewer than k = 5 have.*rare: drop"):
+        mw.run(pipeline(folder, whole(), "refused"))
+
+
+@pytest.mark.parametrize(
+    ("steps", "said"),
+    [
+        (whole()[:1] + by_level()[1:], "Say `unit: household` in each step, or in none"),
+        ([whole()[0] | {"unit": "houshold"}], "'houshold'.*'household'"),
+        ([{"method": "local_suppression", "variables": ["region"], "unit": "household", "params": {"k": 3}}],
+         "cannot mask a household with its members"),
+    ],
+)  # fmt: skip
+def test_units_that_cannot_be(folder: Path, steps: list[dict[str, Any]], said: str) -> None:
+    with pytest.raises(mw.InputError, match=said):
+        mw.run(pipeline(folder, steps, "refused"))
+
+
+def test_unit_needs_levels(tmp_path: Path) -> None:
+    pd.DataFrame({"age": range(20)}).to_csv(tmp_path / "a.csv", index=False)
+    step = {"method": "microaggregation", "unit": "household", "params": {"k": 3}}
+    settings = {"maskwright": 1, "data": {"source": str(tmp_path / "a.csv")}, "protect": [step]}
+    with pytest.raises(mw.InputError, match="unit: 'household' is a level, and the data have none"):
+        mw.run(settings | {"output": {"data": str(tmp_path / "m.csv")}})
