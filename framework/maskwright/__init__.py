@@ -100,9 +100,9 @@ if TYPE_CHECKING:
     from maskwright.plugins.measure import Comparison as Comparison
     from maskwright.plugins.measure import Measurable as Measurable
     from maskwright.plugins.measure import Measure as Measure
-    from maskwright.plugins.measure import Measurement as Measurement
     from maskwright.plugins.measure import MeasurePart as MeasurePart
     from maskwright.plugins.measure_table import MeasureTable as MeasureTable
+    from maskwright.plugins.measurement import Measurement as Measurement
     from maskwright.plugins.method import Masked as Masked
     from maskwright.plugins.method import Method as Method
     from maskwright.plugins.parameter_markers import CompanionVariables as CompanionVariables
@@ -189,7 +189,7 @@ _HOME = {
     "Measure": "maskwright.plugins.measure",
     "measure": "maskwright.commands.measure",
     "Measurable": "maskwright.plugins.measure",
-    "Measurement": "maskwright.plugins.measure",
+    "Measurement": "maskwright.plugins.measurement",
     "MeasurePart": "maskwright.plugins.measure",
     "MeasureTable": "maskwright.plugins.measure_table",
     "MeasureRecord": "maskwright.release.record.measure_record",

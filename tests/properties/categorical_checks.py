@@ -425,7 +425,8 @@ def _missed_t(release: Release, keys: Sequence[str], name: str, most: Any) -> li
     for members in classes(release, keys).values():
         counts = Counter(release.after[i][name] for i in members if release.after[i][name] not in missing)
         if not counts:
-            return [f"t of {name}: a class without a value"]
+            # Shares of nothing: t is not defined.
+            continue
         gaps = [counts[each] / counts.total() - whole[each] / whole.total() for each in order]
         if ordered:
             distance = sum(abs(each) for each in itertools.accumulate(gaps)) / max(len(order) - 1, 1)

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from maskwright.data.dataset import Dataset
     from maskwright.data.frame_libraries import Data
     from maskwright.pipeline.resolved import MeasureRequest
-    from maskwright.plugins.measure import Measurement
+    from maskwright.plugins.measurement import Measurement
 
 
 def usual_measures(original: Dataset, masked: Dataset, *, files: bool) -> tuple[str, ...]:

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from maskwright.data.dataset import Dataset
     from maskwright.data.levels.linked_data import LinkedData
     from maskwright.foundation.progress import Reporter
-    from maskwright.plugins.measure import Measurement
+    from maskwright.plugins.measurement import Measurement
 
 
 def measure_linked(

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from maskwright.experiments.experiment import Cell
     from maskwright.pipeline.resolved import MeasureRequest
     from maskwright.planning.plan import Plan
-    from maskwright.plugins.measure import Measurement
+    from maskwright.plugins.measurement import Measurement
 
 
 @dataclass(eq=False)

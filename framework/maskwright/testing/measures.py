@@ -13,7 +13,8 @@ from maskwright.data.levels.declaration import LevelDeclaration
 from maskwright.data.levels.linking import linked_levels
 from maskwright.foundation.errors import MaskwrightError
 from maskwright.plugins.compared_levels import ComparedLevels, plain_records
-from maskwright.plugins.measure import Comparison, Measure, Measurement
+from maskwright.plugins.measure import Comparison, Measure
+from maskwright.plugins.measurement import Measurement
 from maskwright.testing.blocks import dataset_of, numbers, with_holes
 from maskwright.testing.checks import (
     Check,

@@ -72,7 +72,9 @@ MISTAKES: dict[str, dict[str, Any]] = {
     "file name as a rule": {"edits": ["rules.sch"]},
     "unknown rule language": {"edits": [{"schematrn": "rules.sch"}]},
     "contradicting rules": {"edits": ["a >= 100", "a <= 1"]},
-    "rule on an identifier": {"edits": ["c >= 0"], "data": {"variables": {"c": {"role": "identifier"}}}},
+    "rule on a key with new values": {
+        "edits": ["c >= 0"], "data": {"variables": {"c": {"role": "identifier", "release": "new"}}},
+    },
     "arithmetic on text": {"edits": ["town + a >= 0"]},
     "unknown declared variable": {"data": {"variables": {"aa": {"role": "weight"}}}},
     "unknown key of a declaration": {"data": {"variables": {"a": {"roles": "weight"}}}},

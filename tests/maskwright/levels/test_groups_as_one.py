@@ -138,6 +138,20 @@ def test_members_are_moved_onto_a_total_that_no_step_masks(folder: Path) -> None
     assert (old[keys["hhid"]].to_numpy() == new[keys["new hhid"]].to_numpy()).all()
 
 
+def test_totals_of_large_groups_are_derived_instead(folder: Path) -> None:
+    declared = yaml.safe_load((folder / "linked.yaml").read_text(encoding="utf-8"))["data"]
+    declared["levels"]["household"]["largest_group"] = 2
+    steps = by_level(own=REPORT | {"totals": {"total": "adjust"}}, k_guarantee="report")
+    record = mw.run(pipeline(folder, steps, "large", data=declared)).record
+    flat = released(folder, "large")
+    found = violations(flat)
+    assert found == dict.fromkeys(found, 0)
+    size = flat.groupby("hhid")["pno"].transform("size")
+    # Members of large households keep what masking made of them: only others were moved.
+    assert flat[size > 2].groupby(INCOMES).size().median() > flat[size <= 2].groupby(INCOMES).size().median()
+    assert any("more members than largest_group, their totals are derived" in text for text in record["notices"])
+
+
 def test_a_total_to_adjust_is_one_that_is_masked(folder: Path) -> None:
     with pytest.raises(mw.InputError, match=r"totals: .*'totl'.*'total'"):
         mw.run(pipeline(folder, by_level(own={"totals": {"totl": "adjust"}}), "refused"))

@@ -261,3 +261,16 @@ def test_an_edit_that_a_later_step_lets_go_may_have_moved_records_before(tmp_pat
     step = {"method": "generalisation", "variables": ["age"], "params": {"k": 3, "levels": {"age": 1}}}
     record, _ = ran(tmp_path, [step], [MINOR, RANGE], hierarchies=bands)
     assert not any("beyond the smallest" in notice for notice in record["notices"])
+
+
+def test_what_is_coarser_already_is_generalised_further_and_emptied(tmp_path: Path) -> None:
+    """The categories of an emptied cell are found by the original values, which both bands are made of."""
+    towns = {"groups": [{"ab": ["a", "b"], "cd": ["c", "d"], "ef": ["e", "f"]}, {"abcd": ["ab", "cd"]}]}
+    hierarchies = {"town": towns, "rent": {"widths": [150]}}
+    step = {"method": "generalisation", "variables": ["town", "rent"],
+            "params": {"k": 22, "levels": {"town": 2, "rent": 1}, "suppression_limit": 0.9}}  # fmt: skip
+    steps = [recoding({"town": {"level": 1}}), step]
+    _, masked = ran(tmp_path, steps, ["rent >= 0"], hierarchies=hierarchies)
+    assert set(masked["town"].dropna()) <= {"abcd", "ef"}
+    assert masked["town"].isna().any()
+    assert masked["town"].notna().any()

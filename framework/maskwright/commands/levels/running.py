@@ -66,7 +66,7 @@ if TYPE_CHECKING:
     from maskwright.foundation.progress import Reporter
     from maskwright.masking.masking_result import MaskingResult
     from maskwright.pipeline.resolved import LevelSources, Pipeline
-    from maskwright.plugins.measure import Measurement
+    from maskwright.plugins.measurement import Measurement
     from maskwright.release.gate import Judgement
 
 
@@ -91,10 +91,11 @@ def run_levels(described: Pipeline, reporter: Reporter, clock: Clock, private: C
     """
     arrived = arrive_levels(described, reporter, clock)
     planned = plan_levels(described, arrived, reporter, clock)
-    measures = measures_of_levels(described, planned.arrived, planned)
+    arrived = planned.arrived
+    measures = measures_of_levels(described, arrived, planned)
     seed = fresh_seed() if described.seed is None else described.seed
     with Release(described.output.paths, frozenset(private)) as release:
-        return _LevelsRun(described, planned.arrived, planned, measures, seed, release, reporter, clock).run()
+        return _LevelsRun(described, arrived, planned, measures, seed, release, reporter, clock).run()
 
 
 @dataclass(frozen=True, eq=False)
@@ -145,8 +146,8 @@ class _LevelsRun:
         judgement = judge(doubts, described.waivers)
         self._tell(judgement.notices)
         record = self._record(masked, runs, measured, found, released, arranged, judgement, (*notices, *said), edits)
-        record = self._with_groups(record, of_groups)
         hint = self._way_out(masked)
+        record = self._with_groups(record, of_groups)
         broken = [
             Problem(
                 f"edit {each.name!r} does not hold in {each.violations} of {outcome.records} masked {name} records",

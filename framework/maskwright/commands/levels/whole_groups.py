@@ -11,7 +11,8 @@ from maskwright.commands.levels.arriving import outcomes
 from maskwright.commands.running.ready import prepare
 from maskwright.edits.edit_set import EditSet
 from maskwright.edits.levels.joined_records import JoinedGroups, LevelColumns, cells_of, joined_groups, put_back
-from maskwright.edits.levels.joint_rules import JointWriter, joint_rules
+from maskwright.edits.levels.joint_rules import joint_rules
+from maskwright.edits.levels.joint_writing import JointWriter
 from maskwright.foundation.errors import InputError, Problem, unknown_name
 from maskwright.foundation.progress import Quiet
 from maskwright.foundation.randomness import generator
@@ -32,8 +33,10 @@ if TYPE_CHECKING:
     from maskwright.commands.levels.arriving import ArrivedLevels
     from maskwright.commands.running.arrive import Clock
     from maskwright.commands.running.ready import ReadyRun
+    from maskwright.data.dataset import Column
     from maskwright.data.levels.linked_data import LinkedData
-    from maskwright.edits.levels.joint_rules import JointEdits, JointRules
+    from maskwright.edits.levels.joint_rules import JointRules
+    from maskwright.edits.levels.joint_writing import JointEdits
     from maskwright.foundation.progress import Reporter
     from maskwright.pipeline.resolved import Pipeline
     from maskwright.planning.model import KeptBy, Step
@@ -254,7 +257,7 @@ def mask_whole_groups(
     reporter : Reporter
     """
     execution = Execution(described.execution.workers, described.execution.block_size)
-    parts = []
+    parts: list[tuple[JoinedGroups, Mapping[str, Column]]] = []
     adjusted: dict[str, int] = {}
     with_progress = reporter.stage("Masking whole groups")
     for number, (found, written, ready) in enumerate(whole.parts):

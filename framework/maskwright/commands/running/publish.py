@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from maskwright.edits.evaluation.check import Outcome
     from maskwright.masking.masking_result import MaskingResult
     from maskwright.pipeline.resolved import MaskingRequest, MeasureRequest
-    from maskwright.plugins.measure import Measurement
+    from maskwright.plugins.measurement import Measurement
     from maskwright.release.files import Release
     from maskwright.release.gate import Judgement
 

@@ -41,7 +41,7 @@ if TYPE_CHECKING:
     from maskwright.masking.masking_result import MaskingResult
     from maskwright.pipeline.resolved import Pipeline
     from maskwright.planning.model import KeptBy
-    from maskwright.plugins.measure import Measurement
+    from maskwright.plugins.measurement import Measurement
     from maskwright.release.gate import Judgement
     from maskwright.release.last_look import UnchangedCells
 

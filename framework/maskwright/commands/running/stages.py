@@ -38,7 +38,7 @@ if TYPE_CHECKING:
     from maskwright.masking.masking_result import MaskingResult
     from maskwright.pipeline.resolved import Pipeline
     from maskwright.plugins.block import Block
-    from maskwright.plugins.measure import Measurement
+    from maskwright.plugins.measurement import Measurement
     from maskwright.plugins.method import Masked
 
 

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
     from maskwright.data.dataset import Column, Dataset
-    from maskwright.plugins.measure import Measurement
+    from maskwright.plugins.measurement import Measurement
 
 USUAL_SIZE = 3
 MOST_SETS = 5_000

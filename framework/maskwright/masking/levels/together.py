@@ -18,7 +18,8 @@ from maskwright.edits.evaluation.check import evaluate
 from maskwright.edits.evaluation.domain import domain_tuples
 from maskwright.edits.levels.column_values import with_linked_columns
 from maskwright.edits.levels.joined_records import JoinedGroups, LevelColumns, cells_of, joined_groups, put_back
-from maskwright.edits.levels.joint_rules import JointEdits, JointWriter, joint_rules
+from maskwright.edits.levels.joint_rules import joint_rules
+from maskwright.edits.levels.joint_writing import JointEdits, JointWriter
 from maskwright.foundation.randomness import generator
 from maskwright.masking.adjusting.adjust import adjust
 from maskwright.masking.adjusting.targets import Targets, take_cells

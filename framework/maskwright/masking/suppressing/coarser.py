@@ -10,6 +10,7 @@ from maskwright.foundation.errors import PluginError
 
 if TYPE_CHECKING:
     from maskwright.data.dataset import Column, Dataset
+    from maskwright.data.variable import Variable
     from maskwright.masking.protecting.assembling import GroupResult
 
 
@@ -47,10 +48,18 @@ def _coarser(column: Column, result: GroupResult, position: int) -> Column:
     distinct, places = np.unique(column.values[emptied], return_inverse=True)
     found = []
     for value in distinct.tolist():
-        said = value if column.variable.is_numeric else column.variable.categories[int(value)]
+        said = value if column.variable.is_numeric else _original(column.variable, int(value))
         holding = [code for code, band in enumerate(variable.bands) if band.holds(said)]
         if len(holding) != 1:
             raise PluginError(f"the bands of {variable.name} do not say which category its emptied cells would have")
         found.append(holding[0])
     codes[emptied] = np.array(found, dtype=np.int32)[places]
     return column.changed(codes, column.missing.copy(), variable)
+
+
+def _original(variable: Variable, code: int) -> str | float:
+    """An original value that a category stands for, which may be coarser already; bands are of original values."""
+    if len(variable.bands) != len(variable.categories):
+        return variable.categories[code]
+    band = variable.bands[code]
+    return band.lower if band.members is None else band.members[0]

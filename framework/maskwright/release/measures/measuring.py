@@ -11,7 +11,8 @@ import numpy as np
 from maskwright.foundation.errors import InputError, PluginError, Problem, UnpairedRecords
 from maskwright.foundation.progress import Reporter, stage
 from maskwright.foundation.randomness import generator
-from maskwright.plugins.measure import Comparison, Measurable, Measure, Measurement, needs_levels
+from maskwright.plugins.measure import Comparison, Measurable, Measure, needs_levels
+from maskwright.plugins.measurement import Measurement
 from maskwright.release.measures.compared_variables import changed_variables, compared_variables, nothing_to_measure
 from maskwright.release.measures.measured_variables import OF_CATEGORIES, given_to_measures, left_out, names_used
 

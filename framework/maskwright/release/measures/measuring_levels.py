@@ -9,7 +9,7 @@ from maskwright.edits.edit_set import EditSet
 from maskwright.foundation.errors import InputError, Problem
 from maskwright.foundation.progress import Reporter, stage
 from maskwright.plugins.compared_levels import ComparedLevels, plain_records
-from maskwright.plugins.measure import Comparison, Measurable, Measurement
+from maskwright.plugins.measure import Comparison, Measurable
 from maskwright.release.measures.compared_variables import changed_variables, released_variables
 from maskwright.release.measures.measured_variables import left_out
 from maskwright.release.measures.measuring import computed, record_weights
@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 
     from maskwright.data.levels.linked_data import LinkedData
     from maskwright.pipeline.resolved import MeasureRequest
+    from maskwright.plugins.measurement import Measurement
 
 GROUP_LINKAGE = "household_linkage"
 RECORD_LINKAGE = ("distance_record_linkage", "mahalanobis_record_linkage", "probabilistic_record_linkage",

@@ -17,7 +17,8 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from maskwright.pipeline.resolved import MeasureRequest
-    from maskwright.plugins.measure import Measure, Measurement, MeasurePart
+    from maskwright.plugins.measure import Measure, MeasurePart
+    from maskwright.plugins.measurement import Measurement
 
 NO_THRESHOLDS: Mapping[str, float] = MappingProxyType({})
 PUBLIC_DIGITS = 3

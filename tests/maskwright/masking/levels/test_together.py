@@ -14,7 +14,8 @@ import maskwright as mw
 from maskwright.commands.levels.arriving import edits_of_levels
 from maskwright.edits.edit_set import EditSet
 from maskwright.edits.levels.joined_records import LevelColumns, joined_groups
-from maskwright.edits.levels.joint_rules import JointWriter, joint_rules
+from maskwright.edits.levels.joint_rules import joint_rules
+from maskwright.edits.levels.joint_writing import JointWriter
 from maskwright.masking.levels.together import moved_together
 
 if TYPE_CHECKING:
