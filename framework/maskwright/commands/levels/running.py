@@ -9,18 +9,19 @@ from maskwright.commands.levels.arriving import ArrivedLevels, arrive_levels, li
 from maskwright.commands.levels.masking import MaskedLevels, mask_levels
 from maskwright.commands.levels.measuring import LevelMeasures, measures_of_levels
 from maskwright.commands.levels.planning import PlannedLevels, plan_levels
+from maskwright.commands.levels.published import PublishedEdits, published_edits
 from maskwright.commands.reading import load
 from maskwright.commands.running.publish import contributions, log_waived, publish_record, refuse_doubts, refuse_results
 from maskwright.commands.running.recording import MeasuredRun, run_record
 from maskwright.commands.running.stages import PipelineRun
 from maskwright.data.codebooks.writing import write_codebook
-from maskwright.edits.edit_set import EditSet
 from maskwright.edits.evaluation.check_data import check_dataset
 from maskwright.edits.levels.column_values import with_linked_columns
 from maskwright.foundation.errors import InputError, Problem
 from maskwright.foundation.progress import stage
 from maskwright.foundation.randomness import fresh_seed
 from maskwright.masking.protecting.compiling import report_compilation
+from maskwright.masking.suppressing.rule_file import rule_file
 from maskwright.planning.warnings.undecided_edits import undecided_doubts
 from maskwright.plugins.registry import plugins
 from maskwright.release.codebook import release_codebook
@@ -29,7 +30,12 @@ from maskwright.release.files import Release, writing
 from maskwright.release.gate import judge
 from maskwright.release.last_look import unchanged_cells, unchanged_doubts
 from maskwright.release.levels.alike import Alike, four_counts
-from maskwright.release.levels.arranging import ArrangedLevels, arranged_levels, level_arrangement_notices
+from maskwright.release.levels.arranging import (
+    ArrangedLevels,
+    arranged_levels,
+    level_arrangement_notices,
+    places_of,
+)
 from maskwright.release.levels.record import LevelPart, record_of_levels
 from maskwright.release.levels.tables import flat_table, joined_table, linked_tables
 from maskwright.release.measures.measuring_levels import (
@@ -39,16 +45,23 @@ from maskwright.release.measures.measuring_levels import (
 )
 from maskwright.release.record.doubt_record import doubt_records
 from maskwright.release.record.measure_record import measure_record
-from maskwright.release.record.run_record import LevelRecord, PluginRecord, ReleasedForm, RunRecord, VariableRecord
+from maskwright.release.record.run_record import (
+    DroppedEdit,
+    LevelRecord,
+    PluginRecord,
+    ReleasedForm,
+    RunRecord,
+    SuppressedCells,
+    VariableRecord,
+)
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Mapping
+    from collections.abc import Collection, Iterable, Iterator, Mapping
 
     from maskwright.commands.running.arrive import Clock
     from maskwright.data.dataset import Dataset
     from maskwright.data.levels.linked_data import LinkedData
     from maskwright.edits.evaluation.check import Outcome
-    from maskwright.edits.levels.binding import BoundEdits
     from maskwright.foundation.doubts import Doubt
     from maskwright.foundation.progress import Reporter
     from maskwright.masking.masking_result import MaskingResult
@@ -100,21 +113,30 @@ class _LevelsRun:
         described = self.described
         ready = self.planned.ready
         before = (*self.arrived.doubts, *(doubt for each in ready.values() for doubt in each.doubts))
-        notices = (*self.arrived.notices, *(text for each in ready.values() for text in each.notices))
-        notices = (*notices, *self.measures.notices)
+        notices = (*self.arrived.notices, *self.planned.notices, *self.measures.notices)
         self._tell((*self.release.notices, *notices))
         refuse_doubts(described, judge(before, described.waivers))
         with self.clock("protect"):
-            masked = mask_levels(described, self.arrived, self.planned, self.seed, self.reporter)
+            masked = mask_levels(described, self.planned, self.seed, self.reporter, self.clock)
+        return replace(self, planned=masked.planned)._released(masked, before, notices)
+
+    def _released(self, masked: MaskedLevels, before: tuple[Doubt, ...], notices: tuple[str, ...]) -> RunRecord:
+        """Write, read back, validate, measure and publish what was masked."""
+        described = self.described
         with self.clock("arrange"):
             arranged = arranged_levels(masked.linked, self.arrived.linked, self.seed)
+            order = {
+                name: masked.rows[name][rows] if name in masked.rows else rows for name, rows in arranged.order.items()
+            }
+            arranged = replace(arranged, order=order)
         said = (*masked.notices, *level_arrangement_notices(arranged), *self._alike_notices(masked))
         self._tell(said)
         self._write(arranged)
         released = self._read_back(arranged)
-        edits = self._released_edits(masked)
+        edits = published_edits(self.arrived, masked)
+        self._write_rules(edits, arranged)
         with self.clock("validate"), stage(self.reporter, "Validating"):
-            found = outcomes(released, edits, self.arrived.linked)
+            found = outcomes(released, edits.bound, edits.reference)
         runs = self._level_runs()
         of_groups = self._measure_groups(released, arranged)
         measured = self._with_group_linkage(
@@ -123,7 +145,7 @@ class _LevelsRun:
         doubts = (*before, *self._doubts(masked, released, arranged, found))
         judgement = judge(doubts, described.waivers)
         self._tell(judgement.notices)
-        record = self._record(masked, runs, measured, found, released, arranged, judgement, (*notices, *said))
+        record = self._record(masked, runs, measured, found, released, arranged, judgement, (*notices, *said), edits)
         hint = self._way_out(masked)
         record = self._with_groups(record, of_groups)
         broken = [
@@ -221,14 +243,16 @@ class _LevelsRun:
             raise InputError("the written data do not have the records that were masked")
         return released
 
-    def _released_edits(self, masked: MaskedLevels) -> BoundEdits:
-        """Edits that hold in the masked data: when what they read is there, where cells were suppressed."""
-        bound, edits = self.arrived.bound, {}
-        for name, stated in bound.edits.items():
-            result = masked.results.get(name)
-            own = {} if result is None else {edit.name: edit for edit in result.edits}
-            edits[name] = EditSet(tuple(own.get(edit.name, edit) for edit in stated))
-        return replace(bound, edits=edits)
+    def _write_rules(self, edits: PublishedEdits, arranged: ArrangedLevels) -> None:
+        """Write the rules that hold in the published data, where they are asked for."""
+        target = self.described.output.edits
+        if target is None:
+            return
+        columns = tuple({column.name: column for level in arranged.linked for column in level.data}.values())
+        text, notices = rule_file(target, edits.rules, columns, None)
+        self._tell(notices)
+        with writing(self.release.temporary("edits")):
+            self.release.temporary("edits").write_text(text, encoding="utf-8")
 
     def _level_data(self, released: LinkedData, arranged: ArrangedLevels, name: str) -> Dataset:
         """Records of a level as they were read back, paired with those that were masked."""
@@ -257,7 +281,8 @@ class _LevelsRun:
         for each in self.planned.across.derived:
             hidden.setdefault(released.names[0], set()).add(each.variable)
         with self.clock("measure"), report_compilation(self.reporter):
-            levels, about = compared_levels(self.arrived.linked, released, arranged.order, hidden)
+            order = places_of(arranged.linked, self.arrived.linked)
+            levels, about = compared_levels(self.arrived.linked, released, order, hidden)
             found = compute_level_measures(requests, levels, self.seed, self.reporter, about=about)
         self._tell(
             f"{each.label} has no contributions of single records: none are written"
@@ -296,7 +321,7 @@ class _LevelsRun:
         arranged: ArrangedLevels,
         found: Mapping[str, Outcome],
     ) -> tuple[Doubt, ...]:
-        doubts: list[Doubt] = []
+        doubts: list[Doubt] = list(masked.emptied.doubts)
         for name, ready in self.planned.ready.items():
             result = masked.results[name]
             unchanged = unchanged_cells(ready.original, self._level_data(released, arranged, name))
@@ -340,6 +365,7 @@ class _LevelsRun:
         arranged: ArrangedLevels,
         judgement: Judgement,
         notices: tuple[str, ...],
+        edits: PublishedEdits,
     ) -> RunRecord:
         parts, untouched = {}, {}
         for level in released:
@@ -360,7 +386,13 @@ class _LevelsRun:
             parts[name] = LevelPart(own, numbers, self.arrived.arrival[name], found[name], before)
             untouched[name] = self._other_variables(name, released)
         record = record_of_levels(
-            parts, self.arrived.bound, self.planned.across, self._alike(masked), untouched, masked.adjusted
+            parts,
+            edits.bound,
+            self.planned.across,
+            self._alike(masked),
+            untouched,
+            masked.adjusted,
+            edits.not_applicable,
         )
         keys = tuple(level.declared.key for level in released if not level.declared.keep_key)
         kept = all(level.declared.keep_order for level in released)
@@ -369,8 +401,20 @@ class _LevelsRun:
                 "doubts": doubt_records(judgement),
                 "release": ReleasedForm(order="kept" if kept else "random", new_keys=keys),
                 "notices": tuple(dict.fromkeys((*notices, *record.notices))),
+                "dropped_edits": (
+                    *(DroppedEdit(name=edit.name, text=edit.text) for edit in self.planned.dropped),
+                    *record.dropped_edits,
+                ),
+                "suppressed": (*record.suppressed, *self._suppressed_elsewhere(masked)),
             }
         )
+
+    def _suppressed_elsewhere(self, masked: MaskedLevels) -> Iterator[SuppressedCells]:
+        """Cells of levels that no step masks, which went because of other records."""
+        for (level, name), gone in masked.emptied.cells.items():
+            if level not in masked.results:
+                count = int(gone.sum())
+                yield SuppressedCells(variable=name, cells=count, complementary=count, for_dependencies=0)
 
     def _inside_outcome(self, name: str, released: LinkedData, result: MaskingResult) -> Outcome:
         """Verdicts of the edits that the steps of a level keep, what is asked of members among them."""
