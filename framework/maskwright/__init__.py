@@ -63,6 +63,7 @@ if TYPE_CHECKING:
     from maskwright.edits.evaluation.check import Outcome as Outcome
     from maskwright.edits.evaluation.check import evaluate as evaluate
     from maskwright.edits.languages.conversion.convert import convert_edits as convert_edits
+    from maskwright.edits.languages.conversion.converted import Converted as Converted
     from maskwright.edits.localisation.localize import Localisation as Localisation
     from maskwright.edits.suggestions.model import Suggestions as Suggestions
     from maskwright.edits.whole_documents.outcome import DocumentOutcome as DocumentOutcome
@@ -85,13 +86,16 @@ if TYPE_CHECKING:
     from maskwright.foundation.progress import Progress as Progress
     from maskwright.foundation.refusals import EditViolation as EditViolation
     from maskwright.foundation.refusals import OpenDoubts as OpenDoubts
+    from maskwright.foundation.refusals import PlanRefused as PlanRefused
     from maskwright.foundation.refusals import ReleaseRefused as ReleaseRefused
     from maskwright.foundation.refusals import ThresholdMissed as ThresholdMissed
     from maskwright.foundation.renamed_fields import Formerly as Formerly
     from maskwright.masking.adjusting.projection import project as project
     from maskwright.masking.aggregation import aggregate as aggregate
     from maskwright.planning.plan import Plan as Plan
+    from maskwright.plugins.action import Action as Action
     from maskwright.plugins.block import Block as Block
+    from maskwright.plugins.command import Command as Command
     from maskwright.plugins.compared_levels import ComparedLevels as ComparedLevels
     from maskwright.plugins.edit_reader import EditReader as EditReader
     from maskwright.plugins.format_facts import FormatFacts as FormatFacts
@@ -116,14 +120,23 @@ if TYPE_CHECKING:
     from maskwright.plugins.parameter_markers import UsesWeights as UsesWeights
     from maskwright.plugins.partition import NoParams as NoParams
     from maskwright.plugins.partition import Partition as Partition
+    from maskwright.plugins.plan_check import PlanCheck as PlanCheck
+    from maskwright.plugins.plan_check import PlanFinding as PlanFinding
     from maskwright.plugins.registry import find_measure as find_measure
+    from maskwright.plugins.registry import find_method as find_method
     from maskwright.plugins.registry import find_partition as find_partition
     from maskwright.plugins.report import Report as Report
+    from maskwright.plugins.report_section import Bars as Bars
+    from maskwright.plugins.report_section import ReportSection as ReportSection
+    from maskwright.plugins.report_section import SectionContent as SectionContent
+    from maskwright.plugins.rule_writer import RulesFor as RulesFor
+    from maskwright.plugins.rule_writer import RuleWriter as RuleWriter
     from maskwright.plugins.source import Source as Source
     from maskwright.release import wording as wording
     from maskwright.release.record.measure_record import MeasureRecord as MeasureRecord
     from maskwright.release.record.measure_record import TableRecord as TableRecord
     from maskwright.release.record.run_record import RunRecord as RunRecord
+    from maskwright.release.record.run_record import SectionRecord as SectionRecord
 
 __version__ = "0.1.0"
 
@@ -162,9 +175,22 @@ _HOME = {
     "Part": "maskwright.edits.edit",
     "LinearPart": "maskwright.edits.edit",
     "GoverningPart": "maskwright.edits.edit",
+    "PlanRefused": "maskwright.foundation.refusals",
+    "Action": "maskwright.plugins.action",
+    "Command": "maskwright.plugins.command",
+    "PlanCheck": "maskwright.plugins.plan_check",
+    "PlanFinding": "maskwright.plugins.plan_check",
+    "ReportSection": "maskwright.plugins.report_section",
+    "SectionContent": "maskwright.plugins.report_section",
+    "Bars": "maskwright.plugins.report_section",
+    "RuleWriter": "maskwright.plugins.rule_writer",
+    "RulesFor": "maskwright.plugins.rule_writer",
+    "Converted": "maskwright.edits.languages.conversion.converted",
+    "SectionRecord": "maskwright.release.record.run_record",
     "convert_edits": "maskwright.edits.languages.conversion.convert",
     "EditViolation": "maskwright.foundation.refusals",
     "evaluate": "maskwright.edits.evaluation.check",
+    "find_method": "maskwright.plugins.registry",
     "find_measure": "maskwright.plugins.registry",
     "find_partition": "maskwright.plugins.registry",
     "FormatFacts": "maskwright.plugins.format_facts",

@@ -13,7 +13,7 @@ from maskwright import hookimpl
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from maskwright import Measure, Method, Partition, Report, Source
+    from maskwright import Action, Measure, Method, Partition, PlanCheck, Report, ReportSection, Source
 
 
 @hookimpl
@@ -54,3 +54,27 @@ def register_reports() -> Sequence[Report]:
     from maskwright_builtin.reports import REPORTS
 
     return REPORTS
+
+
+@hookimpl
+def register_plan_checks() -> Sequence[PlanCheck]:
+    """Offer the built-in checks of plans."""
+    from maskwright_builtin.plan_checks import PLAN_CHECKS
+
+    return PLAN_CHECKS
+
+
+@hookimpl
+def register_report_sections() -> Sequence[ReportSection]:
+    """Offer the built-in sections of reports."""
+    from maskwright_builtin.report_sections import REPORT_SECTIONS
+
+    return REPORT_SECTIONS
+
+
+@hookimpl
+def register_actions() -> Sequence[Action]:
+    """Offer what comes with Maskwright to be done after a release."""
+    from maskwright_builtin.actions import ACTIONS
+
+    return ACTIONS

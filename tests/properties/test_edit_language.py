@@ -19,6 +19,7 @@ from maskwright.edits.evaluation.exact import evaluate_exact
 from maskwright.edits.languages.conversion.convert import convert_edits
 from maskwright.edits.languages.conversion.inexpressible import Inexpressible
 from maskwright.edits.languages.conversion.yaml_text import rule_text
+from maskwright.edits.languages.r_validate.reader import read_validate
 from maskwright.edits.languages.schematron.reader import read_schematron
 from maskwright.edits.languages.yaml.files import read_edits_yaml
 from maskwright.edits.rule_language.grammar import parse_expression
@@ -160,6 +161,21 @@ def test_schematron_has_the_same_verdict_in_another_engine(seed, tmp_path):
         verdict = evaluate(one, data)
         assert not verdict.unknown.any(), one.text
         assert set(np.flatnonzero(~verdict.holds).tolist()) == found[one.name], one.text
+
+
+@pytest.mark.parametrize("seed", range(2))
+def test_rules_in_r_have_the_same_verdict_when_they_are_read_again(seed, tmp_path):
+    rng = random.Random(400 + seed)
+    data = language.columns(language.records(rng, 60))
+    rules = expressible([edit(rule, position) for position, rule in enumerate(possible(rng, 100))], "validate")
+    assert len(rules) > 40
+    path = tmp_path / "rules.yaml"
+    path.write_text(convert_edits(EditSet(tuple(rules)), "validate").text, encoding="utf-8")
+    again = read_validate(path)
+    for one in rules:
+        before, after = evaluate(one, data), evaluate(again[one.name], data)
+        assert (before.holds == after.holds).all(), rule_text(one.expression)
+        assert (before.unknown == after.unknown).all(), rule_text(one.expression)
 
 
 def test_names_texts_and_levels_survive():

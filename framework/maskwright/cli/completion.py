@@ -61,6 +61,15 @@ Candidates = dict[str, str]
 """What may stand there, each with a few words about it."""
 
 
+def command_names(parser: argparse.ArgumentParser) -> frozenset[str]:
+    """Names of the commands that come with Maskwright."""
+    return frozenset(
+        name for action in parser._actions  # pyright: ignore[reportPrivateUsage]
+        if isinstance(action, argparse._SubParsersAction)  # pyright: ignore[reportPrivateUsage]
+        for name in action.choices
+    )  # fmt: skip
+
+
 def candidates(parser: argparse.ArgumentParser, words: Sequence[str]) -> Candidates:
     """What may stand in the place of the last word.
 

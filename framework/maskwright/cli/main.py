@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, NoReturn
 from maskwright.cli.addresses import refuse_addresses
 from maskwright.cli.advising import add_advising
 from maskwright.cli.comparing import add_comparing
-from maskwright.cli.completion import ASKED_BY_SHELLS, SCRIPTS, SHELLS, candidates, lines
+from maskwright.cli.completion import ASKED_BY_SHELLS, SCRIPTS, SHELLS, candidates, command_names, lines
 from maskwright.cli.endings import ended_truthfully, leave
 from maskwright.cli.looking import add_looking
 from maskwright.cli.output import print_json, reporter
@@ -32,6 +32,14 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser = build_parser()
     if list(given[:2]) == ASKED_BY_SHELLS:
         return _complete(parser, given[2:])
+    if given and not given[0].startswith("-") and given[0] not in command_names(parser):
+        from maskwright.cli.plugin_commands import is_of_plugin, run_plugin_command
+
+        if is_of_plugin(given[0]):
+            told = argparse.Namespace(traceback="--traceback" in given, json=False, quiet=True)
+            return ended_truthfully(
+                lambda: run_plugin_command(given), lambda error: _explain_error(error, told), trace=told.traceback
+            )
     chosen = parser.parse_args(given)
     command: Callable[[argparse.Namespace], int] | None = getattr(chosen, "command", None)
     if command is None:
@@ -201,7 +209,9 @@ def _plan(chosen: argparse.Namespace) -> int:
         print_json(plan)
     else:
         print_plan(plan)
-    return EXIT_REFUSED if any(doubt["because"] is None for doubt in plan.get("doubts", ())) else EXIT_FINE
+    refused = any(check["refuses"] for check in plan.get("checks", ()))
+    refused |= any(doubt["because"] is None for doubt in plan.get("doubts", ()))
+    return EXIT_REFUSED if refused else EXIT_FINE
 
 
 def _measure(chosen: argparse.Namespace) -> int:

@@ -77,7 +77,8 @@ def _edit_arguments(edits: argparse.ArgumentParser) -> None:
                        help="--suggest: no more than the N most useful (30); 0 for all")  # fmt: skip
     edits.add_argument("--show-values", action="store_true",
                        help="--suggest: constants, listed values, codes, exact bounds: confidential")  # fmt: skip
-    edits.add_argument("--to", choices=("yaml", "schematron"), help="print the rules in this language instead")
+    edits.add_argument("--to", metavar="LANGUAGE",
+                       help="print the rules in this language: yaml, schematron, validate, or a plugin's")  # fmt: skip
     edits.add_argument("--from", dest="language", metavar="LANGUAGE",
                        help="their language: yaml, schematron, validate, banff; else the endings tell")  # fmt: skip
     edits.add_argument("--decimals", type=int, metavar="N",

@@ -8,17 +8,17 @@ from maskwright.commands.options import NO_OPTIONS, ReadingOptions, data_files, 
 from maskwright.commands.reading import load
 from maskwright.edits.variable_ranges import written_out
 from maskwright.foundation.progress import Reporter, stage
+from maskwright.plugins.registry import find_rule_writer
+from maskwright.plugins.rule_writer import RulesFor
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
     from pathlib import Path
 
-    from maskwright.edits.languages.conversion.convert import Target
-
 
 def convert_rules(
     files: Sequence[Path],
-    target: Target,
+    target: str,
     *,
     language: str | None,
     data: Path | None,
@@ -32,7 +32,8 @@ def convert_rules(
     Parameters
     ----------
     files : sequence of Path
-    target : {"yaml", "schematron"}
+    target : str
+        Name of a rule writer: ``yaml``, ``schematron``, ``validate``, ...
     language : str, optional
         Edit reader; by default the file names' endings tell.
     data : Path, optional
@@ -67,9 +68,8 @@ def convert_rules(
         empty |= {column.name: column.variable.empty_texts for column in original}
         if decimals is None:
             grids = {column.name: column.variable.decimals for column in original if column.variable.is_numeric}
-    from maskwright.edits.languages.conversion.convert import convert_edits  # heavy: validate does without
-
-    found = convert_edits(rules, target, record=record or "Record", decimals=grids, dates=dates, empty=empty)
+    about = RulesFor(record=record or "Record", decimals=grids, dates=dates, empty=empty)
+    found = find_rule_writer(target).write(rules, about)
     for note in (*rules.notes, *found.notes):
         reporter.notice(note)
     return found.text

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 from maskwright.commands.levels.planning import plan_in_words
 from maskwright.commands.requests import DeclaredVariables, Rules, masking_request
 from maskwright.commands.running.arrive import read_rules
+from maskwright.commands.running.plan_checks import plan_findings
 from maskwright.commands.running.ready import dropped_edits, plan_of_steps, prepare, refuse_impossible_limits
 from maskwright.data.frame_libraries import taken_in
 from maskwright.data.variable import Variable, VariableType
@@ -116,7 +117,9 @@ def plan_pipeline(
         ready = prepare(request, reporter or Logged())
         judgement = judge(ready.doubts, request.waivers)
         doubts = [each.to_json() for each in doubt_records(judgement)]
-        return ready.plan.to_json() | {"doubts": doubts, "notices": list(ready.notices)}
+        planned = ready.plan.to_json()
+        checks = {"checks": plan_findings(request, planned)} if request.checks else {}
+        return planned | {"doubts": doubts, "notices": list(ready.notices)} | checks
     edits = read_rules(request)
     refuse_ranges(edits)
     named = [name for step in request.steps for name in step.named]

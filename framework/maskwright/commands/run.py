@@ -7,7 +7,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from maskwright.commands.levels.running import run_levels
+from maskwright.commands.running.after_release import act_after_release
 from maskwright.commands.running.arrive import Clock
+from maskwright.commands.running.plan_checks import heed_checks
 from maskwright.commands.running.publish import publish, refuse_doubts, refuse_release, write_release_codebook
 from maskwright.commands.running.ready import prepare
 from maskwright.commands.running.recording import MeasuredRun, run_json, run_record
@@ -139,13 +141,17 @@ def run(
         if described.levels.form == "nested":
             hint = "Write it as a flat file or as one file of each level, and mask that: maskwright explain levels."
             raise InputError(Problem("nested XML is read and validated, and a run does not write it yet", hint=hint))
-        return RunResult(True, run_levels(described, listener, clock, PRIVATE).to_json())
+        record = run_levels(described, listener, clock, PRIVATE)
+        act_after_release(described, record, listener)
+        return RunResult(True, record.to_json())
     ready = prepare(described, listener, clock)
     described = with_usual_losses(described, ready.plan, plugins())
     seed = fresh_seed() if described.seed is None else described.seed
     with Release(described.output.paths, PRIVATE) as release:
         running = PipelineRun(described, ready, release, seed, listener, clock)
         running.tell((*release.notices, *ready.notices))
+        if described.checks:
+            heed_checks(described, ready.plan.to_json(), listener)
         refuse_doubts(described, judge(ready.doubts, described.waivers))
         result = running.mask()
         result = running.write(running.arrange(result))
@@ -164,4 +170,5 @@ def run(
         refuse_release(described, result, outcome, record, judgement)
         write_release_codebook(running, record, released, result)
         record = publish(running, record, found)
+    act_after_release(described, record, listener)
     return RunResult(True, record.to_json())

@@ -86,6 +86,17 @@ class ThresholdMissed(ReleaseRefused):
     """
 
 
+class PlanRefused(ReleaseRefused):
+    """A check of the pipeline's ``checks:`` refuses the plan: nothing was masked.
+
+    Examples
+    --------
+    >>> import maskwright as mw
+    >>> issubclass(mw.PlanRefused, mw.ReleaseRefused)
+    True
+    """
+
+
 class OpenDoubts(ReleaseRefused):
     """Something was perhaps not understood or not protected, and the pipeline does not waive the doubt by name.
 

@@ -221,10 +221,22 @@ class PipelineFile(SingleSettings, extra="forbid", frozen=True):
         default=(),
         description="Doubts that do not stop the release, each by name and with a reason (maskwright explain doubts).",
     )
+    checks: tuple[str | dict[str, Section | None], ...] = Field(
+        default=(),
+        description="Checks of the plan, before anything is masked: a name, or {name: {parameters}}. One may stop the "
+        "run.",
+    )
     release: ReleaseSection = Field(
         default_factory=ReleaseSection, description="In which order, and under which keys, the records are published."
     )
     output: OutputSection
+    sections: tuple[str | dict[str, Section | None], ...] = Field(
+        default=(), description="Further sections of the report: a name, or {name: {parameters}}."
+    )
+    after: tuple[str | dict[str, Section | None], ...] = Field(
+        default=(),
+        description="What is done once everything is released: a name, or {name: {parameters}}.",
+    )
     execution: ExecutionSection = Field(default_factory=ExecutionSection, description="How the work is done.")
 
 

@@ -25,7 +25,6 @@ _SUFFIXES: Mapping[str, tuple[str, ...]] = {
     "svrl": (".svrl", ".xml"),
     "record": (".json",),
     "public_record": (".json",),
-    "edits": (".sch", ".yaml", ".yml"),
     "codebook": (".xml", ".csv"),
     "key_map": (".csv",),
 }
@@ -222,6 +221,9 @@ def _check_suffix(key: str, path: Path, node: Node, reports: Mapping[str, Report
             message = f"output.{key} would replace {path.name}, and with it {lost}"
             problems.append(Problem(message, node.place, "Give it another file name."))
         return
-    suffixes = _SUFFIXES[key] if key in _SUFFIXES else reports[key].suffixes
+    if key == "edits":
+        suffixes = tuple(suffix for writer in plugins().rule_writers.values() for suffix in writer.suffixes)
+    else:
+        suffixes = _SUFFIXES[key] if key in _SUFFIXES else reports[key].suffixes
     if suffixes and not path.name.lower().endswith(suffixes):
         problems.append(Problem(f"output.{key}: the file name must end in {' or '.join(suffixes)}", node.place))

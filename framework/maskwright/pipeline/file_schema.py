@@ -16,10 +16,13 @@ if TYPE_CHECKING:
 
     from pydantic import BaseModel
 
+    from maskwright.plugins.action import Action
     from maskwright.plugins.edit_reader import EditReader
     from maskwright.plugins.measure import Measure
     from maskwright.plugins.method import Method
     from maskwright.plugins.partition import Partition
+    from maskwright.plugins.plan_check import PlanCheck
+    from maskwright.plugins.report_section import ReportSection
 
 DIALECT = "https://json-schema.org/draft/2020-12/schema"
 
@@ -64,7 +67,12 @@ class _Builder:
             "edits": self.list_of(PipelineFile, "edits", self.edit()),
             "protect": self.list_of(PipelineFile, "protect", self.step()) | {"minItems": 1},
             "measure": self.list_of(PipelineFile, "measure", self.measure()),
+            "checks": self.list_of(PipelineFile, "checks", self.listed("plan_check", self.registry.plan_checks)),
             "output": self.output(),
+            "sections": self.list_of(
+                PipelineFile, "sections", self.listed("report_section", self.registry.report_sections)
+            ),
+            "after": self.list_of(PipelineFile, "after", self.listed("action", self.registry.actions)),
         }
         reached = _reached(whole, self.definitions)
         used = {name: part for name, part in self.definitions.items() if name in reached}
@@ -153,6 +161,14 @@ class _Builder:
             for partition in partitions
         ]
         return {"anyOf": [{"enum": [partition.name for partition in partitions]}, *choices]}
+
+    def listed(self, kind: str, offered: Mapping[str, PlanCheck | ReportSection | Action]) -> Schema:
+        """A name of a plugin, or the name with parameters."""
+        found = self.chosen(kind, offered)
+        choices = [
+            _single_key(each.name, self.model(each.params, f"{kind}.{each.name}"), each.summary) for each in found
+        ]
+        return {"anyOf": [{"enum": [each.name for each in found]}, *choices]}
 
     def measure(self) -> Schema:
         measures: list[Measure] = self.chosen("measure", self.registry.measures)

@@ -16,6 +16,7 @@ from maskwright.pipeline.file_model import ExecutionSection, PipelineFile, Singl
 from maskwright.pipeline.file_paths import resolve_output
 from maskwright.pipeline.names import in_order, variable_uses
 from maskwright.pipeline.overrides import Overrides, apply_overrides
+from maskwright.pipeline.plugin_lists import Chosen, Listed, resolve_list
 from maskwright.pipeline.release_section import resolve_release
 from maskwright.pipeline.resolved import DataSource, Output, Pipeline, RuleFile, RuleText, VariableUse
 from maskwright.pipeline.steps import resolve_measures, resolve_steps, resolve_thresholds
@@ -181,6 +182,9 @@ class _Reading:
         execution = read_model(ExecutionSection, self.section("execution"), self.problems)
         known = {} if data is None else data.variables
         release = resolve_release(self.section("release"), known, None if data is None else data.cluster, self.problems)
+        checks = self.plugin_list("checks", "plan_check", self.registry.plan_checks)
+        sections = self.plugin_list("sections", "report_section", self.registry.report_sections)
+        after = self.plugin_list("after", "action", self.registry.actions)
         plain = read_model(SingleSettings, only(self.root, tuple(SingleSettings.model_fields)), self.problems)
         inputs = {} if self.path is None else {"this pipeline file": self.path}
         if data is not None:
@@ -217,6 +221,9 @@ class _Reading:
             settings=self.root.to_python(),
             data=data,
             levels=levels,
+            checks=checks,
+            sections=sections,
+            after=after,
             edits=edits,
             on_input_violation=plain.on_input_violation,
             steps=steps,
@@ -237,6 +244,9 @@ class _Reading:
         return resolve_output(
             self.section("output"), self.folder, inputs, self.problems, new_rules=new_rules, levels=self.level_names()
         )
+
+    def plugin_list(self, key: str, kind: str, offered: Mapping[str, Listed]) -> tuple[Chosen[Listed], ...]:
+        return resolve_list(self.section(key), kind, offered, self.registry, self.problems)
 
     def level_names(self) -> tuple[str, ...]:
         """Names of the levels that have a file each; none where there is one file."""

@@ -23,11 +23,15 @@ if TYPE_CHECKING:
     from maskwright.edits.edit import Edit
     from maskwright.edits.edit_set import EditSet
     from maskwright.pipeline.file_model import ExecutionSection
+    from maskwright.pipeline.plugin_lists import Chosen
     from maskwright.pipeline.waivers import Waiver
     from maskwright.planning.model import Step
+    from maskwright.plugins.action import Action
     from maskwright.plugins.edit_reader import EditReader
     from maskwright.plugins.measure import Measure
+    from maskwright.plugins.plan_check import PlanCheck
     from maskwright.plugins.report import Report
+    from maskwright.plugins.report_section import ReportSection
     from maskwright.plugins.source import Source
 
 OnInputViolation = Literal["fail", "mask", "drop", "localize"]
@@ -296,6 +300,12 @@ class Pipeline(MaskingRequest):
     output : Output
     levels : LevelSources or None
         Where the data have several levels; `data` is the source of the lowest one then.
+    checks : tuple of Chosen
+        Of the plan.
+    sections : tuple of Chosen
+        Of the report, besides its own.
+    after : tuple of Chosen
+        What is done once everything is released.
     """
 
     path: Path | None
@@ -308,6 +318,9 @@ class Pipeline(MaskingRequest):
     thresholds: Mapping[str, float]
     output: Output
     levels: LevelSources | None = None
+    checks: tuple[Chosen[PlanCheck], ...] = ()
+    sections: tuple[Chosen[ReportSection], ...] = ()
+    after: tuple[Chosen[Action], ...] = ()
 
     @property
     def name(self) -> str:

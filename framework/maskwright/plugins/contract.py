@@ -9,18 +9,35 @@ from typing import TYPE_CHECKING, get_args
 from pydantic import BaseModel
 
 from maskwright.data.variable import VariableType
+from maskwright.plugins.action import Action
+from maskwright.plugins.command import Command
 from maskwright.plugins.edit_reader import EditReader
 from maskwright.plugins.measure import Measure
 from maskwright.plugins.method import Method, Preserves, Removes, Scope
 from maskwright.plugins.parameter_markers import PromisesK, marking_error
 from maskwright.plugins.partition import Partition
+from maskwright.plugins.plan_check import PlanCheck
 from maskwright.plugins.report import Report
+from maskwright.plugins.report_section import ReportSection
+from maskwright.plugins.rule_writer import RuleWriter
 from maskwright.plugins.source import Source
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-Plugin = Source | EditReader | Partition | Method | Measure | Report
+Plugin = (
+    Source
+    | EditReader
+    | Partition
+    | Method
+    | Measure
+    | Report
+    | RuleWriter
+    | PlanCheck
+    | ReportSection
+    | Action
+    | Command
+)
 
 KINDS: Mapping[str, type[Plugin]] = {
     "source": Source,
@@ -29,6 +46,11 @@ KINDS: Mapping[str, type[Plugin]] = {
     "method": Method,
     "measure": Measure,
     "report": Report,
+    "rule_writer": RuleWriter,
+    "plan_check": PlanCheck,
+    "report_section": ReportSection,
+    "action": Action,
+    "command": Command,
 }
 
 # The function of each kind and the names its arguments go by in the contract.
@@ -39,6 +61,11 @@ _SIGNATURES: Mapping[str, Mapping[str, tuple[str, ...]]] = {
     "method": {"protect": ("block", "params", "rng")},
     "measure": {"compute": ("comparison", "params", "rng")},
     "report": {"write": ("path", "record")},
+    "rule_writer": {"write": ("edits", "about")},
+    "plan_check": {"check": ("plan", "params")},
+    "report_section": {"compose": ("record", "params")},
+    "action": {"act": ("outputs", "record", "params")},
+    "command": {"work": ("params",)},
 }
 _METHODS_MAY_HAVE = {
     "fewest_records": ("params", "p"), "mean_cluster_size": ("params", "n"), "limits": ("params", "variables"),

@@ -14,12 +14,17 @@ import pluggy
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from maskwright.plugins.action import Action
     from maskwright.plugins.block import Block
+    from maskwright.plugins.command import Command
     from maskwright.plugins.edit_reader import EditReader
     from maskwright.plugins.measure import Measure
     from maskwright.plugins.method import Masked, Method
     from maskwright.plugins.partition import Partition
+    from maskwright.plugins.plan_check import PlanCheck
     from maskwright.plugins.report import Report
+    from maskwright.plugins.report_section import ReportSection
+    from maskwright.plugins.rule_writer import RuleWriter
     from maskwright.plugins.source import Source
 
 PROJECT = "maskwright"
@@ -66,6 +71,26 @@ class Hooks:
     @hookspec
     def register_reports(self) -> Sequence[Report]:  # type: ignore[empty-body]
         """Offer reports."""
+
+    @hookspec
+    def register_rule_writers(self) -> Sequence[RuleWriter]:  # type: ignore[empty-body]
+        """Offer languages that rules are written in."""
+
+    @hookspec
+    def register_plan_checks(self) -> Sequence[PlanCheck]:  # type: ignore[empty-body]
+        """Offer checks of what a pipeline is going to do."""
+
+    @hookspec
+    def register_report_sections(self) -> Sequence[ReportSection]:  # type: ignore[empty-body]
+        """Offer sections of the report."""
+
+    @hookspec
+    def register_actions(self) -> Sequence[Action]:  # type: ignore[empty-body]
+        """Offer what can be done once everything is released."""
+
+    @hookspec
+    def register_commands(self) -> Sequence[Command]:  # type: ignore[empty-body]
+        """Offer commands of ``maskwright``."""
 
     @hookspec
     def before_step(self, step: int, method: str, block: Block) -> None:

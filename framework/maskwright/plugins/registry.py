@@ -21,6 +21,8 @@ from maskwright.foundation.errors import PluginError, Problem, unknown_name
 from maskwright.plugins.contract import KINDS, Plugin, contract_error
 from maskwright.plugins.edit_reader import EditReader
 from maskwright.plugins.hooks import PROJECT, Hooks
+from maskwright.plugins.rule_languages import rule_writers
+from maskwright.plugins.rule_writer import RuleWriter
 from maskwright.plugins.source import Source
 
 if TYPE_CHECKING:
@@ -28,10 +30,14 @@ if TYPE_CHECKING:
 
     from maskwright.data.levels.declaration import LevelDeclaration
     from maskwright.edits.edit_set import EditSet
+    from maskwright.plugins.action import Action
+    from maskwright.plugins.command import Command
     from maskwright.plugins.measure import Measure
     from maskwright.plugins.method import Method
     from maskwright.plugins.partition import Partition
+    from maskwright.plugins.plan_check import PlanCheck
     from maskwright.plugins.report import Report
+    from maskwright.plugins.report_section import ReportSection
 
 BUILT_IN = "maskwright"
 UNKNOWN_KIND = "plugin"
@@ -43,6 +49,11 @@ HOOKS = {
     "method": "register_methods",
     "measure": "register_measures",
     "report": "register_reports",
+    "rule_writer": "register_rule_writers",
+    "plan_check": "register_plan_checks",
+    "report_section": "register_report_sections",
+    "action": "register_actions",
+    "command": "register_commands",
 }
 
 
@@ -89,6 +100,8 @@ class Registry:
     ----------
     sources, edit_readers, partitions, methods, measures, reports : mapping of name to plugin
         Those that work.
+    rule_writers, plan_checks, report_sections, actions, commands : mapping of name to plugin
+        Those that work.
     infos : tuple of PluginInfo
         All, also the broken ones; sorted by kind and name.
     hooks : object
@@ -101,6 +114,11 @@ class Registry:
     methods: Mapping[str, Method] = field(default_factory=dict)
     measures: Mapping[str, Measure] = field(default_factory=dict)
     reports: Mapping[str, Report] = field(default_factory=dict)
+    rule_writers: Mapping[str, RuleWriter] = field(default_factory=dict)
+    plan_checks: Mapping[str, PlanCheck] = field(default_factory=dict)
+    report_sections: Mapping[str, ReportSection] = field(default_factory=dict)
+    actions: Mapping[str, Action] = field(default_factory=dict)
+    commands: Mapping[str, Command] = field(default_factory=dict)
     infos: tuple[PluginInfo, ...] = ()
     hooks: Any = None
 
@@ -170,6 +188,8 @@ def discover(found: Iterable[EntryPoint]) -> Registry:
         EditReader("banff", (".banff",), _read_banff, "Linear edits as Banff has them: x1 + x2 = x3; or a table."),
     ):
         collection.add("edit_reader", reader, BUILT_IN, version(BUILT_IN))
+    for writer in rule_writers():
+        collection.add("rule_writer", writer, BUILT_IN, version(BUILT_IN))
     for entry_point in sorted(found, key=_order):
         collection.add_entry_point(entry_point)
     return collection.registry()
@@ -208,7 +228,14 @@ def find_edit_reader(path_or_name: str | Path) -> EditReader:
 
 
 def find_method(name: str) -> Method:
-    """Protection method of that name; raises PluginError with the nearest one."""
+    """Protection method of that name; raises PluginError with the nearest one.
+
+    Examples
+    --------
+    >>> from maskwright import find_method
+    >>> find_method("microaggregation").scope
+    'group'
+    """
     return _by_name("method", name, plugins().methods)
 
 
@@ -224,6 +251,20 @@ def find_partition(name: str) -> Partition:
     return _by_name("partition", name, plugins().partitions)
 
 
+def find_rule_writer(path_or_name: str | Path) -> RuleWriter:
+    """Rule writer of a name (``schematron``) or of a file name (``rules.sch``).
+
+    Raises
+    ------
+    PluginError
+        With the nearest name, or the endings that are claimed.
+    """
+    registry = plugins()
+    if isinstance(path_or_name, str) and not Path(path_or_name).suffix:
+        return _by_name("rule_writer", path_or_name, registry.rule_writers)
+    return _by_suffix("rule_writer", Path(path_or_name), registry.rule_writers.values())
+
+
 def find_measure(name: str) -> Measure:
     """Measure of that name; raises PluginError with the nearest one.
 
@@ -237,7 +278,7 @@ def find_measure(name: str) -> Measure:
 
 
 AnyPlugin = TypeVar("AnyPlugin", bound=Named)
-WithSuffixes = TypeVar("WithSuffixes", Source, EditReader)
+WithSuffixes = TypeVar("WithSuffixes", Source, EditReader, RuleWriter)
 
 
 def _by_name(kind: str, name: str, offered: Mapping[str, AnyPlugin]) -> AnyPlugin:
@@ -260,7 +301,7 @@ def _by_suffix(kind: str, path: Path, offered: Iterable[WithSuffixes]) -> WithSu
         hint = "Write the data to a file whose ending tells the format, and name that."
         raise PluginError(Problem(f"{path} is a pipe, and data are read from files, more than once", hint=hint))
     claimed = sorted({suffix for plugin in offered for suffix in plugin.suffixes})
-    what = {"source": "no file format", "edit_reader": "no rule language"}[kind]
+    what = "no file format" if kind == "source" else "no rule language"
     raise PluginError(f"{what} is known for {path.name!r}; endings that are: {', '.join(claimed) or 'none'}")
 
 
@@ -283,6 +324,11 @@ class _Collection:
             methods=offered["method"],
             measures=offered["measure"],
             reports=offered["report"],
+            rule_writers=offered["rule_writer"],
+            plan_checks=offered["plan_check"],
+            report_sections=offered["report_section"],
+            actions=offered["action"],
+            commands=offered["command"],
             infos=tuple(sorted(self.infos, key=lambda info: (info.kind, info.name, info.distribution, info.status))),
             hooks=self.manager.hook,
         )

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
     from jinja2 import Template
 
-    from maskwright import MeasureRecord
+    from maskwright import MeasureRecord, SectionRecord
 
 BAR_WIDTH = 220.0
 
@@ -62,6 +62,14 @@ class ShownMeasure:
         return wording.left_out(self.found)
 
 
+@dataclass(frozen=True)
+class ShownSection:
+    """A section of a plugin as the page shows it."""
+
+    found: SectionRecord
+    figures: tuple[tuple[str, tuple[Bar, ...]], ...]
+
+
 def write_html(path: Path, record: Mapping[str, Any]) -> None:
     """Write the report of a finished run.
 
@@ -83,6 +91,7 @@ def write_html(path: Path, record: Mapping[str, Any]) -> None:
         "measures": [
             _measure(number, label, measure) for number, (label, measure) in enumerate(found.measures.items(), 1)
         ],
+        "sections": [_section(section) for section in found.sections],
         "steps": found.plan.steps,
         "arrived": sum(edit.violations_on_arrival for edit in found.edits),
         # What the plan warns of is among the notices too: each is said once.
@@ -99,6 +108,14 @@ def _measure(number: int, label: str, measure: MeasureRecord) -> ShownMeasure:
     own = dict.fromkeys(measure.per_variable, measure.unit)
     per_variable = _bars(measure.per_variable, own, {} if measure.before is None else measure.before.per_variable)
     return ShownMeasure(label, measure, parts, per_variable, pictures(number, measure))
+
+
+def _section(section: SectionRecord) -> ShownSection:
+    figures = [
+        (figure.caption, _bars(figure.values, dict.fromkeys(figure.values, figure.unit), {}))
+        for figure in section.figures
+    ]
+    return ShownSection(section, tuple(figures))
 
 
 def _bars(

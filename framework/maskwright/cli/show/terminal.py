@@ -93,12 +93,17 @@ def print_plan(shown: Mapping[str, object]) -> None:
     _print_untouched(out, plan)
     listed(out, "published grid", _grid(plan.grid))
     print_notices(out, plan.warnings, "warning")
+    for check in plan.checks:
+        out.print()
+        item(out, f"{check.check}, which {'refuses this plan' if check.refuses else 'warns'}: ", check.message)
+        if check.hint is not None:
+            item(out, "    ", check.hint)
     for doubt in plan.doubts:
         out.print()
         about = f"step {doubt.subject}: " if doubt.about == "step" else f"{doubt.subject}: " if doubt.subject else ""
         item(out, f"{doubt.id} {doubt.doubt}: ", about + doubt.message)
         item(out, "    ", doubt.remedy if doubt.because is None else f"waived, because: {doubt.because}")
-    if any(doubt.because is None for doubt in plan.doubts):
+    if any(doubt.because is None for doubt in plan.doubts) or any(check.refuses for check in plan.checks):
         out.print(Text("As it stands, nothing would be released.", style="bold red"))
 
 

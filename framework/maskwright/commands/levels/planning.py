@@ -17,6 +17,7 @@ from maskwright.commands.levels.whole_groups import (
     plan_whole_groups,
 )
 from maskwright.commands.running.arrive import Clock
+from maskwright.commands.running.plan_checks import plan_findings
 from maskwright.commands.running.ready import ReadyRun, prepare
 from maskwright.data.dataset import Column, Dataset
 from maskwright.data.variable import Variable
@@ -90,6 +91,13 @@ class PlannedLevels:
     otherwise: AcrossLevels | None = None
     whole: WholeGroups | None = None
     dropped: tuple[Edit, ...] = ()
+
+    def to_json(self) -> dict[str, Any]:
+        """One plan of all levels, as plain data."""
+        plans = {name: PlanRecord.model_validate(ready.plan.to_json()) for name, ready in self.ready.items()}
+        numbers = {name: found.numbers for name, found in self.steps.items()}
+        records = len(self.arrived.linked.levels[-1])
+        return plan_of_levels(plans, numbers, self.arrived.bound, self.across, records).to_json()
 
     @property
     def notices(self) -> tuple[str, ...]:
@@ -233,10 +241,6 @@ def plan_in_words(described: Pipeline, reporter: Reporter) -> dict[str, Any]:
     arrived = planned.arrived
     measures = measures_of_levels(described, arrived, planned)
     doubts = (*arrived.doubts, *(doubt for ready in planned.ready.values() for doubt in ready.doubts))
-    plans = {name: PlanRecord.model_validate(ready.plan.to_json()) for name, ready in planned.ready.items()}
-    numbers = {name: found.numbers for name, found in planned.steps.items()}
-    bound = planned.arrived.bound
-    plan = plan_of_levels(plans, numbers, bound, planned.across, len(arrived.linked.levels[-1]))
     notices = (*arrived.notices, *planned.notices, *measures.notices)
     judgement = judge(doubts, described.waivers)
     told = {
@@ -244,7 +248,8 @@ def plan_in_words(described: Pipeline, reporter: Reporter) -> dict[str, Any]:
         "notices": list(dict.fromkeys(notices)),
         "levels": {level.name: len(level) for level in arrived.linked},
     }
-    return plan.to_json() | told
+    plan = planned.to_json()
+    return plan | told | ({"checks": plan_findings(described, plan)} if described.checks else {})
 
 
 def steps_of_level(steps: Sequence[Step], level: Level) -> LevelSteps:

@@ -11,6 +11,7 @@ from maskwright.commands.levels.measuring import LevelMeasures, measures_of_leve
 from maskwright.commands.levels.planning import PlannedLevels, plan_levels
 from maskwright.commands.levels.published import PublishedEdits, published_edits
 from maskwright.commands.levels.writing import LevelFiles
+from maskwright.commands.running.plan_checks import heed_checks
 from maskwright.commands.running.publish import contributions, log_waived, publish_record, refuse_doubts, refuse_results
 from maskwright.commands.running.recording import MeasuredRun, run_record
 from maskwright.commands.running.stages import PipelineRun
@@ -86,6 +87,8 @@ def run_levels(described: Pipeline, reporter: Reporter, clock: Clock, private: C
     """
     arrived = arrive_levels(described, reporter, clock)
     planned = plan_levels(described, arrived, reporter, clock)
+    if described.checks:
+        heed_checks(described, planned.to_json(), reporter)
     arrived = planned.arrived
     measures = measures_of_levels(described, arrived, planned)
     seed = fresh_seed() if described.seed is None else described.seed

@@ -7,6 +7,7 @@ import math
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from maskwright.commands.running.report_sections import with_sections
 from maskwright.data.codebooks.writing import write_codebook
 from maskwright.foundation.errors import Problem
 from maskwright.foundation.progress import LOGGER
@@ -185,6 +186,7 @@ def publish_record(
     per_record : dict of label to tuple of float, optional
         Contributions of records: they stand in the confidential record's file only.
     """
+    record = with_sections(pipeline, record)
     record = _written_about(release, pipeline, record, per_record or {})
     release.publish()
     return record

@@ -5,8 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from maskwright.edits.edit_set import EditSet
-from maskwright.edits.languages.conversion.convert import Target, convert_edits
 from maskwright.foundation.errors import EditError
+from maskwright.plugins.registry import find_rule_writer
+from maskwright.plugins.rule_writer import RulesFor
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -15,7 +16,6 @@ if TYPE_CHECKING:
     from maskwright.data.dataset import Column
     from maskwright.edits.edit import Edit
 
-SUFFIXES: dict[str, Target] = {".sch": "schematron", ".yaml": "yaml", ".yml": "yaml"}
 RECORD = "Record"
 
 
@@ -27,7 +27,7 @@ def rule_file(path: Path, edits: EditSet, columns: Iterable[Column], record: str
     Parameters
     ----------
     path : Path
-        ``.sch``: Schematron; ``.yaml`` and ``.yml``: rules as text.
+        ``.sch``: Schematron; ``.yaml`` and ``.yml``: rules as text; other endings are those of rule writers.
     edits : EditSet
         That hold in the published records.
     columns : iterable of Column
@@ -40,15 +40,15 @@ def rule_file(path: Path, edits: EditSet, columns: Iterable[Column], record: str
     EditError
         No edit of the set can be said in that language.
     """
-    target = SUFFIXES[path.suffix.lower()]
+    writer = find_rule_writer(path)
     masked = tuple(columns)
     decimals = {each.name: each.variable.decimals for each in masked if each.variable.is_numeric}
     dates = {each.name: each.variable.date_text for each in masked if each.variable.is_date}
     empty = {each.name: each.variable.empty_texts for each in masked}
+    about = RulesFor(record=record or RECORD, decimals=decimals, dates=dates, empty=empty)
 
     def written(*chosen: Edit) -> str:
-        edits = EditSet(chosen)
-        return convert_edits(edits, target, record=record or RECORD, decimals=decimals, dates=dates, empty=empty).text
+        return writer.write(EditSet(chosen), about).text
 
     sayable, unsaid = [], []
     for edit in edits:

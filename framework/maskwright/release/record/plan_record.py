@@ -67,6 +67,15 @@ class PlannedUnit(RecordPart):
     acting_on: ActingOn = Field(description="What is moved: single records, or what stands for groups of them.")
 
 
+class CheckRecord(RecordPart):
+    """What a check of the plan says."""
+
+    check: str
+    refuses: bool
+    message: str
+    hint: str | None
+
+
 class PlanRecord(RecordPart):
     """What a run was to do; ``maskwright plan`` shows the same."""
 
@@ -84,7 +93,7 @@ class PlanRecord(RecordPart):
     warnings: tuple[str, ...]
     doubts: tuple[DoubtRecord, ...] = Field(default=(), description="Of ``maskwright plan``; a run has its own.")
     notices: tuple[str, ...] = Field(default=(), description="Of ``maskwright plan``; a run has its own.")
-
+    checks: tuple[CheckRecord, ...] = Field(default=(), description="Of ``maskwright plan``: what checks say of it.")
     levels: dict[str, int] = Field(
         default_factory=dict, description="Of ``maskwright plan`` on data of several levels: records of each."
     )

@@ -237,6 +237,25 @@ class LikeClasses(RecordPart):
     below: Public[int] = Field(description="Records in classes smaller than the smallest k that a step promises.")
 
 
+class FigureRecord(RecordPart):
+    """Numbers that reports show as bars."""
+
+    caption: str
+    values: dict[str, float]
+    unit: str = ""
+
+
+class SectionRecord(RecordPart):
+    """A section that a plugin adds to the report."""
+
+    name: str
+    title: str
+    paragraphs: tuple[str, ...] = ()
+    head: tuple[str, ...] = Field(default=(), description="Heads of the columns of its table.")
+    rows: tuple[tuple[str, ...], ...] = ()
+    figures: tuple[FigureRecord, ...] = ()
+
+
 class RunRecord(RecordPart):
     """Everything about a run. Confidential: it has the seed and hashes of the input.
 
@@ -297,6 +316,9 @@ class RunRecord(RecordPart):
     )
     k_of_groups: Public[tuple[LikeClasses, ...]] = Field(
         default=(), description="Of data of two levels: the four counts of what is published alike."
+    )
+    sections: tuple[SectionRecord, ...] = Field(
+        default=(), description="Further sections of the report, as plugins composed them."
     )
     per_record: dict[str, tuple[float | None, ...]] = Field(
         default_factory=dict,

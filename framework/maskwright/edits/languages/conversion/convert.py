@@ -1,4 +1,4 @@
-"""A set of edits as a rule file of the other language."""
+"""A set of edits as a rule file of another language."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Literal
 from maskwright.edits.languages.conversion.binary_comparison import Grids
 from maskwright.edits.languages.conversion.schematron_file import schematron_file
 from maskwright.edits.languages.conversion.yaml_file import yaml_file
+from maskwright.edits.languages.r_validate.writer import validate_file
 from maskwright.foundation.errors import EditError, unknown_name
 
 if TYPE_CHECKING:
@@ -15,8 +16,8 @@ if TYPE_CHECKING:
     from maskwright.edits.edit_set import EditSet
     from maskwright.edits.languages.conversion.converted import Converted
 
-Target = Literal["yaml", "schematron"]
-TARGETS: tuple[Target, ...] = ("yaml", "schematron")
+Target = Literal["yaml", "schematron", "validate"]
+TARGETS: tuple[Target, ...] = ("yaml", "schematron", "validate")
 
 
 def convert_edits(
@@ -28,12 +29,13 @@ def convert_edits(
     dates: Mapping[str, str] | None = None,
     empty: Mapping[str, tuple[str, ...]] | None = None,
 ) -> Converted:
-    """Edits as a rule file in the YAML language or in Schematron, with the same verdict on every record.
+    """Edits as a rule file in YAML, in Schematron or for R's validate, with the same verdict on every record.
 
     Parameters
     ----------
     edits : EditSet
-    target : {"yaml", "schematron"}
+    target : {"yaml", "schematron", "validate"}
+        The last: rules of the R package validate.
     record : str, default "Record"
         Schematron: element that holds one record, for rules that do not name one.
     decimals : int or mapping of name to int or None, default 4
@@ -69,6 +71,8 @@ def convert_edits(
         raise EditError(unknown_name("rule language", target, TARGETS))
     if target == "yaml":
         return yaml_file(edits)
+    if target == "validate":
+        return validate_file(edits)
     known, otherwise = ({}, decimals) if isinstance(decimals, int) else (decimals, Grids.otherwise)
     grids = Grids(known, otherwise, dates or {}, empty or {})
     return schematron_file(edits, record, grids)

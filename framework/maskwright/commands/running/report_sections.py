@@ -1,0 +1,50 @@
+"""Sections that a pipeline adds to its reports."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from maskwright.commands.running.plan_checks import frozen
+from maskwright.release.record.run_record import FigureRecord, SectionRecord
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from maskwright.pipeline.resolved import Pipeline
+    from maskwright.release.record.run_record import RunRecord
+
+
+def with_sections(pipeline: Pipeline, record: RunRecord) -> RunRecord:
+    """Record with the sections that the pipeline lists, composed of what reports get of it.
+
+    Parameters
+    ----------
+    pipeline : Pipeline
+    record : RunRecord
+        Complete but for files.
+    """
+    if not pipeline.sections:
+        return record
+    return record.model_copy(update={"sections": tuple(_composed(pipeline, record))})
+
+
+def _composed(pipeline: Pipeline, record: RunRecord) -> Iterator[SectionRecord]:
+    shown = frozen(shown_to_reports(record))
+    for each in pipeline.sections:
+        content = each.plugin.compose(shown, each.params)
+        figures = tuple(
+            FigureRecord(caption=figure.caption, values=dict(figure.values), unit=figure.unit)
+            for figure in content.figures
+        )
+        yield SectionRecord(
+            name=each.plugin.name, title=each.plugin.title, paragraphs=content.paragraphs, head=content.head,
+            rows=content.rows, figures=figures,
+        )  # fmt: skip
+
+
+def shown_to_reports(record: RunRecord) -> dict[str, Any]:
+    """Return what reports get of a record: neither the seed nor hashes of the input."""
+    found = record.to_json()
+    del found["seed"]
+    inputs = [{key: value for key, value in each.items() if key != "sha256"} for each in found["inputs"]]
+    return found | {"inputs": inputs}
