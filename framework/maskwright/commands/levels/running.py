@@ -5,11 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from maskwright.commands.levels.arriving import ArrivedLevels, arrive_levels, linked_as, outcomes
+from maskwright.commands.levels.arriving import ArrivedLevels, arrive_levels, outcomes
 from maskwright.commands.levels.masking import MaskedLevels, mask_levels
 from maskwright.commands.levels.measuring import LevelMeasures, measures_of_levels
 from maskwright.commands.levels.planning import PlannedLevels, plan_levels
-from maskwright.commands.reading import load
+from maskwright.commands.levels.writing import read_levels_back, write_levels
 from maskwright.commands.running.publish import contributions, log_waived, publish_record, refuse_doubts, refuse_results
 from maskwright.commands.running.recording import MeasuredRun, run_record
 from maskwright.commands.running.stages import PipelineRun
@@ -17,21 +17,20 @@ from maskwright.data.codebooks.writing import write_codebook
 from maskwright.edits.edit_set import EditSet
 from maskwright.edits.evaluation.check_data import check_dataset
 from maskwright.edits.levels.column_values import with_linked_columns
-from maskwright.foundation.errors import InputError, Problem
+from maskwright.foundation.errors import Problem
 from maskwright.foundation.progress import stage
 from maskwright.foundation.randomness import fresh_seed
 from maskwright.masking.protecting.compiling import report_compilation
 from maskwright.planning.warnings.undecided_edits import undecided_doubts
 from maskwright.plugins.registry import plugins
 from maskwright.release.codebook import release_codebook
-from maskwright.release.data_file import write_dataset, written_file
 from maskwright.release.files import Release, writing
 from maskwright.release.gate import judge
 from maskwright.release.last_look import unchanged_cells, unchanged_doubts
 from maskwright.release.levels.alike import Alike, four_counts
 from maskwright.release.levels.arranging import ArrangedLevels, arranged_levels, level_arrangement_notices
 from maskwright.release.levels.record import LevelPart, record_of_levels
-from maskwright.release.levels.tables import flat_table, joined_table, linked_tables
+from maskwright.release.levels.tables import joined_table
 from maskwright.release.measures.measuring_levels import (
     compared_levels,
     compute_level_measures,
@@ -111,7 +110,8 @@ class _LevelsRun:
         said = (*masked.notices, *level_arrangement_notices(arranged), *self._alike_notices(masked))
         self._tell(said)
         self._write(arranged)
-        released = self._read_back(arranged)
+        with self.clock("read back"):
+            released = read_levels_back(described, arranged.linked, self.release, self.reporter)
         edits = self._released_edits(masked)
         with self.clock("validate"), stage(self.reporter, "Validating"):
             found = outcomes(released, edits, self.arrived.linked)
@@ -160,20 +160,11 @@ class _LevelsRun:
 
     def _write(self, arranged: ArrangedLevels) -> None:
         """Write the masked data, in the form they came in, and the map from the old keys if it is asked for."""
-        output = self.described.output
-        files, form = self.arrived.files, self._levels.form
-        canonical = output.numbers == "canonical"
         with self.clock("write"), stage(self.reporter, "Writing"):
-            if output.key_map is not None:
+            if self.described.output.key_map is not None:
                 with writing(self.release.temporary("key_map")):
                     arranged.write_map(self.release.temporary("key_map"))
-            if form == "flat":
-                file = next(iter(files.values()))
-                self._write_table("data", flat_table(arranged.linked, file), file, canonical=canonical)
-                return
-            tables = linked_tables(arranged.linked, files)
-            for name, table in tables.items():
-                self._write_table(f"data.{name}", table, files[name], canonical=canonical)
+            write_levels(self.described, arranged.linked, self.arrived.files, self.release)
 
     def _write_codebook(self, record: RunRecord, released: LinkedData, arranged: ArrangedLevels) -> None:
         """Write one codebook of the variables of all levels, where one is asked for."""
@@ -194,32 +185,6 @@ class _LevelsRun:
         with writing(written):
             write_codebook(written, book, as_table=target.suffix.lower() == ".csv")
         self.release.sealed("codebook")
-
-    def _write_table(self, key: str, table: Dataset, original: Dataset, *, canonical: bool) -> None:
-        path = self.release.temporary(key)
-        with writing(path):
-            write_dataset(table, path, self.described.output.source, original, canonical=canonical)
-        self.release.sealed(key)
-
-    def _read_back(self, arranged: ArrangedLevels) -> LinkedData:
-        """Read what was written as anyone would, and link it again."""
-        sources, form = self._levels.sources, self._levels.form
-        files: dict[str, Dataset] = {}
-        variables = [each for level in arranged.linked for each in level.data.variables]
-        with self.clock("read back"):
-            for name, source in sources.items():
-                if form == "flat" and files:
-                    files[name] = next(iter(files.values()))
-                    continue
-                key = "data" if form == "flat" else f"data.{name}"
-                pipeline = replace(self.described, data=source)
-                file = written_file(self.release.temporary(key), pipeline, variables)
-                with stage(self.reporter, "Reading back") as progress:
-                    files[name] = load(file, progress, may_lack="anything")
-            released = linked_as(self._levels, files)
-        if any(len(a) != len(b) for a, b in zip(released, arranged.linked, strict=True)):
-            raise InputError("the written data do not have the records that were masked")
-        return released
 
     def _released_edits(self, masked: MaskedLevels) -> BoundEdits:
         """Edits that hold in the masked data: when what they read is there, where cells were suppressed."""
