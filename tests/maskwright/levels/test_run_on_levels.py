@@ -183,9 +183,8 @@ def test_svrl_is_not_promised(folder: Path, capsys: pytest.CaptureFixture[str]) 
 @pytest.mark.parametrize(
     ("variables", "rules", "said"),
     [
-        (["region", "size"], [], "counting rows gives it back"),
-        (["region", "size"], ["count(person) == size"], "members"),
-        (["sex", "age"], ["any(person where age >= 18)"], "age"),
+        (["region", "size"], [], "the number of its person records tells it"),
+        (["region", "size"], ["count(person) == size"], "is counted in what is published"),
     ],
 )
 def test_what_other_records_give_back_is_not_suppressed(
@@ -194,7 +193,7 @@ def test_what_other_records_give_back_is_not_suppressed(
     steps = [{"method": "local_suppression", "variables": variables, "params": {"k": 3}}]
     path = pipeline(folder, "flat", protect=steps, edits=rules, output={"data": "never.csv"})
     assert main(["run", str(path)]) == 2
-    assert said in capsys.readouterr().err or rules
+    assert said in capsys.readouterr().err
     assert not (folder / "never.csv").exists()
 
 
