@@ -235,8 +235,9 @@ class _Reading:
         if "output" not in self.root:
             return None
         return resolve_output(
-            self.section("output"), self.folder, inputs, self.problems, new_rules=new_rules, levels=self.level_names()
-        )
+            self.section("output"), self.folder, inputs, self.problems, new_rules=new_rules, levels=self.level_names(),
+            across_levels="levels" in self.section("data"),
+        )  # fmt: skip
 
     def level_names(self) -> tuple[str, ...]:
         """Names of the levels that have a file each; none where there is one file."""
