@@ -7,9 +7,11 @@ from dataclasses import dataclass, replace
 from typing import IO, TYPE_CHECKING
 
 from maskwright.commands.levels.svrl_report import write_linked_svrl
+from maskwright.edits.edit import LinearPart
 from maskwright.edits.edit_set import EditSet
 from maskwright.edits.languages.schematron.options import SchematronOptions
 from maskwright.edits.languages.schematron.reader import read_schematron
+from maskwright.edits.levels.sources import sources_of_edit
 from maskwright.foundation.errors import InputError, Problem
 from maskwright.foundation.progress import stage
 from maskwright.pipeline.edits_read import read_edits_of
@@ -22,6 +24,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
     from pathlib import Path
 
+    from maskwright.data.dataset import Dataset
     from maskwright.data.levels.linked_data import LinkedData
     from maskwright.edits.evaluation.check import Outcome
     from maskwright.edits.levels.binding import BoundEdits
@@ -31,6 +34,7 @@ if TYPE_CHECKING:
     from maskwright.release.files import Release
 
 SCHEMATRON = "schematron"
+TOLERANCE = "sum(Person/x) - total <= 0.001 and sum(Person/x) - total >= -0.001"
 
 
 @dataclass(frozen=True, eq=False)
@@ -77,6 +81,34 @@ def engine_rules(described: Pipeline) -> EngineRules | None:
         limits or SchematronOptions(),
         len(schematron) == len(described.edits),
     )
+
+
+def binary_sum_notices(linked: LinkedData, bound: BoundEdits) -> tuple[str, ...]:
+    """Notices about equalities of Schematron that a processor may find broken where they hold.
+
+    Parameters
+    ----------
+    linked : LinkedData
+    bound : BoundEdits
+    """
+    strict = [
+        edit.name
+        for edits in bound.edits.values() for edit in edits
+        if edit.assertion is not None
+        and any(isinstance(part, LinearPart) and part.relation == "==" and not part.tolerance for part in edit.parts)
+        and any(_has_fractions(linked[level].data, name) for level, name in sources_of_edit(bound, edit))
+    ]  # fmt: skip
+    if not strict:
+        return ()
+    said = (
+        "XPath adds binary numbers, in the order of the document, and may find a sum of numbers with decimals unequal "
+        "where it is equal; give it a tolerance"
+    )
+    return (f"{', '.join(strict)}: {said}: {TOLERANCE}",)
+
+
+def _has_fractions(data: Dataset, name: str) -> bool:
+    return name in data and data[name].variable.is_numeric and data[name].variable.decimals != 0
 
 
 def last_word(
@@ -149,8 +181,7 @@ def _broken(outcome: Outcome, held: set[str]) -> Iterator[Problem]:
             yield Problem(
                 f"edit {each.name!r}: {each.checked_by} finds it broken in {each.violations} of {each.fired} masked "
                 f"{each.level} records, in which it holds by exact arithmetic",
-                hint="XPath adds binary numbers in the order of the document: compare sums with a tolerance, "
-                "abs(sum(...) - total) < 0.005 in XPath 2, or sums of whole cents",
+                hint=f"XPath adds binary numbers, in the order of the document: give sums a tolerance, {TOLERANCE}",
             )
 
 
