@@ -208,10 +208,9 @@ def test_untouched_cells_and_the_order_of_elements_stay(tmp_path: Path) -> None:
     keys = pd.read_csv(tmp_path / "odd_keys.csv", dtype=str)
     paired = before.iloc[keys["original_person"].astype(int) - 1].reset_index(drop=True)
     for name in ("code", "note", "region", "fee"):
-        assert (paired[name] == after[name]).all(), name
+        assert (paired[name].fillna("absent") == after[name].fillna("absent")).all(), name
     assert not (paired["income"] == after["income"]).all()
-    absent = [set(re.findall(r"<Person>.*?</Person>", each)) for each in (odd_survey(), text)]
-    assert sum("<note" not in each for each in absent[1]) > 0
+    assert after["note"].isna().any()
 
 
 def test_the_demo_runs(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -316,12 +315,12 @@ def failures(path: Path) -> list[str]:
 
 
 def with_warning(folder: Path) -> tuple[dict[str, str], dict[str, str]]:
-    """A rule that many persons break, as a warning: in YAML and in Schematron."""
+    """A rule about an unmasked variable that many persons break, as a warning: in YAML and in Schematron."""
     (folder / "w.yaml").write_text(
-        "- {name: rich, rule: income <= 30000, severity: warning}\n- {name: sign, rule: income >= 0}\n",
+        "- {name: old, rule: age <= 60, severity: warning}\n- {name: sign, rule: income >= 0}\n",
         encoding="utf-8",
     )
-    rules = '<assert id="rich" role="warning" test="number(income) &lt;= 30000">Rich.</assert>'
+    rules = '<assert id="old" role="warning" test="number(age) &lt;= 60">Old.</assert>'
     rules += '<assert id="sign" test="number(income) >= 0">Sign.</assert>'
     (folder / "w.sch").write_text(
         f'<schema xmlns="http://purl.oclc.org/dsdl/schematron"><pattern><rule context="Household/Person">{rules}</rule>'
@@ -339,9 +338,9 @@ def test_reports_name_the_household_and_the_member(folder: Path) -> None:
         mw.run(pipeline(folder, "nested", edits=rules, protect=STEPS[1:], output=output))
         found = failures(folder / f"{name}.svrl.xml")
         document = etree.parse(folder / f"{name}.xml")
-        incomes = [float(document.xpath(f"number({place}/income)")) for place in found]
-        assert min(incomes) > 30000
-        assert len(found) == document.xpath("count(//Person[income > 30000])")
+        ages = [float(document.xpath(f"number({place}/age)")) for place in found]
+        assert min(ages) > 60
+        assert len(found) == document.xpath("count(//Person[age > 60])")
         assert expected in ([], found)
         expected = found
     flat = {"data": "w.csv", "svrl": "flat.svrl.xml"}
@@ -356,7 +355,7 @@ def test_reports_name_the_household_and_the_member(folder: Path) -> None:
     rows = pd.read_csv(folder / "w.csv")
     number, member = map(int, re.findall(r"\d+", same[0]))
     home = rows["hhid"].drop_duplicates().iloc[number - 1]
-    assert rows[rows["hhid"] == home]["income"].iloc[member - 1] > 30000
+    assert rows[rows["hhid"] == home]["age"].iloc[member - 1] > 60
 
 
 def test_a_rule_that_no_engine_confirms_is_named(
