@@ -175,11 +175,6 @@ def test_codebook_and_contributions(folder: Path) -> None:
     assert len(record["per_record"]["person.distance_record_linkage"]) == rows
 
 
-def test_svrl_is_not_promised(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["run", str(pipeline(folder, "flat", output={"data": "c.csv", "svrl": "c.svrl.xml"}))]) == 2
-    assert "SVRL" in capsys.readouterr().err
-
-
 @pytest.mark.parametrize(
     ("variables", "rules", "said"),
     [

@@ -156,9 +156,7 @@ def last_word(
             return ()
         if len(asked) < len(rules.edits):
             others = ", ".join(edit.name for edit in rules.edits if edit not in asked.edits)
-            reporter.notice(
-                f"edits that hold in another form than {SCHEMATRON} states them have no second opinion: {others}"
-            )
+            reporter.notice(f"no engine is asked about edits that hold in another form than they are stated: {others}")
         progress = stack.enter_context(stage(reporter, "Validating a second time"))
         outcome = _by_engine(described, replace(rules, edits=asked), release, stream if by_engine else None, progress)
     held = {each.name for one in found.values() for each in one.edits if not each.violations}
