@@ -42,7 +42,7 @@ from maskwright.release.record.measure_record import measure_record
 from maskwright.release.record.run_record import LevelRecord, PluginRecord, ReleasedForm, RunRecord, VariableRecord
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Mapping
+    from collections.abc import Collection, Iterable, Mapping, Sequence
 
     from maskwright.commands.running.arrive import Clock
     from maskwright.data.dataset import Dataset
@@ -106,9 +106,11 @@ class _LevelsRun:
         refuse_doubts(described, judge(before, described.waivers))
         with self.clock("protect"):
             masked = mask_levels(described, self.arrived, self.planned, self.seed, self.reporter)
+        with self.clock("count alike"):
+            alike = self._alike(masked)
         with self.clock("arrange"):
             arranged = arranged_levels(masked.linked, self.arrived.linked, self.seed)
-        said = (*masked.notices, *level_arrangement_notices(arranged), *self._alike_notices(masked))
+        said = (*masked.notices, *level_arrangement_notices(arranged), *self._alike_notices(masked, alike))
         self._tell(said)
         self._write(arranged)
         released = self._read_back(arranged)
@@ -123,7 +125,7 @@ class _LevelsRun:
         doubts = (*before, *self._doubts(masked, released, arranged, found))
         judgement = judge(doubts, described.waivers)
         self._tell(judgement.notices)
-        record = self._record(masked, runs, measured, found, released, arranged, judgement, (*notices, *said))
+        record = self._record(masked, runs, measured, found, released, arranged, judgement, alike, (*notices, *said))
         hint = self._way_out(masked)
         record = self._with_groups(record, of_groups)
         broken = [
@@ -321,8 +323,7 @@ class _LevelsRun:
         below = plans[low.name].masked if low.name in plans else ()
         return four_counts(masked.linked, groups, own, derived, below, max(promised))
 
-    def _alike_notices(self, masked: MaskedLevels) -> tuple[str, ...]:
-        alike = self._alike(masked)
+    def _alike_notices(self, masked: MaskedLevels, alike: Sequence[Alike]) -> tuple[str, ...]:
         if not alike or not alike[-1].below:
             return ()
         top = masked.linked.levels[0].name
@@ -339,6 +340,7 @@ class _LevelsRun:
         released: LinkedData,
         arranged: ArrangedLevels,
         judgement: Judgement,
+        alike: Sequence[Alike],
         notices: tuple[str, ...],
     ) -> RunRecord:
         parts, untouched = {}, {}
@@ -359,9 +361,7 @@ class _LevelsRun:
             numbers = self.planned.steps[name].numbers
             parts[name] = LevelPart(own, numbers, self.arrived.arrival[name], found[name], before)
             untouched[name] = self._other_variables(name, released)
-        record = record_of_levels(
-            parts, self.arrived.bound, self.planned.across, self._alike(masked), untouched, masked.adjusted
-        )
+        record = record_of_levels(parts, self.arrived.bound, self.planned.across, alike, untouched, masked.adjusted)
         keys = tuple(level.declared.key for level in released if not level.declared.keep_key)
         kept = all(level.declared.keep_order for level in released)
         return record.model_copy(
