@@ -49,6 +49,8 @@ class MaskedLevels:
     notices : tuple of str
     by_edit : mapping of edit name to int
         Groups that were moved because of each edit where they are masked with their members as one record.
+    failing : mapping of edit name to int
+        Groups for which no values were found then.
     """
 
     linked: LinkedData
@@ -57,6 +59,12 @@ class MaskedLevels:
     together: MovedTogether | None = None
     notices: tuple[str, ...] = ()
     by_edit: Mapping[str, int] = field(default_factory=dict)
+    failing: Mapping[str, int] = field(default_factory=dict)
+
+    @property
+    def infeasible(self) -> Mapping[str, int]:
+        """Groups for which no values were found that satisfy each edit."""
+        return self.failing if self.together is None else self.together.left_by_edit
 
     @property
     def adjusted(self) -> dict[str, int]:
@@ -87,7 +95,8 @@ def mask_levels(
     """
     if planned.whole is not None:
         whole = mask_whole_groups(described, arrived, planned.whole, seed, reporter)
-        return MaskedLevels(whole.linked, results_of_levels(whole.linked, planned.ready), by_edit=whole.adjusted)
+        results = results_of_levels(whole.linked, planned.ready)
+        return MaskedLevels(whole.linked, results, by_edit=whole.adjusted, failing=whole.infeasible)
     execution = Execution(described.execution.workers, described.execution.block_size)
     results = {}
     linked = arrived.linked

@@ -126,12 +126,11 @@ class _LevelsRun:
         judgement = judge(doubts, described.waivers)
         self._tell(judgement.notices)
         record = self._record(masked, runs, measured, found, released, arranged, judgement, alike, (*notices, *said))
-        hint = self._way_out(masked)
         record = self._with_groups(record, of_groups)
         broken = [
             Problem(
                 f"edit {each.name!r} does not hold in {each.violations} of {outcome.records} masked {name} records",
-                hint=hint if each.name in self.planned.across.adjusted else None,
+                hint=self._way_out(masked, each.name),
             )
             for name, outcome in found.items() for each in outcome.edits if each.violations and each.severity == "error"
         ]  # fmt: skip
@@ -144,8 +143,11 @@ class _LevelsRun:
             record = publish_record(self.release, described, record, contributions(requests, every))
         return record.model_copy(update={"seconds": dict(self.clock.seconds)})
 
-    def _way_out(self, masked: MaskedLevels) -> str | None:
-        if masked.together is not None:
+    def _way_out(self, masked: MaskedLevels, edit: str) -> str | None:
+        failed = masked.infeasible.get(edit, 0) + sum(each.infeasible.get(edit, 0) for each in masked.results.values())
+        if failed:
+            return f"no values were found for {failed:,} records"
+        if masked.together is not None or edit not in self.planned.across.adjusted:
             return None
         return (
             "with 'k_guarantee: report' in the step's params the records of a group are moved together, which breaks k"
@@ -361,7 +363,9 @@ class _LevelsRun:
             numbers = self.planned.steps[name].numbers
             parts[name] = LevelPart(own, numbers, self.arrived.arrival[name], found[name], before)
             untouched[name] = self._other_variables(name, released)
-        record = record_of_levels(parts, self.arrived.bound, self.planned.across, alike, untouched, masked.adjusted)
+        record = record_of_levels(
+            parts, self.arrived.bound, self.planned.across, alike, untouched, masked.adjusted, masked.infeasible
+        )
         keys = tuple(level.declared.key for level in released if not level.declared.keep_key)
         kept = all(level.declared.keep_order for level in released)
         return record.model_copy(
