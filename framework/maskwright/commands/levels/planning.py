@@ -20,10 +20,12 @@ from maskwright.edits.levels.column_values import with_linked_columns
 from maskwright.edits.levels.structure import Structure
 from maskwright.foundation.errors import InputError, Problem, unknown_name
 from maskwright.foundation.refusals import EditViolation
+from maskwright.masking.standardisation import Standardisation
 from maskwright.pipeline.file_model import ReleaseSection
 from maskwright.pipeline.resolved import DataInMemory, MaskingRequest
 from maskwright.planning.applicable_edits import NO_EDITS
 from maskwright.planning.levels.across import AcrossLevels, across_levels
+from maskwright.planning.levels.exact_sums import exact_sums
 from maskwright.planning.levels.promises import adjusted_totals, require_k_of_groups
 from maskwright.planning.levels.suppressed import refuse_given_back
 from maskwright.planning.step_variables import default_variables, variables_of_steps
@@ -112,6 +114,8 @@ def plan_levels(described: Pipeline, arrived: ArrivedLevels, reporter: Reporter,
     refuse_given_back(
         {name: _suppressed(found, variables[name]) for name, found in steps.items()}, arrived.bound, linked
     )
+    arrived = _with_exact_sums(described.steps, arrived, variables, masked)
+    linked = arrived.linked
     if masks_whole_groups(described.steps, linked):
         return _plan_whole_groups(described, arrived, masked, reporter, clock)
     adjusted = adjusted_totals(described.steps, masked[linked.names[0]])
@@ -246,6 +250,30 @@ def steps_of_level(steps: Sequence[Step], level: Level) -> LevelSteps:
         found.append(replace(step, variables=kept, groups=tuple(group for group in groups if group)))
         numbers.append(number)
     return LevelSteps(tuple(found), tuple(numbers))
+
+
+def _with_exact_sums(
+    steps: Sequence[Step],
+    arrived: ArrivedLevels,
+    variables: Mapping[str, Sequence[Variable]],
+    masked: Mapping[str, Collection[str]],
+) -> ArrivedLevels:
+    """Data whose sums over members are to be exact in binary64 too, where methods average."""
+    every = tuple(variable for own in variables.values() for variable in own)
+    averaged: set[str] = set()
+    for step, chosen in zip(steps, variables_of_steps(steps, every), strict=True):
+        averaged = averaged | set(chosen.names) if "linear" in step.method.preserves else averaged - set(chosen.names)
+    numeric = {
+        level.name: [each.name for each in variables[level.name] if each.name in averaged and each.decimals]
+        for level in arrived.linked
+    }
+    spread = {
+        name: float(size) for level in arrived.linked
+        for name, size in Standardisation.of(level.data, numeric[level.name]).scale.items()
+    }  # fmt: skip
+    found = exact_sums(arrived.bound, arrived.linked, masked, averaged, spread)
+    notices = (*arrived.notices, *found.notices())
+    return replace(arrived, linked=found.put_on(arrived.linked), notices=notices)
 
 
 def _suppressed(found: LevelSteps, variables: Sequence[Variable]) -> frozenset[str]:
