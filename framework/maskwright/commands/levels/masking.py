@@ -88,7 +88,7 @@ def mask_levels(
     if planned.whole is not None:
         whole = mask_whole_groups(described, arrived, planned.whole, seed, reporter)
         return MaskedLevels(whole.linked, results_of_levels(whole.linked, planned.ready), by_edit=whole.adjusted)
-    execution = Execution(described.execution.workers, described.execution.block_size)
+    execution = Execution.of(described.execution)
     results = {}
     linked = arrived.linked
     changed = {}

@@ -256,7 +256,7 @@ def mask_whole_groups(
     seed : int
     reporter : Reporter
     """
-    execution = Execution(described.execution.workers, described.execution.block_size)
+    execution = Execution.of(described.execution)
     parts: list[tuple[JoinedGroups, Mapping[str, Column]]] = []
     adjusted: dict[str, int] = {}
     with_progress = reporter.stage("Masking whole groups")

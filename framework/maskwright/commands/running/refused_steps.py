@@ -1,4 +1,4 @@
-"""Steps that households or the block size rule out, refused before any data are read."""
+"""Steps that households, the block size or processes rule out, refused before any data are read."""
 
 from __future__ import annotations
 
@@ -6,14 +6,17 @@ from typing import TYPE_CHECKING
 
 from maskwright.data.dataset import Dataset
 from maskwright.foundation.errors import InputError, Problem
+from maskwright.masking.protecting.processes import unsendable
 from maskwright.pipeline.resolved import DataInMemory
+from maskwright.plugins.method import Method
+from maskwright.plugins.registry import plugins
 
 if TYPE_CHECKING:
     from maskwright.pipeline.resolved import MaskingRequest
 
 
 def refuse_steps(request: MaskingRequest) -> None:
-    """Refuse steps that households or the block size rule out, before any data are read.
+    """Refuse steps that households, the block size or processes rule out, before any data are read.
 
     Raises
     ------
@@ -23,6 +26,7 @@ def refuse_steps(request: MaskingRequest) -> None:
     _refuse_methods_that_count_records(request)
     _refuse_small_blocks(request)
     _refuse_weak_blocks(request)
+    _refuse_unsendable(request)
 
 
 def _refuse_units(request: MaskingRequest) -> None:
@@ -83,5 +87,21 @@ def _refuse_weak_blocks(request: MaskingRequest) -> None:
         for number, step in enumerate(request.steps, 1)
         if step.method.cut == "any"
     ]
+    if problems:
+        raise InputError(problems)
+
+
+def _refuse_unsendable(request: MaskingRequest) -> None:
+    """Processes get what they work on through a pipe: a method that cannot be sent is not run in them."""
+    if not request.execution.processes:
+        return
+    problems = []
+    for number, step in enumerate(request.steps, 1):
+        why = unsendable(step.method, step.params) if isinstance(step.method, Method) else None
+        if why is not None:
+            found = plugins().info("method", step.method.name)
+            package = f"package {found.distribution} {found.version}"
+            message = f"step {number}: method {step.method.name!r} of {package} cannot be run in processes: {why}"
+            problems.append(Problem(message, step.place, "Or leave 'processes' out: threads give the same result."))
     if problems:
         raise InputError(problems)
