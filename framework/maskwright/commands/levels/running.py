@@ -37,6 +37,7 @@ from maskwright.release.levels.arranging import (
     places_of,
 )
 from maskwright.release.levels.record import LevelPart, record_of_levels
+from maskwright.release.levels.second_look import WrittenTable, second_look_at_levels
 from maskwright.release.levels.tables import flat_table, joined_table, linked_tables
 from maskwright.release.measures.measuring_levels import (
     compared_levels,
@@ -54,6 +55,7 @@ from maskwright.release.record.run_record import (
     SuppressedCells,
     VariableRecord,
 )
+from maskwright.release.second_look import is_read_twice
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator, Mapping
@@ -137,6 +139,7 @@ class _LevelsRun:
         self._write_rules(edits, arranged)
         with self.clock("validate"), stage(self.reporter, "Validating"):
             found = outcomes(released, edits.bound, edits.reference)
+        self._look_again(arranged, released, edits, found)
         runs = self._level_runs()
         of_groups = self._measure_groups(released, arranged)
         measured = self._with_group_linkage(
@@ -196,6 +199,27 @@ class _LevelsRun:
             tables = linked_tables(arranged.linked, files)
             for name, table in tables.items():
                 self._write_table(f"data.{name}", table, files[name], canonical=canonical)
+
+    def _look_again(
+        self, arranged: ArrangedLevels, released: LinkedData, edits: PublishedEdits, found: Mapping[str, Outcome]
+    ) -> None:
+        """Judge the written files a second time, by other means: it has the last word."""
+        source, files = self.described.output.source, self.arrived.files
+        if not is_read_twice(source):
+            return
+        if self._levels.form == "flat":
+            name, file = list(files.items())[-1]
+            written = {name: ("data", flat_table(arranged.linked, file))}
+        else:
+            tables = linked_tables(arranged.linked, files)
+            written = {name: (f"data.{name}", table) for name, table in tables.items()}
+        with self.clock("second look"), stage(self.reporter, "Validating a second time"):
+            looked = {name: WrittenTable(self.release.temporary(key), source, table)
+                      for name, (key, table) in written.items()}  # fmt: skip
+            alone = second_look_at_levels(looked, released, edits.bound, found, edits.reference)
+        count = sum(len(each.edits) for each in found.values())
+        if alone:
+            self._tell([f"{len(alone)} of {count} edits have no second opinion: {', '.join(alone)}"])
 
     def _write_codebook(self, record: RunRecord, released: LinkedData, arranged: ArrangedLevels) -> None:
         """Write one codebook of the variables of all levels, where one is asked for."""

@@ -56,7 +56,10 @@ def schematron_file(  # noqa: C901 - one note after the other
     def alone(edit: Edit) -> tuple[str, Expression]:
         tree = tree_of(edit)
         if any(isinstance(node, GroupFunction) for node in nodes(tree)):
-            raise Inexpressible("it is about members: name a pipeline with `data: levels:` by --pipeline")
+            raise Inexpressible(
+                "it is about members, and nothing says of which level each variable is: `maskwright edits FILE --to "
+                "schematron --pipeline PIPELINE` reads it from `data: levels:`"
+            )
         return edit.context or record, tree if edit.binding == "xpath1" else xpath_test(tree, grids)
 
     if not re.fullmatch(NCNAME, record):
