@@ -2,8 +2,8 @@
 
 A method that goes through the records in a Python loop masks blocks of a twentieth of the file: by one worker, in
 threads, and in processes. Prints the load of the machine, wall and processor seconds of each, and whether all results
-are the same bytes. Starting the processes and sending the blocks is in the seconds. What is done one after another (Python
-in threads, and in each process) is what the wall seconds come to where nobody else is at work.
+are the same bytes. Starting the processes and sending the blocks is in the seconds. What is done one after another
+(Python in threads, and in each process) is what the wall seconds come to where nobody else is at work.
 """
 
 from __future__ import annotations
