@@ -6,10 +6,8 @@ from typing import TYPE_CHECKING
 
 from maskwright.data.dataset import Dataset
 from maskwright.foundation.errors import InputError, Problem
-from maskwright.masking.protecting.processes import unsendable
+from maskwright.masking.protecting.processes import refuse_unsendable
 from maskwright.pipeline.resolved import DataInMemory
-from maskwright.plugins.method import Method
-from maskwright.plugins.registry import plugins
 
 if TYPE_CHECKING:
     from maskwright.pipeline.resolved import MaskingRequest
@@ -26,7 +24,8 @@ def refuse_steps(request: MaskingRequest) -> None:
     _refuse_methods_that_count_records(request)
     _refuse_small_blocks(request)
     _refuse_weak_blocks(request)
-    _refuse_unsendable(request)
+    if request.execution.processes:
+        refuse_unsendable(request.steps)
 
 
 def _refuse_units(request: MaskingRequest) -> None:
@@ -87,21 +86,5 @@ def _refuse_weak_blocks(request: MaskingRequest) -> None:
         for number, step in enumerate(request.steps, 1)
         if step.method.cut == "any"
     ]
-    if problems:
-        raise InputError(problems)
-
-
-def _refuse_unsendable(request: MaskingRequest) -> None:
-    """Processes get what they work on through a pipe: a method that cannot be sent is not run in them."""
-    if not request.execution.processes:
-        return
-    problems = []
-    for number, step in enumerate(request.steps, 1):
-        why = unsendable(step.method, step.params) if isinstance(step.method, Method) else None
-        if why is not None:
-            found = plugins().info("method", step.method.name)
-            package = f"package {found.distribution} {found.version}"
-            message = f"step {number}: method {step.method.name!r} of {package} cannot be run in processes: {why}"
-            problems.append(Problem(message, step.place, "Or leave 'processes' out: threads give the same result."))
     if problems:
         raise InputError(problems)

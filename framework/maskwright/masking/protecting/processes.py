@@ -13,19 +13,22 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from maskwright.foundation.errors import EXIT_BUG, MaskwrightError, Problem
+from maskwright.foundation.errors import EXIT_BUG, InputError, MaskwrightError, Problem
 from maskwright.foundation.processes.child_process import ProcessEndedError
 from maskwright.foundation.processes.function_workers import FunctionWorkers
 from maskwright.foundation.progress import Progress, silent
+from maskwright.plugins.method import Method
+from maskwright.plugins.registry import plugins
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Iterator, Sequence
 
     from pydantic import BaseModel
 
     from maskwright.masking.context import Execution
+    from maskwright.planning.model import Step
     from maskwright.plugins.block import Block
-    from maskwright.plugins.method import Masked, Method
+    from maskwright.plugins.method import Masked
 
 
 class WorkerEnded(MaskwrightError):  # noqa: N818 - the state by its name
@@ -49,14 +52,32 @@ def worker_processes(execution: Execution) -> Iterator[FunctionWorkers | None]:
         yield workers
 
 
-def unsendable(method: Method, params: BaseModel) -> str | None:
-    """Say why a method cannot be run in another process, or return None.
+def refuse_unsendable(steps: Sequence[Step]) -> None:
+    """Refuse steps whose methods cannot be sent to another process, before anything is masked.
 
     Parameters
     ----------
-    method : Method
-    params : pydantic.BaseModel
+    steps : sequence of Step
+
+    Raises
+    ------
+    InputError
+        Names step, method, package and version.
     """
+    problems = []
+    for number, step in enumerate(steps, 1):
+        why = _unsendable(step.method, step.params) if isinstance(step.method, Method) else None
+        if why is not None:
+            found = plugins().info("method", step.method.name)
+            package = f"package {found.distribution} {found.version}"
+            message = f"step {number}: method {step.method.name!r} of {package} cannot be run in processes: {why}"
+            problems.append(Problem(message, step.place, "Or leave 'processes' out: threads give the same result."))
+    if problems:
+        raise InputError(problems)
+
+
+def _unsendable(method: Method, params: BaseModel) -> str | None:
+    """Say why a method cannot be run in another process, or return None."""
     if "__main__" in (method.protect.__module__, type(params).__module__):
         return "it is defined in the program that runs; put it into a module that can be imported"
     try:
