@@ -22,13 +22,14 @@ from maskwright.testing.measures import measure_checks
 from maskwright.testing.methods import method_checks
 from maskwright.testing.offering import offered
 from maskwright.testing.partitions import partition_checks
-from maskwright.testing.ran_pipeline import RanPipeline, run_pipeline_in
+from maskwright.testing.ran_pipeline import RanPipeline, RunPipeline, run_pipeline_in
 from maskwright.testing.reports import report_checks
 from maskwright.testing.sources import source_checks
 
 __all__ = [
     "RanPipeline",
     "RightRules",
+    "RunPipeline",
     "WrongRules",
     "edit_reader_checks",
     "measure_checks",

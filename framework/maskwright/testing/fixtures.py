@@ -6,32 +6,17 @@ In `conftest.py` or in a test module of the root folder: ``pytest_plugins = ["ma
 from __future__ import annotations
 
 import itertools
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from maskwright.testing.ran_pipeline import NO_FILES, RanPipeline, run_pipeline_in
+from maskwright.testing.ran_pipeline import NO_FILES, RanPipeline, RunPipeline, run_pipeline_in
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
     from pathlib import Path
 
     import pandas as pd
-
-
-class RunPipeline(Protocol):
-    """Type of the fixture `run_pipeline`."""
-
-    def __call__(
-        self,
-        pipeline: Mapping[str, Any] | str,
-        *,
-        plugins: Sequence[object] = (),
-        files: Mapping[str, str | bytes | pd.DataFrame] = NO_FILES,
-        overrides: Mapping[str, object] | Sequence[str] = (),
-    ) -> RanPipeline:
-        """Run a pipeline; see `maskwright.testing.run_pipeline_in`."""
-        ...
 
 
 @pytest.fixture

@@ -318,14 +318,17 @@ def _notes(measure: Measure, given: Params) -> None:
 
 
 def _declared_parts(measure: Measure, given: Params) -> None:
-    """Require that there is each part that thresholds can be set for, within its range."""
-    found = _compute(measure, given, _usual())
+    """Require that there is each part that thresholds can be set for, within its range; some need weights."""
+    usual, *others = (_usual(), *(files for _, files in _more_files(_usual()) if files.weights is not None))
+    found = [_compute(measure, given, files).parts for files in (usual, *others)]
     for part in () if measure.parts is None else measure.parts(params_of(measure, given)):
-        require(part.name in found.parts, f"parts names {part.name!r}, and the measurement has no such part")
-        value, (low, high) = found.parts[part.name], part.range
-        slack = RELATIVE * max(1.0, abs(value))
-        inside = (low is None or value >= low - slack) and (high is None or value <= high + slack)
-        require(math.isnan(value) or inside, f"part {part.name!r} is outside its range {part.range}")
+        values = [parts[part.name] for parts in found if part.name in parts]
+        require(bool(values), f"parts names {part.name!r}, and the measurement has no such part")
+        low, high = part.range
+        for value in values:
+            slack = RELATIVE * max(1.0, abs(value))
+            inside = (low is None or value >= low - slack) and (high is None or value <= high + slack)
+            require(math.isnan(value) or inside, f"part {part.name!r} is outside its range {part.range}")
 
 
 def _deterministic(measure: Measure, given: Params) -> None:

@@ -7,7 +7,7 @@ import io
 import json
 import sys
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 from maskwright.cli.endings import ended_truthfully
 from maskwright.cli.output import reporter
@@ -60,6 +60,21 @@ class RanPipeline:
     def text(self, name: str) -> str:
         """Text of a file in the folder, UTF-8."""
         return (self.folder / name).read_text(encoding="utf-8")
+
+
+class RunPipeline(Protocol):
+    """Type of the fixture `run_pipeline`."""
+
+    def __call__(
+        self,
+        pipeline: Mapping[str, Any] | str,
+        *,
+        plugins: Sequence[object] = (),
+        files: Mapping[str, str | bytes | pd.DataFrame] = NO_FILES,
+        overrides: Mapping[str, object] | Sequence[str] = (),
+    ) -> RanPipeline:
+        """Run a pipeline; see `run_pipeline_in`."""
+        ...
 
 
 def run_pipeline_in(

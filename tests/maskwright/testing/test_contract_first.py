@@ -142,12 +142,6 @@ def notes_an_array(block, params, rng):
     return Masked(block.values, block.missing, notes={"means": np.zeros(3)})
 
 
-def fills_a_hole(block, params, rng):
-    return Masked(
-        np.where(block.missing, np.nan, block.values), block.missing, labels=np.zeros(block.n, dtype=np.int64)
-    )
-
-
 def empties(block, params, rng):
     missing = block.missing.copy()
     missing[0] = True

@@ -12,7 +12,7 @@ from maskwright.plugins.registry import find_method
 from maskwright.testing import offered
 
 if TYPE_CHECKING:
-    from maskwright.testing.fixtures import RunPipeline
+    from maskwright.testing import RunPipeline
 
 pytest_plugins = ["maskwright.testing.fixtures"]
 
