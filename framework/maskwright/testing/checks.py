@@ -19,8 +19,8 @@ if TYPE_CHECKING:
     from _pytest.mark.structures import ParameterSet
 
     from maskwright.plugins.measure import Measure
-    from maskwright.plugins.method import Method
     from maskwright.plugins.partition import Partition
+    from maskwright.plugins.remover import AnyMethod
 
 Check = Callable[[], object]
 Params = Mapping[str, BaseModel | Mapping[str, Any]]
@@ -90,7 +90,7 @@ def _refusal(kind: str, plugin: object) -> str | None:
 
 def _package(plugin: object) -> str:
     """Package of the function of a plugin."""
-    for attribute in ("protect", "compute", "cluster", "open", "read", "write"):
+    for attribute in ("protect", "remove", "compute", "cluster", "open", "read", "write"):
         function = getattr(plugin, attribute, None)
         if function is not None:
             return str(getattr(function, "__module__", "")).partition(".")[0]
@@ -174,7 +174,7 @@ def leaves_alone(rng: np.random.Generator, work: Callable[[np.random.Generator],
     return pickle.dumps(rng.bit_generator.state) == before
 
 
-def check_picklable(plugin: Method | Measure | Partition, function: Callable[..., Any]) -> None:
+def check_picklable(plugin: AnyMethod | Measure | Partition, function: Callable[..., Any]) -> None:
     """Work is sent to other processes, so its function must be importable by name.
 
     Raises
@@ -187,7 +187,7 @@ def check_picklable(plugin: Method | Measure | Partition, function: Callable[...
         raise AssertionError(f"{plugin.name}: define its function at the top of a module ({error})") from None
 
 
-def check_documented(plugin: Method | Measure | Partition) -> None:
+def check_documented(plugin: AnyMethod | Measure | Partition) -> None:
     """Summary, reference, and a description of every parameter."""
     check_described(plugin.name, plugin.summary, plugin.params)
     require(bool(plugin.reference.strip()), f"{plugin.name}: reference is empty; name the paper, or say 'none'")

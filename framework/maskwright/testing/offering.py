@@ -11,7 +11,7 @@ from unittest import mock
 
 from maskwright.foundation.errors import PluginError
 from maskwright.plugins import registry
-from maskwright.plugins.contract import KINDS
+from maskwright.plugins.contract import CONTRACT, KINDS
 from maskwright.plugins.hooks import PROJECT, hookimpl
 
 if TYPE_CHECKING:
@@ -88,6 +88,7 @@ def _entry_points(plugins: Sequence[object]) -> Iterator[EntryPoint]:
         alone.setdefault(kind, []).append(plugin)
     if alone:
         module = ModuleType(NOT_INSTALLED)
+        vars(module)["CONTRACT"] = CONTRACT
         for kind, each in alone.items():
             setattr(module, registry.HOOKS[kind], hookimpl(lambda each=each: each))
         yield _InMemory(module, NOT_INSTALLED)

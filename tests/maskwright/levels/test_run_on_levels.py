@@ -175,26 +175,11 @@ def test_codebook_and_contributions(folder: Path) -> None:
     assert len(record["per_record"]["person.distance_record_linkage"]) == rows
 
 
-def test_svrl_is_not_promised(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["run", str(pipeline(folder, "flat", output={"data": "c.csv", "svrl": "c.svrl.xml"}))]) == 2
-    assert "SVRL" in capsys.readouterr().err
-
-
-def test_nested_files_are_not_written_by_a_run(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    settings = yaml.safe_load((folder / "nested.yaml").read_text(encoding="utf-8"))
-    settings["output"] = {"data": "never.xml"}
-    (folder / "own_nested.yaml").write_text(yaml.safe_dump(settings), encoding="utf-8")
-    assert main(["run", str(folder / "own_nested.yaml")]) == 2
-    assert "does not write it yet" in capsys.readouterr().err
-    assert not (folder / "never.xml").exists()
-
-
 @pytest.mark.parametrize(
     ("variables", "rules", "said"),
     [
-        (["region", "size"], [], "counting rows gives it back"),
-        (["region", "size"], ["count(person) == size"], "members"),
-        (["sex", "age"], ["any(person where age >= 18)"], "age"),
+        (["region", "size"], [], "the number of its person records tells it"),
+        (["region", "size"], ["count(person) == size"], "is counted in what is published"),
     ],
 )
 def test_what_other_records_give_back_is_not_suppressed(
@@ -203,7 +188,7 @@ def test_what_other_records_give_back_is_not_suppressed(
     steps = [{"method": "local_suppression", "variables": variables, "params": {"k": 3}}]
     path = pipeline(folder, "flat", protect=steps, edits=rules, output={"data": "never.csv"})
     assert main(["run", str(path)]) == 2
-    assert said in capsys.readouterr().err or rules
+    assert said in capsys.readouterr().err
     assert not (folder / "never.csv").exists()
 
 

@@ -12,7 +12,7 @@ from maskwright import __version__
 from maskwright.commands.new_plugin.names import PluginNames, plugin_names
 from maskwright.foundation.errors import InputError, Problem
 from maskwright.foundation.whole_files import masked_mode
-from maskwright.plugins.contract import KINDS
+from maskwright.plugins.contract import CONTRACT, KINDS
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -121,13 +121,14 @@ def _filled(template: str, names: PluginNames) -> str:
         "plugin": names.plugin,
         "constant": names.plugin.upper(),
         "kind": names.kind.replace("_", " "),
-        "record": KINDS[names.kind].__name__,
+        "record": KINDS[names.kind][0].__name__,
         "hook": names.hook,
         "title": title[:1].upper() + title[1:],
         "suffix": f".{names.plugin}",
         "summary": SUMMARIES[names.kind],
         "dependencies": ", ".join(f'"{each}"' for each in dependencies),
         "testing": TESTING.get(names.kind, f"RunPipeline, {names.kind}_checks"),
+        "contract": str(CONTRACT),
         "usage": _usage(names),
     }.items():
         text = text.replace(f"@@{key}@@", value)
