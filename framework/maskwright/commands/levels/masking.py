@@ -60,6 +60,8 @@ class MaskedLevels:
         What became of whole groups, and of cells because of other records.
     by_edit : mapping of edit name to int
         Groups that were moved because of each edit where they are masked with their members as one record.
+    failing : mapping of edit name to int
+        Groups for which no values were found then.
     """
 
     linked: LinkedData
@@ -71,6 +73,12 @@ class MaskedLevels:
     together: MovedTogether | None = None
     notices: tuple[str, ...] = ()
     by_edit: Mapping[str, int] = field(default_factory=dict)
+    failing: Mapping[str, int] = field(default_factory=dict)
+
+    @property
+    def infeasible(self) -> Mapping[str, int]:
+        """Groups for which no values were found that satisfy each edit."""
+        return self.failing if self.together is None else self.together.left_by_edit
 
     @property
     def adjusted(self) -> dict[str, int]:
@@ -103,7 +111,9 @@ def mask_levels(
         whole = mask_whole_groups(described, planned.arrived, planned.whole, seed, reporter)
         own = results_of_levels(whole.linked, planned.ready)
         nothing = Emptied(whole.linked, whole.linked, own)
-        return MaskedLevels(whole.linked, planned, own, {}, nothing, by_edit=whole.adjusted)
+        return MaskedLevels(
+            whole.linked, planned, own, {}, nothing, by_edit=whole.adjusted, failing=whole.infeasible
+        )  # fmt: skip
     found = level_by_level(described, planned, seed, reporter, clock)
     planned, results = found.planned, found.results
     arrived = planned.arrived

@@ -9,6 +9,7 @@ import numpy as np
 
 from maskwright.commands.levels.arriving import ArrivedLevels, arrive_levels
 from maskwright.commands.levels.composition import composition_columns
+from maskwright.commands.levels.exact_sums import with_exact_sums
 from maskwright.commands.levels.measuring import measures_of_levels
 from maskwright.commands.levels.whole_groups import (
     WholeGroups,
@@ -123,6 +124,8 @@ def plan_levels(described: Pipeline, arrived: ArrivedLevels, reporter: Reporter,
     variables[linked.levels[0].name] += tuple(column.variable for column in read)
     treatments = {name: treatment(found.steps, found.numbers, variables[name]) for name, found in steps.items()}
     masked = {name: each.masked for name, each in treatments.items()}
+    arrived = with_exact_sums(described.steps, arrived, variables, masked)
+    linked = arrived.linked
     if masks_whole_groups(described.steps, linked):
         return _plan_whole_groups(described, arrived, masked, reporter, clock)
     structure = Structure.of(linked)

@@ -71,10 +71,13 @@ class MaskedGroups:
     linked : LinkedData
     adjusted : mapping of edit name to int
         Groups that were moved because of each edit.
+    infeasible : mapping of edit name to int
+        Groups for which no values were found that satisfy it.
     """
 
     linked: LinkedData
     adjusted: Mapping[str, int]
+    infeasible: Mapping[str, int]
 
 
 def masks_whole_groups(steps: Sequence[Step], linked: LinkedData) -> bool:
@@ -271,17 +274,19 @@ def mask_whole_groups(
     execution = Execution(described.execution.workers, described.execution.block_size)
     parts: list[tuple[JoinedGroups, Mapping[str, Column]]] = []
     adjusted: dict[str, int] = {}
+    infeasible: dict[str, int] = {}
     with_progress = reporter.stage("Masking whole groups")
     for number, (found, written, ready) in enumerate(whole.parts):
         own = int(generator(seed, "levels", "whole groups", number).integers(2**31))
         result = mask(ready.original, ready.edits, ready.plan, own, execution, Quiet())
         parts.append((found, {column.name: column for column in result.masked}))
-        for name, count in result.adjusted.items():
-            stated = written.stated.get(name)
-            if stated is not None and count:
-                adjusted[stated] = adjusted.get(stated, 0) + count
+        for counts, told in ((result.adjusted, adjusted), (result.infeasible, infeasible)):
+            for name, count in counts.items():
+                stated = written.stated.get(name)
+                if stated is not None and count:
+                    told[stated] = told.get(stated, 0) + count
         with_progress((number + 1) / len(whole.parts))
-    return MaskedGroups(put_back(arrived.linked, whole.rules, parts), adjusted)
+    return MaskedGroups(put_back(arrived.linked, whole.rules, parts), adjusted, infeasible)
 
 
 def results_of_levels(linked: LinkedData, ready: Mapping[str, ReadyRun]) -> dict[str, MaskingResult]:

@@ -171,7 +171,7 @@ def adjust(
     beside = targets if held is None else with_held(targets, held)
     system = system_of(beside, edits + standing, scale, sets or {})
     plan = _derivations(system, edits)
-    grid = Grid(targets.names, system.decimals, scale, plan)
+    grid = Grid(targets.names, system.decimals, scale, plan, targets.strides)
     search = GridSearch.of(system, edits, grid, held)
     # Without a grid the dependents are computed too, in the order in which the rule is written.
     start = _compute(values, targets.names, plan, computed)
