@@ -38,7 +38,7 @@ AMOUNTS = [*ROW, *MEMBERS, "rent"]
 K = 5
 LINKAGE = [
     {"household_linkage": {"as": "by members"}},
-    {"household_linkage": {"as": "by totals", "known": "row", "row": ["total", "disp"]}},
+    {"household_linkage": {"as": "by totals", "known": "row", "row": ROW}},
 ]
 UNIQUE = [
     {"household_uniqueness": {"as": f"unique, age by {years} years", "row": ["region"], "members": ["sex", name]}}
