@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from maskwright.edits.evaluation.domain import Domain, domain_tuples
 from maskwright.plugins.block import Block
 from maskwright.plugins.method import Masked
+from maskwright.plugins.remover import Removed
 
 if TYPE_CHECKING:
     from maskwright.data.dataset import Dataset
@@ -18,7 +19,7 @@ if TYPE_CHECKING:
     from maskwright.masking.published_edits import PublishedTerms
     from maskwright.planning.plan import Plan
 
-Observer = Callable[[int, str, Block, Masked | None], None]
+Observer = Callable[[int, str, Block, Masked | Removed | None], None]
 """Told of the step, its method and a block: before masking with None, and after with what the method returned."""
 
 

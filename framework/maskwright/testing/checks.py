@@ -15,8 +15,8 @@ if TYPE_CHECKING:
     from _pytest.mark.structures import ParameterSet
 
     from maskwright.plugins.measure import Measure
-    from maskwright.plugins.method import Method
     from maskwright.plugins.partition import Partition
+    from maskwright.plugins.remover import AnyMethod
 
 Check = Callable[[], object]
 Params = Mapping[str, BaseModel | Mapping[str, Any]]
@@ -119,7 +119,7 @@ def leaves_alone(rng: np.random.Generator, work: Callable[[np.random.Generator],
     return pickle.dumps(rng.bit_generator.state) == before
 
 
-def check_picklable(plugin: Method | Measure | Partition, function: Callable[..., Any]) -> None:
+def check_picklable(plugin: AnyMethod | Measure | Partition, function: Callable[..., Any]) -> None:
     """Work is sent to other processes, so its function must be importable by name.
 
     Raises
@@ -132,7 +132,7 @@ def check_picklable(plugin: Method | Measure | Partition, function: Callable[...
         raise AssertionError(f"{plugin.name}: define its function at the top of a module ({error})") from None
 
 
-def check_documented(plugin: Method | Measure | Partition) -> None:
+def check_documented(plugin: AnyMethod | Measure | Partition) -> None:
     """Summary, reference, and a description of every parameter."""
     require(bool(plugin.summary.strip()), f"{plugin.name}: summary is empty; it is what `maskwright plugins` shows")
     require(bool(plugin.reference.strip()), f"{plugin.name}: reference is empty; name the paper, or say 'none'")

@@ -175,20 +175,6 @@ def test_codebook_and_contributions(folder: Path) -> None:
     assert len(record["per_record"]["person.distance_record_linkage"]) == rows
 
 
-def test_svrl_is_not_promised(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["run", str(pipeline(folder, "flat", output={"data": "c.csv", "svrl": "c.svrl.xml"}))]) == 2
-    assert "SVRL" in capsys.readouterr().err
-
-
-def test_nested_files_are_not_written_by_a_run(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    settings = yaml.safe_load((folder / "nested.yaml").read_text(encoding="utf-8"))
-    settings["output"] = {"data": "never.xml"}
-    (folder / "own_nested.yaml").write_text(yaml.safe_dump(settings), encoding="utf-8")
-    assert main(["run", str(folder / "own_nested.yaml")]) == 2
-    assert "does not write it yet" in capsys.readouterr().err
-    assert not (folder / "never.xml").exists()
-
-
 @pytest.mark.parametrize(
     ("variables", "rules", "said"),
     [

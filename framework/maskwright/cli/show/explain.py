@@ -31,6 +31,7 @@ from maskwright.plugins.measure import Measure
 from maskwright.plugins.method import Method
 from maskwright.plugins.parameter_markers import IndependentVariables
 from maskwright.plugins.registry import Registry, plugins
+from maskwright.plugins.remover import AnyMethod, Remover
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -190,7 +191,7 @@ def _text(registry: Registry, kind: str, plugin: Any) -> str:
     params: type[BaseModel] | None = getattr(plugin, "params", None)
     if params is not None and params.model_fields:
         lines += ["", "Parameters", *parameters(params)]
-    if isinstance(plugin, Method):
+    if isinstance(plugin, Method | Remover):
         common = f"Every method also takes {', '.join(PlanningParams.model_fields)}: see `maskwright explain {STEPS}`."
         lines += ["", *_wrap(common)]
         if plugin.example:
@@ -204,7 +205,7 @@ def _text(registry: Registry, kind: str, plugin: Any) -> str:
 def _definition(plugin: Any) -> list[str]:
     """Definition from the function's docstring: all before its first section, without its first sentence."""
     function = next(
-        (getattr(plugin, name) for name in ("compute", "protect", "cluster") if hasattr(plugin, name)), None
+        (getattr(plugin, name) for name in ("compute", "protect", "remove", "cluster") if hasattr(plugin, name)), None
     )
     if function is None:
         return []
@@ -215,7 +216,7 @@ def _definition(plugin: Any) -> list[str]:
 
 def _facts(plugin: Any) -> list[tuple[str, str]]:
     facts: list[tuple[str, str]] = []
-    if isinstance(plugin, Method):
+    if isinstance(plugin, Method | Remover):
         facts.append(("Masks", ", ".join(sorted(plugin.variable_types))))
         facts.append(
             ("Keeps by construction", ", ".join(sorted(plugin.preserves)) or "nothing; edits are kept by adjustment")
@@ -259,7 +260,7 @@ def _parts(measure: Measure) -> list[str]:
     return [part.name for part in measure.parts(measure.params())]
 
 
-def _missing_cells(method: Method) -> str:
+def _missing_cells(method: AnyMethod) -> str:
     if method.handles_missing and method.draws_records:
         return "taken; which cells are missing is drawn too"
     if method.handles_missing:

@@ -6,6 +6,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from maskwright.commands.levels.arriving import ArrivedLevels, arrive_levels, outcomes
+from maskwright.commands.levels.last_word import EngineRules, engine_rules, last_word
 from maskwright.commands.levels.masking import MaskedLevels, mask_levels
 from maskwright.commands.levels.measuring import LevelMeasures, measures_of_levels
 from maskwright.commands.levels.planning import PlannedLevels, plan_levels
@@ -85,12 +86,13 @@ def run_levels(described: Pipeline, reporter: Reporter, clock: Clock, private: C
         The result may not be released: nothing was published.
     """
     arrived = arrive_levels(described, reporter, clock)
+    engine = engine_rules(described)
     planned = plan_levels(described, arrived, reporter, clock)
     arrived = planned.arrived
     measures = measures_of_levels(described, arrived, planned)
     seed = fresh_seed() if described.seed is None else described.seed
     with Release(described.output.paths, frozenset(private)) as release:
-        return _LevelsRun(described, arrived, planned, measures, seed, release, reporter, clock).run()
+        return _LevelsRun(described, arrived, planned, engine, measures, seed, release, reporter, clock).run()
 
 
 @dataclass(frozen=True, eq=False)
@@ -98,6 +100,7 @@ class _LevelsRun:
     described: Pipeline
     arrived: ArrivedLevels
     planned: PlannedLevels
+    engine: EngineRules | None
     measures: LevelMeasures
     seed: int
     release: Release
@@ -134,6 +137,10 @@ class _LevelsRun:
         self._tell(self._files.write_rules(edits, arranged))
         with self.clock("validate"), stage(self.reporter, "Validating"):
             found = outcomes(released, edits.bound, edits.reference)
+        with self.clock("second look"):
+            refuted = last_word(
+                described, self.engine, self.arrived.bound, edits.bound, released, found, self.release, self.reporter
+            )
         runs = self._level_runs()
         of_groups = self._measure_groups(released, arranged)
         measured = self._with_group_linkage(
@@ -154,7 +161,7 @@ class _LevelsRun:
             for name, outcome in found.items() for each in outcome.edits if each.violations and each.severity == "error"
         ]  # fmt: skip
         requests = (*self.measures.of_groups, *(each for own in self.measures.of_level.values() for each in own))
-        refuse_results(described, broken, requests, record, judgement)
+        refuse_results(described, (*broken, *refuted), requests, record, judgement)
         log_waived(judgement)
         recoded = {name for ready in self.planned.ready.values() for name in ready.plan.recoded}
         self._files.write_codebook(record, released, arranged, recoded)

@@ -12,9 +12,10 @@ from maskwright.foundation.errors import InputError
 from maskwright.foundation.progress import stage
 from maskwright.masking.suppressing.rule_file import rule_file
 from maskwright.release.codebook import release_codebook
-from maskwright.release.data_file import write_dataset, written_file
+from maskwright.release.data_file import write_dataset, write_nested, written_file
 from maskwright.release.files import writing
-from maskwright.release.levels.tables import flat_table, joined_table, linked_tables
+from maskwright.release.levels.tables import flat_table, joined_table, linked_tables, nested_tables
+from maskwright.release.levels.written_cells import refuse_differences
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping
@@ -68,6 +69,9 @@ class LevelFiles:
                 file = next(iter(self.originals.values()))
                 self._write_table("data", flat_table(arranged.linked, file), file, canonical=canonical)
                 return
+            if self._levels.form == "nested":
+                self._write_nested(arranged.linked, canonical=canonical)
+                return
             tables = linked_tables(arranged.linked, self.originals)
             for name, table in tables.items():
                 self._write_table(f"data.{name}", table, self.originals[name], canonical=canonical)
@@ -78,13 +82,21 @@ class LevelFiles:
             write_dataset(table, path, self.described.output.source, original, canonical=canonical)
         self.release.sealed(key)
 
+    def _write_nested(self, linked: LinkedData, *, canonical: bool) -> None:
+        path, groups = self.release.temporary("data"), linked.levels[-1].groups
+        assert groups is not None
+        tables = nested_tables(linked, self.originals)
+        with writing(path):
+            write_nested(tables, groups, path, self.described.output.source, self.originals, canonical=canonical)
+        self.release.sealed("data")
+
     def read_back(self, arranged: ArrangedLevels) -> LinkedData:
         """Read what was written as anyone would, and link it again.
 
         Raises
         ------
         InputError
-            The files do not have the records that were masked.
+            The files do not have the records that were masked, or nested ones a cell that is not what was meant.
         """
         files: dict[str, Dataset] = {}
         variables = [each for level in arranged.linked for each in level.data.variables]
@@ -93,7 +105,7 @@ class LevelFiles:
                 if self._levels.form == "flat" and files:
                     files[name] = next(iter(files.values()))
                     continue
-                key = "data" if self._levels.form == "flat" else f"data.{name}"
+                key = f"data.{name}" if self._levels.form == "linked" else "data"
                 pipeline = replace(self.described, data=source)
                 file = written_file(self.release.temporary(key), pipeline, variables)
                 with stage(self.reporter, "Reading back") as progress:
@@ -101,6 +113,8 @@ class LevelFiles:
             released = linked_as(self._levels, files)
         if any(len(a) != len(b) for a, b in zip(released, arranged.linked, strict=True)):
             raise InputError("the written data do not have the records that were masked")
+        if self._levels.form == "nested":
+            refuse_differences(arranged.linked, released)
         return released
 
     def write_rules(self, edits: PublishedEdits, arranged: ArrangedLevels) -> tuple[str, ...]:

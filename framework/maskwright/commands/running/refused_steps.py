@@ -81,7 +81,7 @@ def _refuse_weak_blocks(request: MaskingRequest) -> None:
             "remove 'block_size', or take another method",
         )
         for number, step in enumerate(request.steps, 1)
-        if not step.method.protects_in_blocks
+        if step.method.cut == "any"
     ]
     if problems:
         raise InputError(problems)

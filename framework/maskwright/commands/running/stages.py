@@ -40,6 +40,7 @@ if TYPE_CHECKING:
     from maskwright.plugins.block import Block
     from maskwright.plugins.measurement import Measurement
     from maskwright.plugins.method import Masked
+    from maskwright.plugins.remover import Removed
 
 
 @dataclass(frozen=True, eq=False)
@@ -213,7 +214,7 @@ def _observer() -> Observer | None:
     if not hooks.before_step.get_hookimpls() and not hooks.after_step.get_hookimpls():
         return None
 
-    def observe(step: int, method: str, block: Block, masked: Masked | None) -> None:
+    def observe(step: int, method: str, block: Block, masked: Masked | Removed | None) -> None:
         if masked is None:
             hooks.before_step(step=step, method=method, block=block)
         else:
