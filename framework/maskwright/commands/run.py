@@ -148,8 +148,9 @@ def run(
         running.tell((*release.notices, *ready.notices))
         refuse_doubts(described, judge(ready.doubts, described.waivers))
         result = running.mask()
-        result = running.write(running.arrange(result))
-        released = running.read_back(result)
+        result = running.arrange(result)
+        released = running.read_back(result, running.write(result))
+        result = result.without_data()  # measuring needs the memory
         outcome = running.validate(result)
         found = running.measure(released)
         with clock("last look"):

@@ -3,21 +3,21 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from maskwright.commands.levels.arriving import ArrivedLevels, arrive_levels, linked_as, outcomes
 from maskwright.commands.levels.masking import MaskedLevels, mask_levels
 from maskwright.commands.levels.measuring import LevelMeasures, measures_of_levels
 from maskwright.commands.levels.planning import PlannedLevels, plan_levels
-from maskwright.commands.reading import load
 from maskwright.commands.running.publish import contributions, log_waived, publish_record, refuse_doubts, refuse_results
+from maskwright.commands.running.read_back import read_as_meant
 from maskwright.commands.running.recording import MeasuredRun, run_record
 from maskwright.commands.running.stages import PipelineRun
 from maskwright.data.codebooks.writing import write_codebook
 from maskwright.edits.edit_set import EditSet
 from maskwright.edits.evaluation.check_data import check_dataset
 from maskwright.edits.levels.column_values import with_linked_columns
-from maskwright.foundation.errors import InputError, Problem
+from maskwright.foundation.errors import Problem
 from maskwright.foundation.progress import stage
 from maskwright.foundation.randomness import fresh_seed
 from maskwright.masking.protecting.compiling import report_compilation
@@ -55,6 +55,10 @@ if TYPE_CHECKING:
     from maskwright.pipeline.resolved import LevelSources, Pipeline
     from maskwright.plugins.measurement import Measurement
     from maskwright.release.gate import Judgement
+
+
+Written = tuple["Dataset", "Mapping[str, Any]"]
+"""What a source was given, and which of its columns are as the original holds them."""
 
 
 def run_levels(described: Pipeline, reporter: Reporter, clock: Clock, private: Collection[str]) -> RunRecord:
@@ -110,8 +114,7 @@ class _LevelsRun:
             arranged = arranged_levels(masked.linked, self.arrived.linked, self.seed)
         said = (*masked.notices, *level_arrangement_notices(arranged), *self._alike_notices(masked))
         self._tell(said)
-        self._write(arranged)
-        released = self._read_back(arranged)
+        released = self._read_back(arranged, self._write(arranged))
         edits = self._released_edits(masked)
         with self.clock("validate"), stage(self.reporter, "Validating"):
             found = outcomes(released, edits, self.arrived.linked)
@@ -158,7 +161,7 @@ class _LevelsRun:
         assert self.described.levels is not None
         return self.described.levels
 
-    def _write(self, arranged: ArrangedLevels) -> None:
+    def _write(self, arranged: ArrangedLevels) -> dict[str, Written]:
         """Write the masked data, in the form they came in, and the map from the old keys if it is asked for."""
         output = self.described.output
         files, form = self.arrived.files, self._levels.form
@@ -169,11 +172,12 @@ class _LevelsRun:
                     arranged.write_map(self.release.temporary("key_map"))
             if form == "flat":
                 file = next(iter(files.values()))
-                self._write_table("data", flat_table(arranged.linked, file), file, canonical=canonical)
-                return
-            tables = linked_tables(arranged.linked, files)
-            for name, table in tables.items():
-                self._write_table(f"data.{name}", table, files[name], canonical=canonical)
+                return {"data": self._write_table("data", flat_table(arranged.linked, file), file, canonical=canonical)}
+            tables = {f"data.{name}": (table, name) for name, table in linked_tables(arranged.linked, files).items()}
+            return {
+                key: self._write_table(key, table, files[name], canonical=canonical)
+                for key, (table, name) in tables.items()
+            }
 
     def _write_codebook(self, record: RunRecord, released: LinkedData, arranged: ArrangedLevels) -> None:
         """Write one codebook of the variables of all levels, where one is asked for."""
@@ -195,13 +199,14 @@ class _LevelsRun:
             write_codebook(written, book, as_table=target.suffix.lower() == ".csv")
         self.release.sealed("codebook")
 
-    def _write_table(self, key: str, table: Dataset, original: Dataset, *, canonical: bool) -> None:
+    def _write_table(self, key: str, table: Dataset, original: Dataset, *, canonical: bool) -> Written:
         path = self.release.temporary(key)
         with writing(path):
-            write_dataset(table, path, self.described.output.source, original, canonical=canonical)
+            held = write_dataset(table, path, self.described.output.source, original, canonical=canonical)
         self.release.sealed(key)
+        return table, held
 
-    def _read_back(self, arranged: ArrangedLevels) -> LinkedData:
+    def _read_back(self, arranged: ArrangedLevels, written: Mapping[str, Written]) -> LinkedData:
         """Read what was written as anyone would, and link it again."""
         sources, form = self._levels.sources, self._levels.form
         files: dict[str, Dataset] = {}
@@ -215,11 +220,8 @@ class _LevelsRun:
                 pipeline = replace(self.described, data=source)
                 file = written_file(self.release.temporary(key), pipeline, variables)
                 with stage(self.reporter, "Reading back") as progress:
-                    files[name] = load(file, progress, may_lack="anything")
-            released = linked_as(self._levels, files)
-        if any(len(a) != len(b) for a, b in zip(released, arranged.linked, strict=True)):
-            raise InputError("the written data do not have the records that were masked")
-        return released
+                    files[name] = read_as_meant(file, *written[key], progress)
+            return linked_as(self._levels, files)
 
     def _released_edits(self, masked: MaskedLevels) -> BoundEdits:
         """Edits that hold in the masked data: when what they read is there, where cells were suppressed."""
