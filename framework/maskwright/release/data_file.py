@@ -9,6 +9,7 @@ from maskwright.data.declaration import VariableDeclaration
 from maskwright.data.published import published_batches
 from maskwright.data.written_cells import missing_as_written, untouched_cells
 from maskwright.pipeline.resolved import DataSource
+from maskwright.release.written_as_meant import refuse_written
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -43,9 +44,16 @@ def write_dataset(
     -------
     mapping of name to pyarrow.ChunkedArray of shape (n,)
         Columns that were given to the source exactly as the original holds them.
+
+    Raises
+    ------
+    WrittenOtherwise
+        There is no file.
     """
     batches, layout, held = _published(data, source, original, canonical=canonical)
     source.write(path, batches, data.variables, layout)
+    if not path.is_file():
+        refuse_written(source, "there is no file")
     return held
 
 

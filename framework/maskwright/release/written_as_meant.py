@@ -7,6 +7,7 @@ day, and a cell without a value by the code that stands in it. Only names and nu
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -28,8 +29,10 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from maskwright.data.dataset import Column, Dataset
-    from maskwright.plugins.source import Source
+    from maskwright.plugins.source import Loses, Source
 
+TIME = r"^(\d\d:\d\d:\d\d)(?:(\.\d*[1-9])|\.)0*$"
+"""A time of day with zeros at its end."""
 MOST_TOLD = 5
 """Columns that are named."""
 
@@ -69,7 +72,7 @@ def refuse_difference(meant: Dataset, found: Dataset, source: Source, held: Mapp
     different = [
         _difference(
             meant[name], found[name], (held or {}).get(name),
-            frozenset() if same_format else _lost_codes(meant[name], source),
+            frozenset() if same_format else _lost_codes(meant[name], source), source.loses,
         )
         for name in told
     ]  # fmt: skip
@@ -118,10 +121,12 @@ def _column_differences(meant: Sequence[str], found: Sequence[str]) -> Iterator[
         yield "columns in another order"
 
 
-def _difference(meant: Column, found: Column, held: Any, lost: Collection[str]) -> _Difference | None:
+def _difference(
+    meant: Column, found: Column, held: Any, lost: Collection[str], loses: frozenset[Loses]
+) -> _Difference | None:
     """Compare the records that both have, a part at a time."""
     n = min(len(meant), len(found))
-    compared = _Compared(meant, found, lost)
+    compared = _Compared(meant, found, lost, loses)
     cells, first = 0, n
     for start in range(0, n, ROWS):
         rows = slice(start, min(start + ROWS, n))
@@ -148,13 +153,18 @@ def _is_exact(kind: Any) -> bool:
 class _Compared:
     """A column as it was meant beside the same as it was found."""
 
-    def __init__(self, meant: Column, found: Column, lost: Collection[str]) -> None:
+    def __init__(self, meant: Column, found: Column, lost: Collection[str], loses: frozenset[Loses]) -> None:
         self.meant, self.found = meant, found
         self.same_kind = meant.variable.is_numeric == found.variable.is_numeric
         self.meant_codes = _code_texts(meant, lost)
         self.found_codes = _code_texts(found)
-        places = {text: place for place, text in enumerate(meant.variable.categories)}
-        self.places = np.array([*(places.get(text, -2) for text in found.variable.categories), -1])
+        self.loses = loses
+
+    @cached_property
+    def places(self) -> NDArray[np.int64]:
+        """Where each category of the found column is among those that were meant; -2: nowhere. The last: missing."""
+        known = {text: place for place, text in enumerate(self.meant.variable.categories)}
+        return np.array([*(known.get(text, -2) for text in self.found.variable.categories), -1])
 
     def differing(self, rows: slice) -> NDArray[np.bool_]:
         """Which of these records have another cell; shape (rows,)."""
@@ -178,7 +188,7 @@ class _Compared:
                 _texts(self.meant, at, self.meant_codes, self.meant),
                 _texts(self.found, at, self.found_codes, self.meant),
             )
-            differing[odd] = np.asarray(pc.not_equal(one_text, other_text))
+            differing[odd] = np.asarray(pc.not_equal(_as_held(one_text, self.loses), _as_held(other_text, self.loses)))
         return differing
 
 
@@ -197,6 +207,17 @@ def _texts(column: Column, rows: NDArray[np.int64], codes: NDArray[np.object_], 
     said = np.full(len(column) if column.blank is None else 0, HAD_VALUE)
     places = said[rows] if column.blank is None else column.blank.codes[rows]
     return pc.coalesce(texts, pa.array(codes[places], pa.string(), mask=~missing))
+
+
+def _as_held(texts: Any, loses: frozenset[Loses]) -> Any:
+    """Texts without what the format does not hold of them."""
+    if "blanks_at_ends" in loses:
+        return pc.utf8_trim(texts, characters=" ")
+    if "blanks_at_end" in loses:
+        return pc.utf8_rtrim(texts, characters=" ")
+    if "zeros_of_times" in loses:
+        return pc.replace_substring_regex(texts, TIME, r"\1\2")
+    return texts
 
 
 def _codes(column: Column, rows: slice) -> NDArray[np.int64]:
