@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
     from maskwright.plugins.measure import Measure, MeasurePart
     from maskwright.plugins.method import Method
-    from maskwright.plugins.registry import Registry
+    from maskwright.plugins.registered import Registry
 
 HERE = Path()
 LABEL = "as"

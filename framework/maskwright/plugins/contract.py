@@ -15,7 +15,8 @@ from maskwright.plugins.method import Method, Preserves, Removes, Scope
 from maskwright.plugins.parameter_markers import PromisesK, marking_error
 from maskwright.plugins.partition import Partition
 from maskwright.plugins.report import Report
-from maskwright.plugins.source import Loses, Source
+from maskwright.plugins.reserved_names import reserved_name_error
+from maskwright.plugins.source import Source
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -68,8 +69,7 @@ def contract_error(kind: str, plugin: object) -> str | None:
         for attribute, arguments in _SIGNATURES[kind].items()
     )
     wrong = next(filter(None, common), None) or _params_error(plugin) or _suffixes_error(plugin)
-    if wrong is None and isinstance(plugin, Source):
-        return _unknown_error("loses", set(plugin.loses), set(get_args(Loses)))
+    wrong = wrong or reserved_name_error(kind, plugin)
     if wrong is None and isinstance(plugin, Method):
         return _method_error(plugin)
     if wrong is None and isinstance(plugin, Measure):
@@ -116,14 +116,10 @@ def _method_error(method: Method) -> str | None:
         ("removes", set(method.removes), set(get_args(Removes))),
     ):
         if not found <= known:
-            return _unknown_error(field, found, known)
+            return (
+                f"{field}: {', '.join(sorted(map(repr, found - known)))} unknown; there are {', '.join(sorted(known))}"
+            )
     return _optional_error(method, _METHODS_MAY_HAVE) or _promise_error(method)
-
-
-def _unknown_error(field: str, found: set[str], known: set[str]) -> str | None:
-    if found <= known:
-        return None
-    return f"{field}: {', '.join(sorted(map(repr, found - known)))} unknown; there are {', '.join(sorted(known))}"
 
 
 def _promise_error(method: Method) -> str | None:
