@@ -33,9 +33,12 @@ def allowed_packages(section: Node | None, problems: list[Problem]) -> tuple[str
     if read is None:
         return ()
     listed, known = section.get("allow"), installed_packages()
-    for node in () if listed is None or not listed.is_sequence else listed.elements:
-        if package_name(node.raw) not in known:
-            problems.append(Problem(unknown_name("package with plugins", node.raw, known), node.place))
+    named = () if listed is None or not listed.is_sequence else listed.elements
+    problems.extend(
+        Problem(unknown_name("package with plugins", node.raw, known), node.place)
+        for node in named
+        if package_name(node.raw) not in known
+    )
     return read.allow
 
 

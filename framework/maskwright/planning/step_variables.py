@@ -92,8 +92,9 @@ def default_variables(step: Step, known: Mapping[str, Variable]) -> set[str]:
     }
     if step.method.has_keys or "records" in step.method.removes:
         usual |= {
-            name for name, variable in known.items() if variable.role == "quasi_identifier" and not variable.as_is
-        }
+            name for name, variable in known.items()
+            if variable.role == "quasi_identifier" and not variable.as_is and name not in step.companions
+        }  # fmt: skip
     if not usual and step.only_removes:
         usual = {name for name, variable in known.items() if variable.role == "other" and not variable.renewed}
     return usual

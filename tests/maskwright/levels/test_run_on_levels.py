@@ -192,9 +192,8 @@ def test_nested_files_are_not_written_by_a_run(folder: Path, capsys: pytest.Capt
 @pytest.mark.parametrize(
     ("variables", "rules", "said"),
     [
-        (["region", "size"], [], "counting rows gives it back"),
-        (["region", "size"], ["count(person) == size"], "members"),
-        (["sex", "age"], ["any(person where age >= 18)"], "age"),
+        (["region", "size"], [], "the number of its person records tells it"),
+        (["region", "size"], ["count(person) == size"], "is counted in what is published"),
     ],
 )
 def test_what_other_records_give_back_is_not_suppressed(
@@ -203,7 +202,7 @@ def test_what_other_records_give_back_is_not_suppressed(
     steps = [{"method": "local_suppression", "variables": variables, "params": {"k": 3}}]
     path = pipeline(folder, "flat", protect=steps, edits=rules, output={"data": "never.csv"})
     assert main(["run", str(path)]) == 2
-    assert said in capsys.readouterr().err or rules
+    assert said in capsys.readouterr().err
     assert not (folder / "never.csv").exists()
 
 

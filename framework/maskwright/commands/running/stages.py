@@ -178,7 +178,8 @@ class PipelineRun:
         target = self.pipeline.output.edits
         if target is None:
             return
-        text, notices = rule_file(target, result.edits, result.masked)
+        place = result.masked.layout.details.get("record_path")
+        text, notices = rule_file(target, result.edits, result.masked, place[-1] if place else None)
         self.tell(notices)
         with writing(self.release.temporary("edits")):
             self.release.temporary("edits").write_text(text, encoding="utf-8")
