@@ -36,6 +36,7 @@ class InMemory(EntryPoint):
 def package(name: str, version: str = "1.2", **hooks: Any) -> EntryPoint:
     """Entry point of a package whose hooks offer these lists; a function is the hook itself."""
     module = types.ModuleType(name)
+    vars(module)["CONTRACT"] = 1
     for hook, offered in hooks.items():
         function = offered if callable(offered) else lambda offered=offered: offered
         named = types.FunctionType(

@@ -25,6 +25,7 @@ from maskwright.foundation.errors import InputError, Problem
 from maskwright.foundation.progress import stage
 from maskwright.foundation.refusals import EditViolation
 from maskwright.pipeline.names import in_order, names_in, unknown_uses
+from maskwright.pipeline.plugins_section import choice_notices
 from maskwright.planning.applicable_edits import declared_bounds, without_violations
 
 if TYPE_CHECKING:
@@ -36,8 +37,7 @@ if TYPE_CHECKING:
     from maskwright.data.levels.linked_data import LinkedData
     from maskwright.foundation.doubts import Doubt
     from maskwright.foundation.progress import Reporter
-    from maskwright.pipeline.plugins_section import choice_notices
-from maskwright.pipeline.resolved import LevelSources, Pipeline
+    from maskwright.pipeline.resolved import LevelSources, Pipeline
 
 Told = TypeVar("Told")
 
