@@ -311,15 +311,17 @@ def test_a_cell_that_is_written_wrong_stops_the_release(
 ) -> None:
     plain = data_file.write_nested
 
-    def wrong(tables: Any, groups: Any, path: Path, *others: Any, **named: Any) -> None:
-        plain(tables, groups, path, *others, **named)
+    def wrong(tables: Any, groups: Any, path: Path, *others: Any, **named: Any) -> Any:
+        held = plain(tables, groups, path, *others, **named)
         text = path.read_text(encoding="utf-8")
         path.write_text(text.replace("<code>01</code>", "<code>1</code>", 1), encoding="utf-8")
+        return held
 
     monkeypatch.setattr(writing, "write_nested", wrong)
-    assert main(["run", str(odd_pipeline(tmp_path))]) == 2
-    said = capsys.readouterr().err
-    assert re.search(r"code of the written person record \d+ is not what was masked", said)
+    assert main(["run", str(odd_pipeline(tmp_path))]) == 3
+    said = " ".join(capsys.readouterr().err.split())
+    assert "source 'xml'" in said
+    assert re.search(r"did not write what it was given: row \d+, column code", said)
     assert not (tmp_path / "odd_masked.xml").exists()
 
 
