@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 import sys
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pandas as pd
 import pytest
@@ -21,6 +21,9 @@ from maskwright.release import data_file
 sys.path.insert(0, str(Path(__file__).parent))
 from pandas_evaluator import read_flat, violations
 from schematron_counts import schematron_counts
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
 SVRL = "{http://purl.oclc.org/dsdl/svrl}"
 STEPS = [
@@ -306,22 +309,37 @@ def test_a_rule_that_no_engine_applies_stops_the_release(folder: Path, capsys: p
     assert '<Survey xmlns="urn:survey">' in (folder / "spaced_masked.xml").read_text(encoding="utf-8")
 
 
-def test_a_cell_that_is_written_wrong_stops_the_release(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+def with_another_code(text: str) -> str:
+    return text.replace("<code>01</code>", "<code>1</code>", 1)
+
+
+def with_a_member_elsewhere(text: str) -> str:
+    person = re.findall(r"\s*<Person>.*?</Person>", text)[0]
+    without = text.replace(person, "", 1)
+    place = without.rindex("\n    <region>")
+    return without[:place] + person + without[place:]
+
+
+@pytest.mark.parametrize(("wrong", "column"), [(with_another_code, "code"), (with_a_member_elsewhere, "hhid")])
+def test_what_is_written_wrong_stops_the_release(
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+    wrong: Callable[[str], str],
+    column: str,
 ) -> None:
     plain = data_file.write_nested
 
-    def wrong(tables: Any, groups: Any, path: Path, *others: Any, **named: Any) -> Any:
+    def write(tables: Any, groups: Any, path: Path, *others: Any, **named: Any) -> Any:
         held = plain(tables, groups, path, *others, **named)
-        text = path.read_text(encoding="utf-8")
-        path.write_text(text.replace("<code>01</code>", "<code>1</code>", 1), encoding="utf-8")
+        path.write_text(wrong(path.read_text(encoding="utf-8")), encoding="utf-8")
         return held
 
-    monkeypatch.setattr(writing, "write_nested", wrong)
+    monkeypatch.setattr(writing, "write_nested", write)
     assert main(["run", str(odd_pipeline(tmp_path))]) == 3
     said = " ".join(capsys.readouterr().err.split())
     assert "source 'xml'" in said
-    assert re.search(r"did not write what it was given: row \d+, column code", said)
+    assert re.search(rf"did not write what it was given: .*row \d+( and \d+ more)?, column {column}", said)
     assert not (tmp_path / "odd_masked.xml").exists()
 
 
