@@ -104,6 +104,7 @@ protect:
   - {method: microaggregation, variables: [age], params: {k: 4, partition: my_order}}
 measure: [my_shift]
 output: {data: masked.my_lines, my_outcome: outcome.txt}
+waive: [{doubt: written-file-not-read-twice, because: it is a test}]
 seed: 1
 """
 
