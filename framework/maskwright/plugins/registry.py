@@ -158,32 +158,16 @@ def discover(found: Iterable[EntryPoint]) -> Registry:
     collection = _Collection()
     for reader in (
         EditReader(
-            name="schematron",
-            suffixes=(".sch",),
-            read=_read_schematron,
-            summary="ISO Schematron: each assert or report is an edit.",
-            params=SchematronOptions,
-            read_leveled=_read_schematron_of_levels,
+            name="schematron", suffixes=(".sch",), read=_read_schematron, params=SchematronOptions,
+            summary="ISO Schematron: each assert or report is an edit.", read_leveled=_read_schematron_of_levels,
         ),
-        EditReader(
-            name="yaml",
-            suffixes=(".yaml", ".yml"),
-            read=_read_edits_yaml,
-            summary="Rules as text, one to a line of a YAML list.",
-        ),
-        EditReader(
-            name="validate",
-            suffixes=(),
-            read=_read_validate,
-            summary="Rules of the R package validate, in YAML or as R text.",
-        ),
-        EditReader(
-            name="banff",
-            suffixes=(".banff",),
-            read=_read_banff,
-            summary="Linear edits as Banff has them: x1 + x2 = x3; or a table.",
-        ),
-    ):
+        EditReader(name="yaml", suffixes=(".yaml", ".yml"), read=_read_edits_yaml,
+                   summary="Rules as text, one to a line of a YAML list."),
+        EditReader(name="validate", suffixes=(), read=_read_validate,
+                   summary="Rules of the R package validate, in YAML or as R text."),
+        EditReader(name="banff", suffixes=(".banff",), read=_read_banff,
+                   summary="Linear edits as Banff has them: x1 + x2 = x3; or a table."),
+    ):  # fmt: skip
         collection.add("edit_reader", reader, BUILT_IN, version(BUILT_IN))
     for entry_point in sorted(found, key=_order):
         collection.add_entry_point(entry_point)
@@ -307,8 +291,7 @@ class _Collection:
         try:
             module = entry_point.load()
             # First: a later contract may have hooks that are not known here.
-            wrong = version_error(module, distribution, version)
-            if wrong is not None:
+            if (wrong := version_error(module, distribution, version)) is not None:
                 self.broken(entry_point.name, UNKNOWN_KIND, distribution, version, wrong)
                 return
             _verify_hooks(module)

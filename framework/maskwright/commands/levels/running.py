@@ -138,6 +138,7 @@ class _LevelsRun:
         with self.clock("validate"), stage(self.reporter, "Validating"):
             found = outcomes(released, edits.bound, edits.reference)
         with self.clock("second look"):
+            self._tell(self._files.look_again(arranged, released, edits, found))
             refuted = last_word(
                 described, self.engine, self.arrived.bound, edits.bound, released, found, self.release, self.reporter
             )

@@ -14,8 +14,10 @@ from maskwright.masking.suppressing.rule_file import rule_file
 from maskwright.release.codebook import release_codebook
 from maskwright.release.data_file import write_dataset, write_nested, written_file
 from maskwright.release.files import writing
+from maskwright.release.levels.second_look import WrittenTable, second_look_at_levels
 from maskwright.release.levels.tables import flat_table, joined_table, linked_tables, nested_tables
 from maskwright.release.levels.written_cells import refuse_differences
+from maskwright.release.second_look import is_read_twice
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping
@@ -24,6 +26,7 @@ if TYPE_CHECKING:
     from maskwright.commands.running.arrive import Clock
     from maskwright.data.dataset import Dataset
     from maskwright.data.levels.linked_data import LinkedData
+    from maskwright.edits.evaluation.check import Outcome
     from maskwright.foundation.progress import Reporter
     from maskwright.pipeline.resolved import LevelSources, Pipeline
     from maskwright.release.files import Release
@@ -116,6 +119,38 @@ class LevelFiles:
         if self._levels.form == "nested":
             refuse_differences(arranged.linked, released)
         return released
+
+    def look_again(
+        self, arranged: ArrangedLevels, released: LinkedData, edits: PublishedEdits, found: Mapping[str, Outcome]
+    ) -> tuple[str, ...]:
+        """Judge the written tables a second time, by other means: it has the last word.
+
+        Returns
+        -------
+        tuple of str
+            Notices about edits that have no second opinion.
+
+        Raises
+        ------
+        EvaluationsDisagree
+            The two differ.
+        """
+        source = self.described.output.source
+        if self._levels.form == "nested" or not is_read_twice(source):
+            return ()
+        if self._levels.form == "flat":
+            name, file = list(self.originals.items())[-1]
+            written = {name: ("data", flat_table(arranged.linked, file))}
+        else:
+            tables = linked_tables(arranged.linked, self.originals)
+            written = {name: (f"data.{name}", table) for name, table in tables.items()}
+        with stage(self.reporter, "Validating a second time"):
+            looked = {
+                name: WrittenTable(self.release.temporary(key), source, table) for name, (key, table) in written.items()
+            }
+            alone = second_look_at_levels(looked, released, edits.bound, found, edits.reference)
+        count = sum(len(each.edits) for each in found.values())
+        return (f"{len(alone)} of {count} edits have no second opinion: {', '.join(alone)}",) if alone else ()
 
     def write_rules(self, edits: PublishedEdits, arranged: ArrangedLevels) -> tuple[str, ...]:
         """Write the rules that hold in the published data, where they are asked for.

@@ -73,11 +73,11 @@ class PipelineRun:
 
     def mask(self) -> MaskingResult:
         """Mask the original in memory."""
-        ready, execution = self.ready, self.pipeline.execution
+        ready = self.ready
         with self.clock("protect"), report_compilation(self.reporter):
             result = mask(
                 ready.original, ready.edits, ready.plan, self.seed,
-                Execution(execution.workers, execution.block_size), self.reporter, _observer(),
+                Execution.of(self.pipeline.execution), self.reporter, _observer(),
             )  # fmt: skip
         self.tell(result.notices)
         return replace(result, doubts=(*result.doubts, *ready.order_doubts(result)))
