@@ -113,7 +113,8 @@ def _filled(template: str, names: PluginNames) -> str:
     """Text of a template with the names in their places."""
     text = (files("maskwright.commands.new_plugin") / "templates" / template).read_text(encoding="utf-8")
     major, minor, *_ = __version__.split(".")
-    dependencies = (f"maskwright>={major}.{minor},<{int(major) + 1}", *NEEDS[names.kind])
+    # Later versions are not forbidden: the number of the contract tells whether they will do.
+    dependencies = (f"maskwright>={major}.{minor}", *NEEDS[names.kind])
     title = names.plugin.replace("_", " ")
     for key, value in {
         "distribution": names.distribution,
