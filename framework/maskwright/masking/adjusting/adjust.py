@@ -29,7 +29,7 @@ from maskwright.masking.adjusting.controlled_rounding import rounded_onto_sums
 from maskwright.masking.adjusting.derivation import Derivations, Equality, derivations
 from maskwright.masking.adjusting.grid_search import GridSearch
 from maskwright.masking.adjusting.held_cells import held_edits, with_held
-from maskwright.masking.adjusting.projection import feasible_points, nearest_feasible
+from maskwright.masking.adjusting.projection import RELATIVE, feasible_points, nearest_feasible
 from maskwright.masking.adjusting.rounding import Grid
 
 if TYPE_CHECKING:
@@ -179,6 +179,10 @@ def adjust(
     stated = {edit.name for edit in edits}
     progress(0.1)
     points, projected = _project_violating(system, start, broken)
+    if held is not None:
+        # Without a grid nothing else puts a cell that has to be 0 there, where the projection ends at 1e-45.
+        near = np.abs(points - held) <= RELATIVE * (scale + np.abs(held))
+        points = np.where(near, held, points)
     progress(0.4)
     rounded = rounded_onto_sums(system, grid, points)
     rows = _Rows(start, points, rounded, search.satisfied(rounded, np.arange(len(values))), projected)
