@@ -30,13 +30,16 @@ from maskwright.planning.params import PlanningParams
 from maskwright.plugins.measure import Measure
 from maskwright.plugins.method import Method
 from maskwright.plugins.parameter_markers import IndependentVariables
-from maskwright.plugins.registry import Registry, plugins
+from maskwright.plugins.registered import Registry
+from maskwright.plugins.registry import plugins
 from maskwright.plugins.remover import AnyMethod, Remover
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from pydantic import BaseModel
+
+    from maskwright.plugins.registered import Registry
 
 EDITS = "edits"
 STEPS = "steps"

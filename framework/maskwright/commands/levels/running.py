@@ -131,8 +131,7 @@ class _LevelsRun:
             arranged = replace(arranged, order=order)
         said = (*masked.notices, *level_arrangement_notices(arranged), *self._alike_notices(masked, alike))
         self._tell(said)
-        self._files.write_data(arranged)
-        released = self._files.read_back(arranged)
+        released = self._files.read_back(arranged, self._files.write_data(arranged))
         edits = published_edits(self.arrived, masked)
         self._tell(self._files.write_rules(edits, arranged))
         with self.clock("validate"), stage(self.reporter, "Validating"):
