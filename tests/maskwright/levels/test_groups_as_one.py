@@ -252,11 +252,24 @@ def test_rare_compositions_stop_the_run_unless_they_are_dropped(folder: Path) ->
         ([whole()[0] | {"unit": "houshold"}], "'houshold'.*'household'"),
         ([{"method": "local_suppression", "variables": ["region"], "unit": "household", "params": {"k": 3}}],
          "cannot mask a household with its members"),
+        ([{"method": "correlated_noise", "variables": EVERY, "unit": "household", "params": {"p": 0.1}}],
+         "needs all records at once, and a household is masked with those of its composition"),
     ],
 )  # fmt: skip
 def test_units_that_cannot_be(folder: Path, steps: list[dict[str, Any]], said: str) -> None:
     with pytest.raises(mw.InputError, match=said):
         mw.run(pipeline(folder, steps, "refused"))
+
+
+def test_categories_are_masked_with_amounts_of_whole_households(folder: Path) -> None:
+    """Zeros part who has an amount and who has none; a category has no zeros."""
+    steps = [whole(rare="drop")[0] | {"variables": ["region", "sex", *EVERY], "params": {**REPORT, "rare": "drop"}}]
+    path = pipeline(folder, steps, "mixed", edits=["sum(person.income) + child_benefit + capital == total"])
+    settings = yaml.safe_load(path.read_text(encoding="utf-8"))
+    settings["data"]["variables"]["region"] = {"type": "nominal", "role": "quasi_identifier"}
+    path.write_text(yaml.safe_dump(settings), encoding="utf-8")
+    assert mw.run(path).record["ok"]
+    assert (released(folder, "mixed").groupby("hhid")["region"].nunique() == 1).all()
 
 
 def test_unit_needs_levels(tmp_path: Path) -> None:

@@ -22,7 +22,7 @@ from maskwright.masking.suppressing.complementary import without_cells
 from maskwright.planning.levels.promises import lets_k_go
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterator, Mapping
 
     from numpy.typing import NDArray
 
@@ -132,6 +132,7 @@ def mask_levels(
     masked = MaskedLevels(shown, planned, results, found.rows, nothing, mended, notices=found.notices)
     if lets_k_go(described.steps):
         masked = _moved_together(masked, arrived, planned, seed)
+    masked = replace(masked, notices=(*masked.notices, *_lost_by_deriving(masked.linked, arrived.linked, planned)))
     originals = {level.name: level.data for level in arrived.linked}
     plans = {name: ready.plan for name, ready in planned.ready.items()}
     emptied = emptied_cells(masked.linked, originals, masked.results, plans, arrived.bound)
@@ -167,6 +168,19 @@ def _kept_across(
     kept = linked[top].data
     own = replace(kept, columns=tuple(beside[column.name] for column in kept))
     return linked.with_data({top: own}), mended
+
+
+def _lost_by_deriving(masked: LinkedData, original: LinkedData, planned: PlannedLevels) -> Iterator[str]:
+    """Derived cells that had a value and have none, in words: what they are computed from has missing cells."""
+    top = original.names[0]
+    ways = (planned.across, *(() if planned.otherwise is None else (planned.otherwise,)))
+    for each in {derived.variable: derived for way in ways for derived in way.derived}.values():
+        lost = int((masked[top].data[each.variable].missing & ~original[top].data[each.variable].missing).sum())
+        if lost:
+            yield (
+                f"{each.variable}: {lost:,} cells that had a value are missing in the masked data: what edit "
+                f"{each.edit!r} computes them from is missing there"
+            )
 
 
 def _shaped(planned: PlannedLevels, linked: LinkedData, level: str) -> list[str]:
