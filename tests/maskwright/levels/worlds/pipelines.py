@@ -85,11 +85,7 @@ def _step(name: str, rng: np.random.Generator, level: str, unit: str | None) -> 
     variables = [each for one in levels for each in _variables(method, one, rng)]
     if not variables:
         variables = [each for one in CATEGORIES for each in _variables(method, one, rng)]
-    promising = method.parameter(mw.PromisesK)
-    if promising is not None:
-        params[promising] = int(rng.integers(2, 4))
-        if method.scope == "variable" or rng.random() < 0.5:
-            params["k_guarantee"] = "report"
+    params |= _promises(method, rng)
     if "detail" in method.removes:
         params["release_edits"] = {"drop": variables}
     if rng.random() < 0.3:
@@ -102,6 +98,14 @@ def _step(name: str, rng: np.random.Generator, level: str, unit: str | None) -> 
         if rng.random() < 0.7:
             params["rare"] = "drop"
     return step
+
+
+def _promises(method: Method, rng: np.random.Generator) -> dict[str, Any]:
+    promising = method.parameter(mw.PromisesK)
+    if promising is None:
+        return {}
+    found = {promising: int(rng.integers(2, 4))}
+    return found | ({"k_guarantee": "report"} if method.scope == "variable" or rng.random() < 0.5 else {})
 
 
 def _variables(method: Method, level: str, rng: np.random.Generator) -> list[str]:
