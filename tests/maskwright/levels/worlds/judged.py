@@ -32,7 +32,7 @@ SOURCES = {
 }  # fmt: skip
 OUTPUTS = ("out.csv", "out.xml", "out_households.csv", "out_persons.csv", "keys.csv", "run.json")
 REFUSED = (1, 2)
-EVERY = 50
+EVERY = 20
 MOST_TIMES = 6
 """Runs of a world: each waives the doubts that stopped the one before."""
 
@@ -190,6 +190,7 @@ def _run(world: World, folder: Path, form: str, tally: Tally) -> Release | None:
             tally.released.update(named)
             tally.forms[form] += 1
             tally.rules.update(rule.name for rule in world.rules)
+            tally.doubts.update(each["doubt"] for each in release.record["doubts"])
             tally.wrong += [f"world {world.seed}: {form}: {each}" for each in release.wrong()]
             return release
         if code not in REFUSED or not errors.strip():
