@@ -82,6 +82,7 @@ if TYPE_CHECKING:
     from maskwright.foundation.errors import Problem as Problem
     from maskwright.foundation.errors import ReadAgain as ReadAgain
     from maskwright.foundation.errors import UnpairedRecords as UnpairedRecords
+    from maskwright.foundation.errors import WrittenOtherwise as WrittenOtherwise
     from maskwright.foundation.progress import Progress as Progress
     from maskwright.foundation.refusals import EditViolation as EditViolation
     from maskwright.foundation.refusals import OpenDoubts as OpenDoubts
@@ -242,6 +243,7 @@ _HOME = {
     "NumberNotation": "maskwright.data.number_notation",
     "VariableDeclaration": "maskwright.data.declaration",
     "WrittenBatch": "maskwright.data.written_batch",
+    "WrittenOtherwise": "maskwright.foundation.errors",
     "write_numbers": "maskwright.data.number_text",
     "read_dates": "maskwright.data.date_texts",
     "write_dates": "maskwright.data.date_texts",

@@ -18,7 +18,7 @@ from maskwright.foundation.progress import Logged, Reporter
 from maskwright.foundation.randomness import fresh_seed
 from maskwright.pipeline.reading import read_pipeline
 from maskwright.planning.warnings.undecided_edits import undecided_doubts
-from maskwright.plugins.registry import plugins
+from maskwright.plugins.registry import pipelines_own_plugins, plugins
 from maskwright.release.files import Release
 from maskwright.release.gate import judge
 from maskwright.release.last_look import unchanged_cells, unchanged_doubts
@@ -83,6 +83,7 @@ class RunResult:
 
 
 @reads_noted()
+@pipelines_own_plugins()
 def run(
     pipeline: str | Path | Mapping[str, object],
     overrides: Mapping[str, object] | Sequence[str] = (),
@@ -144,8 +145,9 @@ def run(
         running.tell((*release.notices, *ready.notices))
         refuse_doubts(described, judge(ready.doubts, described.waivers))
         result = running.mask()
-        result = running.write(running.arrange(result))
-        released = running.read_back(result)
+        result = running.arrange(result)
+        released = running.read_back(result, running.write(result))
+        result = result.without_data()  # measuring needs the memory
         outcome = running.validate(result)
         found = running.measure(released)
         with clock("last look"):

@@ -9,7 +9,8 @@ from maskwright.pipeline.file_model import DataSection, OutputSection, PipelineF
 from maskwright.pipeline.steps import LABEL, PER_RECORD
 from maskwright.planning.params import PlanningParams
 from maskwright.plugins.parameter_markers import NamesPartition
-from maskwright.plugins.registry import BUILT_IN, Registry, plugins
+from maskwright.plugins.registered import BUILT_IN, Registry
+from maskwright.plugins.registry import plugins
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping

@@ -16,18 +16,20 @@ from maskwright.pipeline.file_model import ExecutionSection, PipelineFile, Singl
 from maskwright.pipeline.file_paths import resolve_output
 from maskwright.pipeline.names import in_order, variable_uses
 from maskwright.pipeline.overrides import Overrides, apply_overrides
+from maskwright.pipeline.plugins_section import allowed_packages
 from maskwright.pipeline.release_section import resolve_release
 from maskwright.pipeline.resolved import DataSource, Output, Pipeline, RuleFile, RuleText, VariableUse
 from maskwright.pipeline.steps import resolve_measures, resolve_steps, resolve_thresholds
 from maskwright.pipeline.waivers import resolve_waivers
 from maskwright.plugins.measure import needs_levels
 from maskwright.plugins.parameter_markers import files_named
-from maskwright.plugins.registry import Registry, plugins
+from maskwright.plugins.registry import allow_only, plugins
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from maskwright.planning.model import Step
+    from maskwright.plugins.registered import Registry
 
 
 class UnfinishedPipelineError(PipelineError):
@@ -158,8 +160,9 @@ class _Reading:
     ) -> None:
         self.path, self.text, self.root, self.check_data = path, text, root, check_data
         self.folder = Path() if path is None else path.parent
-        self.registry: Registry = plugins()
         self.problems: list[Problem] = list(problems)
+        allow_only(allowed_packages(root.get("plugins"), self.problems))
+        self.registry: Registry = plugins()
 
     def pipeline(self) -> Pipeline:
         self.check_keys()

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from maskwright.plugins.measure import Measure, MeasurePart
-    from maskwright.plugins.registry import Registry
+    from maskwright.plugins.registered import Registry
     from maskwright.plugins.remover import AnyMethod
 
 HERE = Path()

@@ -16,6 +16,7 @@ from maskwright.plugins.parameter_markers import PromisesK, marking_error
 from maskwright.plugins.partition import Partition
 from maskwright.plugins.remover import Remover
 from maskwright.plugins.report import Report
+from maskwright.plugins.reserved_names import reserved_name_error
 from maskwright.plugins.source import Source
 
 if TYPE_CHECKING:
@@ -109,6 +110,7 @@ def contract_error(kind: str, plugin: object) -> str | None:
     if not _NAME.fullmatch(str(plugin.name)):
         return "the name must be letters, digits, '_' and '-', starting with a letter"
     wrong = _functions_error(plugin) or _params_error(plugin) or _suffixes_error(plugin) or illegal_value_error(plugin)
+    wrong = wrong or reserved_name_error(kind, plugin)
     if wrong is None and isinstance(plugin, (Method, Remover)):
         return _promise_error(plugin)
     if wrong is None and isinstance(plugin, Measure):

@@ -58,6 +58,57 @@ LEGAL_VALUES: Mapping[str, tuple[str, ...]] = {
 }
 """Values by the name of their type, as annotations of fields have it."""
 
+MEANINGS: Mapping[str, Mapping[str, str]] = {
+    "Scope": {
+        "variable": "a block holds one variable at a time",
+        "group": "one variable group of the plan: variables that edits bind together",
+        "all": "all variables of the step",
+    },
+    "Cut": {
+        "near": "a file may be cut into strata and into blocks of records near each other",
+        "any": "into strata; among neighbours it changes less, so that a run in blocks is refused",
+        "none": "it sees all records at once",
+    },
+    "Preserved": {
+        "linear": "linear equalities hold in the output when they hold in each record of the input",
+        "product": "products of positive factors do",
+        "inequality": "linear inequalities do",
+        "range": "values stay between the smallest and the largest of their variable",
+        "domain": "every value is one that its variable had",
+        "mean": "means are those of the input",
+        "covariance": "variances and covariances are",
+        "k": "equal records, or clusters, are as many as the parameter marked PromisesK says",
+        "combinations": "each record comes out with the values that one record had together",
+        "households": "what is the same within a household stays so",
+        "equals": "records that are equal in all variables of the block stay so",
+    },
+    "CoarserOrEmpty": {
+        "detail": "coarser categories are published in the place of values",
+        "cells": "some cells are left empty",
+    },
+    "RecordsOrCells": {"records": "records are dropped", "cells": "cells are emptied"},
+    "MeasureKind": {
+        "loss": "how much less the masked file is good for",
+        "risk": "how much an intruder may learn from it",
+        "score": "several measures as one number",
+    },
+    "Direction": {"lower": "lower values are better", "higher": "higher values are"},
+    "Invariance": {
+        "affine": "a column may be rescaled in both files",
+        "records": "records may be permuted in both",
+        "columns": "columns may be",
+    },
+    "VariableType": {
+        "continuous": "numbers",
+        "integer": "whole numbers",
+        "date": "days, as numbers of them",
+        "datetime": "points in time, as numbers of days",
+        "ordinal": "categories with an order, as their positions in it",
+        "nominal": "categories without one, as codes",
+    },
+}
+"""What each value means, in a few words."""
+
 _OF_LEGAL_VALUES = re.compile(r"(?P<several>AbstractSet\[)?(?P<name>\w+)\]?")
 
 

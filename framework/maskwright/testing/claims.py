@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from pydantic import BaseModel
 
+from maskwright.foundation.errors import PluginError
+from maskwright.masking.protecting.contract import check_masked, check_removed
 from maskwright.plugins.method import Masked
 from maskwright.plugins.remover import AnyMethod, Removed, Remover
 from maskwright.testing.blocks import block_of, numbers, with_companions, with_holes
@@ -31,21 +33,25 @@ Claim = Callable[[AnyMethod, ParamsOf, Any], None]
 """``(method, params_of, given) -> None``: raises AssertionError where what the method claims is not true."""
 
 
+def returned(method: AnyMethod, params: BaseModel, block: Block, rng: np.random.Generator) -> Masked | Removed:
+    """What a method or a remover returns, held to what the engine demands of it."""
+    seen = with_companions(block, method.companion_variables(params))
+    try:
+        if isinstance(method, Remover):
+            removed = method.remove(seen, params, rng)
+            check_removed(method, seen, removed)
+            return removed
+        masked = method.protect(seen, params, rng)
+        check_masked(method.with_params(params), params, seen, masked)
+    except PluginError as error:
+        raise AssertionError(str(error)) from None
+    return masked
+
+
 def protected(method: AnyMethod, params: BaseModel, block: Block, rng: np.random.Generator) -> Masked:
     """What a method makes of a block, or what a remover leaves of it."""
-    block = with_companions(block, method.companion_variables(params))
-    if not isinstance(method, Remover):
-        return method.protect(block, params, rng)
-    removed = method.remove(block, params, rng)
-    require(isinstance(removed, Removed), "remove must return a maskwright.Removed")
-    given = {"records": removed.kept_rows, "cells": removed.cells}
-    said = [what for what, gone in given.items() if gone is not None]
-    require(said == [method.takes_away], f"takes away {method.takes_away}, and says {' and '.join(said) or 'nothing'}")
-    rows = removed.kept_rows
-    if rows is not None:
-        rising = bool(np.all(np.diff(rows) > 0)) and (not len(rows) or (rows[0] >= 0 and rows[-1] < block.n))
-        require(rising, "kept_rows must hold rows, ascending, each once")
-    return Masked(*removed.left(block))
+    found = returned(method, params, block, rng)
+    return Masked(*found.left(block)) if isinstance(found, Removed) else found
 
 
 def _masked(method: AnyMethod, params_of: ParamsOf, given: Any, block: Block) -> NDArray[np.float64]:

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+import json
+from collections.abc import Callable
 from functools import partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from maskwright.foundation.errors import MaskwrightError
 from maskwright.plugins.method import Masked
 from maskwright.plugins.parameter_markers import PromisesK
-from maskwright.plugins.remover import AnyMethod, Remover
+from maskwright.plugins.remover import AnyMethod, Removed, Remover
 from maskwright.testing.blocks import TYPES, block_of, numbers, with_holes
 from maskwright.testing.checks import (
     Check,
@@ -18,15 +20,17 @@ from maskwright.testing.checks import (
     Params,
     check_documented,
     check_picklable,
+    checks_of_all,
     collected,
     example_params,
     generator,
     leaves_alone,
-    named,
     params_of,
     require,
 )
-from maskwright.testing.claims import CLAIMS, protected
+from maskwright.testing.claims import CLAIMS, protected, returned
+from maskwright.testing.concurrent_calls import check_calls
+from maskwright.testing.conduct import prints_nothing, telling_values, tells_no_values, without_published
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -36,6 +40,10 @@ if TYPE_CHECKING:
 
     from maskwright.data.variable import VariableType
     from maskwright.plugins.block import Block
+    from maskwright.plugins.method import Masked
+
+_Numbers = Callable[..., "NDArray[np.float64]"]
+"""``(p, kind, seed=1) -> values``, shape (60, p)."""
 
 _NONE: Excuses = {}
 _DEFAULTS: Params = {}
@@ -59,7 +67,7 @@ def method_checks(
     list of pytest.param
         Each holds a function without arguments.
     """
-    return collected((check for one in methods for check in named(one.name, list(_checks(one, params)))), excuses)
+    return collected(checks_of_all("method", methods, lambda one: _checks(one, params)), excuses)
 
 
 def _checks(method: AnyMethod, given: Params) -> Iterator[tuple[str, Check]]:
@@ -69,7 +77,7 @@ def _checks(method: AnyMethod, given: Params) -> Iterator[tuple[str, Check]]:
     yield "example", partial(_example, method)
     yield (
         "picklable",
-        partial(check_picklable, method, method.remove if isinstance(method, Remover) else method.protect),
+        partial(check_picklable, method, _function(method)),
     )
     p = 1 if method.scope == "variable" else 3
     accepted: list[VariableType] = [each for each in TYPES if each in method.variable_types]
@@ -95,6 +103,9 @@ def _checks(method: AnyMethod, given: Params) -> Iterator[tuple[str, Check]]:
     yield "same_seed_same_result", partial(_same_seed, method, given, usual)
     yield "progress_is_a_share", partial(_progress, method, given, usual)
     yield "clusters_and_representatives", partial(_clusters, method, given, usual)
+    yield "concurrent_calls", partial(_concurrent, method, given, usual_numbers, p, first)
+    yield "prints_nothing", partial(_silent, method, given, usual)
+    yield "notes", partial(_notes, method, given, usual_numbers, p, first)
     if method.deterministic:
         yield "deterministic", partial(_deterministic, method, given, usual)
     if method.parameter(PromisesK) is not None and method.promised_k(params_of(method, given)) is not None:
@@ -103,9 +114,17 @@ def _checks(method: AnyMethod, given: Params) -> Iterator[tuple[str, Check]]:
         yield f"preserves_{claim}", partial(CLAIMS[claim], method, params_of, given)
 
 
-def _repeated_numbers(p: int, kind: VariableType) -> NDArray[np.float64]:
+def _function(method: AnyMethod) -> Callable[..., Any]:
+    return method.remove if isinstance(method, Remover) else method.protect
+
+
+def _repeated_numbers(p: int, kind: VariableType, seed: int = 1) -> NDArray[np.float64]:
     """Records that have equals, for methods that look at classes of equal keys; shape (60, p)."""
-    return np.repeat(numbers(12, p, kind), 5, axis=0)
+    return np.repeat(numbers(12, p, kind, seed), 5, axis=0)
+
+
+def _returned(method: AnyMethod, given: Params, block: Block, seed: int = 20230) -> Masked | Removed:
+    return returned(method, params_of(method, given), block, generator(seed))
 
 
 def _protected(method: AnyMethod, given: Params, block: Block, seed: int = 20230) -> Masked:
@@ -123,7 +142,6 @@ def _shapes(method: AnyMethod, given: Params, block: Block) -> None:
 
 
 def _check_shapes(method: AnyMethod, block: Block, masked: Masked) -> None:
-    require(isinstance(masked, Masked), "protect must return a maskwright.Masked")
     m = len(masked.values) if "records" in method.removes else block.n
     p = block.p if masked.variables is None else len(masked.variables)
     require(masked.values.shape == (m, p), f"values must have shape {(m, p)}, not {masked.values.shape}")
@@ -137,6 +155,33 @@ def _check_shapes(method: AnyMethod, block: Block, masked: Masked) -> None:
             codes = masked.values[~masked.missing[:, position], position]
             known = np.isin(codes, np.arange(len(variable.categories)))
             require(known.all(), f"{variable.name} is {variable.type}: its values must be codes of its categories")
+
+
+def _concurrent(method: AnyMethod, given: Params, values_of: _Numbers, p: int, kind: VariableType) -> None:
+    blocks = [block_of(values_of(p, kind, seed), kind) for seed in (1, 2, 3, 4)]
+    check_calls(_function(method), lambda block: _returned(method, given, block), blocks)
+
+
+def _silent(method: AnyMethod, given: Params, block: Block) -> None:
+    prints_nothing(lambda: _protected(method, given, block))
+
+
+def _notes(method: AnyMethod, given: Params, values_of: _Numbers, p: int, kind: VariableType) -> None:
+    """Require that notes are plain data, and neither they nor a refusal hold a value of a record."""
+    values = values_of(p, kind)
+    if kind in ("continuous", "integer"):
+        values = np.round(values * 1e6 + 1e9, 0 if kind == "integer" else 3)
+    telling = telling_values(values)
+    try:
+        found = _returned(method, given, block_of(values, kind))
+    except MaskwrightError as error:
+        tells_no_values(str(error), telling, "refusals")
+        return
+    try:
+        json.dumps(dict(found.notes), allow_nan=False)
+    except (TypeError, ValueError) as error:
+        raise AssertionError(f"notes must be texts and finite numbers, for the record is JSON: {error}") from None
+    tells_no_values([without_published(found.notes), found.doubts], telling, "notes and doubts")
 
 
 def _answers_or_says_why(method: AnyMethod, given: Params, block: Block) -> None:

@@ -30,13 +30,16 @@ from maskwright.planning.params import PlanningParams
 from maskwright.plugins.measure import Measure
 from maskwright.plugins.method import Method
 from maskwright.plugins.parameter_markers import IndependentVariables
-from maskwright.plugins.registry import Registry, plugins
+from maskwright.plugins.registered import Registry
+from maskwright.plugins.registry import plugins
 from maskwright.plugins.remover import AnyMethod, Remover
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from pydantic import BaseModel
+
+    from maskwright.plugins.registered import Registry
 
 EDITS = "edits"
 STEPS = "steps"
@@ -45,6 +48,7 @@ DATES = "dates"
 RELEASE = "release"
 FORMATS = "formats"
 SUGGEST = "suggest"
+CONTRACT = "contract"
 
 
 def explain(name: str) -> str:
@@ -55,7 +59,8 @@ def explain(name: str) -> str:
     (``column-not-understood``) and an id. ``release`` is the order of the published records, and the keys that take the
     place of identifiers. ``roles``, ``types``, ``missing`` and ``hierarchies`` say what can be declared of variables,
     ``codebooks`` which files declare them, ``levels`` how records belong together, ``formats`` which files can be read.
-    ``suggest`` is how rules are found in data, ``experiment`` the file that compares pipelines.
+    ``suggest`` is how rules are found in data, ``experiment`` the file that compares pipelines,
+    ``contract`` what plugins are held to, with every field and legal value.
 
     Raises
     ------
@@ -106,6 +111,7 @@ def _pages() -> dict[str, Callable[[], str]]:
         RELEASE: _release,
         SUGGEST: _suggest,
         EXPERIMENT: experiment_page,
+        CONTRACT: _contract,
     }
 
 
@@ -129,6 +135,12 @@ def _steps() -> str:
 
 def _formats() -> str:
     return formats_page(plugins())
+
+
+def _contract() -> str:
+    from maskwright.cli.show.explained_contract import contract_page  # of those who write plugins alone
+
+    return contract_page()
 
 
 def _suggest() -> str:

@@ -26,6 +26,7 @@ from maskwright.foundation.errors import InputError, Problem
 from maskwright.foundation.progress import stage
 from maskwright.foundation.refusals import EditViolation
 from maskwright.pipeline.names import in_order, names_in, unknown_uses
+from maskwright.pipeline.plugins_section import choice_notices
 from maskwright.planning.applicable_edits import declared_bounds, without_violations
 
 if TYPE_CHECKING:
@@ -38,7 +39,6 @@ if TYPE_CHECKING:
     from maskwright.foundation.doubts import Doubt
     from maskwright.foundation.progress import Reporter
     from maskwright.pipeline.resolved import LevelSources, Pipeline
-
 
 Told = TypeVar("Told")
 
@@ -114,7 +114,8 @@ def arrive_levels(described: Pipeline, reporter: Reporter, clock: Clock) -> Arri
         bound = edits_of_levels(rules, linked)
         arrival = outcomes(linked, bound)
     doubts = _once(doubt for each in files.values() for doubt in each.doubts)
-    return ArrivedLevels(linked, bound, arrival, files, rules, records, (*told, *rules.notes, *said), doubts)
+    notices = (*choice_notices(described), *told, *rules.notes, *said)
+    return ArrivedLevels(linked, bound, arrival, files, rules, records, notices, doubts)
 
 
 def linked_as(levels: LevelSources, files: Mapping[str, Dataset]) -> LinkedData:

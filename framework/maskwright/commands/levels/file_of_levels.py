@@ -75,10 +75,10 @@ class LinkedFile:
         """Verdict of every rule on the records of its level."""
         del fired
         levels = self.sources
-        linked = _linked(levels, progress)
+        linked = linked_sources(levels, progress)
         for note in linked.notes:
             self.reporter.notice(note)
-        original = None if self.original is None else _linked(self.original, progress)
+        original = None if self.original is None else linked_sources(self.original, progress)
         bound = edits_of_levels(self.rules, linked)
         together = check_linked(linked, bound, original)
         if svrl is not None:
@@ -86,7 +86,18 @@ class LinkedFile:
         return together
 
 
-def _linked(levels: LevelSources, progress: Progress) -> LinkedData:
+def linked_sources(levels: LevelSources, progress: Progress) -> LinkedData:
+    """Levels as their files say them.
+
+    Parameters
+    ----------
+    levels : LevelSources
+    progress : Progress
+
+    Raises
+    ------
+    InputError
+    """
     read: dict[str, Dataset] = {}
     for name, source in levels.sources.items():
         same = next(iter(read.values())) if levels.form == "flat" and read else None
@@ -131,7 +142,7 @@ def file_of_levels(
             hint = "In Python: mw.validate(mw.linked_data(...), edits, original=mw.linked_data(...))."
             raise InputError(Problem("--original is one file, and the levels are in a file each", hint=hint))
         before = None if original is None else pipeline_levels(options, (original,))
-        return LinkedFile(declared, read_rule_files(rules, options), before, reporter)
+        return LinkedFile(declared, read_rule_files(rules, options, None, declared.declared), before, reporter)
     if not by_engine:
         return None
     (checked,) = data_files((data,), options, rules)

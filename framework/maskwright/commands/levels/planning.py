@@ -26,6 +26,7 @@ from maskwright.edits.levels.column_values import with_linked_columns
 from maskwright.edits.levels.structure import Structure
 from maskwright.foundation.errors import InputError, Problem, unknown_name
 from maskwright.foundation.refusals import EditViolation
+from maskwright.masking.protecting.processes import refuse_unsendable
 from maskwright.pipeline.file_model import ReleaseSection
 from maskwright.pipeline.resolved import DataInMemory, MaskingRequest
 from maskwright.planning.applicable_edits import NO_EDITS
@@ -120,6 +121,8 @@ def plan_levels(described: Pipeline, arrived: ArrivedLevels, reporter: Reporter,
     linked = arrived.linked
     steps = {level.name: steps_of_level(described.steps, level, linked) for level in linked}
     _refuse_strangers(described.steps, linked)
+    if described.execution.processes:
+        refuse_unsendable(described.steps)
     read = composition_columns((name for step in described.steps for name in step.companions), linked)
     variables = {level.name: _maskable(level) for level in linked}
     variables[linked.levels[0].name] += tuple(column.variable for column in read)

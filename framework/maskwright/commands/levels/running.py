@@ -131,13 +131,13 @@ class _LevelsRun:
             arranged = replace(arranged, order=order)
         said = (*masked.notices, *level_arrangement_notices(arranged), *self._alike_notices(masked, alike))
         self._tell(said)
-        self._files.write_data(arranged)
-        released = self._files.read_back(arranged)
+        released = self._files.read_back(arranged, self._files.write_data(arranged))
         edits = published_edits(self.arrived, masked)
         self._tell(self._files.write_rules(edits, arranged))
         with self.clock("validate"), stage(self.reporter, "Validating"):
             found = outcomes(released, edits.bound, edits.reference)
         with self.clock("second look"):
+            self._tell(self._files.look_again(arranged, released, edits, found))
             refuted = last_word(
                 described, self.engine, self.arrived.bound, edits.bound, released, found, self.release, self.reporter
             )

@@ -177,7 +177,8 @@ def _adjusted(
     for edit in written.edits if len(bad) else ():
         rows = np.zeros(len(found), dtype=np.bool_)
         here = np.flatnonzero(adjustment.infeasible)
-        rows[bad] = ~targets.satisfied(edit, adjustment.values[here], here)
+        # Such a group stays as it is: what it breaks is what it broke before.
+        rows[bad] = ~targets.satisfied(edit, values[bad], here)
         if rows.any():
             lost[edit.name] = rows | lost.get(edit.name, False)
     changed = values.copy()

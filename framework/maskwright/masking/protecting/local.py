@@ -1,6 +1,7 @@
 """Masking the planned groups on this machine: a task for each stratum and block, the results put together in order.
 
-A task is self-contained and draws from a generator of its own name, so results do not depend on how many threads work.
+A task is self-contained and draws from a generator of its own name, so results do not depend on how many threads or
+processes work.
 """
 
 from __future__ import annotations
@@ -22,6 +23,7 @@ from maskwright.masking.protecting.assembling import GroupResult, assemble, with
 from maskwright.masking.protecting.blocks import kd_blocks
 from maskwright.masking.protecting.contract import check_masked, check_removed
 from maskwright.masking.protecting.minimum_counts import with_enough_values
+from maskwright.masking.protecting.processes import in_worker
 from maskwright.masking.protecting.variable_group import GroupSource
 from maskwright.planning.missing_patterns import MethodCall, splits_by_pattern, widened, without_holes
 from maskwright.plugins.block import Block
@@ -35,7 +37,7 @@ if TYPE_CHECKING:
     from pydantic import BaseModel
 
     from maskwright.data.dataset import Dataset
-    from maskwright.masking.context import MaskingContext, Observer
+    from maskwright.masking.context import MaskingContext
     from maskwright.masking.protecting.variable_group import GroupWork
     from maskwright.masking.standardisation import Standardisation
 
@@ -78,7 +80,7 @@ def protect_group(
     def protect(number: int) -> Masked:
         block = _block(calls[number], work, source, shares.of(number))
         rng = generator(context.seed, "protect", work.step, *work.variables, number)
-        masked = _protect_block(block, work, rng, context.observe)
+        masked = _protect_block(block, work, rng, context, alone=len(calls) == 1)
         return widened(masked, calls[number], len(source.variables))
 
     results = _in_order(protect, len(calls), context.execution.workers)
@@ -154,13 +156,19 @@ def _block(call: MethodCall, work: GroupWork, source: GroupSource, progress: Pro
     )  # fmt: skip
 
 
-def _protect_block(block: Block, work: GroupWork, rng: np.random.Generator, observe: Observer | None) -> Masked:
+def _protect_block(
+    block: Block, work: GroupWork, rng: np.random.Generator, context: MaskingContext, *, alone: bool
+) -> Masked:
     """Call the method and hold it to its contract; whoever observes is told before and after."""
+    observe = context.observe
     if observe is not None:
         observe(work.step, work.method.name, block, None)
     method = work.method
     assert isinstance(method, Method)
-    masked = _called(method.name, method.protect, block, work.params, rng)
+    # A block that is alone has nothing to be masked beside.
+    workers = None if alone else context.workers
+    protect = method.protect if workers is None else in_worker(workers, work.step, method)
+    masked = _called(method.name, protect, block, work.params, rng)
     check_masked(method, work.params, block, masked)
     if observe is not None:
         observe(work.step, method.name, block, masked)
