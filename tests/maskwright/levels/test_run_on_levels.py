@@ -290,18 +290,18 @@ def test_parts_with_a_factor_add_up_to_a_total_that_stands(tmp_path: Path) -> No
     rng = np.random.default_rng(3)
     pay, grant = rng.integers(10_000, 90_000, 40), rng.integers(20, 90, 40)
     rows = pd.DataFrame({"home": [f"H{each}" for each in range(40)], "no": 1, "grant": grant, "pay": pay})
-    rows.assign(total=pay + 7 * grant).to_csv(tmp_path / "a.csv", index=False)
+    rows.assign(total=pay + 1000 * grant).to_csv(tmp_path / "a.csv", index=False)
     levels = {"household": {"key": "home", "variables": ["grant", "total"]}, "person": {"key": "no", "in": "household"}}
     names = ["grant", "pay"]
     mw.run(
         {
             "maskwright": 1, "seed": 4,
             "data": {"source": str(tmp_path / "a.csv"), "levels": levels, "variables": {"total": {"role": "other"}}},
-            "edits": ["sum(person.pay) + 7 * grant == total"],
+            "edits": ["sum(person.pay) + 1000 * grant == total"],
             "protect": [noise(["grant"]), noise(["pay"])],
             "output": {"data": str(tmp_path / "m.csv")},
             "waive": [{"doubt": "follows-from-published", "variable": names, "because": "a test"}],
         }
     )  # fmt: skip
     masked = pd.read_csv(tmp_path / "m.csv")
-    assert (masked["pay"] + 7 * masked["grant"] == masked["total"]).all()
+    assert (masked["pay"] + 1000 * masked["grant"] == masked["total"]).all()

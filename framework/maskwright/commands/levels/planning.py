@@ -31,7 +31,7 @@ from maskwright.pipeline.file_model import ReleaseSection
 from maskwright.pipeline.resolved import DataInMemory, MaskingRequest
 from maskwright.planning.applicable_edits import NO_EDITS
 from maskwright.planning.levels.across import AcrossLevels, across_levels
-from maskwright.planning.levels.promises import adjusted_totals, require_k_of_groups
+from maskwright.planning.levels.promises import adjusted_totals, require_k_of_groups, require_what_moves
 from maskwright.planning.levels.removal import refuse_given_back, treatment, without_recoded
 from maskwright.planning.recoded_edits import recoded_edit_notices
 from maskwright.planning.step_variables import default_variables, variables_of_steps
@@ -139,6 +139,7 @@ def plan_levels(described: Pipeline, arrived: ArrivedLevels, reporter: Reporter,
     emptied = {name: each.emptied for name, each in treatments.items()}
     adjusted = adjusted_totals(described.steps, masked[linked.names[0]])
     across = across_levels(bound, structure, masked, adjusted, emptied)
+    require_what_moves(across, bound, masked, described.steps)
     require_k_of_groups(across, bound, described.steps)
     _refuse_broken_structure(across, arrived)
     derived = {each.variable for each in across.derived}

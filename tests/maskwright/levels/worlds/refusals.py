@@ -20,6 +20,7 @@ JUSTIFIED = {
     "`k_guarantee: report` says so",
     r"2 step # promises k = # but to keep edit": "the records of a household have to move together, which breaks k",
     r"2 step # \(?\)?:? ?k = # is larger|2 step #: k = # is larger": "fewer records than k",
+    r"no step masks anything else that edit": "nothing can move onto a total that is to stand",
     r"counts k in single records": "the method does not count households: it is for the upper level",
     r"with its members as one record": "what takes away cannot mask whole households as one record",
     r"needs all records at once": "whole households are masked composition by composition",
