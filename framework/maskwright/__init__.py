@@ -82,6 +82,7 @@ if TYPE_CHECKING:
     from maskwright.foundation.errors import Problem as Problem
     from maskwright.foundation.errors import ReadAgain as ReadAgain
     from maskwright.foundation.errors import UnpairedRecords as UnpairedRecords
+    from maskwright.foundation.errors import WrittenOtherwise as WrittenOtherwise
     from maskwright.foundation.progress import Progress as Progress
     from maskwright.foundation.refusals import EditViolation as EditViolation
     from maskwright.foundation.refusals import OpenDoubts as OpenDoubts
@@ -118,6 +119,8 @@ if TYPE_CHECKING:
     from maskwright.plugins.partition import Partition as Partition
     from maskwright.plugins.registry import find_measure as find_measure
     from maskwright.plugins.registry import find_partition as find_partition
+    from maskwright.plugins.remover import Removed as Removed
+    from maskwright.plugins.remover import Remover as Remover
     from maskwright.plugins.report import Report as Report
     from maskwright.plugins.source import Source as Source
     from maskwright.release import wording as wording
@@ -217,6 +220,8 @@ _HOME = {
     "read_numbers": "maskwright.data.number_text",
     "ReadAgain": "maskwright.foundation.errors",
     "ReleaseRefused": "maskwright.foundation.refusals",
+    "Removed": "maskwright.plugins.remover",
+    "Remover": "maskwright.plugins.remover",
     "Report": "maskwright.plugins.report",
     "run": "maskwright.commands.run",
     "RunRecord": "maskwright.release.record.run_record",
@@ -238,6 +243,7 @@ _HOME = {
     "NumberNotation": "maskwright.data.number_notation",
     "VariableDeclaration": "maskwright.data.declaration",
     "WrittenBatch": "maskwright.data.written_batch",
+    "WrittenOtherwise": "maskwright.foundation.errors",
     "write_numbers": "maskwright.data.number_text",
     "read_dates": "maskwright.data.date_texts",
     "write_dates": "maskwright.data.date_texts",

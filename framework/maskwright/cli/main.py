@@ -114,7 +114,9 @@ def build_parser() -> argparse.ArgumentParser:
     with_json(measure)
     add_comparing(add, with_json)
     add_advising(add, with_json)
-    with_json(add("plugins", _plugins, "List the installed plugins, also the broken ones."))
+    listed = add("plugins", _plugins, "List the installed plugins, also the broken ones.")
+    listed.add_argument("--strict", action="store_true", help="Exit with 1 when one of them is broken.")
+    with_json(listed)
     explain = add(
         "explain",
         _explain,
@@ -230,7 +232,8 @@ def _plugins(chosen: argparse.Namespace) -> int:
         print_json({"plugins": infos})
     else:
         print_plugins(infos)
-    return EXIT_FINE
+    broken = any(info["status"] == "broken" for info in infos)
+    return EXIT_REFUSED if chosen.strict and broken else EXIT_FINE
 
 
 def _explain(chosen: argparse.Namespace) -> int:
@@ -258,7 +261,7 @@ def _schema(chosen: argparse.Namespace) -> int:
         return EXIT_FINE
     from maskwright.pipeline.file_schema import pipeline_schema
 
-    print_json(pipeline_schema())
+    print_json(pipeline_schema(third_party=True))
     return EXIT_FINE
 
 

@@ -12,14 +12,13 @@ from maskwright.commands.running.publish import publish, refuse_doubts, refuse_r
 from maskwright.commands.running.ready import prepare
 from maskwright.commands.running.recording import MeasuredRun, run_json, run_record
 from maskwright.commands.running.stages import PipelineRun
-from maskwright.foundation.errors import InputError, Problem
 from maskwright.foundation.file_identity import reads_noted
 from maskwright.foundation.html_tables import block, sentence, table
 from maskwright.foundation.progress import Logged, Reporter
 from maskwright.foundation.randomness import fresh_seed
 from maskwright.pipeline.reading import read_pipeline
 from maskwright.planning.warnings.undecided_edits import undecided_doubts
-from maskwright.plugins.registry import plugins
+from maskwright.plugins.registry import pipelines_own_plugins, plugins
 from maskwright.release.files import Release
 from maskwright.release.gate import judge
 from maskwright.release.last_look import unchanged_cells, unchanged_doubts
@@ -84,6 +83,7 @@ class RunResult:
 
 
 @reads_noted()
+@pipelines_own_plugins()
 def run(
     pipeline: str | Path | Mapping[str, object],
     overrides: Mapping[str, object] | Sequence[str] = (),
@@ -136,9 +136,6 @@ def run(
     listener, clock = reporter or Logged(), Clock()
     described = read_pipeline(pipeline, overrides)
     if described.levels is not None:
-        if described.levels.form == "nested":
-            hint = "Write it as a flat file or as one file of each level, and mask that: maskwright explain levels."
-            raise InputError(Problem("nested XML is read and validated, and a run does not write it yet", hint=hint))
         return RunResult(True, run_levels(described, listener, clock, PRIVATE).to_json())
     ready = prepare(described, listener, clock)
     described = with_usual_losses(described, ready.plan, plugins())
@@ -148,8 +145,9 @@ def run(
         running.tell((*release.notices, *ready.notices))
         refuse_doubts(described, judge(ready.doubts, described.waivers))
         result = running.mask()
-        result = running.write(running.arrange(result))
-        released = running.read_back(result)
+        result = running.arrange(result)
+        released = running.read_back(result, running.write(result))
+        result = result.without_data()  # measuring needs the memory
         outcome = running.validate(result)
         found = running.measure(released)
         with clock("last look"):

@@ -281,6 +281,19 @@ class EvaluationsDisagree(MaskwrightError):  # noqa: N818 - the state by its nam
     exit_code = EXIT_BUG
 
 
+class WrittenOtherwise(MaskwrightError):  # noqa: N818 - the state by its name
+    """A source did not write what it was given: a mistake in its package, and nothing was published (exit code 3).
+
+    Examples
+    --------
+    >>> from maskwright import WrittenOtherwise
+    >>> WrittenOtherwise("source 'x' of package p 1.2 did not write what it was given: row 17, column age").exit_code
+    3
+    """
+
+    exit_code = EXIT_BUG
+
+
 def nearest_name(name: str, valid: Iterable[str]) -> str | None:
     """Return the valid name that looks most like `name`, or None when none is close."""
     names = sorted(valid)

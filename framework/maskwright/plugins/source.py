@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any, Literal, Protocol
 
 from maskwright.data.written_batch import WrittenBatch
 from maskwright.foundation.errors import InputError
@@ -25,6 +25,10 @@ if TYPE_CHECKING:
     from maskwright.foundation.progress import Progress
     from maskwright.plugins.format_facts import FormatFacts
     from maskwright.plugins.nested_reading import NestedReading
+
+
+Loses = Literal["blanks_at_end", "blanks_at_ends", "zeros_of_times"]
+"""What of a text a format may not hold: blanks at its end, at both ends, zeros behind the seconds of a time of day."""
 
 
 class Reading(Protocol):
@@ -51,7 +55,7 @@ class Reading(Protocol):
         ...
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class Source:
     """A file format.
 
@@ -105,6 +109,8 @@ class Source:
         variables and the layout of the original tell; asked before anything is masked.
     lost_when_replaced : callable or None
         ``path -> str or None``: what else than one table is in a file that a release would replace, in a few words.
+    loses : frozenset of {"blanks_at_end", "blanks_at_ends", "zeros_of_times"}
+        What of texts files of the format cannot hold: nothing else may differ when a written file is read back.
     write_levels : callable or None
         ``(path, tables, variables, groups, layouts) -> None``, of a format that can hold records inside each other:
         as `write`, with a table, variables and a layout of each level by its name, the upper level first; `groups` is
@@ -117,7 +123,7 @@ class Source:
     Examples
     --------
     >>> import maskwright as mw
-    >>> source = mw.Source("nothing", (".nothing",), open=lambda path, params, progress: None,
+    >>> source = mw.Source(name="nothing", suffixes=(".nothing",), open=lambda path, params, progress: None,
     ...                    write=lambda path, batches, variables, layout: None, summary="Reads and writes nothing.")
     >>> source.params is mw.NoParams, source.writes_text
     (True, True)
@@ -144,6 +150,7 @@ class Source:
     holds: FormatFacts | None = None
     refuse_unwritable: Callable[[Path, tuple[Variable, ...], Layout], None] | None = None
     lost_when_replaced: Callable[[Path], str | None] | None = None
+    loses: frozenset[Loses] = frozenset()
     write_levels: (
         Callable[
             [

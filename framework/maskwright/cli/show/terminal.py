@@ -351,7 +351,9 @@ def print_plugins(infos: Iterable[Mapping[str, str | None]]) -> None:
     for info in sorted(infos, key=lambda info: (info["kind"], info["name"])):
         source = " ".join(str(part) for part in (info["distribution"], info["version"]) if part)
         fine = info["status"] == "ok"
-        status = "ok" if fine else f"{info['status']}: {info.get('error') or 'no reason given'}"
+        status = f"{info['status']}: {info.get('error') or 'no reason given'}"
+        if fine:
+            status = "; ".join(filter(None, ["ok", info.get("conflict")]))
         table.add_row(info["kind"], info["name"], source, Text(status, style="" if fine else "bold red"))
     show(out, table)
 

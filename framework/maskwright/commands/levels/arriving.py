@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, TypeVar
 import numpy as np
 
 from maskwright.commands.levels.composition import is_composition
+from maskwright.commands.levels.last_word import binary_sum_notices
 from maskwright.commands.reading import load
 from maskwright.commands.running.arrive import Clock, read_rules
 from maskwright.data.levels.linking import levels_of_flat, linked_levels, with_most_frequent
@@ -25,6 +26,7 @@ from maskwright.foundation.errors import InputError, Problem
 from maskwright.foundation.progress import stage
 from maskwright.foundation.refusals import EditViolation
 from maskwright.pipeline.names import in_order, names_in, unknown_uses
+from maskwright.pipeline.plugins_section import choice_notices
 from maskwright.planning.applicable_edits import declared_bounds, without_violations
 from maskwright.planning.warnings.publication_warnings import refuse_arithmetic_on_text
 
@@ -38,7 +40,6 @@ if TYPE_CHECKING:
     from maskwright.foundation.doubts import Doubt
     from maskwright.foundation.progress import Reporter
     from maskwright.pipeline.resolved import LevelSources, Pipeline
-
 
 Told = TypeVar("Told")
 
@@ -108,14 +109,16 @@ def arrive_levels(described: Pipeline, reporter: Reporter, clock: Clock) -> Arri
         arrival = outcomes(linked, bound)
     for level in linked:
         refuse_arithmetic_on_text(bound.edits[level.name], with_linked_columns(linked, bound, level.name))
-    told = (*linked.notes, *_once(note for each in files.values() for note in each.notes))
+    sums = binary_sum_notices(linked, bound) if described.levels.form == "nested" else ()
+    told = (*linked.notes, *sums, *_once(note for each in files.values() for note in each.notes))
     records = {level.name: len(level) for level in linked}
     linked, said = _on_violation(described, linked, files, bound, arrival)
     if said:
         bound = edits_of_levels(rules, linked)
         arrival = outcomes(linked, bound)
     doubts = _once(doubt for each in files.values() for doubt in each.doubts)
-    return ArrivedLevels(linked, bound, arrival, files, rules, records, (*told, *rules.notes, *said), doubts)
+    notices = (*choice_notices(described), *told, *rules.notes, *said)
+    return ArrivedLevels(linked, bound, arrival, files, rules, records, notices, doubts)
 
 
 def linked_as(levels: LevelSources, files: Mapping[str, Dataset]) -> LinkedData:

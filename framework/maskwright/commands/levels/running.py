@@ -5,28 +5,25 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from maskwright.commands.levels.arriving import ArrivedLevels, arrive_levels, linked_as, outcomes
+from maskwright.commands.levels.arriving import ArrivedLevels, arrive_levels, outcomes
+from maskwright.commands.levels.last_word import EngineRules, engine_rules, last_word
 from maskwright.commands.levels.masking import MaskedLevels, mask_levels
 from maskwright.commands.levels.measuring import LevelMeasures, measures_of_levels
 from maskwright.commands.levels.planning import PlannedLevels, plan_levels
 from maskwright.commands.levels.published import PublishedEdits, published_edits
-from maskwright.commands.reading import load
+from maskwright.commands.levels.writing import LevelFiles
 from maskwright.commands.running.publish import contributions, log_waived, publish_record, refuse_doubts, refuse_results
 from maskwright.commands.running.recording import MeasuredRun, run_record
 from maskwright.commands.running.stages import PipelineRun
-from maskwright.data.codebooks.writing import write_codebook
 from maskwright.edits.evaluation.check_data import check_dataset
 from maskwright.edits.levels.column_values import with_linked_columns
-from maskwright.foundation.errors import InputError, Problem
+from maskwright.foundation.errors import Problem
 from maskwright.foundation.progress import stage
 from maskwright.foundation.randomness import fresh_seed
 from maskwright.masking.protecting.compiling import report_compilation
-from maskwright.masking.suppressing.rule_file import rule_file
 from maskwright.planning.warnings.undecided_edits import undecided_doubts
 from maskwright.plugins.registry import plugins
-from maskwright.release.codebook import release_codebook
-from maskwright.release.data_file import write_dataset, written_file
-from maskwright.release.files import Release, writing
+from maskwright.release.files import Release
 from maskwright.release.gate import judge
 from maskwright.release.last_look import unchanged_cells, unchanged_doubts
 from maskwright.release.levels.alike import Alike, four_counts
@@ -37,8 +34,6 @@ from maskwright.release.levels.arranging import (
     places_of,
 )
 from maskwright.release.levels.record import LevelPart, record_of_levels
-from maskwright.release.levels.second_look import WrittenTable, second_look_at_levels
-from maskwright.release.levels.tables import flat_table, joined_table, linked_tables
 from maskwright.release.measures.measuring_levels import (
     compared_levels,
     compute_level_measures,
@@ -55,10 +50,9 @@ from maskwright.release.record.run_record import (
     SuppressedCells,
     VariableRecord,
 )
-from maskwright.release.second_look import is_read_twice
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Iterator, Mapping
+    from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 
     from maskwright.commands.running.arrive import Clock
     from maskwright.data.dataset import Dataset
@@ -67,7 +61,7 @@ if TYPE_CHECKING:
     from maskwright.foundation.doubts import Doubt
     from maskwright.foundation.progress import Reporter
     from maskwright.masking.masking_result import MaskingResult
-    from maskwright.pipeline.resolved import LevelSources, Pipeline
+    from maskwright.pipeline.resolved import Pipeline
     from maskwright.plugins.measurement import Measurement
     from maskwright.release.gate import Judgement
 
@@ -92,12 +86,13 @@ def run_levels(described: Pipeline, reporter: Reporter, clock: Clock, private: C
         The result may not be released: nothing was published.
     """
     arrived = arrive_levels(described, reporter, clock)
+    engine = engine_rules(described)
     planned = plan_levels(described, arrived, reporter, clock)
     arrived = planned.arrived
     measures = measures_of_levels(described, arrived, planned)
     seed = fresh_seed() if described.seed is None else described.seed
     with Release(described.output.paths, frozenset(private)) as release:
-        return _LevelsRun(described, arrived, planned, measures, seed, release, reporter, clock).run()
+        return _LevelsRun(described, arrived, planned, engine, measures, seed, release, reporter, clock).run()
 
 
 @dataclass(frozen=True, eq=False)
@@ -105,6 +100,7 @@ class _LevelsRun:
     described: Pipeline
     arrived: ArrivedLevels
     planned: PlannedLevels
+    engine: EngineRules | None
     measures: LevelMeasures
     seed: int
     release: Release
@@ -125,21 +121,26 @@ class _LevelsRun:
     def _released(self, masked: MaskedLevels, before: tuple[Doubt, ...], notices: tuple[str, ...]) -> RunRecord:
         """Write, read back, validate, measure and publish what was masked."""
         described = self.described
+        with self.clock("count alike"):
+            alike = self._alike(masked)
         with self.clock("arrange"):
             arranged = arranged_levels(masked.linked, self.arrived.linked, self.seed)
             order = {
                 name: masked.rows[name][rows] if name in masked.rows else rows for name, rows in arranged.order.items()
             }
             arranged = replace(arranged, order=order)
-        said = (*masked.notices, *level_arrangement_notices(arranged), *self._alike_notices(masked))
+        said = (*masked.notices, *level_arrangement_notices(arranged), *self._alike_notices(masked, alike))
         self._tell(said)
-        self._write(arranged)
-        released = self._read_back(arranged)
+        released = self._files.read_back(arranged, self._files.write_data(arranged))
         edits = published_edits(self.arrived, masked)
-        self._write_rules(edits, arranged)
+        self._tell(self._files.write_rules(edits, arranged))
         with self.clock("validate"), stage(self.reporter, "Validating"):
             found = outcomes(released, edits.bound, edits.reference)
-        self._look_again(arranged, released, edits, found)
+        with self.clock("second look"):
+            self._tell(self._files.look_again(arranged, released, edits, found))
+            refuted = last_word(
+                described, self.engine, self.arrived.bound, edits.bound, released, found, self.release, self.reporter
+            )
         runs = self._level_runs()
         of_groups = self._measure_groups(released, arranged)
         measured = self._with_group_linkage(
@@ -148,27 +149,32 @@ class _LevelsRun:
         doubts = (*before, *self._doubts(masked, released, arranged, found))
         judgement = judge(doubts, described.waivers)
         self._tell(judgement.notices)
-        record = self._record(masked, runs, measured, found, released, arranged, judgement, (*notices, *said), edits)
-        hint = self._way_out(masked)
+        record = self._record(
+            masked, runs, measured, found, released, arranged, judgement, alike, (*notices, *said), edits
+        )  # fmt: skip
         record = self._with_groups(record, of_groups)
         broken = [
             Problem(
                 f"edit {each.name!r} does not hold in {each.violations} of {outcome.records} masked {name} records",
-                hint=hint if each.name in self.planned.across.adjusted else None,
+                hint=self._way_out(masked, each.name),
             )
             for name, outcome in found.items() for each in outcome.edits if each.violations and each.severity == "error"
         ]  # fmt: skip
         requests = (*self.measures.of_groups, *(each for own in self.measures.of_level.values() for each in own))
-        refuse_results(described, broken, requests, record, judgement)
+        refuse_results(described, (*broken, *refuted), requests, record, judgement)
         log_waived(judgement)
-        self._write_codebook(record, released, arranged)
+        recoded = {name for ready in self.planned.ready.values() for name in ready.plan.recoded}
+        self._files.write_codebook(record, released, arranged, recoded)
         with self.clock("publish"):
             every = {**of_groups, **{label: each for own in measured.values() for label, each in own.items()}}
             record = publish_record(self.release, described, record, contributions(requests, every))
         return record.model_copy(update={"seconds": dict(self.clock.seconds)})
 
-    def _way_out(self, masked: MaskedLevels) -> str | None:
-        if masked.together is not None:
+    def _way_out(self, masked: MaskedLevels, edit: str) -> str | None:
+        failed = masked.infeasible.get(edit, 0) + sum(each.infeasible.get(edit, 0) for each in masked.results.values())
+        if failed:
+            return f"no values were found for {failed:,} records"
+        if masked.together is not None or edit not in self.planned.across.adjusted:
             return None
         return (
             "with 'k_guarantee: report' in the step's params the records of a group are moved together, which breaks k"
@@ -179,104 +185,8 @@ class _LevelsRun:
             self.reporter.notice(notice)
 
     @property
-    def _levels(self) -> LevelSources:
-        assert self.described.levels is not None
-        return self.described.levels
-
-    def _write(self, arranged: ArrangedLevels) -> None:
-        """Write the masked data, in the form they came in, and the map from the old keys if it is asked for."""
-        output = self.described.output
-        files, form = self.arrived.files, self._levels.form
-        canonical = output.numbers == "canonical"
-        with self.clock("write"), stage(self.reporter, "Writing"):
-            if output.key_map is not None:
-                with writing(self.release.temporary("key_map")):
-                    arranged.write_map(self.release.temporary("key_map"))
-            if form == "flat":
-                file = next(iter(files.values()))
-                self._write_table("data", flat_table(arranged.linked, file), file, canonical=canonical)
-                return
-            tables = linked_tables(arranged.linked, files)
-            for name, table in tables.items():
-                self._write_table(f"data.{name}", table, files[name], canonical=canonical)
-
-    def _look_again(
-        self, arranged: ArrangedLevels, released: LinkedData, edits: PublishedEdits, found: Mapping[str, Outcome]
-    ) -> None:
-        """Judge the written files a second time, by other means: it has the last word."""
-        source, files = self.described.output.source, self.arrived.files
-        if not is_read_twice(source):
-            return
-        if self._levels.form == "flat":
-            name, file = list(files.items())[-1]
-            written = {name: ("data", flat_table(arranged.linked, file))}
-        else:
-            tables = linked_tables(arranged.linked, files)
-            written = {name: (f"data.{name}", table) for name, table in tables.items()}
-        with self.clock("second look"), stage(self.reporter, "Validating a second time"):
-            looked = {name: WrittenTable(self.release.temporary(key), source, table)
-                      for name, (key, table) in written.items()}  # fmt: skip
-            alone = second_look_at_levels(looked, released, edits.bound, found, edits.reference)
-        count = sum(len(each.edits) for each in found.values())
-        if alone:
-            self._tell([f"{len(alone)} of {count} edits have no second opinion: {', '.join(alone)}"])
-
-    def _write_codebook(self, record: RunRecord, released: LinkedData, arranged: ArrangedLevels) -> None:
-        """Write one codebook of the variables of all levels, where one is asked for."""
-        target = self.described.output.codebook
-        if target is None:
-            return
-        file = next(reversed(list(self.arrived.files.values())))
-        names = dict.fromkeys(name for each in self.arrived.files.values() for name in each.names)
-        table = joined_table(released, tuple(names), file)
-        variables = tuple(each for level in arranged.linked for each in level.data.variables)
-        recoded = {name for ready in self.planned.ready.values() for name in ready.plan.recoded}
-        top = released.levels[0]
-        book = release_codebook(
-            self.described.output.data.name, record, table, variables, self.described.data.variables, recoded,
-            top.declared.key,
-        )  # fmt: skip
-        written = self.release.temporary("codebook")
-        with writing(written):
-            write_codebook(written, book, as_table=target.suffix.lower() == ".csv")
-        self.release.sealed("codebook")
-
-    def _write_table(self, key: str, table: Dataset, original: Dataset, *, canonical: bool) -> None:
-        path = self.release.temporary(key)
-        with writing(path):
-            write_dataset(table, path, self.described.output.source, original, canonical=canonical)
-        self.release.sealed(key)
-
-    def _read_back(self, arranged: ArrangedLevels) -> LinkedData:
-        """Read what was written as anyone would, and link it again."""
-        sources, form = self._levels.sources, self._levels.form
-        files: dict[str, Dataset] = {}
-        variables = [each for level in arranged.linked for each in level.data.variables]
-        with self.clock("read back"):
-            for name, source in sources.items():
-                if form == "flat" and files:
-                    files[name] = next(iter(files.values()))
-                    continue
-                key = "data" if form == "flat" else f"data.{name}"
-                pipeline = replace(self.described, data=source)
-                file = written_file(self.release.temporary(key), pipeline, variables)
-                with stage(self.reporter, "Reading back") as progress:
-                    files[name] = load(file, progress, may_lack="anything")
-            released = linked_as(self._levels, files)
-        if any(len(a) != len(b) for a, b in zip(released, arranged.linked, strict=True)):
-            raise InputError("the written data do not have the records that were masked")
-        return released
-
-    def _write_rules(self, edits: PublishedEdits, arranged: ArrangedLevels) -> None:
-        """Write the rules that hold in the published data, where they are asked for."""
-        target = self.described.output.edits
-        if target is None:
-            return
-        columns = tuple({column.name: column for level in arranged.linked for column in level.data}.values())
-        text, notices = rule_file(target, edits.rules, columns, None)
-        self._tell(notices)
-        with writing(self.release.temporary("edits")):
-            self.release.temporary("edits").write_text(text, encoding="utf-8")
+    def _files(self) -> LevelFiles:
+        return LevelFiles(self.described, self.arrived.files, self.release, self.reporter, self.clock)
 
     def _level_data(self, released: LinkedData, arranged: ArrangedLevels, name: str) -> Dataset:
         """Records of a level as they were read back, paired with those that were masked."""
@@ -288,9 +198,10 @@ class _LevelsRun:
     def _level_runs(self) -> dict[str, PipelineRun]:
         """Each level that steps mask, as a run of its own."""
         runs = {}
+        assert self.described.levels is not None
         for name, ready in self.planned.ready.items():
             own = replace(
-                self.described, data=self._levels.sources[name], levels=None, steps=ready.request.steps,
+                self.described, data=self.described.levels.sources[name], levels=None, steps=ready.request.steps,
                 measures=self.measures.of_level[name], thresholds=self.measures.thresholds,
             )  # fmt: skip
             runs[name] = PipelineRun(own, ready, self.release, self.seed, self.reporter, self.clock)
@@ -370,8 +281,7 @@ class _LevelsRun:
         below = plans[low.name].masked if low.name in plans else ()
         return four_counts(masked.linked, groups, own, derived, below, max(promised))
 
-    def _alike_notices(self, masked: MaskedLevels) -> tuple[str, ...]:
-        alike = self._alike(masked)
+    def _alike_notices(self, masked: MaskedLevels, alike: Sequence[Alike]) -> tuple[str, ...]:
         if not alike or not alike[-1].below:
             return ()
         top = masked.linked.levels[0].name
@@ -388,6 +298,7 @@ class _LevelsRun:
         released: LinkedData,
         arranged: ArrangedLevels,
         judgement: Judgement,
+        alike: Sequence[Alike],
         notices: tuple[str, ...],
         edits: PublishedEdits,
     ) -> RunRecord:
@@ -413,9 +324,10 @@ class _LevelsRun:
             parts,
             edits.bound,
             self.planned.across,
-            self._alike(masked),
+            alike,
             untouched,
             masked.adjusted,
+            masked.infeasible,
             edits.not_applicable,
         )
         keys = tuple(level.declared.key for level in released if not level.declared.keep_key)

@@ -14,6 +14,7 @@ from maskwright.foundation.errors import InputError
 from maskwright.foundation.progress import Reporter, stage
 from maskwright.masking.suppressing.following_doubts import order_doubts
 from maskwright.pipeline.names import in_order
+from maskwright.pipeline.plugins_section import choice_notices
 from maskwright.pipeline.resolved import Pipeline
 from maskwright.planning.applicable_edits import refuse_contradictions
 from maskwright.planning.make_plan import make_plan
@@ -229,12 +230,16 @@ def _earlier_release_notices(request: MaskingRequest) -> tuple[str, ...]:
 
 
 def _notices_of_format(request: MaskingRequest, original: Dataset, recoded: Collection[str]) -> tuple[str, ...]:
-    """What the format of the masked file cannot say; of codes of recoded variables that is seen when they are."""
+    """Who else claims the files, and what the format of the masked file cannot say.
+
+    Of codes of recoded variables that is seen when they are.
+    """
     if not isinstance(request, Pipeline):
         return ()
     has_codebook = request.output.codebook is not None
     target = request.output.source
     return (
+        *choice_notices(request),
         *missing_code_notices(original.without(tuple(recoded)), target, has_codebook=has_codebook),
         *label_notices(original, target, has_codebook=has_codebook),
     )

@@ -66,9 +66,16 @@ class BoundEdits:
     plain: Mapping[str, Expression] = field(default_factory=dict)
 
     def columns_of(self, level: str, names: Iterable[str]) -> tuple[LinkedColumn, ...]:
-        """Those columns of a level that are among these names."""
+        """Those columns of a level that are among these names, and the ends between which what members say lies."""
         wanted = set(names)
-        return tuple(column for column in self.columns[level] if column.name in wanted)
+        return tuple(column for column in self.columns[level] if _of_which(column) in wanted)
+
+
+def _of_which(column: LinkedColumn) -> str:
+    """Name by which a rule reads a column, as it is written."""
+    if isinstance(column, MembersColumn) and column.end != "exact":
+        return column.name.removeprefix(f"{column.end} ")
+    return column.name
 
 
 def bind(edits: EditSet, structure: Structure) -> BoundEdits:

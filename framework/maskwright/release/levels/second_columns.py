@@ -222,7 +222,7 @@ class SecondColumns:
         for name in self.lower.declared.order or ():
             cells = self.cells(self.lower.name, name)
             frame[name] = np.where(cells.known, cells.values, np.nan)
-        return np.asarray(frame.sort_values(list(frame), kind="stable").index, dtype=np.int64)
+        return np.asarray(frame.sort_values([str(name) for name in frame], kind="stable").index, dtype=np.int64)
 
     def _pointed(self, pointer: str) -> Rows:
         """Record that each record points to; -1: to none, -2: to one that its group does not have."""
@@ -260,8 +260,8 @@ class SecondColumns:
         columns = [self.column(level, name) for name in names]
         records = [tuple(column.text(row) for column in columns) for row in range(n)]
         verdict = {each: opinion.judged(condition, dict(zip(names, each, strict=True))) for each in set(records)}
-        said = [verdict[each] for each in records]
-        return np.array([each is True for each in said]), np.array([each is False for each in said])
+        found = [verdict[each] for each in records]
+        return np.array([each is True for each in found]), np.array([each is False for each in found])
 
     def _of_members(self, column: MembersColumn) -> Readable:
         n, members = self.upper.records, self.lower.records

@@ -1,0 +1,84 @@
+"""The rule languages that Maskwright brings along, offered by the same hook as those of other packages."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from maskwright.edits.languages.schematron.options import SchematronOptions
+from maskwright.plugins.edit_reader import EditReader
+from maskwright.plugins.hooks import hookimpl
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+    from pathlib import Path
+
+    from maskwright.data.levels.declaration import LevelDeclaration
+    from maskwright.edits.edit_set import EditSet
+
+
+@hookimpl
+def register_edit_readers() -> Sequence[EditReader]:
+    """Offer the built-in rule languages."""
+    return (
+        EditReader(
+            name="schematron",
+            suffixes=(".sch",),
+            read=_read_schematron,
+            summary="ISO Schematron: each assert or report is an edit.",
+            params=SchematronOptions,
+            read_leveled=_read_schematron_of_levels,
+        ),
+        EditReader(
+            name="yaml",
+            suffixes=(".yaml", ".yml"),
+            read=_read_edits_yaml,
+            summary="Rules as text, one to a line of a YAML list.",
+        ),
+        EditReader(
+            name="validate",
+            suffixes=(),
+            read=_read_validate,
+            summary="Rules of the R package validate, in YAML or as R text.",
+        ),
+        EditReader(
+            name="banff",
+            suffixes=(".banff",),
+            read=_read_banff,
+            summary="Linear edits as Banff has them: x1 + x2 = x3; or a table.",
+        ),
+    )
+
+
+# A language is imported when a file of it is read: whoever lists plugins reads none.
+
+
+def _read_schematron(path: Path, options: SchematronOptions | None = None) -> EditSet:
+    from maskwright.edits.languages.schematron.reader import read_schematron
+
+    return read_schematron(path, options)
+
+
+def _read_schematron_of_levels(
+    path: Path, options: SchematronOptions | None, levels: Mapping[str, LevelDeclaration]
+) -> EditSet:
+    from maskwright.edits.languages.schematron.reader import read_schematron
+
+    return read_schematron(path, options, levels=levels)
+
+
+def _read_edits_yaml(path: Path) -> EditSet:
+    from maskwright.edits.languages.yaml.files import read_edits_yaml
+
+    return read_edits_yaml(path)
+
+
+def _read_validate(path: Path) -> EditSet:
+    from maskwright.edits.languages.r_validate.reader import read_validate
+
+    return read_validate(path)
+
+
+def _read_banff(path: Path) -> EditSet:
+    from maskwright.edits.languages.banff import read_banff
+
+    return read_banff(path)
