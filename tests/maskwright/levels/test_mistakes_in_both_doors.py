@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from copy import deepcopy
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pandas as pd
 import pytest
@@ -19,7 +19,7 @@ HOUSEHOLDS = pd.DataFrame({"hhid": ["Qa", "Qb"], "region": ["N", "S"], "total": 
 PERSONS = pd.DataFrame(
     {"hhid": ["Qa", "Qa", "Qb"], "pno": [1, 2, 1], "income": [11, 20, 7], "spouse": [2, 1, 0], "sex": ["F", "M", "F"]}
 )
-LEVELS = {
+LEVELS: dict[str, dict[str, Any]] = {
     "household": {"source": "h.csv", "key": "hhid"},
     "person": {"source": "p.csv", "key": "pno", "in": "household", "pointers": {"spouse": "pno"}},
 }

@@ -127,7 +127,7 @@ def refuse_texts(linked: LinkedData, columns: Mapping[str, Iterable[LinkedColumn
         if not isinstance(column, MembersColumn) or column.function not in ("sum", "min", "max"):
             continue
         data, name = linked[column.level].data, column.operand
-        if column.end == "exact" and name in data and not data[name].variable.is_numeric:
+        if column.end == "exact" and name is not None and name in data and not data[name].variable.is_numeric:
             said = f"{column.name}: {name} is no number: it is {data[name].variable.type}"
             hint = "Members with a text are counted, as count(person where sex == 'F'); a number is declared as one."
             problems.append(Problem(said, _place(column, rules), hint))
