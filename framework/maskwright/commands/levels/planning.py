@@ -196,8 +196,7 @@ def _plan_whole_groups(
         steps[level.name] = LevelSteps(tuple(own), found.numbers)
         if own:
             # What is masked of the level is told; its edits are kept, and judged, with those of whole groups.
-            told = _ready(described, arrived, level, steps[level.name], EditSet(), (), reporter, clock)
-            ready[level.name] = replace(told, notices=tuple(each for each in told.notices if each != NO_EDITS))
+            ready[level.name] = _ready(described, arrived, level, steps[level.name], EditSet(), (), reporter, clock)
     return PlannedLevels(arrived, across, steps, ready, whole=whole)
 
 
@@ -213,13 +212,18 @@ def _ready(
 ) -> ReadyRun:
     """A level as a file of its own, with its plan."""
     keeps_order = level.declared.keep_order or arrived.linked.levels[0].declared.keep_order
+    data = _to_mask(arrived, level, edits, derived, steps.steps)
     request = MaskingRequest(
-        data=DataInMemory(_to_mask(arrived, level, edits, derived, steps.steps)), edits=edits,
+        data=DataInMemory(data), edits=edits,
         on_input_violation="mask", steps=steps.steps, seed=described.seed, execution=described.execution,
         waivers=described.waivers,
         release=ReleaseSection(order="kept" if keeps_order else "random"), file=described.file,
     )  # fmt: skip
-    return prepare(request, reporter, clock)
+    computed = [name for name in data.names if name not in level.data]
+    ready = prepare(request, reporter, clock, computed=computed)
+    if not any(len(each) for each in arrived.bound.edits.values()):
+        return ready
+    return replace(ready, notices=tuple(each for each in ready.notices if each != NO_EDITS))
 
 
 def plan_in_words(described: Pipeline, reporter: Reporter) -> dict[str, Any]:
