@@ -313,7 +313,8 @@ class _Collection:
             each.name: each.distribution for each in self.infos if (each.kind, each.status) == (info.kind, "ok")
         }
         offered: list[Any] = list(self.offered[info.kind].values())
-        found = conflicts_of(self.offered[info.kind][info.name], offered, packages, BUILT_IN, info.kind)
+        plugin: Any = self.offered[info.kind][info.name]
+        found = conflicts_of(plugin, offered, packages, BUILT_IN, info.kind)
         return replace(info, conflict="; ".join(found) or None)
 
     def broken(self, name: str, kind: str, distribution: str, version: str, error: str) -> None:

@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from maskwright.data.dataset import Column, Dataset
+    from maskwright.data.variable import Variable
     from maskwright.plugins.source import Loses, Source
 
 TIME = r"^(\d\d:\d\d:\d\d)(?:(\.\d*[1-9])|\.)0*$"
@@ -196,17 +197,21 @@ def _texts(column: Column, rows: NDArray[np.int64], codes: NDArray[np.object_], 
     """Canonical texts of these cells: numbers and dates as those of `like` are published."""
     values, missing = column.values[rows], column.missing[rows]
     variable = like.variable if like.variable.is_numeric == column.variable.is_numeric else column.variable
-    if not variable.is_numeric:
-        texts = column.variable.category_texts.take(pa.array(values, mask=np.asarray(missing)))
+    if variable.is_numeric:
+        texts = _number_texts(values, missing, variable)
     else:
-        try:
-            write = write_dates if variable.is_date else write_numbers
-            texts = write(values, missing, variable.date_text if variable.is_date else variable.decimals)
-        except DataError:
-            texts = write_numbers(values, missing, None)
-    said = np.full(len(column) if column.blank is None else 0, HAD_VALUE)
-    places = said[rows] if column.blank is None else column.blank.codes[rows]
+        texts = column.variable.category_texts.take(pa.array(values, mask=np.asarray(missing)))
+    places = np.full(len(rows), HAD_VALUE) if column.blank is None else column.blank.codes[rows]
     return pc.coalesce(texts, pa.array(codes[places], pa.string(), mask=~missing))
+
+
+def _number_texts(values: NDArray[np.float64], missing: NDArray[np.bool_], variable: Variable) -> Any:
+    if variable.is_date:
+        try:
+            return write_dates(values, missing, variable.date_text)
+        except DataError:  # no date of a calendar
+            return write_numbers(values, missing, None)
+    return write_numbers(values, missing, variable.decimals)
 
 
 def _as_held(texts: Any, loses: frozenset[Loses]) -> Any:
