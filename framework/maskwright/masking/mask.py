@@ -35,6 +35,7 @@ from maskwright.masking.masking_notices import (
 from maskwright.masking.masking_result import MaskingResult
 from maskwright.masking.protecting.assembling import GroupResult, with_group
 from maskwright.masking.protecting.local import protect_group
+from maskwright.masking.protecting.processes import worker_processes
 from maskwright.masking.protecting.variable_group import GroupWork
 from maskwright.masking.published_edits import in_published_terms
 from maskwright.masking.standardisation import Standardisation
@@ -93,7 +94,8 @@ def mask(
     context = MaskingContext(
         replace(original, origin=None), edits + plan.limits, plan, seed, execution, reporter, observe
     )
-    protected = _protect(context)
+    with worker_processes(execution) as workers:
+        protected = _protect(replace(context, workers=workers))
     context = in_published_terms(context, protected.data)
     context = _with_found_limits(context, protected)
     categories = _adjust_categories(protected.data, context)

@@ -27,7 +27,7 @@ from maskwright.plugins.allowed import (
     allowed_by_pipeline,
     package_name,
 )
-from maskwright.plugins.contract import KINDS, Plugin, contract_error
+from maskwright.plugins.contract import KINDS, Plugin, contract_error, version_error
 from maskwright.plugins.hooks import PROJECT, Hooks
 from maskwright.plugins.registered import BUILT_IN, PluginInfo, Registry
 from maskwright.plugins.suffixes import conflicts_of, rivals, said_by_name
@@ -37,8 +37,8 @@ if TYPE_CHECKING:
 
     from maskwright.plugins.edit_reader import EditReader
     from maskwright.plugins.measure import Measure
-    from maskwright.plugins.method import Method
     from maskwright.plugins.partition import Partition
+    from maskwright.plugins.remover import AnyMethod
     from maskwright.plugins.source import Source
 
 UNKNOWN_KIND = "plugin"
@@ -165,7 +165,7 @@ def find_edit_reader(path_or_name: str | Path) -> EditReader:
     return registry.edit_readers[_by_suffix("edit_reader", Path(path_or_name))]
 
 
-def find_method(name: str) -> Method:
+def find_method(name: str) -> AnyMethod:
     """Protection method of that name; raises PluginError with the nearest one."""
     return _by_name("method", name, plugins().methods)
 
@@ -258,6 +258,11 @@ class _Collection:
         distribution, version = _origin(entry_point)
         try:
             module = entry_point.load()
+            # First: a later contract may have hooks that are not known here.
+            if (wrong := version_error(module, distribution, version)) is not None:
+                self.broken(entry_point.name, UNKNOWN_KIND, distribution, version, wrong)
+                self.missing(entry_point, wrong)
+                return
             _verify_hooks(module)
             self.manager.register(module, name=f"{distribution}:{entry_point.name}")
         except (Exception, SystemExit) as error:  # noqa: BLE001 - a plugin may fail in any way

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, TypeVar
 import numpy as np
 
 from maskwright.commands.levels.composition import is_composition
+from maskwright.commands.levels.last_word import binary_sum_notices
 from maskwright.commands.reading import load
 from maskwright.commands.running.arrive import Clock, read_rules
 from maskwright.data.levels.linking import levels_of_flat, linked_levels, with_most_frequent
@@ -105,7 +106,8 @@ def arrive_levels(described: Pipeline, reporter: Reporter, clock: Clock) -> Arri
     with clock("check"), stage(reporter, "Checking the original"):
         bound = edits_of_levels(rules, linked)
         arrival = outcomes(linked, bound)
-    told = (*linked.notes, *_once(note for each in files.values() for note in each.notes))
+    sums = binary_sum_notices(linked, bound) if described.levels.form == "nested" else ()
+    told = (*linked.notes, *sums, *_once(note for each in files.values() for note in each.notes))
     records = {level.name: len(level) for level in linked}
     linked, said = _on_violation(described, linked, files, bound, arrival)
     if said:

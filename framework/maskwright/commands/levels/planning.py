@@ -9,6 +9,7 @@ import numpy as np
 
 from maskwright.commands.levels.arriving import ArrivedLevels, arrive_levels
 from maskwright.commands.levels.composition import composition_columns
+from maskwright.commands.levels.exact_sums import with_exact_sums
 from maskwright.commands.levels.measuring import measures_of_levels
 from maskwright.commands.levels.whole_groups import (
     WholeGroups,
@@ -25,6 +26,7 @@ from maskwright.edits.levels.column_values import with_linked_columns
 from maskwright.edits.levels.structure import Structure
 from maskwright.foundation.errors import InputError, Problem, unknown_name
 from maskwright.foundation.refusals import EditViolation
+from maskwright.masking.protecting.processes import refuse_unsendable
 from maskwright.pipeline.file_model import ReleaseSection
 from maskwright.pipeline.resolved import DataInMemory, MaskingRequest
 from maskwright.planning.applicable_edits import NO_EDITS
@@ -118,11 +120,15 @@ def plan_levels(described: Pipeline, arrived: ArrivedLevels, reporter: Reporter,
     linked = arrived.linked
     steps = {level.name: steps_of_level(described.steps, level) for level in linked}
     _refuse_strangers(described.steps, linked)
+    if described.execution.processes:
+        refuse_unsendable(described.steps)
     read = composition_columns((name for step in described.steps for name in step.companions), linked)
     variables = {level.name: _maskable(level) for level in linked}
     variables[linked.levels[0].name] += tuple(column.variable for column in read)
     treatments = {name: treatment(found.steps, found.numbers, variables[name]) for name, found in steps.items()}
     masked = {name: each.masked for name, each in treatments.items()}
+    arrived = with_exact_sums(described.steps, arrived, variables, masked)
+    linked = arrived.linked
     if masks_whole_groups(described.steps, linked):
         return _plan_whole_groups(described, arrived, masked, reporter, clock)
     structure = Structure.of(linked)

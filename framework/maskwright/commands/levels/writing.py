@@ -6,14 +6,18 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from maskwright.commands.levels.arriving import linked_as
+from maskwright.commands.reading import load
 from maskwright.commands.running.read_back import read_as_meant
 from maskwright.data.codebooks.writing import write_codebook
 from maskwright.foundation.progress import stage
 from maskwright.masking.suppressing.rule_file import rule_file
 from maskwright.release.codebook import release_codebook
-from maskwright.release.data_file import write_dataset, written_file
+from maskwright.release.data_file import write_dataset, write_nested, written_file
 from maskwright.release.files import writing
-from maskwright.release.levels.tables import flat_table, joined_table, linked_tables
+from maskwright.release.levels.second_look import WrittenTable, second_look_at_levels
+from maskwright.release.levels.tables import flat_table, joined_table, linked_tables, nested_tables
+from maskwright.release.levels.written_cells import refuse_differences
+from maskwright.release.second_look import is_read_twice
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping
@@ -22,6 +26,7 @@ if TYPE_CHECKING:
     from maskwright.commands.running.arrive import Clock
     from maskwright.data.dataset import Dataset
     from maskwright.data.levels.linked_data import LinkedData
+    from maskwright.edits.evaluation.check import Outcome
     from maskwright.foundation.progress import Reporter
     from maskwright.pipeline.resolved import LevelSources, Pipeline
     from maskwright.release.files import Release
@@ -76,6 +81,9 @@ class LevelFiles:
             if self._levels.form == "flat":
                 file = next(iter(self.originals.values()))
                 return {"data": self._write_table("data", flat_table(arranged.linked, file), file, canonical=canonical)}
+            if self._levels.form == "nested":
+                self._write_nested(arranged.linked, canonical=canonical)
+                return {}
             return {
                 f"data.{name}": self._write_table(f"data.{name}", table, self.originals[name], canonical=canonical)
                 for name, table in linked_tables(arranged.linked, self.originals).items()
@@ -87,6 +95,14 @@ class LevelFiles:
             held = write_dataset(table, path, self.described.output.source, original, canonical=canonical)
         self.release.sealed(key)
         return table, held
+
+    def _write_nested(self, linked: LinkedData, *, canonical: bool) -> None:
+        path, groups = self.release.temporary("data"), linked.levels[-1].groups
+        assert groups is not None
+        tables = nested_tables(linked, self.originals)
+        with writing(path):
+            write_nested(tables, groups, path, self.described.output.source, self.originals, canonical=canonical)
+        self.release.sealed("data")
 
     def read_back(self, arranged: ArrangedLevels, written: Mapping[str, Written]) -> LinkedData:
         """Read what was written as anyone would, compare it with what was given, and link it again.
@@ -109,12 +125,50 @@ class LevelFiles:
                 if self._levels.form == "flat" and files:
                     files[name] = next(iter(files.values()))
                     continue
-                key = "data" if self._levels.form == "flat" else f"data.{name}"
+                key = f"data.{name}" if self._levels.form == "linked" else "data"
                 pipeline = replace(self.described, data=source)
                 file = written_file(self.release.temporary(key), pipeline, variables)
                 with stage(self.reporter, "Reading back") as progress:
-                    files[name] = read_as_meant(file, *written[key], progress)
-            return linked_as(self._levels, files)
+                    if self._levels.form == "nested":
+                        files[name] = load(file, progress, may_lack="anything")
+                    else:
+                        files[name] = read_as_meant(file, *written[key], progress)
+            released = linked_as(self._levels, files)
+        if self._levels.form == "nested":
+            refuse_differences(arranged.linked, released, self.described.output.source)
+        return released
+
+    def look_again(
+        self, arranged: ArrangedLevels, released: LinkedData, edits: PublishedEdits, found: Mapping[str, Outcome]
+    ) -> tuple[str, ...]:
+        """Judge the written tables a second time, by other means: it has the last word.
+
+        Returns
+        -------
+        tuple of str
+            Notices about edits that have no second opinion.
+
+        Raises
+        ------
+        EvaluationsDisagree
+            The two differ.
+        """
+        source = self.described.output.source
+        if self._levels.form == "nested" or not is_read_twice(source):
+            return ()
+        if self._levels.form == "flat":
+            name, file = list(self.originals.items())[-1]
+            written = {name: ("data", flat_table(arranged.linked, file))}
+        else:
+            tables = linked_tables(arranged.linked, self.originals)
+            written = {name: (f"data.{name}", table) for name, table in tables.items()}
+        with stage(self.reporter, "Validating a second time"):
+            looked = {
+                name: WrittenTable(self.release.temporary(key), source, table) for name, (key, table) in written.items()
+            }
+            alone = second_look_at_levels(looked, released, edits.bound, found, edits.reference)
+        count = sum(len(each.edits) for each in found.values())
+        return (f"{len(alone)} of {count} edits have no second opinion: {', '.join(alone)}",) if alone else ()
 
     def write_rules(self, edits: PublishedEdits, arranged: ArrangedLevels) -> tuple[str, ...]:
         """Write the rules that hold in the published data, where they are asked for.

@@ -40,6 +40,7 @@ if TYPE_CHECKING:
     from maskwright.plugins.block import Block
     from maskwright.plugins.measurement import Measurement
     from maskwright.plugins.method import Masked
+    from maskwright.plugins.remover import Removed
 
 
 @dataclass(frozen=True, eq=False)
@@ -72,11 +73,11 @@ class PipelineRun:
 
     def mask(self) -> MaskingResult:
         """Mask the original in memory."""
-        ready, execution = self.ready, self.pipeline.execution
+        ready = self.ready
         with self.clock("protect"), report_compilation(self.reporter):
             result = mask(
                 ready.original, ready.edits, ready.plan, self.seed,
-                Execution(execution.workers, execution.block_size), self.reporter, _observer(),
+                Execution.of(self.pipeline.execution), self.reporter, _observer(),
             )  # fmt: skip
         self.tell(result.notices)
         return replace(result, doubts=(*result.doubts, *ready.order_doubts(result)))
@@ -215,7 +216,7 @@ def _observer() -> Observer | None:
     if not hooks.before_step.get_hookimpls() and not hooks.after_step.get_hookimpls():
         return None
 
-    def observe(step: int, method: str, block: Block, masked: Masked | None) -> None:
+    def observe(step: int, method: str, block: Block, masked: Masked | Removed | None) -> None:
         if masked is None:
             hooks.before_step(step=step, method=method, block=block)
         else:

@@ -8,6 +8,7 @@ import numpy as np
 
 from maskwright.foundation.errors import PluginError
 from maskwright.plugins.method import Masked, Method
+from maskwright.plugins.remover import Removed, Remover
 
 if TYPE_CHECKING:
     from pydantic import BaseModel
@@ -36,14 +37,12 @@ def check_masked(method: Method, params: BaseModel, block: Block, masked: Masked
     name = method.name
     if not isinstance(masked, Masked):
         raise PluginError(f"method {name!r} returned a {type(masked).__name__}; it has to return maskwright.Masked")
-    _check_kept_rows(method, block, masked)
-    shape = block.values.shape if masked.kept_rows is None else (len(masked.kept_rows), block.p)
+    shape = block.values.shape
     if masked.values.shape != shape or masked.missing.shape != shape:
         raise PluginError(f"method {name!r} returned values of shape {masked.values.shape}; expected {shape}")
     if not np.all(np.isfinite(masked.values[~masked.missing])):
         raise PluginError(f"method {name!r} returned NaN or infinite values in cells that are not missing")
-    had = block.missing if masked.kept_rows is None else block.missing[masked.kept_rows]
-    if "cells" not in method.removes and not method.draws_records and (masked.missing & ~had).any():
+    if "cells" not in method.removes and not method.draws_records and (masked.missing & ~block.missing).any():
         raise PluginError(f"method {name!r} left cells empty, and does not say that it removes cells")
     _check_suppressed(method, masked)
     _check_detail(method, block, masked)
@@ -57,7 +56,6 @@ def check_masked(method: Method, params: BaseModel, block: Block, masked: Masked
     k = method.smallest_cluster(params)
     if k is not None:
         owners = block.households if block.households is not None and method.counts_households else np.arange(block.n)
-        owners = owners if masked.kept_rows is None else owners[masked.kept_rows]
         pairs = np.unique(np.stack([masked.labels, owners], axis=1), axis=0)
         smallest = int(np.bincount(pairs[:, 0], minlength=clusters).min())
         if smallest < min(k, len(np.unique(owners))):
@@ -76,22 +74,43 @@ def _check_suppressed(method: Method, masked: Masked) -> None:
         )
 
 
-def _check_kept_rows(method: Method, block: Block, masked: Masked) -> None:
-    """Records that a method drops: it has said that it drops some, and keeps at least one, in order."""
-    rows = masked.kept_rows
+def check_removed(remover: Remover, block: Block, removed: Removed) -> None:
+    """Hold a remover to its contract: it takes away what it says, and rows, cells and weights fit the block.
+
+    Parameters
+    ----------
+    remover : Remover
+    block : Block
+        What it saw.
+    removed : Removed
+        What it returned.
+
+    Raises
+    ------
+    PluginError
+    """
+    name = remover.name
+    if not isinstance(removed, Removed):
+        raise PluginError(f"method {name!r} returned a {type(removed).__name__}; it has to return maskwright.Removed")
+    rows, cells = removed.kept_rows, removed.cells
+    wanted, other = (rows, cells) if remover.takes_away == "records" else (cells, rows)
+    if wanted is None or other is not None:
+        field = "kept_rows" if remover.takes_away == "records" else "cells"
+        raise PluginError(f"method {name!r} takes away {remover.takes_away}, so it has to give {field}, and no other")
+    if cells is not None and (cells.shape != block.values.shape or cells.dtype != np.bool_):
+        raise PluginError(f"method {name!r}: cells must be true or false for each of {block.n} x {block.p} cells")
     if rows is None:
-        if masked.weights is not None:
-            raise PluginError(f"method {method.name!r} changes weights, and drops no records")
+        if removed.weights is not None:
+            raise PluginError(f"method {name!r} changes weights, and drops no records")
         return
-    if "records" not in method.removes:
-        raise PluginError(f"method {method.name!r} drops records, and does not say that it removes records")
     rising = rows.ndim == 1 and rows.dtype == np.int64 and bool(np.all(np.diff(rows) > 0))
     if not rising or (len(rows) and (rows[0] < 0 or rows[-1] >= block.n)):
-        raise PluginError(f"method {method.name!r}: kept_rows must hold rows 0..{block.n - 1}, ascending, each once")
-    if masked.weights is not None and (
-        block.weights is None or masked.weights.shape != rows.shape or not np.all(np.isfinite(masked.weights))
+        raise PluginError(f"method {name!r}: kept_rows must hold rows 0..{block.n - 1}, ascending, each once")
+    weights = removed.weights
+    if weights is not None and (
+        block.weights is None or weights.shape != rows.shape or not np.all(np.isfinite(weights))
     ):
-        raise PluginError(f"method {method.name!r}: weights must be one finite number for each record kept")
+        raise PluginError(f"method {name!r}: weights must be one finite number for each record kept")
 
 
 def _check_detail(method: Method, block: Block, masked: Masked) -> None:

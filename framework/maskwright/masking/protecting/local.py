@@ -1,6 +1,7 @@
 """Masking the planned groups on this machine: a task for each stratum and block, the results put together in order.
 
-A task is self-contained and draws from a generator of its own name, so results do not depend on how many threads work.
+A task is self-contained and draws from a generator of its own name, so results do not depend on how many threads or
+processes work.
 """
 
 from __future__ import annotations
@@ -9,7 +10,7 @@ import itertools
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from threading import Lock
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 
@@ -18,13 +19,16 @@ from maskwright.edits.edit_set import EditSet
 from maskwright.foundation.errors import MaskwrightError, PluginError
 from maskwright.foundation.progress import Progress, silent
 from maskwright.foundation.randomness import generator
-from maskwright.masking.protecting.assembling import GroupResult, assemble
+from maskwright.masking.protecting.assembling import GroupResult, assemble, without_removed
 from maskwright.masking.protecting.blocks import kd_blocks
-from maskwright.masking.protecting.contract import check_masked
+from maskwright.masking.protecting.contract import check_masked, check_removed
 from maskwright.masking.protecting.minimum_counts import with_enough_values
+from maskwright.masking.protecting.processes import in_worker
 from maskwright.masking.protecting.variable_group import GroupSource
 from maskwright.planning.missing_patterns import MethodCall, splits_by_pattern, widened, without_holes
 from maskwright.plugins.block import Block
+from maskwright.plugins.method import Masked, Method
+from maskwright.plugins.remover import Removed, Remover
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -33,10 +37,11 @@ if TYPE_CHECKING:
     from pydantic import BaseModel
 
     from maskwright.data.dataset import Dataset
-    from maskwright.masking.context import MaskingContext, Observer
+    from maskwright.masking.context import MaskingContext
     from maskwright.masking.protecting.variable_group import GroupWork
     from maskwright.masking.standardisation import Standardisation
-    from maskwright.plugins.method import Masked, Method
+
+Made = TypeVar("Made", Masked, Removed)
 
 
 def protect_group(
@@ -67,13 +72,15 @@ def protect_group(
         When the method breaks its contract.
     """
     source = GroupSource.of(data, work, standardisation)
+    if isinstance(work.method, Remover):
+        return _remove(work.method, work, source, context, progress)
     calls = _method_calls(work, source, context.execution.block_size)
     shares = _Shares(progress, [len(call.seen) for call in calls])
 
     def protect(number: int) -> Masked:
         block = _block(calls[number], work, source, shares.of(number))
         rng = generator(context.seed, "protect", work.step, *work.variables, number)
-        masked = _protect_block(block, work, rng, context.observe)
+        masked = _protect_block(block, work, rng, context, alone=len(calls) == 1)
         return widened(masked, calls[number], len(source.variables))
 
     results = _in_order(protect, len(calls), context.execution.workers)
@@ -82,6 +89,22 @@ def protect_group(
     if work.method.draws_records and result.missing_codes is None:
         result = replace(result, missing_codes=np.full(result.missing.shape, HAD_VALUE, dtype=np.int64))
     return _with_promised_counts(result, work, source)
+
+
+def _remove(
+    remover: Remover, work: GroupWork, source: GroupSource, context: MaskingContext, progress: Progress
+) -> GroupResult:
+    """Ask a remover what it takes away of all records, and take it away."""
+    block = _block(MethodCall.whole(np.arange(len(source.values)), len(source.variables)), work, source, progress)
+    rng = generator(context.seed, "protect", work.step, *work.variables, 0)
+    if context.observe is not None:
+        context.observe(work.step, remover.name, block, None)
+    removed = _called(remover.name, remover.remove, block, work.params, rng)
+    check_removed(remover, block, removed)
+    if context.observe is not None:
+        context.observe(work.step, remover.name, block, removed)
+    progress(1.0)
+    return without_removed(block, removed)
 
 
 def _method_calls(work: GroupWork, source: GroupSource, block_size: int | None) -> list[MethodCall]:
@@ -97,7 +120,7 @@ def _blocks(work: GroupWork, source: GroupSource, block_size: int | None) -> lis
     order = np.argsort(work.strata, kind="stable")
     bounds = np.searchsorted(work.strata[order], np.arange(int(work.strata.max(initial=0)) + 2))
     strata = [order[start:stop] for start, stop in itertools.pairwise(bounds) if stop > start]
-    if block_size is None or not work.method.may_be_split:
+    if block_size is None or work.method.cut == "none":
         return strata
     blocks: list[NDArray[np.int64]] = []
     for records in strata:
@@ -133,14 +156,22 @@ def _block(call: MethodCall, work: GroupWork, source: GroupSource, progress: Pro
     )  # fmt: skip
 
 
-def _protect_block(block: Block, work: GroupWork, rng: np.random.Generator, observe: Observer | None) -> Masked:
+def _protect_block(
+    block: Block, work: GroupWork, rng: np.random.Generator, context: MaskingContext, *, alone: bool
+) -> Masked:
     """Call the method and hold it to its contract; whoever observes is told before and after."""
+    observe = context.observe
     if observe is not None:
         observe(work.step, work.method.name, block, None)
-    masked = _call(work.method, block, work.params, rng)
-    check_masked(work.method, work.params, block, masked)
+    method = work.method
+    assert isinstance(method, Method)
+    # A block that is alone has nothing to be masked beside.
+    workers = None if alone else context.workers
+    protect = method.protect if workers is None else in_worker(workers, work.step, method)
+    masked = _called(method.name, protect, block, work.params, rng)
+    check_masked(method, work.params, block, masked)
     if observe is not None:
-        observe(work.step, work.method.name, block, masked)
+        observe(work.step, method.name, block, masked)
     return masked
 
 
@@ -170,14 +201,20 @@ def _frozen(array: NDArray[Any]) -> NDArray[Any]:
     return array
 
 
-def _call(method: Method, block: Block, params: BaseModel, rng: np.random.Generator) -> Masked:
+def _called(
+    name: str,
+    function: Callable[[Block, BaseModel, np.random.Generator], Made],
+    block: Block,
+    params: BaseModel,
+    rng: np.random.Generator,
+) -> Made:
     try:
-        return method.protect(block, params, rng)
+        return function(block, params, rng)
     except MaskwrightError:
         raise
     except ValueError as error:
         if "read-only" in str(error):
-            raise PluginError(f"method {method.name!r} tried to change its input, which is read-only") from error
+            raise PluginError(f"method {name!r} tried to change its input, which is read-only") from error
         raise
 
 
