@@ -305,7 +305,7 @@ def test_a_cell_that_is_written_wrong_stops_the_release(
         path.write_text(text.replace("<code>01</code>", "<code>1</code>", 1), encoding="utf-8")
 
     monkeypatch.setattr(writing, "write_nested", wrong)
-    assert main(["run", str(odd_pipeline(tmp_path))]) == 2
+    assert main(["run", str(odd_pipeline(tmp_path))]) == 3
     said = capsys.readouterr().err
     assert re.search(r"code of the written person record \d+ is not what was masked", said)
     assert not (tmp_path / "odd_masked.xml").exists()
