@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
-from maskwright.commands.reading import dataset_of, load, taken_in
+from maskwright.commands.reading import dataset_of, load
 from maskwright.commands.requests import Arguments, declarations_of
 from maskwright.data.dataset import Dataset
+from maskwright.data.frame_libraries import taken_in
 from maskwright.data.levels.declaration import LevelDeclaration
 from maskwright.data.levels.linking import levels_of_flat, linked_levels
 from maskwright.foundation.errors import InputError, Place, Problem, unknown_name

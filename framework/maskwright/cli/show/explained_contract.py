@@ -52,8 +52,8 @@ def contract_page() -> str:
             lines += ["", f"{title}: {record.__name__}", *_wrapped(_summary(record), "  ")]
             for field, said in _described(record):
                 lines += [f"  {field.name} ({said.form}; {_default(field)})", *_wrapped(said.text, "      ")]
-                values = _values(field)
-                lines += _wrapped(f"Legal: {', '.join(values)}.", "      ") if values else []
+                legal = _values(field)
+                lines += _wrapped(f"Legal: {', '.join(legal)}.", "      ") if legal else []
     return "\n".join(lines)
 
 

@@ -73,8 +73,9 @@ class BoundEdits:
 
 def _of_which(column: LinkedColumn) -> str:
     """Name by which a rule reads a column, as it is written."""
-    by_end = isinstance(column, MembersColumn) and column.end != "exact"
-    return column.name.removeprefix(f"{column.end} ") if by_end else column.name
+    if isinstance(column, MembersColumn) and column.end != "exact":
+        return column.name.removeprefix(f"{column.end} ")
+    return column.name
 
 
 def bind(edits: EditSet, structure: Structure) -> BoundEdits:

@@ -24,12 +24,12 @@ from maskwright.edits.edit import LinearPart, ProductPart
 from maskwright.edits.edit_set import EditSet
 from maskwright.foundation.progress import Progress, silent
 from maskwright.masking.adjusting.conflicts import conflicts
-from maskwright.masking.adjusting.constraint_system import ConstraintSystem, system_of, violated
+from maskwright.masking.adjusting.constraint_system import RELATIVE, ConstraintSystem, system_of, violated
 from maskwright.masking.adjusting.controlled_rounding import rounded_onto_sums
 from maskwright.masking.adjusting.derivation import Derivations, Equality, derivations
 from maskwright.masking.adjusting.grid_search import GridSearch
 from maskwright.masking.adjusting.held_cells import held_edits, with_held
-from maskwright.masking.adjusting.projection import RELATIVE, feasible_points, nearest_feasible
+from maskwright.masking.adjusting.projection import feasible_points, nearest_feasible
 from maskwright.masking.adjusting.rounding import Grid
 
 if TYPE_CHECKING:

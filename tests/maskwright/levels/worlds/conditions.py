@@ -229,7 +229,9 @@ def compared(left: Value, sign: str, right: Value) -> Condition:
                     return True
                 return False if _apart(one, other) else None
 
-    xpath = None if left.xpath is None or right.xpath is None else f"{left.xpath} {sign.replace('==', '=')} {right.xpath}"
+    xpath = (
+        None if left.xpath is None or right.xpath is None else f"{left.xpath} {sign.replace('==', '=')} {right.xpath}"
+    )
     return Condition(f"{left.text} {sign} {right.text}", xpath, left.names | right.names, holds)
 
 

@@ -232,9 +232,7 @@ class Release:
                         yield f"{pointer} does not follow"
 
     def _leads(self, person: Row, pointer: str) -> bool:
-        return any(
-            each["hhid"] == person["hhid"] and each["pno"] == person[pointer] for each in self.before.persons
-        )
+        return any(each["hhid"] == person["hhid"] and each["pno"] == person[pointer] for each in self.before.persons)
 
     def _violating(self) -> set[str]:
         """Households that break an edit on arrival, where these are dropped."""
@@ -251,7 +249,9 @@ class Release:
                 records = [home] if rule.level == "household" else home["members"]
                 if rule.severity == "error" and any(map(rule.violated, records)):
                     found.add(home["hhid"])
-            if any(each[name] not in (None, "0", *numbers) for each in home["members"] for name in ("spouse", "mother")):
+            if any(
+                each[name] not in (None, "0", *numbers) for each in home["members"] for name in ("spouse", "mother")
+            ):
                 found.add(home["hhid"])
         return found
 

@@ -251,7 +251,11 @@ class World:
 
     def _values(self, row: Row, coarse: frozenset[str]) -> dict[str, Any]:
         return {
-            name: None if name in coarse or self.is_missing(name, cell) else Decimal(cell) if name in NUMBERS or name == "rel" else cell
+            name: None
+            if name in coarse or self.is_missing(name, cell)
+            else Decimal(cell)
+            if name in NUMBERS or name == "rel"
+            else cell
             for name, cell in row.items()
         }
 
@@ -276,9 +280,7 @@ def write_nested(path: Path, households: list[Row], persons: list[Row], change: 
     etree.ElementTree(root).write(path, encoding="utf-8", xml_declaration=True)
 
 
-def _record(
-    parent: etree._Element, tag: str, row: Row, change: Callable[[str, str], str] | None
-) -> etree._Element:
+def _record(parent: etree._Element, tag: str, row: Row, change: Callable[[str, str], str] | None) -> etree._Element:
     record = etree.SubElement(parent, tag)
     for name, cell in row.items():
         if cell != "" or name in ("spouse", "mother"):
@@ -471,7 +473,11 @@ class _Rules:
     def _rule_spouse_of_spouse(self) -> tuple[str, Condition, Condition]:
         back = said.compared(said.through("spouse", "spouse"), "==", said.own("pno"))
         # A spouse who names nobody by an empty cell leaves it unknown.
-        return "person", replace(back, xpath=f"not(../Person[pno = current()/spouse]/spouse) or {back.xpath}"), _points("spouse")
+        return (
+            "person",
+            replace(back, xpath=f"not(../Person[pno = current()/spouse]/spouse) or {back.xpath}"),
+            _points("spouse"),
+        )
 
     def _rule_spouse_ages(self) -> tuple[str, Condition, Condition, str]:
         years = said.linear([(1, said.through("spouse", "age")), (-1, said.own("age"))])
