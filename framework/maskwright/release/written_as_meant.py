@@ -200,20 +200,8 @@ def _texts(column: Column, rows: NDArray[np.int64], codes: NDArray[np.object_], 
     if variable.is_numeric:
         texts = _number_texts(values, missing, variable)
     else:
-<<<<<<< HEAD
         texts = column.variable.category_texts.take(pa.array(values, mask=np.asarray(missing)))
     places = np.full(len(rows), HAD_VALUE) if column.blank is None else column.blank.codes[rows]
-=======
-        try:
-            if variable.is_date:
-                texts = write_dates(values, missing, variable.date_text)
-            else:
-                texts = write_numbers(values, missing, variable.decimals)
-        except DataError:
-            texts = write_numbers(values, missing, None)
-    said = np.full(len(column) if column.blank is None else 0, HAD_VALUE)
-    places = said[rows] if column.blank is None else column.blank.codes[rows]
->>>>>>> main
     return pc.coalesce(texts, pa.array(codes[places], pa.string(), mask=~missing))
 
 
