@@ -24,13 +24,15 @@ from maskwright.release.other_format import keeps_code
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Mapping, Sequence
+    from collections.abc import Set as AbstractSet
     from typing import Any, NoReturn
 
     from numpy.typing import NDArray
 
     from maskwright.data.dataset import Column, Dataset
     from maskwright.data.variable import Variable
-    from maskwright.plugins.source import Loses, Source
+    from maskwright.plugins.legal_values import Unheld
+    from maskwright.plugins.source import Source
 
 TIME = r"^(\d\d:\d\d:\d\d)(?:(\.\d*[1-9])|\.)0*$"
 """A time of day with zeros at its end."""
@@ -123,7 +125,7 @@ def _column_differences(meant: Sequence[str], found: Sequence[str]) -> Iterator[
 
 
 def _difference(
-    meant: Column, found: Column, held: Any, lost: Collection[str], loses: frozenset[Loses]
+    meant: Column, found: Column, held: Any, lost: Collection[str], loses: AbstractSet[Unheld]
 ) -> _Difference | None:
     """Compare the records that both have, a part at a time."""
     n = min(len(meant), len(found))
@@ -154,7 +156,7 @@ def _is_exact(kind: Any) -> bool:
 class _Compared:
     """A column as it was meant beside the same as it was found."""
 
-    def __init__(self, meant: Column, found: Column, lost: Collection[str], loses: frozenset[Loses]) -> None:
+    def __init__(self, meant: Column, found: Column, lost: Collection[str], loses: AbstractSet[Unheld]) -> None:
         self.meant, self.found = meant, found
         self.same_kind = meant.variable.is_numeric == found.variable.is_numeric
         self.meant_codes = _code_texts(meant, lost)
@@ -214,7 +216,7 @@ def _number_texts(values: NDArray[np.float64], missing: NDArray[np.bool_], varia
     return write_numbers(values, missing, variable.decimals)
 
 
-def _as_held(texts: Any, loses: frozenset[Loses]) -> Any:
+def _as_held(texts: Any, loses: AbstractSet[Unheld]) -> Any:
     """Texts without what the format does not hold of them."""
     if "blanks_at_ends" in loses:
         return pc.utf8_trim(texts, characters=" ")

@@ -30,10 +30,7 @@ from maskwright.planning.params import PlanningParams
 from maskwright.plugins.measure import Measure
 from maskwright.plugins.method import Method
 from maskwright.plugins.parameter_markers import IndependentVariables
-<<<<<<< HEAD
-=======
 from maskwright.plugins.registered import Registry
->>>>>>> main
 from maskwright.plugins.registry import plugins
 from maskwright.plugins.remover import AnyMethod, Remover
 

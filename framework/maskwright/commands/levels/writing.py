@@ -9,7 +9,6 @@ from maskwright.commands.levels.arriving import linked_as
 from maskwright.commands.reading import load
 from maskwright.commands.running.read_back import read_as_meant
 from maskwright.data.codebooks.writing import write_codebook
-from maskwright.foundation.errors import InputError
 from maskwright.foundation.progress import stage
 from maskwright.masking.suppressing.rule_file import rule_file
 from maskwright.release.codebook import release_codebook
@@ -112,21 +111,12 @@ class LevelFiles:
         ----------
         arranged : ArrangedLevels
         written : mapping of output to (Dataset, mapping)
-<<<<<<< HEAD
-            As `write_data` gives it.
-=======
             As `write_data` gives it; nothing of a nested file, whose levels are compared when they are linked.
->>>>>>> main
 
         Raises
         ------
         WrittenOtherwise
             The files do not hold what was given.
-<<<<<<< HEAD
-=======
-        InputError
-            A nested file does not.
->>>>>>> main
         """
         files: dict[str, Dataset] = {}
         variables = [each for level in arranged.linked for each in level.data.variables]
@@ -139,7 +129,6 @@ class LevelFiles:
                 pipeline = replace(self.described, data=source)
                 file = written_file(self.release.temporary(key), pipeline, variables)
                 with stage(self.reporter, "Reading back") as progress:
-<<<<<<< HEAD
                     if self._levels.form == "nested":
                         files[name] = load(file, progress, may_lack="anything")
                     else:
@@ -147,19 +136,6 @@ class LevelFiles:
             released = linked_as(self._levels, files)
         if self._levels.form == "nested":
             refuse_differences(arranged.linked, released, self.described.output.source)
-=======
-                    meant = written.get(key)
-                    files[name] = (
-                        load(file, progress, may_lack="anything")
-                        if meant is None
-                        else read_as_meant(file, *meant, progress)
-                    )
-            released = linked_as(self._levels, files)
-        if self._levels.form == "nested":
-            if any(len(a) != len(b) for a, b in zip(released, arranged.linked, strict=True)):
-                raise InputError("the written data do not have the records that were masked")
-            refuse_differences(arranged.linked, released)
->>>>>>> main
         return released
 
     def look_again(
