@@ -87,8 +87,8 @@ def mask(
         When no record would be left, or a suppressed cell follows from a variable that cannot be suppressed.
     EditError
         When a domain edit has no value that may be republished.
-    PluginError
-        When a method breaks its contract.
+    PluginFailed
+        When a method fails, or breaks its contract.
     """
     context = MaskingContext(
         replace(original, origin=None), edits + plan.limits, plan, seed, execution, reporter, observe

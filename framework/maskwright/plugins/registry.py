@@ -20,6 +20,9 @@ from maskwright.edits.languages.schematron.options import SchematronOptions
 from maskwright.foundation.errors import PluginError, Problem, unknown_name
 from maskwright.plugins.contract import KINDS, Plugin, contract_error
 from maskwright.plugins.edit_reader import EditReader
+from maskwright.plugins.guarding.origin import BUILT_IN, Origin
+from maskwright.plugins.guarding.standard_output import output_apart
+from maskwright.plugins.guarding.wrapping import guarded
 from maskwright.plugins.hooks import PROJECT, Hooks
 from maskwright.plugins.source import Source
 
@@ -33,7 +36,6 @@ if TYPE_CHECKING:
     from maskwright.plugins.partition import Partition
     from maskwright.plugins.report import Report
 
-BUILT_IN = "maskwright"
 UNKNOWN_KIND = "plugin"
 
 HOOKS = {
@@ -289,8 +291,10 @@ class _Collection:
 
     def add_entry_point(self, entry_point: EntryPoint) -> None:
         distribution, version = _origin(entry_point)
+        package = Origin("package", entry_point.name, distribution, version)
         try:
-            module = entry_point.load()
+            with output_apart(package):
+                module = entry_point.load()
             _verify_hooks(module)
             self.manager.register(module, name=f"{distribution}:{entry_point.name}")
         except (Exception, SystemExit) as error:  # noqa: BLE001 - a plugin may fail in any way
@@ -301,7 +305,8 @@ class _Collection:
             if function is None or getattr(function, f"{PROJECT}_impl", None) is None:
                 continue
             try:
-                offered = list(function())
+                with output_apart(package):
+                    offered = list(function())
             except (Exception, SystemExit) as error:  # noqa: BLE001 - a plugin may fail in any way
                 self.broken(entry_point.name, kind, distribution, version, f"{hook}: {_one_line(error)}")
                 continue
@@ -319,7 +324,7 @@ class _Collection:
         if wrong is not None:
             self.broken(shown, kind, distribution, version, wrong)
             return
-        self.offered[kind][plugin.name] = plugin
+        self.offered[kind][plugin.name] = guarded(plugin, kind, distribution, version)
         self.infos.append(PluginInfo(plugin.name, kind, distribution, version))
 
     def broken(self, name: str, kind: str, distribution: str, version: str, error: str) -> None:

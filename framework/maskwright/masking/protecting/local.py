@@ -9,34 +9,35 @@ import itertools
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from threading import Lock
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from maskwright.data.missing import HAD_VALUE
 from maskwright.edits.edit_set import EditSet
-from maskwright.foundation.errors import MaskwrightError, PluginError
 from maskwright.foundation.progress import Progress, silent
 from maskwright.foundation.randomness import generator
 from maskwright.masking.protecting.assembling import GroupResult, assemble
 from maskwright.masking.protecting.blocks import kd_blocks
-from maskwright.masking.protecting.contract import check_masked
+from maskwright.masking.protecting.contract import checked_masked
 from maskwright.masking.protecting.minimum_counts import with_enough_values
 from maskwright.masking.protecting.variable_group import GroupSource
 from maskwright.planning.missing_patterns import MethodCall, splits_by_pattern, widened, without_holes
 from maskwright.plugins.block import Block
+from maskwright.plugins.guarding.call import in_this_context
+from maskwright.plugins.guarding.frozen import FrozenDict, read_only
+from maskwright.plugins.guarding.origin import in_step
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from numpy.typing import NDArray
-    from pydantic import BaseModel
 
     from maskwright.data.dataset import Dataset
     from maskwright.masking.context import MaskingContext, Observer
     from maskwright.masking.protecting.variable_group import GroupWork
     from maskwright.masking.standardisation import Standardisation
-    from maskwright.plugins.method import Masked, Method
+    from maskwright.plugins.method import Masked
 
 
 def protect_group(
@@ -63,8 +64,8 @@ def protect_group(
     ------
     InputError
         When no record would be left.
-    PluginError
-        When the method breaks its contract.
+    PluginFailed
+        When the method fails, or breaks its contract.
     """
     source = GroupSource.of(data, work, standardisation)
     calls = _method_calls(work, source, context.execution.block_size)
@@ -118,29 +119,29 @@ def _block(call: MethodCall, work: GroupWork, source: GroupSource, progress: Pro
     cells = np.ix_(records, columns)
     absent = {name for position, name in enumerate(work.variables) if position not in columns}
     return Block(
-        values=_frozen(source.values[cells]), missing=_frozen(source.missing[cells]),
+        values=read_only(source.values[cells]), missing=read_only(source.missing[cells]),
         variables=tuple(source.variables[column] for column in columns),
         edits=EditSet(tuple(edit for edit in work.edits if not absent & set(edit.variables))),
         operators=tuple(work.operators[column] for column in columns),
-        weights=None if source.weights is None else _frozen(source.weights[records]),
-        households=None if source.households is None else _frozen(source.households[records]),
-        center=_frozen(source.center[columns]), scale=_frozen(source.scale[columns]), file_n=len(source.values),
-        missing_kinds=None if source.missing_kinds is None else _frozen(source.missing_kinds[cells]),
+        weights=None if source.weights is None else read_only(source.weights[records]),
+        households=None if source.households is None else read_only(source.households[records]),
+        center=read_only(source.center[columns]), scale=read_only(source.scale[columns]), file_n=len(source.values),
+        missing_kinds=None if source.missing_kinds is None else read_only(source.missing_kinds[cells]),
         progress=progress,
-        companions={name: _frozen(column[records]) for name, column in source.companions.items()},
-        companion_variables=source.companion_variables,
-        missing_codes=None if source.missing_codes is None else _frozen(source.missing_codes[cells]),
+        companions=FrozenDict({name: read_only(column[records]) for name, column in source.companions.items()}),
+        companion_variables=FrozenDict(source.companion_variables),
+        missing_codes=None if source.missing_codes is None else read_only(source.missing_codes[cells]),
     )  # fmt: skip
 
 
 def _protect_block(block: Block, work: GroupWork, rng: np.random.Generator, observe: Observer | None) -> Masked:
     """Call the method and hold it to its contract; whoever observes is told before and after."""
-    if observe is not None:
-        observe(work.step, work.method.name, block, None)
-    masked = _call(work.method, block, work.params, rng)
-    check_masked(work.method, work.params, block, masked)
-    if observe is not None:
-        observe(work.step, work.method.name, block, masked)
+    with in_step(work.step):
+        if observe is not None:
+            observe(work.step, work.method.name, block, None)
+        masked = checked_masked(work.method, work.params, block, work.method.protect(block, work.params, rng))
+        if observe is not None:
+            observe(work.step, work.method.name, block, masked)
     return masked
 
 
@@ -148,7 +149,7 @@ def _in_order(task: Callable[[int], Masked], count: int, workers: int) -> list[M
     """Results of tasks 0, 1, ..., on as many threads as there are workers."""
     if workers > 1 and count > 1:
         with ThreadPoolExecutor(workers) as pool:
-            return list(pool.map(task, range(count)))
+            return list(pool.map(in_this_context(task), range(count)))
     return [task(number) for number in range(count)]
 
 
@@ -163,22 +164,6 @@ def _with_promised_counts(result: GroupResult, work: GroupWork, source: GroupSou
         weights=source.weights if work.method.uses_weights(work.params) else None,
     )
     return with_enough_values(result, work, counted, k)
-
-
-def _frozen(array: NDArray[Any]) -> NDArray[Any]:
-    array.setflags(write=False)
-    return array
-
-
-def _call(method: Method, block: Block, params: BaseModel, rng: np.random.Generator) -> Masked:
-    try:
-        return method.protect(block, params, rng)
-    except MaskwrightError:
-        raise
-    except ValueError as error:
-        if "read-only" in str(error):
-            raise PluginError(f"method {method.name!r} tried to change its input, which is read-only") from error
-        raise
 
 
 class _Shares:

@@ -8,9 +8,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from maskwright.foundation.errors import InputError, PluginError, Problem, UnpairedRecords
+from maskwright.foundation.errors import InputError, Problem, UnpairedRecords
 from maskwright.foundation.progress import Reporter, stage
 from maskwright.foundation.randomness import generator
+from maskwright.plugins.guarding.frozen import frozen
 from maskwright.plugins.measure import Comparison, Measurable, Measure, needs_levels
 from maskwright.plugins.measurement import Measurement
 from maskwright.release.measures.compared_variables import changed_variables, compared_variables, nothing_to_measure
@@ -77,11 +78,12 @@ def compute_measures(
     InputError
         Nothing to measure; measures asked for that need pairs, where there are none, or several levels; every one is
         named.
-    PluginError
-        When a measure breaks its contract.
+    PluginFailed
+        A measure fails, or breaks its contract.
     """
     if needing := [needs_levels(each.label, each.place) for each in requests if each.measure.of_levels]:
         raise InputError(needing)
+    original, masked = frozen(original), frozen(masked)
     hidden = changed_variables(original, masked) if changed is None else changed
     if variables is None:
         names, categorical = compared_variables(original, masked)
@@ -140,10 +142,10 @@ def computed(
 
     Raises
     ------
-    PluginError
-        The measure breaks its contract.
+    PluginFailed
+        The measure fails, or breaks its contract.
     """
-    measure = request.measure
+    measure, comparison = request.measure, frozen(comparison)
     try:
         if not measure.compares_unpaired:
             comparison.require_pairs("each masked record is compared with its own original")
@@ -157,8 +159,6 @@ def computed(
         if request.asked:
             raise
         return Measurement(math.nan, notes=(f"not computed: {error.problems[0].message}",))
-    if not isinstance(found, Measurement):
-        raise PluginError(f"measure {measure.name!r} returned a {type(found).__name__}, not a Measurement")
     if before and measure.of_one_file:
         found = replace(
             found, before=_of_original(request, comparison, generator(seed, "measure before", request.label))
