@@ -47,6 +47,7 @@ from maskwright.planning.keepers import limit_keeper
 from maskwright.planning.limits import StepLimit, limit_edits
 from maskwright.planning.make_plan import with_fewer_records
 from maskwright.planning.recoded_edits import recoded_edit_notices
+from maskwright.plugins.guarding.origin import package_said
 
 if TYPE_CHECKING:
     from maskwright.data.dataset import Dataset
@@ -141,7 +142,8 @@ def _protect(context: MaskingContext) -> _Protected:
     plan = context.plan
     protected = _Protected(context.original, (), Standardisation.of(context.original, plan.masked))
     for number, step in enumerate(plan.steps[: plan.shaping], 1):
-        with stage(context.reporter, f"Masking, step {number}: {step.method.name}") as progress:
+        title = f"Masking, step {number}: {step.method.name}{package_said(step.method.protect)}"
+        with stage(context.reporter, title) as progress:
             protected = _protect_step(number, step, protected, context, progress)
     return protected
 

@@ -171,7 +171,7 @@ OUTPUT_SETTINGS = ("formulas", "numbers")
 
 
 class ExecutionSection(BaseModel, extra="forbid", frozen=True):
-    """How the work is done. `workers` never changes a result; `block_size` does."""
+    """How the work is done. `workers` and `plugin_seconds` never change a result; `block_size` does."""
 
     workers: int = Field(
         default=1,
@@ -183,6 +183,13 @@ class ExecutionSection(BaseModel, extra="forbid", frozen=True):
         default=None,
         ge=2,
         description="Cut large files into blocks of about so many records; left out, all records together (exact).",
+    )
+    plugin_seconds: float | None = Field(
+        default=None,
+        gt=0,
+        allow_inf_nan=False,
+        description="Seconds that one call of a plugin may take, built-in ones among them; a run that waits longer "
+        "ends, and says for which plugin and step. Left out: each takes what it takes.",
     )
 
 

@@ -20,6 +20,7 @@ from maskwright.edits.languages.schematron.options import SchematronOptions
 from maskwright.foundation.errors import PluginError, Problem, unknown_name
 from maskwright.plugins.contract import KINDS, Plugin, contract_error
 from maskwright.plugins.edit_reader import EditReader
+from maskwright.plugins.guarding.observers import observers_in, refuse_wrappers
 from maskwright.plugins.guarding.origin import BUILT_IN, Origin
 from maskwright.plugins.guarding.standard_output import output_apart
 from maskwright.plugins.guarding.wrapping import guarded
@@ -27,7 +28,7 @@ from maskwright.plugins.hooks import PROJECT, Hooks
 from maskwright.plugins.source import Source
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Callable, Iterable, Mapping
 
     from maskwright.data.levels.declaration import LevelDeclaration
     from maskwright.edits.edit_set import EditSet
@@ -93,8 +94,8 @@ class Registry:
         Those that work.
     infos : tuple of PluginInfo
         All, also the broken ones; sorted by kind and name.
-    hooks : object
-        Pluggy's relay, for the observers ``before_step`` and ``after_step``.
+    observers : mapping of hook to tuple of callable
+        Of steps, ``before_step`` and ``after_step``; each is told by name what its hook has to tell.
     """
 
     sources: Mapping[str, Source] = field(default_factory=dict)
@@ -104,7 +105,7 @@ class Registry:
     measures: Mapping[str, Measure] = field(default_factory=dict)
     reports: Mapping[str, Report] = field(default_factory=dict)
     infos: tuple[PluginInfo, ...] = ()
-    hooks: Any = None
+    observers: Mapping[str, tuple[Callable[..., None], ...]] = field(default_factory=dict)
 
     def unknown(self, kind: str, name: str, valid: Iterable[str]) -> str:
         """Sentence about a name that cannot be had: broken and why, or unknown and the nearest one.
@@ -273,6 +274,7 @@ class _Collection:
         self.manager = _manager()
         self.offered: dict[str, dict[str, Plugin]] = {kind: {} for kind in KINDS}
         self.infos: list[PluginInfo] = []
+        self.origins: dict[str, tuple[str, str]] = {}
 
     def registry(self) -> Registry:
         offered: dict[str, Any] = {
@@ -286,7 +288,7 @@ class _Collection:
             measures=offered["measure"],
             reports=offered["report"],
             infos=tuple(sorted(self.infos, key=lambda info: (info.kind, info.name, info.distribution, info.status))),
-            hooks=self.manager.hook,
+            observers=observers_in(self.manager.hook, self.origins),
         )
 
     def add_entry_point(self, entry_point: EntryPoint) -> None:
@@ -296,8 +298,12 @@ class _Collection:
             with output_apart(package):
                 module = entry_point.load()
             _verify_hooks(module)
-            self.manager.register(module, name=f"{distribution}:{entry_point.name}")
-        except (Exception, SystemExit) as error:  # noqa: BLE001 - a plugin may fail in any way
+            name = f"{distribution}:{entry_point.name}"
+            self.manager.register(module, name=name)
+            self.origins[name] = (distribution, version)
+        except KeyboardInterrupt:
+            raise
+        except BaseException as error:  # noqa: BLE001 - a plugin may fail in any way
             self.broken(entry_point.name, UNKNOWN_KIND, distribution, version, _one_line(error))
             return
         for kind, hook in HOOKS.items():
@@ -307,7 +313,9 @@ class _Collection:
             try:
                 with output_apart(package):
                     offered = list(function())
-            except (Exception, SystemExit) as error:  # noqa: BLE001 - a plugin may fail in any way
+            except KeyboardInterrupt:
+                raise
+            except BaseException as error:  # noqa: BLE001 - a plugin may fail in any way
                 self.broken(entry_point.name, kind, distribution, version, f"{hook}: {_one_line(error)}")
                 continue
             for plugin in offered:
@@ -342,6 +350,8 @@ def _verify_hooks(module: Any) -> None:
     trial = _manager()
     if trial.register(module) is not None:
         trial.check_pending()
+    for caller in trial.get_hookcallers(module) or ():
+        refuse_wrappers(caller.get_hookimpls())
     if not any(trial.get_hookcallers(module) or ()):
         raise PluginError(
             f"{getattr(module, '__name__', module)!s} has no function marked with @maskwright.hookimpl; "

@@ -19,6 +19,7 @@ from maskwright.foundation.progress import Progress, silent
 from maskwright.foundation.randomness import generator
 from maskwright.masking.protecting.assembling import GroupResult, assemble
 from maskwright.masking.protecting.blocks import kd_blocks
+from maskwright.masking.protecting.claims import broken_claims, with_warnings
 from maskwright.masking.protecting.contract import checked_masked
 from maskwright.masking.protecting.minimum_counts import with_enough_values
 from maskwright.masking.protecting.variable_group import GroupSource
@@ -140,6 +141,7 @@ def _protect_block(block: Block, work: GroupWork, rng: np.random.Generator, obse
         if observe is not None:
             observe(work.step, work.method.name, block, None)
         masked = checked_masked(work.method, work.params, block, work.method.protect(block, work.params, rng))
+        masked = with_warnings(masked, tuple(broken_claims(work.method, work.params, block, masked)))
         if observe is not None:
             observe(work.step, work.method.name, block, masked)
     return masked

@@ -26,8 +26,8 @@ class FrozenDict(dict[str, Any]):
     def _refuse(self, *_: object, **__: object) -> NoReturn:
         raise TypeError("this mapping is read-only")
 
-    __setitem__ = __delitem__ = __ior__ = _refuse  # type: ignore[assignment]
-    clear = pop = popitem = setdefault = update = _refuse  # type: ignore[assignment]
+    __setitem__ = __delitem__ = __ior__ = _refuse
+    clear = pop = popitem = setdefault = update = _refuse
 
     def __reduce__(self) -> tuple[type[dict[str, Any]], tuple[dict[str, Any]]]:
         return dict, (dict(self),)
@@ -51,12 +51,13 @@ def read_only(array: NDArray[Any]) -> NDArray[Any]:
     ...
     ValueError: cannot set WRITEABLE flag to True of this array
     """
-    if isinstance(array.base, memoryview) and array.base.readonly:
+    memory: object = array.base
+    if isinstance(memory, memoryview) and memory.readonly:
         return array
     array.setflags(write=False)
     if array.dtype.kind in "mM":  # instants, which no other program could read
         return read_only(array.view(np.int64)).view(array.dtype)
-    return np.asarray(memoryview(array).toreadonly())
+    return np.asarray(memoryview(array.data).toreadonly())
 
 
 def frozen(value: Frozen) -> Frozen:
@@ -67,7 +68,8 @@ def frozen(value: Frozen) -> Frozen:
     value : array, mapping, sequence, dataclass or anything else
         Of Maskwright's records only those of data and plugins are looked into; anything else is returned as it is.
     """
-    return _frozen(value, copied=False)
+    found: Frozen = _frozen(value, copied=False)
+    return found
 
 
 def frozen_copy(value: Frozen) -> Frozen:
@@ -77,7 +79,8 @@ def frozen_copy(value: Frozen) -> Frozen:
     ----------
     value : array, mapping, sequence, dataclass or anything else
     """
-    return _frozen(value, copied=True)
+    found: Frozen = _frozen(value, copied=True)
+    return found
 
 
 def _frozen(value: Any, *, copied: bool) -> Any:

@@ -62,6 +62,18 @@ def origin_of(function: object, kind: str, name: str) -> Origin:
     return origin if isinstance(origin, Origin) else Origin(kind, name)
 
 
+def package_said(function: object) -> str:
+    """Return `` (p 1.2)``, the package of a plugin's function, where that is not Maskwright itself.
+
+    Parameters
+    ----------
+    function : callable
+    """
+    origin = origin_of(function, "", "")
+    known = origin.distribution and not origin.is_built_in
+    return f" ({origin.distribution} {origin.version})" if known else ""
+
+
 @contextmanager
 def in_step(number: int) -> Iterator[None]:
     """Say to calls inside which step of the pipeline makes them; steps count from 1."""

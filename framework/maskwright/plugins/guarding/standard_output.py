@@ -87,7 +87,7 @@ def output_apart(origin: Origin) -> Iterator[None]:
     with _LOCK:
         stream = sys.stdout
         apart = stream if isinstance(stream, _Apart) else _Apart(stream)
-        sys.stdout = apart  # type: ignore[assignment]
+        sys.stdout = apart
         around = apart.enter()
     try:
         yield

@@ -12,6 +12,7 @@ from maskwright.foundation.errors import InputError, Problem, UnpairedRecords
 from maskwright.foundation.progress import Reporter, stage
 from maskwright.foundation.randomness import generator
 from maskwright.plugins.guarding.frozen import frozen
+from maskwright.plugins.guarding.origin import package_said
 from maskwright.plugins.measure import Comparison, Measurable, Measure, needs_levels
 from maskwright.plugins.measurement import Measurement
 from maskwright.release.measures.compared_variables import changed_variables, compared_variables, nothing_to_measure
@@ -102,7 +103,8 @@ def compute_measures(
             unseen += OF_CATEGORIES if request.measure.kind == "score" else ""
             results[request.label] = Measurement(math.nan, notes=(unseen,), leaves_out=missed.names)
             continue
-        with stage(reporter, f"Measuring {request.label}") as progress:
+        title = f"Measuring {request.label}{package_said(request.measure.compute)}"
+        with stage(reporter, title) as progress:
             comparison = Comparison(
                 original, masked, names, edits, masked.origin, weights, original.households, plan, progress,
                 categorical, drawn,

@@ -10,6 +10,7 @@ from maskwright.foundation.errors import InputError, Problem
 from maskwright.foundation.progress import Reporter, stage
 from maskwright.plugins.compared_levels import ComparedLevels, plain_records
 from maskwright.plugins.guarding.frozen import frozen
+from maskwright.plugins.guarding.origin import package_said
 from maskwright.plugins.measure import Comparison, Measurable
 from maskwright.release.measures.compared_variables import changed_variables, released_variables
 from maskwright.release.measures.measured_variables import left_out
@@ -118,7 +119,8 @@ def compute_level_measures(
     unpaired: list[Problem] = []
     for request in requests:
         missed = left_out(request.measure, request.params, given, ())
-        with stage(reporter, f"Measuring {request.label}") as progress:
+        title = f"Measuring {request.label}{package_said(request.measure.compute)}"
+        with stage(reporter, title) as progress:
             comparison = Comparison(
                 original, masked, levels.variables.get(top, ()), edits or EditSet(), origin, levels.weights.get(top),
                 progress=progress, levels=levels,
