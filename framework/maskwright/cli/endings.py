@@ -106,6 +106,21 @@ def ended_truthfully(work: Callable[[], int], explain: Callable[[MaskwrightError
     return code
 
 
+def keep_standard_output() -> None:
+    """Keep standard output for what Python code of this process prints there.
+
+    What compiled code or a program that a plugin starts writes to its descriptor goes nowhere, so that JSON stays JSON.
+    """
+    with contextlib.suppress(OSError, ValueError, AttributeError):
+        printed = sys.stdout
+        printed.flush()
+        own = os.dup(printed.fileno())
+        sys.stdout = sys.__stdout__ = os.fdopen(own, "w", encoding=printed.encoding, errors=printed.errors)
+        nowhere = os.open(os.devnull, os.O_WRONLY)
+        os.dup2(nowhere, 1)
+        os.close(nowhere)
+
+
 def leave(code: int) -> NoReturn:
     """End the process at once, after what is to be done at its end.
 

@@ -12,7 +12,7 @@ from maskwright.cli.addresses import refuse_addresses
 from maskwright.cli.advising import add_advising
 from maskwright.cli.comparing import add_comparing
 from maskwright.cli.completion import ASKED_BY_SHELLS, SCRIPTS, SHELLS, candidates, lines
-from maskwright.cli.endings import ended_truthfully, leave
+from maskwright.cli.endings import ended_truthfully, keep_standard_output, leave
 from maskwright.cli.looking import add_looking
 from maskwright.cli.output import print_json, reporter
 from maskwright.cli.reading_options import add_reading_options, reading_options
@@ -280,6 +280,8 @@ def _complete(parser: argparse.ArgumentParser, words: Sequence[str]) -> int:
 
 def command_line() -> NoReturn:
     """Run the command line as a process of its own."""
+    if "--json" in sys.argv:
+        keep_standard_output()
     leave(main())
 
 

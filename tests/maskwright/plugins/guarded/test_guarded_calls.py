@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 import logging
+import os
+import subprocess
 import sys
 import threading
 import types
@@ -50,6 +52,41 @@ def test_what_a_plugin_prints_stays_away_from_json(
     assert json.loads(told.out)["ok"]
     assert "4711" not in told.err + caplog.text
     assert "method 'spoiler' of package bad 1.2 printed 3 line(s)" in caplog.text
+
+
+PACKAGE = """
+import os, subprocess
+import numpy as np
+from maskwright import Masked, Method, hookimpl
+def protect(block, params, rng):
+    os.write(1, b"4711")
+    subprocess.run(["echo", "4711"])
+    return Masked(block.values + 1.0, block.missing.copy())
+@hookimpl
+def register_methods():
+    return [Method("spoiler", protect, handles_missing=True)]
+"""
+
+
+def in_a_process(pipeline: Path) -> subprocess.CompletedProcess[str]:
+    """A run by a process that finds the package among its modules."""
+    site = pipeline.parent.with_name("site")
+    (site / "bad-1.2.dist-info").mkdir(parents=True)
+    (site / "bad.py").write_text(PACKAGE, encoding="utf-8")
+    (site / "bad-1.2.dist-info" / "METADATA").write_text("Metadata-Version: 2.1\nName: bad\nVersion: 1.2\n")
+    (site / "bad-1.2.dist-info" / "entry_points.txt").write_text("[maskwright]\nbad = bad\n")
+    paths = os.pathsep.join(filter(None, [str(site), os.environ.get("PYTHONPATH")]))
+    return subprocess.run(
+        [sys.executable, "-m", "maskwright", "run", str(pipeline), "--json"],
+        env=os.environ | {"PYTHONPATH": paths}, capture_output=True, text=True, timeout=200, check=False,
+    )  # fmt: skip
+
+
+def test_what_programs_of_a_plugin_write_stays_away_from_json(pipeline: Written) -> None:
+    done = in_a_process(pipeline("method"))
+    assert done.returncode == 0, done.stderr
+    assert json.loads(done.stdout)["ok"]
+    assert "4711" not in done.stdout + done.stderr
 
 
 def test_the_prints_of_a_plugin_are_shown_to_who_looks_for_a_mistake(
