@@ -115,7 +115,7 @@ def keep_standard_output() -> None:
         printed = sys.stdout
         printed.flush()
         own = os.dup(printed.fileno())
-        sys.stdout = sys.__stdout__ = os.fdopen(own, "w", encoding=printed.encoding, errors=printed.errors)
+        sys.stdout = os.fdopen(own, "w", encoding=printed.encoding, errors=printed.errors)
         nowhere = os.open(os.devnull, os.O_WRONLY)
         os.dup2(nowhere, 1)
         os.close(nowhere)

@@ -12,6 +12,8 @@ from typing import TYPE_CHECKING, Any, NoReturn, TypeVar
 
 import numpy as np
 
+from maskwright.data.variable import Variable
+
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
@@ -94,6 +96,8 @@ def _frozen(value: Any, *, copied: bool) -> Any:
         found = tuple(_frozen(each, copied=copied) for each in value)
         same = isinstance(value, tuple) and all(one is other for one, other in zip(found, value, strict=True))
         return value if same else found
+    if isinstance(value, Variable):  # it has no array, and nothing of it can be changed
+        return value
     if is_dataclass(value) and not isinstance(value, type) and type(value).__module__.startswith(_OURS):
         changed = {}
         for each in fields(value):

@@ -27,8 +27,8 @@ from bad_plugins import BadPlugin, module_of
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-Install = "Callable[[Any], None]"
-Written = "Callable[[str], Path]"
+    Install = Callable[[Any], None]
+    Written = Callable[[str], Path]
 
 
 def offering(kind: str, plugin: object) -> types.ModuleType:
