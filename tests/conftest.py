@@ -53,19 +53,20 @@ def reference_file() -> Callable[[str], Path]:
 def pytest_sessionstart(session: pytest.Session) -> None:
     """Compile the kernels before the processes start that run the whole suite side by side."""
     config = session.config
+    cache = getattr(config, "cache", None)
     side_by_side = len(getattr(config.option, "tx", None) or ()) > 1
     files_named = any(Path(argument.partition("::")[0]).is_file() for argument in config.args)
-    if not side_by_side or files_named or config.option.collectonly or config.cache is None:
+    if not side_by_side or files_named or config.option.collectonly or cache is None:
         return
     state = _state_of_kernels()
-    if config.cache.get("maskwright/kernels", None) == state:
+    if cache.get("maskwright/kernels", None) == state:
         return
     print("compiling the numeric kernels, about a minute; their machine code is kept", flush=True)
     program = str(Path(__file__).with_name("compile_kernels.py"))
     compilers = [subprocess.Popen([sys.executable, program, which]) for which in ("partitions", "others")]
     codes = [compiler.wait() for compiler in compilers]
     if not any(codes):
-        config.cache.set("maskwright/kernels", state)
+        cache.set("maskwright/kernels", state)
 
 
 def _state_of_kernels() -> str:

@@ -119,6 +119,8 @@ if TYPE_CHECKING:
     from maskwright.plugins.partition import Partition as Partition
     from maskwright.plugins.registry import find_measure as find_measure
     from maskwright.plugins.registry import find_partition as find_partition
+    from maskwright.plugins.remover import Removed as Removed
+    from maskwright.plugins.remover import Remover as Remover
     from maskwright.plugins.report import Report as Report
     from maskwright.plugins.source import Source as Source
     from maskwright.release import wording as wording
@@ -219,6 +221,8 @@ _HOME = {
     "read_numbers": "maskwright.data.number_text",
     "ReadAgain": "maskwright.foundation.errors",
     "ReleaseRefused": "maskwright.foundation.refusals",
+    "Removed": "maskwright.plugins.remover",
+    "Remover": "maskwright.plugins.remover",
     "Report": "maskwright.plugins.report",
     "run": "maskwright.commands.run",
     "RunRecord": "maskwright.release.record.run_record",

@@ -33,7 +33,8 @@ def add_rule_commands(
 
 
 def _localize_arguments(localize: argparse.ArgumentParser) -> None:
-    localize.add_argument("data", type=Path, metavar="DATA")
+    localize.add_argument("data", type=Path, nargs="+", metavar="DATA",
+                          help="one file; or one of each level that --pipeline declares, the top first")  # fmt: skip
     localize.add_argument("--edits", type=Path, action="append", required=True, metavar="FILE")
     localize.add_argument("--weight", action="append", default=[], dest="weights", metavar="NAME=W",
                           help="how much a variable is trusted: the cost of changing it (1)")  # fmt: skip

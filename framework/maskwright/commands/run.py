@@ -12,7 +12,6 @@ from maskwright.commands.running.publish import publish, refuse_doubts, refuse_r
 from maskwright.commands.running.ready import prepare
 from maskwright.commands.running.recording import MeasuredRun, run_json, run_record
 from maskwright.commands.running.stages import PipelineRun
-from maskwright.foundation.errors import InputError, Problem
 from maskwright.foundation.file_identity import reads_noted
 from maskwright.foundation.html_tables import block, sentence, table
 from maskwright.foundation.progress import Logged, Reporter
@@ -141,9 +140,6 @@ def run(
     listener, clock = reporter or Logged(), Clock()
     described = read_pipeline(pipeline, overrides)
     if described.levels is not None:
-        if described.levels.form == "nested":
-            hint = "Write it as a flat file or as one file of each level, and mask that: maskwright explain levels."
-            raise InputError(Problem("nested XML is read and validated, and a run does not write it yet", hint=hint))
         with time_limit(described.execution.plugin_seconds):
             return RunResult(True, run_levels(described, listener, clock, PRIVATE).to_json())
     with time_limit(described.execution.plugin_seconds):

@@ -184,6 +184,12 @@ class ExecutionSection(BaseModel, extra="forbid", frozen=True):
         ge=2,
         description="Cut large files into blocks of about so many records; left out, all records together (exact).",
     )
+    processes: bool = Field(
+        default=False,
+        strict=True,
+        description="Mask the blocks in as many processes as there are workers, instead of threads: for methods in "
+        "pure Python, which threads of one process run in turns. The results are the same.",
+    )
     plugin_seconds: float | None = Field(
         default=None,
         gt=0,

@@ -109,6 +109,7 @@ def resolve_output(
     *,
     new_rules: bool = False,
     levels: Sequence[str] = (),
+    across_levels: bool = False,
 ) -> Output | None:
     """Files of the ``output:`` section.
 
@@ -125,6 +126,8 @@ def resolve_output(
         Whether other rules hold in the published data than in the original: they are written in any case.
     levels : sequence of str
         Names of the levels that have a file each.
+    across_levels : bool
+        Whether the data have several levels: their rules are written as text.
     """
     before = len(problems)
     reports = plugins().reports
@@ -151,9 +154,14 @@ def resolve_output(
         taken.setdefault(file_identity(path), f"output.{key.raw}")
         paths[key.raw] = path
     if new_rules and "data" in paths and "edits" not in paths and len(problems) == before:
-        ending = ".edits.sch" if find_source(paths["data"]).name == "xml" else ".edits.yaml"
+        of_records = find_source(paths["data"]).name == "xml" and not across_levels
+        ending = ".edits.sch" if of_records else ".edits.yaml"
         paths["edits"] = paths["data"].with_name(paths["data"].name.split(".")[0] + ending)
         _check_place("edits", paths["edits"], section, folder, taken, problems)
+    elif across_levels and "edits" in paths and paths["edits"].suffix.lower() == ".sch":
+        place = next(node.place for key, node in section.entries if key.raw == "edits")
+        hint = "Name a .yaml file: output: {edits: masked.edits.yaml}."
+        problems.append(Problem("output.edits: rules on data of several levels are written in YAML", place, hint))
     of_levels = {name: paths.pop(f"data.{name}") for name in levels if f"data.{name}" in paths}
     if of_levels:
         paths["data"] = of_levels[levels[-1]]

@@ -18,8 +18,8 @@ if TYPE_CHECKING:
 
     from maskwright.plugins.edit_reader import EditReader
     from maskwright.plugins.measure import Measure
-    from maskwright.plugins.method import Method
     from maskwright.plugins.partition import Partition
+    from maskwright.plugins.remover import AnyMethod
 
 DIALECT = "https://json-schema.org/draft/2020-12/schema"
 
@@ -122,7 +122,7 @@ class _Builder:
         conditions = [self.method(method) for method in methods]
         return step | {"allOf": conditions} if conditions else step
 
-    def method(self, method: Method) -> Schema:
+    def method(self, method: AnyMethod) -> Schema:
         """Parameters of the steps that use `method`."""
         name = f"method.{method.name}"
         own, planning = self.model(method.params, name), self.model(PlanningParams, "planning")

@@ -203,10 +203,10 @@ class _Reading:
                 for each in measures
                 if each.per_record
             )
-        if levels is not None and output is not None and output.svrl is not None:
-            place = self.section("output").place
-            hint = "`maskwright validate` writes one of the masked data."
-            self.problems.append(Problem("a run on data of several levels writes no SVRL report", place, hint))
+        if levels is not None and levels.form == "nested" and output is not None and output.source.write_levels is None:
+            place = (self.section("output").get("data") or self.section("output")).place
+            message = f"output.data: {output.data.name} cannot hold records inside each other, as the data do"
+            self.problems.append(Problem(message, place, "Name an XML file: masked.xml."))
         if self.problems or data is None or execution is None or plain is None or output is None or release is None:
             problems = in_order(self.problems, self.root.place.file or "")
             raise UnfinishedPipelineError(problems, openable if self.check_data else None, edits, uses)
@@ -235,8 +235,9 @@ class _Reading:
         if "output" not in self.root:
             return None
         return resolve_output(
-            self.section("output"), self.folder, inputs, self.problems, new_rules=new_rules, levels=self.level_names()
-        )
+            self.section("output"), self.folder, inputs, self.problems, new_rules=new_rules, levels=self.level_names(),
+            across_levels="levels" in self.section("data"),
+        )  # fmt: skip
 
     def level_names(self) -> tuple[str, ...]:
         """Names of the levels that have a file each; none where there is one file."""

@@ -18,7 +18,7 @@ import pluggy
 
 from maskwright.edits.languages.schematron.options import SchematronOptions
 from maskwright.foundation.errors import PluginError, Problem, unknown_name
-from maskwright.plugins.contract import KINDS, Plugin, contract_error
+from maskwright.plugins.contract import KINDS, Plugin, contract_error, version_error
 from maskwright.plugins.edit_reader import EditReader
 from maskwright.plugins.guarding.observers import observers_in, refuse_wrappers
 from maskwright.plugins.guarding.origin import BUILT_IN, Origin
@@ -33,8 +33,8 @@ if TYPE_CHECKING:
     from maskwright.data.levels.declaration import LevelDeclaration
     from maskwright.edits.edit_set import EditSet
     from maskwright.plugins.measure import Measure
-    from maskwright.plugins.method import Method
     from maskwright.plugins.partition import Partition
+    from maskwright.plugins.remover import AnyMethod
     from maskwright.plugins.report import Report
 
 UNKNOWN_KIND = "plugin"
@@ -101,7 +101,7 @@ class Registry:
     sources: Mapping[str, Source] = field(default_factory=dict)
     edit_readers: Mapping[str, EditReader] = field(default_factory=dict)
     partitions: Mapping[str, Partition] = field(default_factory=dict)
-    methods: Mapping[str, Method] = field(default_factory=dict)
+    methods: Mapping[str, AnyMethod] = field(default_factory=dict)
     measures: Mapping[str, Measure] = field(default_factory=dict)
     reports: Mapping[str, Report] = field(default_factory=dict)
     infos: tuple[PluginInfo, ...] = ()
@@ -161,17 +161,16 @@ def discover(found: Iterable[EntryPoint]) -> Registry:
     collection = _Collection()
     for reader in (
         EditReader(
-            "schematron",
-            (".sch",),
-            _read_schematron,
-            "ISO Schematron: each assert or report is an edit.",
-            SchematronOptions,
-            _read_schematron_of_levels,
+            name="schematron", suffixes=(".sch",), read=_read_schematron, params=SchematronOptions,
+            summary="ISO Schematron: each assert or report is an edit.", read_leveled=_read_schematron_of_levels,
         ),
-        EditReader("yaml", (".yaml", ".yml"), _read_edits_yaml, "Rules as text, one to a line of a YAML list."),
-        EditReader("validate", (), _read_validate, "Rules of the R package validate, in YAML or as R text."),
-        EditReader("banff", (".banff",), _read_banff, "Linear edits as Banff has them: x1 + x2 = x3; or a table."),
-    ):
+        EditReader(name="yaml", suffixes=(".yaml", ".yml"), read=_read_edits_yaml,
+                   summary="Rules as text, one to a line of a YAML list."),
+        EditReader(name="validate", suffixes=(), read=_read_validate,
+                   summary="Rules of the R package validate, in YAML or as R text."),
+        EditReader(name="banff", suffixes=(".banff",), read=_read_banff,
+                   summary="Linear edits as Banff has them: x1 + x2 = x3; or a table."),
+    ):  # fmt: skip
         collection.add("edit_reader", reader, BUILT_IN, version(BUILT_IN))
     for entry_point in sorted(found, key=_order):
         collection.add_entry_point(entry_point)
@@ -210,7 +209,7 @@ def find_edit_reader(path_or_name: str | Path) -> EditReader:
     return _by_suffix("edit_reader", Path(path_or_name), registry.edit_readers.values())
 
 
-def find_method(name: str) -> Method:
+def find_method(name: str) -> AnyMethod:
     """Protection method of that name; raises PluginError with the nearest one."""
     return _by_name("method", name, plugins().methods)
 
@@ -297,6 +296,10 @@ class _Collection:
         try:
             with output_apart(package):
                 module = entry_point.load()
+            # First: a later contract may have hooks that are not known here.
+            if (wrong := version_error(module, distribution, version)) is not None:
+                self.broken(entry_point.name, UNKNOWN_KIND, distribution, version, wrong)
+                return
             _verify_hooks(module)
             name = f"{distribution}:{entry_point.name}"
             self.manager.register(module, name=name)

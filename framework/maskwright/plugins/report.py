@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class Report:
     """A way to show a finished run.
 
@@ -33,7 +33,7 @@ class Report:
     >>> from maskwright import Report
     >>> def write_count(path: Path, record: dict[str, object]) -> None:
     ...     _ = path.write_text(f"{record['records']} records", encoding="utf-8")
-    >>> report = Report("count", write_count, (".txt",), "The number of records.")
+    >>> report = Report(name="count", write=write_count, suffixes=(".txt",), summary="The number of records.")
     >>> report.write(Path("count.txt"), {"records": 20})
     >>> Path("count.txt").read_text(encoding="utf-8")
     '20 records'

@@ -51,7 +51,7 @@ class Reading(Protocol):
         ...
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class Source:
     """A file format.
 
@@ -117,7 +117,7 @@ class Source:
     Examples
     --------
     >>> import maskwright as mw
-    >>> source = mw.Source("nothing", (".nothing",), open=lambda path, params, progress: None,
+    >>> source = mw.Source(name="nothing", suffixes=(".nothing",), open=lambda path, params, progress: None,
     ...                    write=lambda path, batches, variables, layout: None, summary="Reads and writes nothing.")
     >>> source.params is mw.NoParams, source.writes_text
     (True, True)

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 
     import numpy as np
     from numpy.typing import NDArray
+    from pydantic import BaseModel
 
     from maskwright.data.dataset import Dataset, Layout
     from maskwright.data.variable import Variable
@@ -108,7 +109,22 @@ def written_file(path: Path, pipeline: Pipeline, variables: Sequence[Variable]) 
     variables : sequence of Variable
         That were published.
     """
-    same = pipeline.output.source.name == pipeline.data.source.name
+    source = pipeline.output.source
+    params = pipeline.data.params if source.name == pipeline.data.source.name else source.params()
+    return written_data(path, source, params, variables)
+
+
+def written_data(path: Path, source: Source, params: BaseModel, variables: Sequence[Variable]) -> DataSource:
+    """A file that a source has written, for reading it with what was declared of these variables.
+
+    Parameters
+    ----------
+    path : Path
+    source : Source
+    params : pydantic.BaseModel
+        Options with which a file of that format was read.
+    variables : sequence of Variable
+    """
     declared = {
         variable.name: VariableDeclaration(
             type=variable.type,
@@ -120,8 +136,5 @@ def written_file(path: Path, pipeline: Pipeline, variables: Sequence[Variable]) 
         )
         for variable in variables
     }
-    source = pipeline.output.source
-    params = pipeline.data.params if same else source.params()
-    if source.params_of_written is not None:
-        params = source.params_of_written(params)
-    return DataSource(path, source, params, declared)
+    known = params if source.params_of_written is None else source.params_of_written(params)
+    return DataSource(path, source, known, declared)

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import numpy as np
 from pydantic import BaseModel, Field, model_validator
 
-from maskwright import Block, Formerly, InputError, Masked, Method
+from maskwright import Block, CompanionVariables, Formerly, InputError, Removed, Remover
+from maskwright_builtin.numerics.numbering import numbered_together
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
 
 
 class SamplingParams(BaseModel, extra="forbid", frozen=True):
@@ -24,6 +28,11 @@ class SamplingParams(BaseModel, extra="forbid", frozen=True):
         description="Where households are declared: draw households and publish all their "
         "records; 'fraction' and 'size' then count households. false draws single records.",
     )
+    strata: Annotated[tuple[str, ...], CompanionVariables()] = Field(
+        default=(),
+        description="Variables by which is drawn: the same share of the records (households) with each combination of "
+        "their values, at least one of each. With 'fraction'.",
+    )
     adjust_weights: bool = Field(
         default=True,
         description="Divide the variable of role weight by the share that was drawn, so that weighted totals estimate "
@@ -34,14 +43,17 @@ class SamplingParams(BaseModel, extra="forbid", frozen=True):
     def _says_how_many(self) -> SamplingParams:
         if (self.fraction is None) == (self.size is None):
             raise ValueError("say how many records to draw: 'fraction' or 'size', one of them")
+        if self.strata and self.fraction is None:
+            raise ValueError("strata are drawn from by 'fraction', the same share of each")
         return self
 
 
-def protect(block: Block, params: SamplingParams, rng: np.random.Generator) -> Masked:
+def remove(block: Block, params: SamplingParams, rng: np.random.Generator) -> Removed:
     """Keep a simple random sample without replacement, in the order of the file.
 
     Of N units (records, or households) n = round(fraction * N), but at least 1, are drawn; every set of n has
     the same chance. Each unit is drawn with probability n / N, so a weight w becomes w * N / n (Horvitz-Thompson).
+    With strata, that is done in each of them: n_h = round(fraction * N_h), but at least 1.
 
     Parameters
     ----------
@@ -51,13 +63,13 @@ def protect(block: Block, params: SamplingParams, rng: np.random.Generator) -> M
 
     Returns
     -------
-    Masked
+    Removed
         With `kept_rows` and, where the block has weights and they are to be adjusted, `weights`.
 
     Raises
     ------
     InputError
-        When more units are asked for than there are.
+        When more units are asked for than there are, or members of a household are in different strata.
 
     References
     ----------
@@ -70,30 +82,45 @@ def protect(block: Block, params: SamplingParams, rng: np.random.Generator) -> M
     what = "records" if households is None else "households"
     if params.size is not None and params.size > total:
         raise InputError(f"a sample of {params.size} {what} is asked for; there are {total}")
-    drawn = params.size if params.size is not None else max(1, round((params.fraction or 1.0) * total))
     chosen = np.zeros(total, dtype=np.bool_)
-    chosen[rng.choice(total, size=drawn, replace=False)] = True
+    factor = np.ones(total)
+    stratum = _strata(block, params.strata, unit, total)
+    for number in range(int(stratum.max(initial=-1)) + 1):
+        inside = np.flatnonzero(stratum == number)
+        drawn = params.size if params.size is not None else max(1, round((params.fraction or 1.0) * len(inside)))
+        chosen[inside[rng.choice(len(inside), size=drawn, replace=False)]] = True
+        factor[inside] = len(inside) / drawn
     kept = np.flatnonzero(chosen[unit]).astype(np.int64)
-    weights = block.weights[kept] * (total / drawn) if block.weights is not None and params.adjust_weights else None
-    return Masked(
-        values=block.values[kept],
-        missing=block.missing[kept],
+    weights = block.weights[kept] * factor[unit][kept] if block.weights is not None and params.adjust_weights else None
+    return Removed(
         kept_rows=kept,
         weights=weights,
-        notes={f"{what}_drawn": drawn, f"{what}_in_all": total, "weights_divided_by_share": weights is not None},
+        notes={
+            f"{what}_drawn": int(chosen.sum()),
+            f"{what}_in_all": total,
+            "weights_divided_by_share": weights is not None,
+        },
     )
 
 
-SAMPLING = Method(
+def _strata(block: Block, names: tuple[str, ...], unit: NDArray[np.int64], total: int) -> NDArray[np.int64]:
+    """Stratum of each unit; shape (total,)."""
+    if not names:
+        return np.zeros(total, dtype=np.int64)
+    codes = numbered_together([block.companions[name] for name in names])
+    found = np.zeros(total, dtype=np.int64)
+    found[unit] = codes
+    if not np.array_equal(found[unit], codes):
+        raise InputError(f"members of a household differ in {', '.join(names)}: it belongs to no one stratum")
+    return found
+
+
+SAMPLING = Remover(
     name="sampling",
-    protect=protect,
+    remove=remove,
     params=SamplingParams,
-    scope="all",
-    may_be_split=False,
-    variable_types=frozenset({"continuous", "integer", "date", "datetime", "ordinal", "nominal"}),
-    handles_missing=True,
-    preserves=frozenset({"linear", "product", "inequality", "range", "domain"}),
-    removes=frozenset({"records"}),
+    takes_away="records",
+    preserves={"linear", "product", "inequality", "range", "domain"},
     reference="Cochran (1977), Sampling Techniques, chapters 2 and 9; Hundepool et al. (2012), Statistical Disclosure "
     "Control, section 3.4.1",
     summary="Publishes a simple random sample of the records, or of whole households.",

@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING, TypeVar
 
 import numpy as np
 
+from maskwright.commands.levels.composition import is_composition
+from maskwright.commands.levels.last_word import binary_sum_notices
 from maskwright.commands.reading import load
 from maskwright.commands.running.arrive import Clock, read_rules
 from maskwright.data.levels.linking import levels_of_flat, linked_levels, with_most_frequent
@@ -54,6 +56,8 @@ class ArrivedLevels:
         Verdicts on these.
     files : mapping of level name to Dataset
         As they were read, for how they are written; of a flat file the same twice.
+    rules : EditSet
+        As they are stated, before they are bound to levels.
     records : mapping of level name to int
         Before groups that break edits were dropped.
     notices : tuple of str
@@ -64,6 +68,7 @@ class ArrivedLevels:
     bound: BoundEdits
     arrival: Mapping[str, Outcome]
     files: Mapping[str, Dataset]
+    rules: EditSet
     records: Mapping[str, int]
     notices: tuple[str, ...] = ()
     doubts: tuple[Doubt, ...] = field(default=())
@@ -101,14 +106,15 @@ def arrive_levels(described: Pipeline, reporter: Reporter, clock: Clock) -> Arri
     with clock("check"), stage(reporter, "Checking the original"):
         bound = edits_of_levels(rules, linked)
         arrival = outcomes(linked, bound)
-    told = (*linked.notes, *_once(note for each in files.values() for note in each.notes))
+    sums = binary_sum_notices(linked, bound) if described.levels.form == "nested" else ()
+    told = (*linked.notes, *sums, *_once(note for each in files.values() for note in each.notes))
     records = {level.name: len(level) for level in linked}
     linked, said = _on_violation(described, linked, files, bound, arrival)
     if said:
         bound = edits_of_levels(rules, linked)
         arrival = outcomes(linked, bound)
     doubts = _once(doubt for each in files.values() for doubt in each.doubts)
-    return ArrivedLevels(linked, bound, arrival, files, records, (*told, *rules.notes, *said), doubts)
+    return ArrivedLevels(linked, bound, arrival, files, rules, records, (*told, *rules.notes, *said), doubts)
 
 
 def linked_as(levels: LevelSources, files: Mapping[str, Dataset]) -> LinkedData:
@@ -129,8 +135,25 @@ def linked_as(levels: LevelSources, files: Mapping[str, Dataset]) -> LinkedData:
         raise InputError(problems)
     if levels.form == "flat":
         lowest = list(files)[-1]
-        return levels_of_flat(files[lowest], levels.declared, names[lowest])
+        dropped = identifiers(levels)
+        declared = {
+            name: each
+            if each.variables is None
+            else each.model_copy(update={"variables": tuple(one for one in each.variables if one not in dropped)})
+            for name, each in levels.declared.items()
+        }
+        return levels_of_flat(files[lowest], declared, names[lowest])
     return linked_levels(files, levels.declared, names)
+
+
+def identifiers(levels: LevelSources) -> frozenset[str]:
+    """Variables that are not published, and not even read into levels."""
+    return frozenset(
+        name
+        for source in levels.sources.values()
+        for name, declared in source.variables.items()
+        if declared.role == "identifier"
+    )
 
 
 def edits_of_levels(rules: EditSet, linked: LinkedData) -> BoundEdits:
@@ -204,7 +227,8 @@ def _names_of(levels: LevelSources, files: Mapping[str, Dataset]) -> list[str]:
 def _refuse_unknown(described: Pipeline, files: Mapping[str, Dataset]) -> None:
     assert described.levels is not None
     uses = (*described.uses, *described.levels.uses)
-    problems = unknown_uses(uses, _names_of(described.levels, files))
+    named = (use for use in uses if not is_composition(use.name))
+    problems = unknown_uses(named, _names_of(described.levels, files))
     if problems:
         raise InputError(in_order(problems, described.file))
 

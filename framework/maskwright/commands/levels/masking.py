@@ -7,25 +7,29 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from maskwright.commands.levels.removing import level_by_level
 from maskwright.commands.levels.whole_groups import mask_whole_groups, results_of_levels
 from maskwright.edits.levels.column_values import with_linked_columns
-from maskwright.foundation.errors import InputError, Problem
 from maskwright.foundation.randomness import generator
-from maskwright.masking.context import Execution
 from maskwright.masking.equivalence_classes import smallest_classes
 from maskwright.masking.levels.derived import with_derived
 from maskwright.masking.levels.derived_instead import derived_instead
+from maskwright.masking.levels.emptied import Emptied, emptied_cells
 from maskwright.masking.levels.repair import Repaired, repaired
 from maskwright.masking.levels.together import MovedTogether, moved_together
-from maskwright.masking.mask import mask
 from maskwright.masking.standardisation import Standardisation
+from maskwright.masking.suppressing.complementary import without_cells
 from maskwright.planning.levels.promises import lets_k_go
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterator, Mapping
+
+    from numpy.typing import NDArray
 
     from maskwright.commands.levels.arriving import ArrivedLevels
     from maskwright.commands.levels.planning import PlannedLevels
+    from maskwright.commands.running.arrive import Clock
+    from maskwright.data.dataset import Column
     from maskwright.data.levels.linked_data import LinkedData
     from maskwright.foundation.progress import Reporter
     from maskwright.masking.masking_result import MaskingResult
@@ -39,24 +43,42 @@ class MaskedLevels:
     Attributes
     ----------
     linked : LinkedData
-        Record for record beside the original, keys as they were.
+        Record for record beside the original groups that are left, keys as they were.
+    planned : PlannedLevels
+        On these groups.
     results : mapping of level name to MaskingResult
         Of the levels that steps mask, before what holds across levels.
+    rows : mapping of level name to ndarray of shape (n,), int64
+        Where the records stand in the level that its steps got, where these took records away.
+    emptied : Emptied
+        Suppressed cells, those that went because of other records among them.
     repaired : Repaired or None
         What meeting bounds across levels did; None where there are none.
     together : MovedTogether or None
         What moving groups with their members did; None where a step promises k.
     notices : tuple of str
+        What became of whole groups, and of cells because of other records.
     by_edit : mapping of edit name to int
         Groups that were moved because of each edit where they are masked with their members as one record.
+    failing : mapping of edit name to int
+        Groups for which no values were found then.
     """
 
     linked: LinkedData
+    planned: PlannedLevels
     results: Mapping[str, MaskingResult]
+    rows: Mapping[str, NDArray[np.int64]]
+    emptied: Emptied
     repaired: Repaired | None = None
     together: MovedTogether | None = None
     notices: tuple[str, ...] = ()
     by_edit: Mapping[str, int] = field(default_factory=dict)
+    failing: Mapping[str, int] = field(default_factory=dict)
+
+    @property
+    def infeasible(self) -> Mapping[str, int]:
+        """Groups for which no values were found that satisfy each edit."""
+        return self.failing if self.together is None else self.together.left_by_edit
 
     @property
     def adjusted(self) -> dict[str, int]:
@@ -68,44 +90,63 @@ class MaskedLevels:
 
 
 def mask_levels(
-    described: Pipeline, arrived: ArrivedLevels, planned: PlannedLevels, seed: int, reporter: Reporter
+    described: Pipeline, planned: PlannedLevels, seed: int, reporter: Reporter, clock: Clock
 ) -> MaskedLevels:
     """Mask each level, and derive across levels.
 
     Parameters
     ----------
     described : Pipeline
-    arrived : ArrivedLevels
     planned : PlannedLevels
     seed : int
     reporter : Reporter
+    clock : Clock
 
     Raises
     ------
     InputError
-        A step that takes records away on its own: members would miss their group.
+        No record would be left, or a suppressed cell follows from what cannot be suppressed.
     """
     if planned.whole is not None:
-        whole = mask_whole_groups(described, arrived, planned.whole, seed, reporter)
-        return MaskedLevels(whole.linked, results_of_levels(whole.linked, planned.ready), by_edit=whole.adjusted)
-    execution = Execution(described.execution.workers, described.execution.block_size)
-    results = {}
-    linked = arrived.linked
+        whole = mask_whole_groups(described, planned.arrived, planned.whole, seed, reporter)
+        own = results_of_levels(whole.linked, planned.ready)
+        nothing = Emptied(whole.linked, whole.linked, own)
+        return MaskedLevels(
+            whole.linked, planned, own, {}, nothing, by_edit=whole.adjusted, failing=whole.infeasible
+        )  # fmt: skip
+    found = level_by_level(described, planned, seed, reporter, clock)
+    planned, results = found.planned, found.results
+    arrived = planned.arrived
     changed = {}
-    for level in linked:
-        ready = planned.ready.get(level.name)
-        if ready is None:
+    for level in arrived.linked:
+        result = results.get(level.name)
+        if result is None:
             continue
-        results[level.name] = result = mask(ready.original, ready.edits, ready.plan, seed, execution, reporter)
-        if result.masked.origin is not None:
-            message = f"steps on the level {level.name} take single records away, and groups would lose members"
-            raise InputError(Problem(message, hint="Take a method that keeps all records."))
-        named = {column.name: column for column in result.masked if column.name in level.data}
-        gone = [name for name in level.data.names if name in ready.original.names and name not in named]
+        # Suppressed cells have their values here: what is derived is derived from them, and emptied in the end.
+        named = {each.name: _unsuppressed(each, result) for each in result.masked if each.name in level.data}
+        asked = planned.ready[level.name].original.names
+        gone = [name for name in level.data.names if name in asked and name not in named]
         changed[level.name] = level.data.with_columns(named).without(gone)
-    linked, mended = _kept_across(linked.with_data(changed), arrived, planned, seed)
-    masked = MaskedLevels(linked, results, mended)
-    return _moved_together(masked, arrived, planned, seed) if lets_k_go(described.steps) else masked
+    shown, mended = _kept_across(arrived.linked.with_data(changed), arrived, planned, seed)
+    nothing = Emptied(shown, shown, results)
+    masked = MaskedLevels(shown, planned, results, found.rows, nothing, mended, notices=found.notices)
+    if lets_k_go(described.steps):
+        masked = _moved_together(masked, arrived, planned, seed)
+    masked = replace(masked, notices=(*masked.notices, *_lost_by_deriving(masked.linked, arrived.linked, planned)))
+    originals = {level.name: level.data for level in arrived.linked}
+    plans = {name: ready.plan for name, ready in planned.ready.items()}
+    emptied = emptied_cells(masked.linked, originals, masked.results, plans, arrived.bound)
+    return replace(
+        masked, linked=emptied.linked, results=emptied.results, emptied=emptied,
+        notices=(*masked.notices, *emptied.notices),
+    )  # fmt: skip
+
+
+def _unsuppressed(column: Column, result: MaskingResult) -> Column:
+    """Masked column with the values of its suppressed cells."""
+    assert result.removal is not None
+    before = result.removal.shown[column.name]
+    return before if (column.missing & ~before.missing).any() else column
 
 
 def _kept_across(
@@ -127,6 +168,19 @@ def _kept_across(
     kept = linked[top].data
     own = replace(kept, columns=tuple(beside[column.name] for column in kept))
     return linked.with_data({top: own}), mended
+
+
+def _lost_by_deriving(masked: LinkedData, original: LinkedData, planned: PlannedLevels) -> Iterator[str]:
+    """Derived cells that had a value and have none, in words: what they are computed from has missing cells."""
+    top = original.names[0]
+    ways = (planned.across, *(() if planned.otherwise is None else (planned.otherwise,)))
+    for each in {derived.variable: derived for way in ways for derived in way.derived}.values():
+        lost = int((masked[top].data[each.variable].missing & ~original[top].data[each.variable].missing).sum())
+        if lost:
+            yield (
+                f"{each.variable}: {lost:,} cells that had a value are missing in the masked data: what edit "
+                f"{each.edit!r} computes them from is missing there"
+            )
 
 
 def _shaped(planned: PlannedLevels, linked: LinkedData, level: str) -> list[str]:
@@ -160,7 +214,13 @@ def _moved_together(masked: MaskedLevels, arrived: ArrivedLevels, planned: Plann
         rng = generator(seed, "levels", "derived instead")
         linked = derived_instead(linked, arrived.bound, planned.otherwise, left, scale, shaped[top.name], rng)
     said = _notices(found, top.name, derives=derives)
-    return replace(masked, linked=linked, results=_counted_again(masked, linked, planned), together=found, notices=said)
+    return replace(
+        masked,
+        linked=linked,
+        results=_counted_again(masked, linked, planned),
+        together=found,
+        notices=(*masked.notices, *said),
+    )
 
 
 def _counted_again(masked: MaskedLevels, linked: LinkedData, planned: PlannedLevels) -> dict[str, MaskingResult]:
@@ -168,7 +228,8 @@ def _counted_again(masked: MaskedLevels, linked: LinkedData, planned: PlannedLev
     results = {}
     for name, result in masked.results.items():
         moved = {column.name: column for column in linked[name].data if column.name in result.masked}
-        data = result.masked.with_columns(moved)
+        gone = {each: result.masked[each].missing & ~column.missing for each, column in moved.items()}
+        data = without_cells(result.masked.with_columns(moved), {each: own for each, own in gone.items() if own.any()})
         results[name] = replace(result, masked=data, k=smallest_classes(data, planned.ready[name].plan))
     return results
 

@@ -5,7 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from maskwright.commands.levels.arriving import ArrivedLevels, arrive_levels
+from maskwright.commands.levels.composition import composition_columns
+from maskwright.commands.levels.exact_sums import with_exact_sums
 from maskwright.commands.levels.measuring import measures_of_levels
 from maskwright.commands.levels.whole_groups import (
     WholeGroups,
@@ -15,17 +19,21 @@ from maskwright.commands.levels.whole_groups import (
 )
 from maskwright.commands.running.arrive import Clock
 from maskwright.commands.running.ready import ReadyRun, prepare
+from maskwright.data.dataset import Column, Dataset
+from maskwright.data.variable import Variable
 from maskwright.edits.edit_set import EditSet
 from maskwright.edits.levels.column_values import with_linked_columns
 from maskwright.edits.levels.structure import Structure
 from maskwright.foundation.errors import InputError, Problem, unknown_name
 from maskwright.foundation.refusals import EditViolation
+from maskwright.masking.protecting.processes import refuse_unsendable
 from maskwright.pipeline.file_model import ReleaseSection
 from maskwright.pipeline.resolved import DataInMemory, MaskingRequest
 from maskwright.planning.applicable_edits import NO_EDITS
 from maskwright.planning.levels.across import AcrossLevels, across_levels
 from maskwright.planning.levels.promises import adjusted_totals, require_k_of_groups
-from maskwright.planning.levels.suppressed import refuse_given_back
+from maskwright.planning.levels.removal import refuse_given_back, treatment, without_recoded
+from maskwright.planning.recoded_edits import recoded_edit_notices
 from maskwright.planning.step_variables import default_variables, variables_of_steps
 from maskwright.release.gate import judge
 from maskwright.release.levels.plan import plan_of_levels
@@ -35,9 +43,8 @@ from maskwright.release.record.plan_record import PlanRecord
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping, Sequence
 
-    from maskwright.data.dataset import Dataset
     from maskwright.data.levels.linked_data import Level, LinkedData
-    from maskwright.data.variable import Variable
+    from maskwright.edits.edit import Edit
     from maskwright.foundation.progress import Reporter
     from maskwright.pipeline.resolved import Pipeline
     from maskwright.planning.model import Step
@@ -65,11 +72,13 @@ class PlannedLevels:
     Attributes
     ----------
     arrived : ArrivedLevels
-        Without groups that steps leave out.
+        Without groups that steps leave out, and edits that are dropped.
     across : AcrossLevels
     steps : mapping of level name to LevelSteps
     ready : mapping of level name to ReadyRun
         Of the levels that steps mask; their data hold no keys, and no variables that are derived.
+    dropped : tuple of Edit
+        Edits across levels that steps drop, because what they read is published as categories.
     otherwise : AcrossLevels or None
         Where totals stand: who would keep each edit if all of them were derived; for groups that cannot be moved.
     whole : WholeGroups or None
@@ -82,6 +91,13 @@ class PlannedLevels:
     ready: Mapping[str, ReadyRun]
     otherwise: AcrossLevels | None = None
     whole: WholeGroups | None = None
+    dropped: tuple[Edit, ...] = ()
+
+    @property
+    def notices(self) -> tuple[str, ...]:
+        """What a person should know of the plan."""
+        own = (text for each in self.ready.values() for text in each.notices)
+        return tuple(dict.fromkeys((*recoded_edit_notices((), self.dropped), *own)))
 
 
 def plan_levels(described: Pipeline, arrived: ArrivedLevels, reporter: Reporter, clock: Clock) -> PlannedLevels:
@@ -104,31 +120,55 @@ def plan_levels(described: Pipeline, arrived: ArrivedLevels, reporter: Reporter,
     linked = arrived.linked
     steps = {level.name: steps_of_level(described.steps, level) for level in linked}
     _refuse_strangers(described.steps, linked)
+    if described.execution.processes:
+        refuse_unsendable(described.steps)
+    read = composition_columns((name for step in described.steps for name in step.companions), linked)
     variables = {level.name: _maskable(level) for level in linked}
-    masked = {
-        name: frozenset(each for chosen in variables_of_steps(found.steps, variables[name]) for each in chosen.names)
-        for name, found in steps.items()
-    }
-    refuse_given_back(
-        {name: _suppressed(found, variables[name]) for name, found in steps.items()}, arrived.bound, linked
-    )
+    variables[linked.levels[0].name] += tuple(column.variable for column in read)
+    treatments = {name: treatment(found.steps, found.numbers, variables[name]) for name, found in steps.items()}
+    masked = {name: each.masked for name, each in treatments.items()}
+    arrived = with_exact_sums(described.steps, arrived, variables, masked)
+    linked = arrived.linked
     if masks_whole_groups(described.steps, linked):
         return _plan_whole_groups(described, arrived, masked, reporter, clock)
+    structure = Structure.of(linked)
+    bound, dropped = without_recoded(arrived.bound, treatments)
+    refuse_given_back(bound, treatments, linked)
+    _refuse_two_removals(steps)
+    emptied = {name: each.emptied for name, each in treatments.items()}
     adjusted = adjusted_totals(described.steps, masked[linked.names[0]])
-    across = across_levels(arrived.bound, Structure.of(linked), masked, adjusted)
-    require_k_of_groups(across, arrived.bound, described.steps)
+    across = across_levels(bound, structure, masked, adjusted, emptied)
+    require_k_of_groups(across, bound, described.steps)
     _refuse_broken_structure(across, arrived)
     derived = {each.variable for each in across.derived}
     steps = {name: _without(found, derived) for name, found in steps.items()}
-    ready = {}
-    for level in linked:
-        if not steps[level.name].steps:
-            continue
-        ready[level.name] = _ready(
-            described, arrived, level, steps[level.name], across.inside[level.name], derived, reporter, clock
-        )
-    otherwise = across_levels(arrived.bound, Structure.of(linked), masked) if adjusted else None
-    return PlannedLevels(arrived, across, steps, ready, otherwise)
+    otherwise = across_levels(bound, structure, masked, emptied=emptied) if adjusted else None
+    planned = PlannedLevels(replace(arrived, bound=bound), across, steps, {}, otherwise, dropped=dropped)
+    ready = {
+        level.name: ready_level(described, planned, level.name, reporter, clock)
+        for level in linked
+        if steps[level.name].steps
+    }
+    return replace(planned, ready=ready)
+
+
+def ready_level(described: Pipeline, planned: PlannedLevels, name: str, reporter: Reporter, clock: Clock) -> ReadyRun:
+    """One level as a file of its own, with the edits that its steps keep.
+
+    Parameters
+    ----------
+    described : Pipeline
+    planned : PlannedLevels
+        Of whose data the level is taken.
+    name : str
+    reporter : Reporter
+    clock : Clock
+    """
+    across, arrived = planned.across, planned.arrived
+    derived = {each.variable for each in across.derived}
+    return _ready(
+        described, arrived, arrived.linked[name], planned.steps[name], across.inside[name], derived, reporter, clock
+    )
 
 
 def _plan_whole_groups(
@@ -172,8 +212,9 @@ def _ready(
     """A level as a file of its own, with its plan."""
     keeps_order = level.declared.keep_order or arrived.linked.levels[0].declared.keep_order
     request = MaskingRequest(
-        data=DataInMemory(_to_mask(arrived, level, edits, derived)), edits=edits, on_input_violation="mask",
-        steps=steps.steps, seed=described.seed, execution=described.execution, waivers=described.waivers,
+        data=DataInMemory(_to_mask(arrived, level, edits, derived, steps.steps)), edits=edits,
+        on_input_violation="mask", steps=steps.steps, seed=described.seed, execution=described.execution,
+        waivers=described.waivers,
         release=ReleaseSection(order="kept" if keeps_order else "random"), file=described.file,
     )  # fmt: skip
     return prepare(request, reporter, clock)
@@ -200,9 +241,9 @@ def plan_in_words(described: Pipeline, reporter: Reporter) -> dict[str, Any]:
     doubts = (*arrived.doubts, *(doubt for ready in planned.ready.values() for doubt in ready.doubts))
     plans = {name: PlanRecord.model_validate(ready.plan.to_json()) for name, ready in planned.ready.items()}
     numbers = {name: found.numbers for name, found in planned.steps.items()}
-    plan = plan_of_levels(plans, numbers, arrived.bound, planned.across, len(arrived.linked.levels[-1]))
-    notices = (*arrived.notices, *(text for ready in planned.ready.values() for text in ready.notices))
-    notices = (*notices, *measures.notices)
+    bound = planned.arrived.bound
+    plan = plan_of_levels(plans, numbers, bound, planned.across, len(arrived.linked.levels[-1]))
+    notices = (*arrived.notices, *planned.notices, *measures.notices)
     judgement = judge(doubts, described.waivers)
     told = {
         "doubts": [each.to_json() for each in doubt_records(judgement)],
@@ -229,6 +270,15 @@ def steps_of_level(steps: Sequence[Step], level: Level) -> LevelSteps:
     found, numbers = [], []
     for number, step in enumerate(steps, 1):
         named = [*(step.variables or ()), *step.dependents, *step.keys, *(n for group in step.groups for n in group)]
+        if _draws_records(step):
+            # Whole groups are drawn, whatever the step names.
+            if level.groups is None:
+                wanted = {n for n in named if n in known} or default_variables(step, known)
+                free = [n for n, each in known.items() if n not in step.companions and each.role != "weight"]
+                chosen = [n for n in free if n in wanted] or free
+                found.append(replace(step, variables=tuple(chosen), groups=()))
+                numbers.append(number)
+            continue
         if not named:
             if default_variables(step, known):
                 found.append(step)
@@ -246,15 +296,6 @@ def steps_of_level(steps: Sequence[Step], level: Level) -> LevelSteps:
         found.append(replace(step, variables=kept, groups=tuple(group for group in groups if group)))
         numbers.append(number)
     return LevelSteps(tuple(found), tuple(numbers))
-
-
-def _suppressed(found: LevelSteps, variables: Sequence[Variable]) -> frozenset[str]:
-    """Variables whose cells some step takes away."""
-    chosen = variables_of_steps(found.steps, variables)
-    return frozenset(
-        name for step, each in zip(found.steps, chosen, strict=True)
-        if "cells" in step.method.removes for name in each.names
-    )  # fmt: skip
 
 
 def _maskable(level: Level) -> tuple[Variable, ...]:
@@ -275,6 +316,30 @@ def _refuse_strangers(steps: Sequence[Step], linked: LinkedData) -> None:
         raise InputError(problems)
 
 
+def _refuse_two_removals(steps: Mapping[str, LevelSteps]) -> None:
+    """Refuse steps on two levels that take records away: each would have to look at what the other leaves."""
+    removing = {
+        name: [number for number, step in zip(found.numbers, found.steps, strict=True) if takes_records(step)]
+        for name, found in steps.items()
+    }
+    named = {name: numbers for name, numbers in removing.items() if numbers}
+    if len(named) > 1:
+        said = ", ".join(f"step {numbers[0]} on {name}" for name, numbers in named.items())
+        raise InputError(
+            Problem(f"steps on two levels take records away ({said})", hint="Take one pipeline after the other.")
+        )
+
+
+def _draws_records(step: Step) -> bool:
+    """Whether a step takes records away at random."""
+    return takes_records(step) and not step.method.deterministic
+
+
+def takes_records(step: Step) -> bool:
+    """Whether a step takes records away."""
+    return "records" in step.method.removes
+
+
 def _without(found: LevelSteps, derived: Collection[str]) -> LevelSteps:
     """Steps without variables that are derived; those that have no others are gone."""
     kept = []
@@ -289,17 +354,31 @@ def _without(found: LevelSteps, derived: Collection[str]) -> LevelSteps:
     return LevelSteps(tuple(step for step, _ in kept), tuple(number for _, number in kept))
 
 
-def _to_mask(arrived: ArrivedLevels, level: Level, edits: EditSet, derived: Collection[str]) -> Dataset:
+def _to_mask(
+    arrived: ArrivedLevels, level: Level, edits: EditSet, derived: Collection[str], steps: Sequence[Step]
+) -> Dataset:
     """Records of a level as the steps get them: with the columns that its own edits read, and without its keys."""
     data = with_linked_columns(arrived.linked, arrived.bound, level.name, edits.variables)
     left = data.without([*level.key_columns, *derived])
+    if level.groups is None:
+        read = composition_columns((name for step in steps for name in step.companions), arrived.linked)
+        added = (*(each for each in read if each.name not in left), *_weight_of_groups(level, left, steps))
+        left = replace(left, columns=(*left.columns, *added))
     return replace(left, households=level.groups, notes=(), doubts=())
+
+
+def _weight_of_groups(level: Level, data: Dataset, steps: Sequence[Step]) -> tuple[Column, ...]:
+    """A weight of 1 where groups have none and steps take some away: what becomes of it, their members' weights do."""
+    if any(each.role == "weight" for each in data.variables) or not any(takes_records(step) for step in steps):
+        return ()
+    ones, there = np.ones(len(data)), np.zeros(len(data), dtype=np.bool_)
+    return (Column(Variable(f"weight of {level.name}", "continuous", "weight"), ones, there),)
 
 
 def _refuse_broken_structure(across: AcrossLevels, arrived: ArrivedLevels) -> None:
     broken = [
         each for outcome in arrived.arrival.values() for each in outcome.edits
-        if each.violations and each.severity == "error" and each.name in across.structure
+        if each.violations and each.severity == "error" and each.name in (*across.structure, *across.present)
     ]  # fmt: skip
     if broken:
         shown = ", ".join(f"{each.name}: {each.violations}" for each in broken)

@@ -5,33 +5,35 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from maskwright.commands.levels.arriving import ArrivedLevels, arrive_levels, linked_as, outcomes
+from maskwright.commands.levels.arriving import ArrivedLevels, arrive_levels, outcomes
+from maskwright.commands.levels.last_word import EngineRules, engine_rules, last_word
 from maskwright.commands.levels.masking import MaskedLevels, mask_levels
 from maskwright.commands.levels.measuring import LevelMeasures, measures_of_levels
 from maskwright.commands.levels.planning import PlannedLevels, plan_levels
-from maskwright.commands.reading import load
+from maskwright.commands.levels.published import PublishedEdits, published_edits
+from maskwright.commands.levels.writing import LevelFiles
 from maskwright.commands.running.publish import contributions, log_waived, publish_record, refuse_doubts, refuse_results
 from maskwright.commands.running.recording import MeasuredRun, run_record
 from maskwright.commands.running.stages import PipelineRun
-from maskwright.data.codebooks.writing import write_codebook
-from maskwright.edits.edit_set import EditSet
 from maskwright.edits.evaluation.check_data import check_dataset
 from maskwright.edits.levels.column_values import with_linked_columns
-from maskwright.foundation.errors import InputError, Problem
+from maskwright.foundation.errors import Problem
 from maskwright.foundation.progress import stage
 from maskwright.foundation.randomness import fresh_seed
 from maskwright.masking.protecting.compiling import report_compilation
 from maskwright.planning.warnings.undecided_edits import undecided_doubts
 from maskwright.plugins.registry import plugins
-from maskwright.release.codebook import release_codebook
-from maskwright.release.data_file import write_dataset, written_file
-from maskwright.release.files import Release, writing
+from maskwright.release.files import Release
 from maskwright.release.gate import judge
 from maskwright.release.last_look import unchanged_cells, unchanged_doubts
 from maskwright.release.levels.alike import Alike, four_counts
-from maskwright.release.levels.arranging import ArrangedLevels, arranged_levels, level_arrangement_notices
+from maskwright.release.levels.arranging import (
+    ArrangedLevels,
+    arranged_levels,
+    level_arrangement_notices,
+    places_of,
+)
 from maskwright.release.levels.record import LevelPart, record_of_levels
-from maskwright.release.levels.tables import flat_table, joined_table, linked_tables
 from maskwright.release.measures.measuring_levels import (
     compared_levels,
     compute_level_measures,
@@ -39,20 +41,27 @@ from maskwright.release.measures.measuring_levels import (
 )
 from maskwright.release.record.doubt_record import doubt_records
 from maskwright.release.record.measure_record import measure_record
-from maskwright.release.record.run_record import LevelRecord, PluginRecord, ReleasedForm, RunRecord, VariableRecord
+from maskwright.release.record.run_record import (
+    DroppedEdit,
+    LevelRecord,
+    PluginRecord,
+    ReleasedForm,
+    RunRecord,
+    SuppressedCells,
+    VariableRecord,
+)
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Mapping
+    from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 
     from maskwright.commands.running.arrive import Clock
     from maskwright.data.dataset import Dataset
     from maskwright.data.levels.linked_data import LinkedData
     from maskwright.edits.evaluation.check import Outcome
-    from maskwright.edits.levels.binding import BoundEdits
     from maskwright.foundation.doubts import Doubt
     from maskwright.foundation.progress import Reporter
     from maskwright.masking.masking_result import MaskingResult
-    from maskwright.pipeline.resolved import LevelSources, Pipeline
+    from maskwright.pipeline.resolved import Pipeline
     from maskwright.plugins.measurement import Measurement
     from maskwright.release.gate import Judgement
 
@@ -77,12 +86,13 @@ def run_levels(described: Pipeline, reporter: Reporter, clock: Clock, private: C
         The result may not be released: nothing was published.
     """
     arrived = arrive_levels(described, reporter, clock)
+    engine = engine_rules(described)
     planned = plan_levels(described, arrived, reporter, clock)
     arrived = planned.arrived
     measures = measures_of_levels(described, arrived, planned)
     seed = fresh_seed() if described.seed is None else described.seed
     with Release(described.output.paths, frozenset(private)) as release:
-        return _LevelsRun(described, arrived, planned, measures, seed, release, reporter, clock).run()
+        return _LevelsRun(described, arrived, planned, engine, measures, seed, release, reporter, clock).run()
 
 
 @dataclass(frozen=True, eq=False)
@@ -90,6 +100,7 @@ class _LevelsRun:
     described: Pipeline
     arrived: ArrivedLevels
     planned: PlannedLevels
+    engine: EngineRules | None
     measures: LevelMeasures
     seed: int
     release: Release
@@ -100,21 +111,37 @@ class _LevelsRun:
         described = self.described
         ready = self.planned.ready
         before = (*self.arrived.doubts, *(doubt for each in ready.values() for doubt in each.doubts))
-        notices = (*self.arrived.notices, *(text for each in ready.values() for text in each.notices))
-        notices = (*notices, *self.measures.notices)
+        notices = (*self.arrived.notices, *self.planned.notices, *self.measures.notices)
         self._tell((*self.release.notices, *notices))
         refuse_doubts(described, judge(before, described.waivers))
         with self.clock("protect"):
-            masked = mask_levels(described, self.arrived, self.planned, self.seed, self.reporter)
+            masked = mask_levels(described, self.planned, self.seed, self.reporter, self.clock)
+        return replace(self, planned=masked.planned)._released(masked, before, notices)
+
+    def _released(self, masked: MaskedLevels, before: tuple[Doubt, ...], notices: tuple[str, ...]) -> RunRecord:
+        """Write, read back, validate, measure and publish what was masked."""
+        described = self.described
+        with self.clock("count alike"):
+            alike = self._alike(masked)
         with self.clock("arrange"):
             arranged = arranged_levels(masked.linked, self.arrived.linked, self.seed)
-        said = (*masked.notices, *level_arrangement_notices(arranged), *self._alike_notices(masked))
+            order = {
+                name: masked.rows[name][rows] if name in masked.rows else rows for name, rows in arranged.order.items()
+            }
+            arranged = replace(arranged, order=order)
+        said = (*masked.notices, *level_arrangement_notices(arranged), *self._alike_notices(masked, alike))
         self._tell(said)
-        self._write(arranged)
-        released = self._read_back(arranged)
-        edits = self._released_edits(masked)
+        self._files.write_data(arranged)
+        released = self._files.read_back(arranged)
+        edits = published_edits(self.arrived, masked)
+        self._tell(self._files.write_rules(edits, arranged))
         with self.clock("validate"), stage(self.reporter, "Validating"):
-            found = outcomes(released, edits, self.arrived.linked)
+            found = outcomes(released, edits.bound, edits.reference)
+        with self.clock("second look"):
+            self._tell(self._files.look_again(arranged, released, edits, found))
+            refuted = last_word(
+                described, self.engine, self.arrived.bound, edits.bound, released, found, self.release, self.reporter
+            )
         runs = self._level_runs()
         of_groups = self._measure_groups(released, arranged)
         measured = self._with_group_linkage(
@@ -123,27 +150,32 @@ class _LevelsRun:
         doubts = (*before, *self._doubts(masked, released, arranged, found))
         judgement = judge(doubts, described.waivers)
         self._tell(judgement.notices)
-        record = self._record(masked, runs, measured, found, released, arranged, judgement, (*notices, *said))
-        hint = self._way_out(masked)
+        record = self._record(
+            masked, runs, measured, found, released, arranged, judgement, alike, (*notices, *said), edits
+        )  # fmt: skip
         record = self._with_groups(record, of_groups)
         broken = [
             Problem(
                 f"edit {each.name!r} does not hold in {each.violations} of {outcome.records} masked {name} records",
-                hint=hint if each.name in self.planned.across.adjusted else None,
+                hint=self._way_out(masked, each.name),
             )
             for name, outcome in found.items() for each in outcome.edits if each.violations and each.severity == "error"
         ]  # fmt: skip
         requests = (*self.measures.of_groups, *(each for own in self.measures.of_level.values() for each in own))
-        refuse_results(described, broken, requests, record, judgement)
+        refuse_results(described, (*broken, *refuted), requests, record, judgement)
         log_waived(judgement)
-        self._write_codebook(record, released, arranged)
+        recoded = {name for ready in self.planned.ready.values() for name in ready.plan.recoded}
+        self._files.write_codebook(record, released, arranged, recoded)
         with self.clock("publish"):
             every = {**of_groups, **{label: each for own in measured.values() for label, each in own.items()}}
             record = publish_record(self.release, described, record, contributions(requests, every))
         return record.model_copy(update={"seconds": dict(self.clock.seconds)})
 
-    def _way_out(self, masked: MaskedLevels) -> str | None:
-        if masked.together is not None:
+    def _way_out(self, masked: MaskedLevels, edit: str) -> str | None:
+        failed = masked.infeasible.get(edit, 0) + sum(each.infeasible.get(edit, 0) for each in masked.results.values())
+        if failed:
+            return f"no values were found for {failed:,} records"
+        if masked.together is not None or edit not in self.planned.across.adjusted:
             return None
         return (
             "with 'k_guarantee: report' in the step's params the records of a group are moved together, which breaks k"
@@ -154,81 +186,8 @@ class _LevelsRun:
             self.reporter.notice(notice)
 
     @property
-    def _levels(self) -> LevelSources:
-        assert self.described.levels is not None
-        return self.described.levels
-
-    def _write(self, arranged: ArrangedLevels) -> None:
-        """Write the masked data, in the form they came in, and the map from the old keys if it is asked for."""
-        output = self.described.output
-        files, form = self.arrived.files, self._levels.form
-        canonical = output.numbers == "canonical"
-        with self.clock("write"), stage(self.reporter, "Writing"):
-            if output.key_map is not None:
-                with writing(self.release.temporary("key_map")):
-                    arranged.write_map(self.release.temporary("key_map"))
-            if form == "flat":
-                file = next(iter(files.values()))
-                self._write_table("data", flat_table(arranged.linked, file), file, canonical=canonical)
-                return
-            tables = linked_tables(arranged.linked, files)
-            for name, table in tables.items():
-                self._write_table(f"data.{name}", table, files[name], canonical=canonical)
-
-    def _write_codebook(self, record: RunRecord, released: LinkedData, arranged: ArrangedLevels) -> None:
-        """Write one codebook of the variables of all levels, where one is asked for."""
-        target = self.described.output.codebook
-        if target is None:
-            return
-        file = next(reversed(list(self.arrived.files.values())))
-        names = dict.fromkeys(name for each in self.arrived.files.values() for name in each.names)
-        table = joined_table(released, tuple(names), file)
-        variables = tuple(each for level in arranged.linked for each in level.data.variables)
-        recoded = {name for ready in self.planned.ready.values() for name in ready.plan.recoded}
-        top = released.levels[0]
-        book = release_codebook(
-            self.described.output.data.name, record, table, variables, self.described.data.variables, recoded,
-            top.declared.key,
-        )  # fmt: skip
-        written = self.release.temporary("codebook")
-        with writing(written):
-            write_codebook(written, book, as_table=target.suffix.lower() == ".csv")
-        self.release.sealed("codebook")
-
-    def _write_table(self, key: str, table: Dataset, original: Dataset, *, canonical: bool) -> None:
-        path = self.release.temporary(key)
-        with writing(path):
-            write_dataset(table, path, self.described.output.source, original, canonical=canonical)
-        self.release.sealed(key)
-
-    def _read_back(self, arranged: ArrangedLevels) -> LinkedData:
-        """Read what was written as anyone would, and link it again."""
-        sources, form = self._levels.sources, self._levels.form
-        files: dict[str, Dataset] = {}
-        variables = [each for level in arranged.linked for each in level.data.variables]
-        with self.clock("read back"):
-            for name, source in sources.items():
-                if form == "flat" and files:
-                    files[name] = next(iter(files.values()))
-                    continue
-                key = "data" if form == "flat" else f"data.{name}"
-                pipeline = replace(self.described, data=source)
-                file = written_file(self.release.temporary(key), pipeline, variables)
-                with stage(self.reporter, "Reading back") as progress:
-                    files[name] = load(file, progress, may_lack="anything")
-            released = linked_as(self._levels, files)
-        if any(len(a) != len(b) for a, b in zip(released, arranged.linked, strict=True)):
-            raise InputError("the written data do not have the records that were masked")
-        return released
-
-    def _released_edits(self, masked: MaskedLevels) -> BoundEdits:
-        """Edits that hold in the masked data: when what they read is there, where cells were suppressed."""
-        bound, edits = self.arrived.bound, {}
-        for name, stated in bound.edits.items():
-            result = masked.results.get(name)
-            own = {} if result is None else {edit.name: edit for edit in result.edits}
-            edits[name] = EditSet(tuple(own.get(edit.name, edit) for edit in stated))
-        return replace(bound, edits=edits)
+    def _files(self) -> LevelFiles:
+        return LevelFiles(self.described, self.arrived.files, self.release, self.reporter, self.clock)
 
     def _level_data(self, released: LinkedData, arranged: ArrangedLevels, name: str) -> Dataset:
         """Records of a level as they were read back, paired with those that were masked."""
@@ -240,9 +199,10 @@ class _LevelsRun:
     def _level_runs(self) -> dict[str, PipelineRun]:
         """Each level that steps mask, as a run of its own."""
         runs = {}
+        assert self.described.levels is not None
         for name, ready in self.planned.ready.items():
             own = replace(
-                self.described, data=self._levels.sources[name], levels=None, steps=ready.request.steps,
+                self.described, data=self.described.levels.sources[name], levels=None, steps=ready.request.steps,
                 measures=self.measures.of_level[name], thresholds=self.measures.thresholds,
             )  # fmt: skip
             runs[name] = PipelineRun(own, ready, self.release, self.seed, self.reporter, self.clock)
@@ -257,7 +217,8 @@ class _LevelsRun:
         for each in self.planned.across.derived:
             hidden.setdefault(released.names[0], set()).add(each.variable)
         with self.clock("measure"), report_compilation(self.reporter):
-            levels, about = compared_levels(self.arrived.linked, released, arranged.order, hidden)
+            order = places_of(arranged.linked, self.arrived.linked)
+            levels, about = compared_levels(self.arrived.linked, released, order, hidden)
             found = compute_level_measures(requests, levels, self.seed, self.reporter, about=about)
         self._tell(
             f"{each.label} has no contributions of single records: none are written"
@@ -296,7 +257,7 @@ class _LevelsRun:
         arranged: ArrangedLevels,
         found: Mapping[str, Outcome],
     ) -> tuple[Doubt, ...]:
-        doubts: list[Doubt] = []
+        doubts: list[Doubt] = list(masked.emptied.doubts)
         for name, ready in self.planned.ready.items():
             result = masked.results[name]
             unchanged = unchanged_cells(ready.original, self._level_data(released, arranged, name))
@@ -321,8 +282,7 @@ class _LevelsRun:
         below = plans[low.name].masked if low.name in plans else ()
         return four_counts(masked.linked, groups, own, derived, below, max(promised))
 
-    def _alike_notices(self, masked: MaskedLevels) -> tuple[str, ...]:
-        alike = self._alike(masked)
+    def _alike_notices(self, masked: MaskedLevels, alike: Sequence[Alike]) -> tuple[str, ...]:
         if not alike or not alike[-1].below:
             return ()
         top = masked.linked.levels[0].name
@@ -339,7 +299,9 @@ class _LevelsRun:
         released: LinkedData,
         arranged: ArrangedLevels,
         judgement: Judgement,
+        alike: Sequence[Alike],
         notices: tuple[str, ...],
+        edits: PublishedEdits,
     ) -> RunRecord:
         parts, untouched = {}, {}
         for level in released:
@@ -360,7 +322,14 @@ class _LevelsRun:
             parts[name] = LevelPart(own, numbers, self.arrived.arrival[name], found[name], before)
             untouched[name] = self._other_variables(name, released)
         record = record_of_levels(
-            parts, self.arrived.bound, self.planned.across, self._alike(masked), untouched, masked.adjusted
+            parts,
+            edits.bound,
+            self.planned.across,
+            alike,
+            untouched,
+            masked.adjusted,
+            masked.infeasible,
+            edits.not_applicable,
         )
         keys = tuple(level.declared.key for level in released if not level.declared.keep_key)
         kept = all(level.declared.keep_order for level in released)
@@ -369,8 +338,20 @@ class _LevelsRun:
                 "doubts": doubt_records(judgement),
                 "release": ReleasedForm(order="kept" if kept else "random", new_keys=keys),
                 "notices": tuple(dict.fromkeys((*notices, *record.notices))),
+                "dropped_edits": (
+                    *(DroppedEdit(name=edit.name, text=edit.text) for edit in self.planned.dropped),
+                    *record.dropped_edits,
+                ),
+                "suppressed": (*record.suppressed, *self._suppressed_elsewhere(masked)),
             }
         )
+
+    def _suppressed_elsewhere(self, masked: MaskedLevels) -> Iterator[SuppressedCells]:
+        """Cells of levels that no step masks, which went because of other records."""
+        for (level, name), gone in masked.emptied.cells.items():
+            if level not in masked.results:
+                count = int(gone.sum())
+                yield SuppressedCells(variable=name, cells=count, complementary=count, for_dependencies=0)
 
     def _inside_outcome(self, name: str, released: LinkedData, result: MaskingResult) -> Outcome:
         """Verdicts of the edits that the steps of a level keep, what is asked of members among them."""

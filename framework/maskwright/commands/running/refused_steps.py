@@ -1,4 +1,4 @@
-"""Steps that households or the block size rule out, refused before any data are read."""
+"""Steps that households, the block size or processes rule out, refused before any data are read."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from maskwright.data.dataset import Dataset
 from maskwright.foundation.errors import InputError, Problem
+from maskwright.masking.protecting.processes import refuse_unsendable
 from maskwright.pipeline.resolved import DataInMemory
 
 if TYPE_CHECKING:
@@ -13,7 +14,7 @@ if TYPE_CHECKING:
 
 
 def refuse_steps(request: MaskingRequest) -> None:
-    """Refuse steps that households or the block size rule out, before any data are read.
+    """Refuse steps that households, the block size or processes rule out, before any data are read.
 
     Raises
     ------
@@ -23,6 +24,8 @@ def refuse_steps(request: MaskingRequest) -> None:
     _refuse_methods_that_count_records(request)
     _refuse_small_blocks(request)
     _refuse_weak_blocks(request)
+    if request.execution.processes:
+        refuse_unsendable(request.steps)
 
 
 def _refuse_units(request: MaskingRequest) -> None:
@@ -81,7 +84,7 @@ def _refuse_weak_blocks(request: MaskingRequest) -> None:
             "remove 'block_size', or take another method",
         )
         for number, step in enumerate(request.steps, 1)
-        if not step.method.protects_in_blocks
+        if step.method.cut == "any"
     ]
     if problems:
         raise InputError(problems)

@@ -42,6 +42,7 @@ if TYPE_CHECKING:
     from maskwright.plugins.block import Block
     from maskwright.plugins.measurement import Measurement
     from maskwright.plugins.method import Masked
+    from maskwright.plugins.remover import Removed
 
 
 @dataclass(frozen=True, eq=False)
@@ -74,11 +75,11 @@ class PipelineRun:
 
     def mask(self) -> MaskingResult:
         """Mask the original in memory."""
-        ready, execution = self.ready, self.pipeline.execution
+        ready = self.ready
         with self.clock("protect"), report_compilation(self.reporter):
             result = mask(
                 ready.original, ready.edits, ready.plan, self.seed,
-                Execution(execution.workers, execution.block_size), self.reporter, _observer(),
+                Execution.of(self.pipeline.execution), self.reporter, _observer(),
             )  # fmt: skip
         self.tell(result.notices)
         return replace(result, doubts=(*result.doubts, *ready.order_doubts(result)))
@@ -178,7 +179,8 @@ class PipelineRun:
         target = self.pipeline.output.edits
         if target is None:
             return
-        text, notices = rule_file(target, result.edits, result.masked)
+        place = result.masked.layout.details.get("record_path")
+        text, notices = rule_file(target, result.edits, result.masked, place[-1] if place else None)
         self.tell(notices)
         with writing(self.release.temporary("edits")):
             self.release.temporary("edits").write_text(text, encoding="utf-8")
@@ -214,7 +216,7 @@ def _observer() -> Observer | None:
     if not any(observers.values()):
         return None
 
-    def observe(step: int, method: str, block: Block, masked: Masked | None) -> None:
+    def observe(step: int, method: str, block: Block, masked: Masked | Removed | None) -> None:
         tell(observers["before_step" if masked is None else "after_step"], step, method, block, masked)
 
     return observe

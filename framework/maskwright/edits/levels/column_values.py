@@ -55,6 +55,35 @@ def with_linked_columns(
     return replace(data, columns=(*data.columns, *(computed.column(level, each.name) for each in chosen)))
 
 
+def members_meant(linked: LinkedData, bound: BoundEdits, column: MembersColumn) -> tuple[Booleans, Booleans]:
+    """Members that satisfy the condition of a column, and those of which that is not known; each of shape (n,).
+
+    Parameters
+    ----------
+    linked : LinkedData
+    bound : BoundEdits
+    column : MembersColumn
+    """
+    return _Computed(linked, bound).meant(linked[column.level], column.condition)
+
+
+def records_seen(linked: LinkedData, level: str, through: str) -> NDArray[np.int64]:
+    """Position of the record that each one of a level sees through a pointer, ``previous`` or ``following``.
+
+    Parameters
+    ----------
+    linked : LinkedData
+    level, through : str
+
+    Returns
+    -------
+    ndarray of shape (n,), int64
+        In the same level; negative where there is none.
+    """
+    own = linked[level]
+    return own.pointers[through] if through in own.pointers else _neighbours(own, 1 if through == "following" else -1)
+
+
 class _Computed:
     """Columns by level and name, each computed when it is first asked for."""
 
@@ -88,10 +117,8 @@ class _Computed:
 
     def _others(self, level: Level, through: str) -> tuple[str, NDArray[np.int64]]:
         """Level of the other records, and the position in it of the one that each record sees; negative: none."""
-        if through in level.pointers:
-            return level.name, level.pointers[through]
-        if through in NEIGHBOURS:
-            return level.name, _neighbours(level, 1 if through == "following" else -1)
+        if through in level.pointers or through in NEIGHBOURS:
+            return level.name, records_seen(self._linked, level.name, through)
         above, there = level, np.arange(len(level))
         while above.name != through:
             assert above.groups is not None
@@ -102,7 +129,7 @@ class _Computed:
     def _of_members(self, level: Level, column: MembersColumn) -> Column:
         members = self._linked[column.level]
         assert members.groups is not None
-        meant, open_ = self._meant(members, column.condition)
+        meant, open_ = self.meant(members, column.condition)
         count = len(level)
         if column.function in ("count", "any", "all", "one", "no"):
             values, missing = _counted(column, members.groups, meant, open_, count)
@@ -118,7 +145,7 @@ class _Computed:
             found = _measured(column, operand, members.groups, meant, open_, count)
         return self._unless_incomplete(found, level, members)
 
-    def _meant(self, members: Level, condition: Expression | None) -> tuple[Booleans, Booleans]:
+    def meant(self, members: Level, condition: Expression | None) -> tuple[Booleans, Booleans]:
         """Members that satisfy a condition, and those of which that is not known."""
         if condition is None:
             return np.ones(len(members), dtype=np.bool_), np.zeros(len(members), dtype=np.bool_)
@@ -199,8 +226,9 @@ def _measured(
     inside = groups[used]
     if column.function == "unique":
         (codes,) = shared_codes([operand])
-        pairs = np.unique(np.stack([inside, codes[used]], axis=1), axis=0)
-        differ = np.bincount(pairs[:, 0], minlength=count) == np.bincount(inside, minlength=count)
+        kinds = int(codes.max(initial=0)) + 1
+        pairs = np.unique(inside * kinds + codes[used])
+        differ = np.bincount(pairs // kinds, minlength=count) == np.bincount(inside, minlength=count)
         return _numbers(column.name, differ.astype(np.float64), differ & lost, 0)
     values, decimals = np.asarray(operand.values[used], dtype=np.float64), operand.variable.decimals
     if column.function == "sum":

@@ -29,7 +29,7 @@ from maskwright.masking.adjusting.controlled_rounding import rounded_onto_sums
 from maskwright.masking.adjusting.derivation import Derivations, Equality, derivations
 from maskwright.masking.adjusting.grid_search import GridSearch
 from maskwright.masking.adjusting.held_cells import held_edits, with_held
-from maskwright.masking.adjusting.projection import feasible_points, nearest_feasible
+from maskwright.masking.adjusting.projection import RELATIVE, feasible_points, nearest_feasible
 from maskwright.masking.adjusting.rounding import Grid
 
 if TYPE_CHECKING:
@@ -171,7 +171,7 @@ def adjust(
     beside = targets if held is None else with_held(targets, held)
     system = system_of(beside, edits + standing, scale, sets or {})
     plan = _derivations(system, edits)
-    grid = Grid(targets.names, system.decimals, scale, plan)
+    grid = Grid(targets.names, system.decimals, scale, plan, targets.strides)
     search = GridSearch.of(system, edits, grid, held)
     # Without a grid the dependents are computed too, in the order in which the rule is written.
     start = _compute(values, targets.names, plan, computed)
@@ -179,6 +179,10 @@ def adjust(
     stated = {edit.name for edit in edits}
     progress(0.1)
     points, projected = _project_violating(system, start, broken)
+    if held is not None:
+        # Without a grid nothing else puts a cell that has to be 0 there, where the projection ends at 1e-45.
+        near = np.abs(points - held) <= RELATIVE * (scale + np.abs(held))
+        points = np.where(near, held, points)
     progress(0.4)
     rounded = rounded_onto_sums(system, grid, points)
     rows = _Rows(start, points, rounded, search.satisfied(rounded, np.arange(len(values))), projected)

@@ -47,21 +47,23 @@ def rounded_onto_sums(system: ConstraintSystem, grid: Grid, points: NDArray[np.f
     for terms, constant, beside in _sums(system, grid):
         names = [name for name in terms if name not in done]
         places = {grid.decimals.get(name) for name in terms}
-        if not names or len(places) != 1 or None in places or any(abs(terms[name]) != 1 for name in names):
+        strides = {grid.strides.get(name, 1) for name in terms}
+        alike = len(places) == 1 and None not in places and len(strides) == 1
+        if not names or not alike or any(abs(terms[name]) != 1 for name in names):
             continue
-        (digits,) = places
-        unit = 10.0 ** (digits or 0)
+        (digits,), (stride,) = places, strides
+        unit = 10.0 ** (digits or 0) / stride
         wanted = np.full(len(index), float(constant) * unit)
         for name, factor in beside.items():
             wanted = wanted - float(factor) * system.targets.companion_numbers(name, index) * unit
         for name in terms.keys() & done:
-            wanted = wanted - float(terms[name]) * units[name]
+            wanted = wanted - float(terms[name]) * units[name] / stride
         signs = np.array([float(terms[name]) for name in names])
         cells = np.stack([exact[name] for name in names], axis=1) * unit * signs
         given = _distributed(cells, wanted)
         good = ~np.isnan(given).any(axis=1)
         for place, name in enumerate(names):
-            units[name] = np.where(good, given[:, place] * signs[place], units[name])
+            units[name] = np.where(good, given[:, place] * signs[place] * stride, units[name])
         done |= set(names)
     return grid.compute(units)
 

@@ -37,7 +37,7 @@ def broken_claims(method: Method, params: BaseModel, block: Block, masked: Maske
         What it returned.
     """
     claims = method.preserves & {"mean", "covariance"}
-    if not claims or masked.kept_rows is not None or masked.variables is not None or not block.n:
+    if not claims or masked.variables is not None or not block.n:
         return
     clustered = masked.labels is not None
     columns = [

@@ -12,6 +12,7 @@ from maskwright.plugins.guarding.frozen import frozen, read_only
 from maskwright.plugins.guarding.origin import origin_of
 from maskwright.plugins.guarding.wrapping import checked_limits
 from maskwright.plugins.method import Masked, Method
+from maskwright.plugins.remover import Removed, Remover
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -57,7 +58,6 @@ def checked_masked(method: Method, params: BaseModel, block: Block, masked: obje
     return Masked(
         values=read_only(masked.values.copy()), missing=read_only(masked.missing.copy()), variables=masked.variables,
         labels=_own(masked.labels, np.int64), representatives=_own(masked.representatives, np.float64),
-        kept_rows=_own(masked.kept_rows, np.int64), weights=_own(masked.weights, np.float64),
         notes=frozen(dict(masked.notes)), limits=limits, missing_codes=_own(masked.missing_codes, np.int64),
         doubts=tuple(masked.doubts), suppressed=_own(masked.suppressed, np.bool_),
     )  # fmt: skip
@@ -69,13 +69,12 @@ def _own(array: NDArray[Any] | None, dtype: type[Any]) -> NDArray[Any] | None:
 
 def _wrong(method: Method, params: BaseModel, block: Block, masked: Any) -> Iterator[str]:
     """What a result breaks, each as the rest of a sentence after the name of the method, the gravest first."""
-    yield from _wrong_kept_rows(method, block, masked)
-    shape = block.values.shape if masked.kept_rows is None else (len(masked.kept_rows), block.p)
+    shape = block.values.shape
     yield from _wrong_array("values", masked.values, shape, np.float64)
     yield from _wrong_array("missing", masked.missing, shape, np.bool_)
     if not np.all(np.isfinite(masked.values[~masked.missing])):
         yield "returned NaN or infinite values in cells that are not missing"
-    had = block.missing if masked.kept_rows is None else block.missing[masked.kept_rows]
+    had = block.missing
     if "cells" not in method.removes and not method.draws_records and (masked.missing & ~had).any():
         yield "left cells empty, and does not say that it removes cells"
     if not method.draws_records and (had & ~masked.missing).any():
@@ -126,21 +125,18 @@ def _wrong_clusters(
     if k is None:
         return
     by_household = block.households is not None and method.counts_households
-    smallest, most = _smallest(labels, block.households if by_household else None, masked.kept_rows, clusters)
+    smallest, most = _smallest(labels, block.households if by_household else None, clusters)
     if smallest < min(k, most):
         what = "households" if by_household else "records"
         yield f"promised clusters of at least {k} {what}; the smallest has {smallest}"
 
 
-def _smallest(
-    labels: NDArray[np.int64], households: NDArray[np.int64] | None, kept: NDArray[np.int64] | None, clusters: int
-) -> tuple[int, int]:
+def _smallest(labels: NDArray[np.int64], households: NDArray[np.int64] | None, clusters: int) -> tuple[int, int]:
     """How many records, or households, the smallest cluster has, and how many there are in all."""
     if households is None:
         return int(np.bincount(labels, minlength=clusters).min(initial=len(labels))), len(labels)
-    owners = households if kept is None else households[kept]
-    pairs = np.unique(np.stack([labels, owners], axis=1), axis=0)
-    return int(np.bincount(pairs[:, 0], minlength=clusters).min()), len(np.unique(owners))
+    pairs = np.unique(np.stack([labels, households], axis=1), axis=0)
+    return int(np.bincount(pairs[:, 0], minlength=clusters).min()), len(np.unique(households))
 
 
 def _wrong_suppressed(method: Method, masked: Any) -> Iterator[str]:
@@ -161,24 +157,60 @@ def _wrong_codes(masked: Any, shape: tuple[int, ...]) -> Iterator[str]:
         yield f"returned missing codes that are not whole numbers of shape {shape}"
 
 
-def _wrong_kept_rows(method: Method, block: Block, masked: Any) -> Iterator[str]:
-    """Records that a method drops: it has said that it drops some, and keeps at least one, in order."""
-    rows = masked.kept_rows
-    if rows is None:
-        if masked.weights is not None:
-            yield "changes weights, and drops no records"
-        return
-    if "records" not in method.removes:
-        yield "drops records, and does not say that it removes records"
-    rising = isinstance(rows, np.ndarray) and rows.ndim == 1 and rows.dtype == np.int64
-    rising = rising and bool(np.all(np.diff(rows) > 0))
-    if not rising or (len(rows) and (rows[0] < 0 or rows[-1] >= block.n)):
-        yield f"returned kept_rows that are not rows 0..{block.n - 1}, ascending, each once"
-    weights = masked.weights
-    if weights is not None and (
-        block.weights is None or weights.shape != rows.shape or not np.all(np.isfinite(weights) & (weights >= 0.0))
-    ):
-        yield "returned weights that are not one finite number, 0 or more, for each record kept"
+def checked_removed(remover: Remover, block: Block, removed: object) -> Removed:
+    """What a remover returned, held to its contract: it takes away what it says, and rows, cells and weights fit.
+
+    Parameters
+    ----------
+    remover : Remover
+    block : Block
+        What it saw.
+    removed : object
+        What it returned.
+
+    Returns
+    -------
+    Removed
+        The same in read-only arrays of its own.
+
+    Raises
+    ------
+    PluginFailed
+    """
+    origin = origin_of(remover.remove, "method", remover.name)
+    if not isinstance(removed, Removed):
+        raise broke_contract(origin, f"returned a {type(removed).__name__}; it has to return maskwright.Removed")
+    wrong = next(_wrongly_removed(remover, block, removed), None)
+    if wrong is not None:
+        raise broke_contract(origin, wrong)
+    return Removed(
+        kept_rows=_own(removed.kept_rows, np.int64), weights=_own(removed.weights, np.float64),
+        cells=_own(removed.cells, np.bool_), notes=frozen(dict(removed.notes)), doubts=tuple(removed.doubts),
+    )  # fmt: skip
+
+
+def _wrongly_removed(remover: Remover, block: Block, removed: Any) -> Iterator[str]:
+    rows, cells, weights = removed.kept_rows, removed.cells, removed.weights
+    wanted, other = (rows, cells) if remover.takes_away == "records" else (cells, rows)
+    if wanted is None or other is not None:
+        field = "kept_rows" if remover.takes_away == "records" else "cells"
+        yield f"takes away {remover.takes_away}, so it has to give {field}, and no other"
+    if cells is not None:
+        yield from _wrong_array("cells", cells, block.values.shape, np.bool_)
+    if rows is None and weights is not None:
+        yield "changes weights, and drops no records"
+    if rows is not None:
+        rising = isinstance(rows, np.ndarray) and rows.ndim == 1 and rows.dtype == np.int64
+        rising = rising and bool(np.all(np.diff(rows) > 0))
+        if not rising or (len(rows) and (rows[0] < 0 or rows[-1] >= block.n)):
+            yield f"returned kept_rows that are not rows 0..{block.n - 1}, ascending, each once"
+        if weights is not None and (
+            block.weights is None or weights.shape != rows.shape or not np.all(np.isfinite(weights) & (weights >= 0.0))
+        ):
+            yield "returned weights that are not one finite number, 0 or more, for each record kept"
+    if not all(isinstance(doubt, str) for doubt in removed.doubts):
+        yield "gave doubts that are not a tuple of sentences"
+    yield from wrong_notes(block, removed)
 
 
 def _wrong_detail(method: Method, block: Block, masked: Any) -> Iterator[str]:

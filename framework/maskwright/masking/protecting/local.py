@@ -1,6 +1,7 @@
 """Masking the planned groups on this machine: a task for each stratum and block, the results put together in order.
 
-A task is self-contained and draws from a generator of its own name, so results do not depend on how many threads work.
+A task is self-contained and draws from a generator of its own name, so results do not depend on how many threads or
+processes work.
 """
 
 from __future__ import annotations
@@ -17,17 +18,20 @@ from maskwright.data.missing import HAD_VALUE
 from maskwright.edits.edit_set import EditSet
 from maskwright.foundation.progress import Progress, silent
 from maskwright.foundation.randomness import generator
-from maskwright.masking.protecting.assembling import GroupResult, assemble
+from maskwright.masking.protecting.assembling import GroupResult, assemble, without_removed
 from maskwright.masking.protecting.blocks import kd_blocks
 from maskwright.masking.protecting.claims import broken_claims, with_warnings
-from maskwright.masking.protecting.contract import checked_masked
+from maskwright.masking.protecting.contract import checked_masked, checked_removed
 from maskwright.masking.protecting.minimum_counts import with_enough_values
+from maskwright.masking.protecting.processes import in_worker
 from maskwright.masking.protecting.variable_group import GroupSource
 from maskwright.planning.missing_patterns import MethodCall, splits_by_pattern, widened, without_holes
 from maskwright.plugins.block import Block
 from maskwright.plugins.guarding.call import in_this_context
 from maskwright.plugins.guarding.frozen import FrozenDict, read_only
 from maskwright.plugins.guarding.origin import in_step
+from maskwright.plugins.method import Method
+from maskwright.plugins.remover import Remover
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -35,7 +39,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from maskwright.data.dataset import Dataset
-    from maskwright.masking.context import MaskingContext, Observer
+    from maskwright.masking.context import MaskingContext
     from maskwright.masking.protecting.variable_group import GroupWork
     from maskwright.masking.standardisation import Standardisation
     from maskwright.plugins.method import Masked
@@ -69,13 +73,15 @@ def protect_group(
         When the method fails, or breaks its contract.
     """
     source = GroupSource.of(data, work, standardisation)
+    if isinstance(work.method, Remover):
+        return _remove(work.method, work, source, context, progress)
     calls = _method_calls(work, source, context.execution.block_size)
     shares = _Shares(progress, [len(call.seen) for call in calls])
 
     def protect(number: int) -> Masked:
         block = _block(calls[number], work, source, shares.of(number))
         rng = generator(context.seed, "protect", work.step, *work.variables, number)
-        masked = _protect_block(block, work, rng, context.observe)
+        masked = _protect_block(block, work, rng, context, alone=len(calls) == 1)
         return widened(masked, calls[number], len(source.variables))
 
     results = _in_order(protect, len(calls), context.execution.workers)
@@ -84,6 +90,22 @@ def protect_group(
     if work.method.draws_records and result.missing_codes is None:
         result = replace(result, missing_codes=np.full(result.missing.shape, HAD_VALUE, dtype=np.int64))
     return _with_promised_counts(result, work, source)
+
+
+def _remove(
+    remover: Remover, work: GroupWork, source: GroupSource, context: MaskingContext, progress: Progress
+) -> GroupResult:
+    """Ask a remover what it takes away of all records, and take it away."""
+    block = _block(MethodCall.whole(np.arange(len(source.values)), len(source.variables)), work, source, progress)
+    rng = generator(context.seed, "protect", work.step, *work.variables, 0)
+    with in_step(work.step):
+        if context.observe is not None:
+            context.observe(work.step, remover.name, block, None)
+        removed = checked_removed(remover, block, remover.remove(block, work.params, rng))
+        if context.observe is not None:
+            context.observe(work.step, remover.name, block, removed)
+    progress(1.0)
+    return without_removed(block, removed)
 
 
 def _method_calls(work: GroupWork, source: GroupSource, block_size: int | None) -> list[MethodCall]:
@@ -99,7 +121,7 @@ def _blocks(work: GroupWork, source: GroupSource, block_size: int | None) -> lis
     order = np.argsort(work.strata, kind="stable")
     bounds = np.searchsorted(work.strata[order], np.arange(int(work.strata.max(initial=0)) + 2))
     strata = [order[start:stop] for start, stop in itertools.pairwise(bounds) if stop > start]
-    if block_size is None or not work.method.may_be_split:
+    if block_size is None or work.method.cut == "none":
         return strata
     blocks: list[NDArray[np.int64]] = []
     for records in strata:
@@ -135,15 +157,22 @@ def _block(call: MethodCall, work: GroupWork, source: GroupSource, progress: Pro
     )  # fmt: skip
 
 
-def _protect_block(block: Block, work: GroupWork, rng: np.random.Generator, observe: Observer | None) -> Masked:
+def _protect_block(
+    block: Block, work: GroupWork, rng: np.random.Generator, context: MaskingContext, *, alone: bool
+) -> Masked:
     """Call the method and hold it to its contract; whoever observes is told before and after."""
+    observe, method = context.observe, work.method
+    assert isinstance(method, Method)
+    # A block that is alone has nothing to be masked beside.
+    workers = None if alone else context.workers
+    protect = method.protect if workers is None else in_worker(workers, work.step, method)
     with in_step(work.step):
         if observe is not None:
-            observe(work.step, work.method.name, block, None)
-        masked = checked_masked(work.method, work.params, block, work.method.protect(block, work.params, rng))
-        masked = with_warnings(masked, tuple(broken_claims(work.method, work.params, block, masked)))
+            observe(work.step, method.name, block, None)
+        masked = checked_masked(method, work.params, block, protect(block, work.params, rng))
+        masked = with_warnings(masked, tuple(broken_claims(method, work.params, block, masked)))
         if observe is not None:
-            observe(work.step, work.method.name, block, masked)
+            observe(work.step, method.name, block, masked)
     return masked
 
 

@@ -9,16 +9,17 @@ from maskwright.edits.languages.conversion.convert import Target, convert_edits
 from maskwright.foundation.errors import EditError
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
     from pathlib import Path
 
-    from maskwright.data.dataset import Dataset
+    from maskwright.data.dataset import Column
     from maskwright.edits.edit import Edit
 
 SUFFIXES: dict[str, Target] = {".sch": "schematron", ".yaml": "yaml", ".yml": "yaml"}
 RECORD = "Record"
 
 
-def rule_file(path: Path, edits: EditSet, masked: Dataset) -> tuple[str, tuple[str, ...]]:
+def rule_file(path: Path, edits: EditSet, columns: Iterable[Column], record: str | None) -> tuple[str, tuple[str, ...]]:
     """Text of the rule set in the language that the file's ending names, and notices.
 
     Tests that only an engine understands cannot be written in another language: they are left out, and counted.
@@ -29,8 +30,10 @@ def rule_file(path: Path, edits: EditSet, masked: Dataset) -> tuple[str, tuple[s
         ``.sch``: Schematron; ``.yaml`` and ``.yml``: rules as text.
     edits : EditSet
         That hold in the published records.
-    masked : Dataset
-        Gives the decimals, the dates, the codes for "no value", and the name of a record.
+    columns : iterable of Column
+        Of the published data: they give the decimals, the dates and the codes for "no value".
+    record : str or None
+        Element of a record, where the data have one.
 
     Raises
     ------
@@ -38,15 +41,14 @@ def rule_file(path: Path, edits: EditSet, masked: Dataset) -> tuple[str, tuple[s
         No edit of the set can be said in that language.
     """
     target = SUFFIXES[path.suffix.lower()]
+    masked = tuple(columns)
     decimals = {each.name: each.variable.decimals for each in masked if each.variable.is_numeric}
     dates = {each.name: each.variable.date_text for each in masked if each.variable.is_date}
     empty = {each.name: each.variable.empty_texts for each in masked}
-    place = masked.layout.details.get("record_path")
-    record = place[-1] if place else RECORD
 
     def written(*chosen: Edit) -> str:
         edits = EditSet(chosen)
-        return convert_edits(edits, target, record=record, decimals=decimals, dates=dates, empty=empty).text
+        return convert_edits(edits, target, record=record or RECORD, decimals=decimals, dates=dates, empty=empty).text
 
     sayable, unsaid = [], []
     for edit in edits:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from maskwright.data.households import household_columns
+from maskwright.edits.edit_set import EditSet
 from maskwright.foundation.progress import Progress, part, silent, stage
 from maskwright.masking.protecting.assembling import GroupResult, with_group
 from maskwright.masking.protecting.local import protect_group
@@ -27,7 +28,6 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from maskwright.data.dataset import Dataset
-    from maskwright.edits.edit_set import EditSet
     from maskwright.foundation.doubts import Doubt
     from maskwright.masking.context import MaskingContext
     from maskwright.masking.standardisation import Standardisation
@@ -59,6 +59,8 @@ class Removal:
     notices : tuple of str
     doubts : tuple of Doubt
         Suppressed cells that follow all the same, or perhaps do.
+    stated : EditSet
+        The same edits as they hold without suppression.
     """
 
     data: Dataset
@@ -70,6 +72,7 @@ class Removal:
     suppressed: tuple[Mapping[str, Any], ...] = ()
     notices: tuple[str, ...] = ()
     doubts: tuple[Doubt, ...] = ()
+    stated: EditSet = field(default_factory=lambda: EditSet(()))
 
 
 def remove(data: Dataset, standardisation: Standardisation, context: MaskingContext) -> Removal:
@@ -130,6 +133,7 @@ def remove(data: Dataset, standardisation: Standardisation, context: MaskingCont
             *following_doubts(state.hidden, state.by_edits, state.read_off, edits, state.shown),
             *lost_code_doubts(lost, edits),
         ),
+        edits,
     )  # fmt: skip
 
 
@@ -197,15 +201,7 @@ class _State:
         ]
 
     def lost_codes(self) -> dict[str, NDArray[np.bool_]]:
-        """Cells that were missing before, and whose missing code a method took away."""
-        found: dict[str, NDArray[np.bool_]] = {}
-        for column in self.data:
-            before = self.shown[column.name]
-            if before.missing.any():
-                gone = before.missing & (column.missing_kinds() != before.missing_kinds())
-                gone &= ~self.hidden.get(column.name, np.False_)
-                found |= {column.name: gone} if gone.any() else {}
-        return found
+        return lost_codes(self.data, self.shown, self.hidden)
 
     def said(self) -> Iterator[str]:
         for each in self.suppressed():
@@ -223,6 +219,26 @@ class _State:
                 )
         for name, gone in self.lost_codes().items():
             yield f"{int(gone.sum())} missing code(s) of {name} are published as suppressed cells"
+
+
+def lost_codes(data: Dataset, shown: Dataset, hidden: Mapping[str, NDArray[np.bool_]]) -> dict[str, NDArray[np.bool_]]:
+    """Cells that were missing before, and whose missing code a method took away.
+
+    Parameters
+    ----------
+    data, shown : Dataset
+        With suppressed cells, and without.
+    hidden : mapping of name to ndarray of shape (n,), bool
+        Suppressed cells.
+    """
+    found: dict[str, NDArray[np.bool_]] = {}
+    for column in data:
+        before = shown[column.name]
+        if before.missing.any():
+            gone = before.missing & (column.missing_kinds() != before.missing_kinds())
+            gone &= ~hidden.get(column.name, np.False_)
+            found |= {column.name: gone} if gone.any() else {}
+    return found
 
 
 def _joined(

@@ -15,6 +15,7 @@ from maskwright.edits.edit_set import EditSet
 from maskwright.edits.expression import variable_names
 from maskwright.edits.levels.changed_columns import changed_columns
 from maskwright.edits.levels.linked_columns import MembersColumn, StructureColumn
+from maskwright.edits.levels.sources import sources_of_edit, spans_records
 from maskwright.planning.levels.member_rules import rules_of_members
 from maskwright.planning.model import Keeper
 
@@ -62,6 +63,9 @@ class AcrossLevels:
         Names of edits for which the records of a group have to move together.
     structure : tuple of str
         Names of edits that read nothing that a step masks.
+    present : tuple of str
+        Names of edits on records of a group of which steps leave cells empty, and change nothing else: they hold where
+        all that they read is published.
     changed : mapping of level name to frozenset of str
         Computed columns of a level that steps change.
     keepers : tuple of Keeper
@@ -75,13 +79,18 @@ class AcrossLevels:
     repaired: tuple[Edit, ...] = ()
     adjusted: tuple[str, ...] = ()
     structure: tuple[str, ...] = ()
+    present: tuple[str, ...] = ()
     changed: Mapping[str, frozenset[str]] = field(default_factory=dict)
     keepers: tuple[Keeper, ...] = ()
     standing: frozenset[str] = frozenset()
 
 
 def across_levels(
-    bound: BoundEdits, structure: Structure, masked: Mapping[str, Collection[str]], adjust: Collection[str] = ()
+    bound: BoundEdits,
+    structure: Structure,
+    masked: Mapping[str, Collection[str]],
+    adjust: Collection[str] = (),
+    emptied: Mapping[str, Collection[str]] | None = None,
 ) -> AcrossLevels:
     """Decide who keeps each edit.
 
@@ -93,8 +102,10 @@ def across_levels(
         Variables that steps mask.
     adjust : collection of str
         Totals that are not derived though they could be: members move onto them.
+    emptied : mapping of level name to collection of str, optional
+        Those of the masked variables that steps leave empty in some records, and change in none.
     """
-    return _Planner(bound, structure, masked, adjust).plan()
+    return _Planner(bound, structure, masked, adjust, emptied or {}).plan()
 
 
 @dataclass
@@ -103,11 +114,13 @@ class _Planner:
     structure: Structure
     masked: Mapping[str, Collection[str]]
     adjust: Collection[str]
+    emptied: Mapping[str, Collection[str]]
     inside: dict[str, list[Edit]] = field(default_factory=dict)
     derived: dict[str, DerivedVariable] = field(default_factory=dict)
     repaired: list[Edit] = field(default_factory=list)
     adjusted: list[str] = field(default_factory=list)
     structural: list[str] = field(default_factory=list)
+    present: list[str] = field(default_factory=list)
     keepers: list[Keeper] = field(default_factory=list)
 
     def plan(self) -> AcrossLevels:
@@ -136,6 +149,7 @@ class _Planner:
             tuple(self.repaired),
             tuple(self.adjusted),
             tuple(self.structural),
+            tuple(self.present),
             self.changed,
             tuple(self.keepers),
             frozenset(self.adjust),
@@ -143,6 +157,10 @@ class _Planner:
 
     def _place(self, edit: Edit) -> bool:
         """Put an edit where one level keeps it; whether it spans records that change."""
+        if self._is_emptied_only(edit):
+            self.present.append(edit.name)
+            self.keepers.append(Keeper(edit.name, "construction", "it is kept where all that it reads is published"))
+            return False
         own = set(self.masked.get(edit.level, ())).intersection(edit.variables)
         changed = self.changed[edit.level].intersection(edit.variables)
         if own and self._totals(edit, own):
@@ -155,6 +173,14 @@ class _Planner:
             self.inside[edit.level].append(edit)
             return False
         return not self._asked_of_members(edit)
+
+    def _is_emptied_only(self, edit: Edit) -> bool:
+        """Whether it spans records, and steps only leave cells empty of what it reads."""
+        if not spans_records(self.bound, edit):
+            return False
+        read = sources_of_edit(self.bound, edit)
+        masked = [(level, name) for level, name in read if name in self.masked.get(level, ())]
+        return bool(masked) and all(name in self.emptied.get(level, ()) for level, name in masked)
 
     def _kept_alone(self, edit: Edit) -> str:
         columns = (each for each in self.bound.columns[edit.level] if each.name in edit.variables)
@@ -211,7 +237,7 @@ class _Planner:
         if len(edit.parts) != 1 or not isinstance(edit.parts[0], LinearPart):
             return False
         part = edit.parts[0]
-        if part.relation != "==" or part.tolerance or not self._spans(edit):
+        if part.relation != "==" or not self._spans(edit):
             return False
         free = [name for name, value in part.coefficients if abs(value) == 1 and self._may_be_derived(name, edit.level)]
         # A total that no step masks, or that is not to be derived, stands: what it is the sum of moves.
@@ -230,7 +256,8 @@ class _Planner:
         return bool((read | self.derived.keys()) & set(edit.variables))
 
     def _may_be_derived(self, name: str, level: str) -> bool:
-        return name in self.masked.get(level, ()) and name not in self.derived and name not in self.adjust
+        is_masked = name in self.masked.get(level, ()) and name not in self.emptied.get(level, ())
+        return is_masked and name not in self.derived and name not in self.adjust
 
     def _keep_otherwise(self, edit: Edit, top: str) -> None:
         bounds = [bound for part in edit.parts for bound in _bounds(part)]

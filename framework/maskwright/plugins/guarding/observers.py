@@ -13,6 +13,7 @@ if TYPE_CHECKING:
 
     from maskwright.plugins.block import Block
     from maskwright.plugins.method import Masked
+    from maskwright.plugins.remover import Removed
 
 OBSERVERS = ("before_step", "after_step")
 
@@ -49,7 +50,7 @@ def refuse_wrappers(implementations: Any) -> None:
 
 
 def tell(
-    observers: tuple[Callable[..., None], ...], step: int, method: str, block: Block, masked: Masked | None
+    observers: tuple[Callable[..., None], ...], step: int, method: str, block: Block, masked: Masked | Removed | None
 ) -> None:
     """Tell observers of a block before a step, and of what the step made of it.
 
@@ -59,7 +60,7 @@ def tell(
     step : int
     method : str
     block : Block
-    masked : Masked or None
+    masked : Masked, Removed or None
         None before the step.
 
     Raises

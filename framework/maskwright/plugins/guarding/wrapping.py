@@ -15,6 +15,7 @@ from maskwright.plugins.limit import Limit
 from maskwright.plugins.measure import Measure, MeasurePart
 from maskwright.plugins.method import Method
 from maskwright.plugins.partition import Partition
+from maskwright.plugins.remover import Remover
 from maskwright.plugins.report import Report
 from maskwright.plugins.source import Source
 
@@ -22,8 +23,9 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from maskwright.data.variable import Variable
+    from maskwright.plugins.remover import AnyMethod
 
-AnyPlugin = TypeVar("AnyPlugin", Source, EditReader, Partition, Method, Measure, Report)
+AnyPlugin = TypeVar("AnyPlugin", Source, EditReader, Partition, Method, Remover, Measure, Report)
 
 _YIELD = ("batches", "written_batches", "documents")
 """Functions of an opened file that yield its records."""
@@ -34,7 +36,7 @@ def guarded(plugin: AnyPlugin, kind: str, distribution: str, version: str) -> An
 
     Parameters
     ----------
-    plugin : Source, EditReader, Partition, Method, Measure or Report
+    plugin : Source, EditReader, Partition, Method, Remover, Measure or Report
     kind : str
         As in `PluginInfo`.
     distribution, version : str
@@ -117,7 +119,7 @@ def _partition(partition: Partition, origin: Origin) -> dict[str, Any]:
     return {"cluster": _of(partition, origin, "cluster", check=partial(checked_labels, origin))}
 
 
-def _method(method: Method, origin: Origin) -> dict[str, Any]:
+def _method(method: AnyMethod, origin: Origin) -> dict[str, Any]:
     def whole(what: str) -> Callable[[tuple[Any, ...], Any], Any]:
         def check(_: tuple[Any, ...], found: Any) -> Any:
             if isinstance(found, bool) or not isinstance(found, int):
@@ -136,16 +138,20 @@ def _method(method: Method, origin: Origin) -> dict[str, Any]:
             raise broke_contract(origin, f"publishes a {type(found).__name__} in the place of a variable")
         return found
 
-    def variant(_: tuple[Any, ...], found: Any) -> Method:
-        if not isinstance(found, Method) or found.name != method.name:
+    def variant(_: tuple[Any, ...], found: Any) -> AnyMethod:
+        if not isinstance(found, type(method)) or found.name != method.name:
             raise broke_contract(origin, "returned no method of its own name as its variant")
         return replace(found, **_method(found, origin))
 
+    if isinstance(method, Remover):
+        return {
+            "remove": _of(method, origin, "remove"),
+            "variant": _of(method, origin, "variant", check=variant),
+        }
     return {
         "protect": _of(method, origin, "protect"),
         "mean_cluster_size": _of(method, origin, "mean_cluster_size", check=whole("how large its clusters are")),
         "fewest_records": _of(method, origin, "fewest_records", check=whole("how many records it needs")),
-        "keeps_equals": _of(method, origin, "keeps_equals"),
         "limits": _of(method, origin, "limits", check=limits),
         "publishes": _of(method, origin, "publishes", check=publishes),
         "variant": _of(method, origin, "variant", check=variant),

@@ -91,6 +91,21 @@ def arranged_levels(masked: LinkedData, original: LinkedData, seed: int) -> Arra
     return ArrangedLevels(replace(shuffled, levels=tuple(levels)), order, old)
 
 
+def places_of(records: LinkedData, original: LinkedData) -> dict[str, NDArray[np.int64]]:
+    """Where each record of a level stands in the original, of which some may have been left out.
+
+    Parameters
+    ----------
+    records, original : LinkedData
+    """
+    found = {}
+    for level, before in zip(records, original, strict=True):
+        place = np.zeros(int(before.rows.max(initial=-1)) + 1, dtype=np.int64)
+        place[before.rows] = np.arange(len(before))
+        found[level.name] = place[level.rows]
+    return found
+
+
 def level_arrangement_notices(arranged: ArrangedLevels) -> Iterator[str]:
     """What a person should know of order and keys."""
     for level in arranged.linked:

@@ -100,6 +100,11 @@ class EditRecord(RecordPart):
     not_applicable: Public[int] = Field(description="Masked records in which a cell that it reads is suppressed.")
     fired: int = Field(description="Masked records that it is for.")
     adjusted: int = Field(description="Masked records that were moved because of it.")
+    infeasible: int = Field(
+        default=0,
+        description="Records of several levels, moved with their members: those for which no values were found that "
+        "satisfy it, so that what it reads was derived instead.",
+    )
     loss: float = Field(description="Added by adjusting records that violated this edit only; unit of loss_by_step.")
     form: Public[Literal["translated", "weakened"] | None] = Field(
         default=None,

@@ -24,7 +24,8 @@ from maskwright import (
     Method,
     Partition,
     PromisesK,
-    Report,
+    Removed,
+    Remover,
     Variable,
     aggregate,
     hookimpl,
@@ -195,13 +196,31 @@ def writes_into_companions(block, params, rng):
 
 
 def drops(block, params, rng):
-    rows = np.arange(1, block.n)
-    return Masked(block.values[1:] + 1.0, block.missing[1:], kept_rows=rows)
+    return Masked(block.values[1:] + 1.0, block.missing[1:])
 
 
 def rows_twice(block, params, rng):
-    rows = np.zeros(block.n, dtype=np.int64)
-    return Masked(block.values[rows] + 1.0, block.missing[rows], kept_rows=rows)
+    return Removed(kept_rows=np.zeros(block.n, dtype=np.int64))
+
+
+def cells_for_records(block, params, rng):
+    return Removed(cells=block.missing.copy())
+
+
+def removes_nothing_at_all(block, params, rng):
+    return Removed()
+
+
+def weights_of_nobody(block, params, rng):
+    return Removed(kept_rows=np.arange(1, block.n), weights=np.full(block.n - 1, -1.0))
+
+
+def masks_instead(block, params, rng):
+    return good(block)
+
+
+def remove_raises(block, params, rng):
+    raise KeyError("a value of 4711")
 
 
 def drawn_codes(block, params, rng):
@@ -263,7 +282,11 @@ def fine_with_codes(block, params, rng):
 
 
 def _method(function: Callable[..., Any] = fine, **more: Any) -> Method:
-    return Method("spoiler", function, handles_missing=True, **more)
+    return Method(name="spoiler", protect=function, handles_missing=True, **more)
+
+
+def _remover(function: Callable[..., Any]) -> Remover:
+    return Remover(name="spoiler", remove=function, takes_away="records")
 
 
 def _k_method(function: Callable[..., Any]) -> Method:
@@ -298,13 +321,13 @@ METHODS = (
     BadPlugin("writes into the block", "method", _method(writes_into_its_input), "read-only, in step 1: ValueError"),
     BadPlugin("makes the block writable", "method", _method(makes_its_input_writable), "in step 1: ValueError"),
     BadPlugin("writes into companions", "method", _method(writes_into_companions), "read-only, in step 1: TypeError"),
-    BadPlugin("drops records unsaid", "method", _method(drops, scope="all"), "drops records, and does not say"),
-    BadPlugin(
-        "the same record twice",
-        "method",
-        _method(rows_twice, scope="all", removes=frozenset({"records"})),
-        "not rows 0..39, ascending, each once",
-    ),
+    BadPlugin("drops records", "method", _method(drops, scope="all"), r"values of shape \(\d+, 2\); expected"),
+    BadPlugin("the same record twice", "method", _remover(rows_twice), r"not rows 0\.\.39, ascending, each once"),
+    BadPlugin("cells for records", "method", _remover(cells_for_records), "has to give kept_rows, and no other"),
+    BadPlugin("removes nothing at all", "method", _remover(removes_nothing_at_all), "has to give kept_rows"),
+    BadPlugin("weights of nobody", "method", _remover(weights_of_nobody), "not one finite number, 0 or more"),
+    BadPlugin("a remover that masks", "method", _remover(masks_instead), "returned a Masked; it has to return"),
+    BadPlugin("a remover that fails", "method", _remover(remove_raises), r"failed in step 1: KeyError at bad_plugins"),
     BadPlugin(
         "codes of no category",
         "method",
@@ -378,7 +401,7 @@ def cluster_writes(block, k, params, rng):
 
 
 def _partition(function: Callable[..., Any]) -> Partition:
-    return Partition("spoiler", function)
+    return Partition(name="spoiler", cluster=function)
 
 
 PARTITIONS = (
@@ -472,7 +495,7 @@ def uses_numbers(params, measurable):
 
 
 def _measure(function: Callable[[Comparison, Any, Any], Any] = compute_fine, **more: Any) -> Measure:
-    return Measure("spoiler", function, range=(0.0, 100.0), **more)
+    return Measure(name="spoiler", compute=function, range=(0.0, 100.0), **more)
 
 
 MEASURES = (
@@ -500,6 +523,7 @@ BAD_PLUGINS = (*METHODS, *PARTITIONS, *MEASURES)
 def module_of(bad: BadPlugin) -> types.ModuleType:
     """Module of a package that offers a bad plugin, and nothing else."""
     module = types.ModuleType("bad")
+    module.CONTRACT = 1  # type: ignore[attr-defined]
     hooks = bad.offered if isinstance(bad.offered, dict) else {f"register_{bad.kind}s": lambda: [bad.offered]}
     for name, function in hooks.items():
         setattr(module, name, hookimpl(function))
@@ -537,6 +561,3 @@ def cluster_fine(block, k, params, rng):
 
 def write_fine(path, record):
     path.write_text("fine", encoding="utf-8")
-
-
-FINE_REPORT = Report("spoiler", write_fine)

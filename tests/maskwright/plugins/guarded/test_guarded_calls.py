@@ -45,7 +45,7 @@ def test_what_a_plugin_prints_stays_away_from_json(
     capsys: pytest.CaptureFixture[str],
     caplog: pytest.LogCaptureFixture,
 ) -> None:
-    install(offering("method", Method("spoiler", bad_plugins.prints, handles_missing=True)))
+    install(offering("method", Method(name="spoiler", protect=bad_plugins.prints, handles_missing=True)))
     with caplog.at_level(logging.INFO, logger="maskwright"):
         assert main(["run", str(pipeline("method")), "--json"]) == 0
     told = capsys.readouterr()
@@ -64,7 +64,7 @@ def protect(block, params, rng):
     return Masked(block.values + 1.0, block.missing.copy())
 @hookimpl
 def register_methods():
-    return [Method("spoiler", protect, handles_missing=True)]
+    return [Method(name="spoiler", protect=protect, handles_missing=True)]
 """
 
 
@@ -92,7 +92,7 @@ def test_what_programs_of_a_plugin_write_stays_away_from_json(pipeline: Written)
 def test_the_prints_of_a_plugin_are_shown_to_who_looks_for_a_mistake(
     install: Install, pipeline: Written, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    install(offering("method", Method("spoiler", bad_plugins.prints, handles_missing=True)))
+    install(offering("method", Method(name="spoiler", protect=bad_plugins.prints, handles_missing=True)))
     assert main(["run", str(pipeline("method")), "--json", "--traceback"]) == 0
     told = capsys.readouterr()
     assert json.loads(told.out)["ok"]
@@ -102,7 +102,7 @@ def test_the_prints_of_a_plugin_are_shown_to_who_looks_for_a_mistake(
 def test_the_message_of_an_exception_is_shown_on_demand_only(
     install: Install, pipeline: Written, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    install(offering("method", Method("spoiler", bad_plugins.raises, handles_missing=True)))
+    install(offering("method", Method(name="spoiler", protect=bad_plugins.raises, handles_missing=True)))
     assert main(["run", str(pipeline("method")), "--traceback"]) == 3
     assert "a value of 4711" in capsys.readouterr().err
 
@@ -110,7 +110,7 @@ def test_the_message_of_an_exception_is_shown_on_demand_only(
 def test_the_log_names_places_and_no_values(
     install: Install, pipeline: Written, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    install(offering("method", Method("spoiler", bad_plugins.raises, handles_missing=True)))
+    install(offering("method", Method(name="spoiler", protect=bad_plugins.raises, handles_missing=True)))
     assert main(["run", str(pipeline("method"))]) == 3
     said = capsys.readouterr().err
     log = Path(said.split(" is in ")[1].split("; please")[0])
@@ -136,7 +136,7 @@ def test_other_threads_print_as_before(install: Install, pipeline: Written, caps
         print("from another thread")
         printed.set()
 
-    install(offering("method", Method("spoiler", waits, handles_missing=True)))
+    install(offering("method", Method(name="spoiler", protect=waits, handles_missing=True)))
     thread = threading.Thread(target=other)
     thread.start()
     mw.run(pipeline("method"))
@@ -147,7 +147,7 @@ def test_other_threads_print_as_before(install: Install, pipeline: Written, caps
 def test_an_input_error_of_a_plugin_is_the_users(
     install: Install, pipeline: Written, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    install(offering("method", Method("spoiler", bad_plugins.deliberate, handles_missing=True)))
+    install(offering("method", Method(name="spoiler", protect=bad_plugins.deliberate, handles_missing=True)))
     path = pipeline("method")
     assert main(["run", str(path)]) == 2
     assert "this method needs a variable of role weight" in capsys.readouterr().err
@@ -158,7 +158,7 @@ def test_an_input_error_of_a_plugin_is_the_users(
 def test_a_method_that_hangs_is_named(
     hangs: Callable[..., Masked], install: Install, pipeline: Written, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    install(offering("method", Method("spoiler", hangs, handles_missing=True)))
+    install(offering("method", Method(name="spoiler", protect=hangs, handles_missing=True)))
     path = pipeline("method")
     assert main(["run", str(path), "--json", "--set", "execution.plugin_seconds=0.5"]) == 3
     told = capsys.readouterr()
@@ -170,13 +170,13 @@ def test_a_method_that_hangs_is_named(
 def test_a_partition_that_hangs_is_named_and_not_the_method_that_waits_for_it(
     install: Install, pipeline: Written, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    install(offering("partition", Partition("spoiler", bad_plugins.cluster_hangs)))
+    install(offering("partition", Partition(name="spoiler", cluster=bad_plugins.cluster_hangs)))
     assert main(["run", str(pipeline("partition")), "--set", "execution.plugin_seconds=2"]) == 3
     assert "partition 'spoiler' of package bad 1.2 took longer than 2 seconds in step 1" in capsys.readouterr().err
 
 
 def test_a_time_limit_changes_no_result(install: Install, pipeline: Written) -> None:
-    install(offering("partition", Partition("spoiler", bad_plugins.cluster_fine)))
+    install(offering("partition", Partition(name="spoiler", cluster=bad_plugins.cluster_fine)))
     path = pipeline("partition")
     masked = path.with_name("masked.csv")
     mw.run(path)
@@ -197,7 +197,7 @@ def test_the_running_plugin_stands_in_the_progress_line(install: Install, pipeli
         def notice(self, text: str) -> None:
             """Nothing to say."""
 
-    install(offering("method", Method("spoiler", bad_plugins.fine, handles_missing=True)))
+    install(offering("method", Method(name="spoiler", protect=bad_plugins.fine, handles_missing=True)))
     mw.run(pipeline("method"), reporter=Listener())
     assert "Masking, step 1: spoiler (bad 1.2)" in titles
 
@@ -287,7 +287,7 @@ def test_a_method_that_keeps_its_arrays_does_not_change_its_result_later(install
         buffer[: block.n] = np.where(block.missing, np.nan, block.values * 2.0)
         return Masked(buffer[: block.n], block.missing.copy())
 
-    install(offering("method", Method("spoiler", same_buffer, scope="variable", handles_missing=True)))
+    install(offering("method", Method(name="spoiler", protect=same_buffer, scope="variable", handles_missing=True)))
     path = pipeline("method")
     mw.run(path)
     original, masked = mw.read(path.with_name("data.csv")), mw.read(path.with_name("masked.csv"))
@@ -310,7 +310,7 @@ def kept(block, params, rng):
 def test_claims_of_means_and_covariances_are_measured(
     function: Callable[..., Masked], held: bool, install: Install, pipeline: Written
 ) -> None:
-    method = Method("spoiler", function, preserves=frozenset({"mean", "covariance"}))
+    method = Method(name="spoiler", protect=function, preserves=frozenset({"mean", "covariance"}))
     install(offering("method", method))
     path = pipeline("method")
     data = path.with_name("data.csv")
@@ -355,7 +355,7 @@ def test_a_report_cannot_edit_the_record(
     pipeline: Written,
     capsys: pytest.CaptureFixture[str],
 ) -> None:
-    install(offering("report", Report("spoiler", write, (".txt",))))
+    install(offering("report", Report(name="spoiler", write=write, suffixes=(".txt",))))
     path = pipeline("report")
     assert main(["run", str(path), "--json", "--set", "output.spoiler=report.txt"]) == 3
     said = capsys.readouterr().err
@@ -369,7 +369,7 @@ def test_a_report_gets_neither_the_seed_nor_hashes_of_the_input(install: Install
         assert mw.RunRecord.model_validate(record).seed is None
         path.write_text(json.dumps(record), encoding="utf-8")
 
-    install(offering("report", Report("spoiler", as_json, (".json",))))
+    install(offering("report", Report(name="spoiler", write=as_json, suffixes=(".json",))))
     path = pipeline("report")
     record = mw.run(path, {"seed": 987654321, "output.spoiler": "report.json"}).record
     text = path.with_name("report.json").read_text(encoding="utf-8")
@@ -391,7 +391,7 @@ def hooks(**functions: Any) -> types.ModuleType:
 
 def prints_and_offers():
     print("hello")
-    return [Method("spoiler", bad_plugins.fine)]
+    return [Method(name="spoiler", protect=bad_plugins.fine)]
 
 
 def exits_when_asked():
@@ -439,6 +439,6 @@ def test_an_observer_that_wraps_the_others_is_refused(install: Install, capsys: 
 def test_measures_are_checked_on_two_files_too(install: Install, tmp_path: Path) -> None:
     data = "age,wage\n" + "".join(f"{age},{100 * age}\n" for age in range(20, 40))
     (tmp_path / "a.csv").write_text(data, encoding="utf-8")
-    install(offering("measure", Measure("spoiler", bad_plugins.above_its_range, range=(0.0, 100.0))))
+    install(offering("measure", Measure(name="spoiler", compute=bad_plugins.above_its_range, range=(0.0, 100.0))))
     with pytest.raises(mw.PluginFailed, match=r"measure 'spoiler' of package bad 1\.2 returned a value above"):
         mw.measure(mw.read(tmp_path / "a.csv"), mw.read(tmp_path / "a.csv"), ["spoiler"])

@@ -1,0 +1,311 @@
+"""Rules across records as rules of one long record: a group with the variables of all its members, ``income[2]``."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from typing import TYPE_CHECKING
+
+from maskwright.edits.algebra.classify import classify
+from maskwright.edits.expression import (
+    MIRRORED,
+    And,
+    Arithmetic,
+    Comparison,
+    Expression,
+    Function,
+    IfThen,
+    InOriginal,
+    IsMissing,
+    Not,
+    Number,
+    Or,
+    Truth,
+    VariableReference,
+    rewritten,
+    variable_names,
+)
+from maskwright.edits.levels.linked_columns import LinkedColumn, MembersColumn, OtherRecordColumn
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+    from maskwright.edits.edit import Edit
+    from maskwright.edits.levels.binding import BoundEdits
+
+    Decided = Mapping[tuple[str, int], bool]
+
+OPEN, UNKNOWN = -1, -2
+"""A condition that hidden cells leave open, and one that was not known before."""
+
+MOST_OPEN = 6
+"""Open conditions of one rule that are told apart by cases; a count of more is left out."""
+
+_TRUTHS = ("any", "all", "one", "no", "unique")
+
+
+@dataclass(frozen=True)
+class Pattern:
+    """What groups have in common whose members are written out alike.
+
+    Attributes
+    ----------
+    top, low : str
+        The two levels.
+    members : int
+    targets : mapping of name to tuple of int
+        For each pointer, and ``previous`` and ``following``: place of the member that each member sees; negative: none.
+    truths : mapping of name to tuple of int
+        For each computed column with a condition: of each member 1 where it holds, 0 where not, `OPEN`, `UNKNOWN`.
+    """
+
+    top: str
+    low: str
+    members: int
+    targets: Mapping[str, tuple[int, ...]]
+    truths: Mapping[str, tuple[int, ...]]
+
+
+class Unsaid(Exception):  # noqa: N818 - says that there is nothing to say
+    """A rule that cannot be written out, or says nothing of these groups."""
+
+
+class _Open(Exception):  # noqa: N818 - never leaves the module
+    def __init__(self, column: MembersColumn, place: int) -> None:
+        super().__init__(column.name)
+        self.column, self.place = column, place
+
+
+def name_of(variable: str, place: int | None) -> str:
+    """Name of a variable of one member, counted from 0, in the long record; of the group itself where that is None."""
+    return variable if place is None else f"{variable}[{place + 1}]"
+
+
+def written_out(edit: Edit, bound: BoundEdits, pattern: Pattern) -> Iterator[Edit]:
+    """One edit of a level as edits on the long records of groups.
+
+    Parameters
+    ----------
+    edit : Edit
+        With its level. What it reads of other records are columns of `bound`.
+    bound : BoundEdits
+    pattern : Pattern
+        Of these groups.
+
+    Yields
+    ------
+    Edit
+        One for the group, or one for each member of which it says anything.
+
+    Raises
+    ------
+    Unsaid
+        It cannot be written out.
+    """
+    writer = _Writer(bound, pattern)
+    places = [None] if edit.level == pattern.top else list(range(pattern.members))
+    for place in places:
+        expression = writer.rule(edit.expression, edit.level, place)
+        if isinstance(expression, Truth):
+            continue
+        name = edit.name if place is None else f"{edit.name} [{place + 1}]"
+        parts = classify(expression, edit.place)
+        yield replace(
+            edit, name=name, expression=expression, parts=parts, variables=variable_names(expression), when=None,
+            level="", binding="exact", assertion=None, context=None,
+        )  # fmt: skip
+
+
+class _Writer:
+    def __init__(self, bound: BoundEdits, pattern: Pattern) -> None:
+        self._pattern = pattern
+        self._columns = {name: {each.name: each for each in columns} for name, columns in bound.columns.items()}
+
+    def rule(self, expression: Expression, level: str, place: int | None) -> Expression:
+        return self._cases(expression, level, place, {})
+
+    def _cases(self, expression: Expression, level: str, place: int | None, decided: Decided) -> Expression:
+        """Rule, case by case where it depends on conditions that are open."""
+        try:
+            return self._said(expression, level, place, decided)
+        except _Open as found:
+            if len(decided) >= MOST_OPEN or found.column.condition is None:
+                raise Unsaid from found
+            key = (found.column.name, found.place)
+            holds = self._cases(found.column.condition, self._pattern.low, found.place, decided)
+            yes = self._cases(expression, level, place, {**decided, key: True})
+            no = self._cases(expression, level, place, {**decided, key: False})
+            return _any((_all((holds, yes)), _all((_not(holds), no))))
+
+    def _said(  # noqa: C901, PLR0911 - one for each kind of node
+        self, node: Expression, level: str, place: int | None, decided: Decided
+    ) -> Expression:
+        match node:
+            case And(operands):
+                return _all(tuple(self._said(each, level, place, decided) for each in operands))
+            case Or(operands):
+                return _any(tuple(self._said(each, level, place, decided) for each in operands))
+            case Not(operand):
+                return _not(self._said(operand, level, place, decided))
+            case IfThen(condition, consequent, otherwise):
+                asked = self._said(condition, level, place, decided)
+                if isinstance(asked, Truth):
+                    chosen = consequent if asked.value else otherwise
+                    return Truth(True) if chosen is None else self._said(chosen, level, place, decided)
+                then = self._said(consequent, level, place, decided)
+                if otherwise is not None:
+                    other = self._said(otherwise, level, place, decided)
+                    return _all((_any((_not(asked), then)), _any((asked, other))))
+                return Truth(True) if then == Truth(True) else IfThen(asked, then)
+            case Comparison():
+                return self._compared(node, level, place, decided)
+            case IsMissing(VariableReference(name)):
+                read = self._read(name, level, place, decided)
+                if not isinstance(read, VariableReference):
+                    raise Unsaid
+                return IsMissing(read)
+            case InOriginal():
+                raise Unsaid
+            case _:
+
+                def change(each: Expression) -> Expression:
+                    return self._read(each.name, level, place, decided) if isinstance(each, VariableReference) else each
+
+                return rewritten(node, change)
+
+    def _compared(self, node: Comparison, level: str, place: int | None, decided: Decided) -> Expression:
+        for side, other, operator in (
+            (node.left, node.right, node.operator),
+            (node.right, node.left, MIRRORED[node.operator]),
+        ):
+            column = self._columns[level].get(side.name) if isinstance(side, VariableReference) else None
+            if not isinstance(column, MembersColumn):
+                continue
+            if column.function in _TRUTHS and operator == "==" and other == Number(Fraction(1)):
+                return self._truth(column, decided)
+            if column.function in ("min", "max") and operator not in ("==", "!="):
+                bound = self._said(other, level, place, decided)
+                each = tuple(Comparison(operator, term, bound) for term in self._operands(column, decided))
+                if not each:
+                    raise Unsaid
+                every = (column.function == "max") == (operator in ("<", "<="))
+                return _all(each) if every else _any(each)
+        left = self._said(node.left, level, place, decided)
+        right = self._said(node.right, level, place, decided)
+        if isinstance(left, Number) and isinstance(right, Number):
+            return Truth(_holds(node.operator, left.value, right.value))
+        return Comparison(node.operator, left, right)
+
+    def _truth(self, column: MembersColumn, decided: Decided) -> Expression:
+        if column.function == "unique":
+            terms = self._operands(column, decided)
+            return _all(tuple(Comparison("!=", a, b) for n, a in enumerate(terms) for b in terms[n + 1 :]))
+        if column.function == "one":
+            return Truth(len(self._meant(column, decided)) == 1)
+        each = []
+        for place, truth in enumerate(self._truths(column)):
+            if truth == OPEN:
+                assert column.condition is not None
+                each.append(self._said(column.condition, self._pattern.low, place, decided))
+            else:
+                each.append(Truth(truth == 1))
+        if column.function == "all":
+            return _all(tuple(each))
+        return _any(tuple(each)) if column.function == "any" else _not(_any(tuple(each)))
+
+    def _truths(self, column: MembersColumn) -> tuple[int, ...]:
+        if column.condition is None:
+            return (1,) * self._pattern.members
+        truths = self._pattern.truths[column.name]
+        if UNKNOWN in truths:
+            raise Unsaid
+        return truths
+
+    def _meant(self, column: MembersColumn, decided: Decided) -> list[int]:
+        """Members that a condition means."""
+        found = []
+        for place, truth in enumerate(self._truths(column)):
+            if truth == OPEN and (column.name, place) not in decided:
+                raise _Open(column, place)
+            if truth == 1 or decided.get((column.name, place)):
+                found.append(place)
+        return found
+
+    def _operands(self, column: MembersColumn, decided: Decided) -> list[Expression]:
+        assert column.operand is not None
+        low = self._pattern.low
+        return [self._read(column.operand, low, place, decided) for place in self._meant(column, decided)]
+
+    def _read(self, name: str, level: str, place: int | None, decided: Decided) -> Expression:
+        """What a variable or computed column is in the long record."""
+        column: LinkedColumn | None = self._columns[level].get(name)
+        if column is None:
+            return VariableReference(name_of(name, place))
+        if isinstance(column, OtherRecordColumn):
+            return self._of_other(column, level, place, decided)
+        if not isinstance(column, MembersColumn) or column.end != "exact":
+            raise Unsaid
+        match column.function:
+            case "count":
+                return Number(Fraction(len(self._meant(column, decided))))
+            case "sum":
+                return _sum(self._operands(column, decided))
+            case "min" | "max" if terms := self._operands(column, decided):
+                return terms[0] if len(terms) == 1 else Function(column.function, tuple(terms))
+            case _:
+                raise Unsaid
+
+    def _of_other(self, column: OtherRecordColumn, level: str, place: int | None, decided: Decided) -> Expression:
+        if column.through == self._pattern.top:
+            if column.variable is None:
+                return Number(Fraction(1))
+            return self._read(column.variable, self._pattern.top, None, decided)
+        target = -1 if place is None else self._pattern.targets[column.through][place]
+        if column.variable is None:
+            return Number(Fraction(int(target >= 0)))
+        if target < 0:
+            raise Unsaid
+        return self._read(column.variable, level, target, decided)
+
+
+def _sum(terms: list[Expression]) -> Expression:
+    if not terms:
+        return Number(Fraction(0))
+    total = terms[0]
+    for term in terms[1:]:
+        total = Arithmetic("+", total, term)
+    return total
+
+
+def _all(operands: tuple[Expression, ...]) -> Expression:
+    if Truth(False) in operands:
+        return Truth(False)
+    left = tuple(dict.fromkeys(each for each in operands if each != Truth(True)))
+    return And(left) if len(left) > 1 else left[0] if left else Truth(True)
+
+
+def _any(operands: tuple[Expression, ...]) -> Expression:
+    if Truth(True) in operands:
+        return Truth(True)
+    left = tuple(dict.fromkeys(each for each in operands if each != Truth(False)))
+    return Or(left) if len(left) > 1 else left[0] if left else Truth(False)
+
+
+def _not(operand: Expression) -> Expression:
+    return Truth(not operand.value) if isinstance(operand, Truth) else Not(operand)
+
+
+def _holds(operator: str, left: Fraction, right: Fraction) -> bool:
+    match operator:
+        case "==":
+            return left == right
+        case "!=":
+            return left != right
+        case "<":
+            return left < right
+        case "<=":
+            return left <= right
+        case ">":
+            return left > right
+        case _:
+            return left >= right

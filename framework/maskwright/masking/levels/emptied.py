@@ -1,0 +1,263 @@
+"""Suppressed cells of all levels together: what goes because of other records, and what is then published."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from maskwright.edits.edit_set import EditSet
+from maskwright.edits.evaluation.domain import Domain, domain_tuples
+from maskwright.masking.equivalence_classes import smallest_classes
+from maskwright.masking.levels.housemates import Complements, complement_across
+from maskwright.masking.suppressing.complementary import Complement, complement, without_cells
+from maskwright.masking.suppressing.following_doubts import following_doubts
+from maskwright.masking.suppressing.presence import not_applicable, when_present
+from maskwright.masking.suppressing.read_off import Readable, Reader
+from maskwright.masking.suppressing.steps import lost_codes
+from maskwright.planning.model import key_names
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+    from numpy.typing import NDArray
+
+    from maskwright.data.dataset import Dataset
+    from maskwright.data.levels.linked_data import LinkedData
+    from maskwright.edits.levels.binding import BoundEdits
+    from maskwright.edits.levels.sources import Source
+    from maskwright.foundation.doubts import Doubt
+    from maskwright.masking.masking_result import MaskingResult
+    from maskwright.planning.plan import Plan
+
+    Cells = dict[Source, NDArray[np.bool_]]
+
+
+@dataclass(frozen=True, eq=False)
+class Emptied:
+    """What is published where cells are suppressed.
+
+    Attributes
+    ----------
+    linked : LinkedData
+    shown : LinkedData
+        As it would be published without suppression.
+    results : mapping of level name to MaskingResult
+        With the cells that went besides.
+    cells : mapping of (level, name) to ndarray of shape (n,), bool
+        All suppressed cells.
+    besides : mapping of (level, name) to ndarray of shape (n,), bool
+        Those that went because of other records.
+    doubts : tuple of Doubt
+        Suppressed cells that follow all the same, or perhaps do.
+    notices : tuple of str
+    """
+
+    linked: LinkedData
+    shown: LinkedData
+    results: Mapping[str, MaskingResult]
+    cells: Mapping[Source, NDArray[np.bool_]] = field(default_factory=dict)
+    besides: Mapping[Source, NDArray[np.bool_]] = field(default_factory=dict)
+    doubts: tuple[Doubt, ...] = ()
+    notices: tuple[str, ...] = ()
+
+
+def emptied_cells(
+    shown: LinkedData,
+    originals: Mapping[str, Dataset],
+    results: Mapping[str, MaskingResult],
+    plans: Mapping[str, Plan],
+    bound: BoundEdits,
+) -> Emptied:
+    """Empty the cells that steps suppress, and those by which edits across records would give them back.
+
+    Parameters
+    ----------
+    shown : LinkedData
+        As it would be published without suppression.
+    originals : mapping of level name to Dataset
+    results : mapping of level name to MaskingResult
+        Of the levels that steps mask.
+    plans : mapping of level name to Plan
+        Of these.
+    bound : BoundEdits
+
+    Raises
+    ------
+    InputError
+        Where a suppressed cell follows from variables that may not be suppressed.
+    """
+    cells: Cells = {}
+    for name, result in results.items():
+        for column in result.masked:
+            if column.name in shown[name].data:
+                gone = column.missing & ~shown[name].data[column.name].missing
+                if gone.any():
+                    cells[name, column.name] = gone
+    if not cells:
+        return Emptied(shown, shown, results)
+    published = _in_published_terms(bound, results)
+    levels = {
+        level.name: _Level.of(level.data.without(level.key_columns), originals, results, plans, published, level.name)
+        for level in shown
+    }
+    last = {(name, key) for name, level in levels.items() for key in level.keys}
+    never = {(name, weight) for name, level in levels.items() for weight in level.weights}
+    besides: Cells = {}
+    while True:
+        found = complement_across(shown, cells, published, last, never)
+        more: Cells = dict(found.cells)
+        if more:
+            cells = _joined(cells, more)
+            for name, level in levels.items():
+                more |= level.further({variable: gone for (where, variable), gone in cells.items() if where == name})
+        if not more:
+            break
+        cells, besides = _joined(cells, more), _joined(besides, more)
+    hidden = {name: {variable: gone for (where, variable), gone in cells.items() if where == name} for name in levels}
+    linked = shown.with_data({level.name: without_cells(level.data, hidden[level.name]) for level in shown})
+    return Emptied(
+        linked,
+        shown,
+        {name: _with_cells(result, hidden[name], besides, name, plans[name]) for name, result in results.items()},
+        cells,
+        besides,
+        tuple(_doubts(found, levels, hidden, besides)),
+        tuple(
+            f"{int(gone.sum())} cell(s) of {name} are suppressed besides, lest edits across records give others away"
+            for (_, name), gone in besides.items()
+        ),
+    )
+
+
+@dataclass(frozen=True, eq=False)
+class _Level:
+    """One level, and what suppression within its records asks for."""
+
+    name: str
+    shown: Dataset
+    edits: EditSet
+    domain: Domain
+    keys: tuple[str, ...]
+    weights: tuple[str, ...]
+    plan: Plan | None
+
+    @classmethod
+    def of(
+        cls,
+        shown: Dataset,
+        originals: Mapping[str, Dataset],
+        results: Mapping[str, MaskingResult],
+        plans: Mapping[str, Plan],
+        bound: BoundEdits,
+        name: str,
+    ) -> _Level:
+        plan, result = plans.get(name), results.get(name)
+        known = set(shown.names)
+        edits = EditSet(
+            tuple(
+                edit for edit in bound.edits[name]
+                if edit.severity == "error" and not edit.shadowed and known.issuperset(edit.variables)
+            )
+        )  # fmt: skip
+        reference = originals[name] if result is None else result.reference(originals[name])
+        domain = Domain.from_dataset(reference, domain_tuples(edits))
+        keys: dict[str, None] = {}
+        for number, step in enumerate(() if plan is None else plan.steps, 1):
+            assert plan is not None
+            if "cells" in step.method.removes:
+                own = [each for group in plan.groups if group.step == number for each in group.variables]
+                keys |= dict.fromkeys(key_names(step, [plan.variables[each] for each in own]))
+        weights = tuple(each.name for each in shown.variables if each.role == "weight")
+        return cls(name, shown, edits, domain, tuple(keys), weights, plan)
+
+    def reader(self) -> Reader:
+        dropped = () if self.plan is None else self.plan.dropped
+        names = [each for each in self.shown.names if each not in dropped]
+        return Reader(self.shown, names, self.keys, self.weights, ())
+
+    def further(self, hidden: Mapping[str, NDArray[np.bool_]]) -> Cells:
+        """Cells that have to go with these because of other variables of their record, and of records alike."""
+        read_off = self.reader().complement(hidden).cells
+        hidden = {**hidden, **{name: hidden.get(name, np.False_) | gone for name, gone in read_off.items()}}
+        found = complement(
+            self.shown, hidden, list(self.edits), domain=self.domain, last=self.keys, never=self.weights
+        ).cells
+        nothing = np.zeros(len(self.shown), dtype=np.bool_)
+        return {
+            (self.name, name): read_off.get(name, nothing) | found.get(name, nothing)
+            for name in dict.fromkeys((*read_off, *found))
+        }  # fmt: skip
+
+
+def _in_published_terms(bound: BoundEdits, results: Mapping[str, MaskingResult]) -> BoundEdits:
+    """Edits as they are said of published categories, without those that are dropped."""
+    edits, plain = {}, dict(bound.plain)
+    for name, stated in bound.edits.items():
+        result = results.get(name)
+        own = {} if result is None or result.removal is None else {each.name: each for each in result.removal.stated}
+        kept = []
+        for edit in stated:
+            became = own.get(edit.name, edit)
+            if became.text != edit.text:
+                plain.pop(edit.name, None)
+            if edit.name not in dropped_names(result):
+                kept.append(became)
+        edits[name] = EditSet(tuple(kept), stated.notes)
+    return replace(bound, edits=edits, plain=plain)
+
+
+def dropped_names(result: MaskingResult | None) -> frozenset[str]:
+    """Edits that were dropped once the published categories were known."""
+    return frozenset() if result is None or result.terms is None else frozenset(e.name for e in result.terms.dropped)
+
+
+def _joined(cells: Mapping[Source, NDArray[np.bool_]], more: Mapping[Source, NDArray[np.bool_]]) -> Cells:
+    return {**cells, **{source: cells.get(source, np.False_) | gone for source, gone in more.items()}}
+
+
+def _with_cells(
+    result: MaskingResult,
+    hidden: Mapping[str, NDArray[np.bool_]],
+    besides: Mapping[Source, NDArray[np.bool_]],
+    level: str,
+    plan: Plan,
+) -> MaskingResult:
+    """Result of a level with the cells that went besides."""
+    own = {name: gone for (where, name), gone in besides.items() if where == level}
+    if not own or result.removal is None:
+        return result
+    masked = without_cells(result.masked, {name: gone for name, gone in own.items() if name in result.masked})
+    stated = result.removal.stated
+    unsaid = {**lost_codes(result.removal.data, result.removal.shown, hidden), **hidden}
+    removal = replace(
+        result.removal, data=masked, edits=when_present(stated, [name for name, gone in unsaid.items() if gone.any()]),
+        not_applicable=not_applicable(stated, unsaid), suppressed=tuple(_counts(result, own)),
+    )  # fmt: skip
+    return replace(result, masked=masked, removal=removal, k=smallest_classes(masked, plan))
+
+
+def _counts(result: MaskingResult, besides: Mapping[str, NDArray[np.bool_]]) -> Iterator[Mapping[str, Any]]:
+    assert result.removal is not None
+    before = {each["variable"]: each for each in result.removal.suppressed}
+    for name in dict.fromkeys((*before, *besides)):
+        known = before.get(name, {"variable": name, "cells": 0, "complementary": 0, "for_dependencies": 0})
+        more = int(besides[name].sum()) if name in besides else 0
+        yield {**known, "cells": known["cells"] + more, "complementary": known["complementary"] + more}
+
+
+def _doubts(
+    found: Complements,
+    levels: Mapping[str, _Level],
+    hidden: Mapping[str, Mapping[str, NDArray[np.bool_]]],
+    besides: Mapping[Source, NDArray[np.bool_]],
+) -> Iterator[Doubt]:
+    for name, level in levels.items():
+        known, undecided = (
+            {variable: count for (where, variable), count in counts.items() if where == name}
+            for counts in (found.known, found.undecided)
+        )
+        grown = any(where == name for where, _ in besides)
+        left = level.reader().left(hidden[name]) if grown else Readable()
+        yield from following_doubts(hidden[name], Complement({}, known, undecided), left, EditSet(()), level.shown)
