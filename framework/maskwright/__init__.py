@@ -79,6 +79,7 @@ if TYPE_CHECKING:
     from maskwright.foundation.errors import PipelineError as PipelineError
     from maskwright.foundation.errors import Place as Place
     from maskwright.foundation.errors import PluginError as PluginError
+    from maskwright.foundation.errors import PluginFailed as PluginFailed
     from maskwright.foundation.errors import Problem as Problem
     from maskwright.foundation.errors import ReadAgain as ReadAgain
     from maskwright.foundation.errors import UnpairedRecords as UnpairedRecords
@@ -209,6 +210,7 @@ _HOME = {
     "Plan": "maskwright.planning.plan",
     "Place": "maskwright.foundation.errors",
     "PluginError": "maskwright.foundation.errors",
+    "PluginFailed": "maskwright.foundation.errors",
     "Problem": "maskwright.foundation.errors",
     "Progress": "maskwright.foundation.progress",
     "PromisesK": "maskwright.plugins.parameter_markers",

@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from maskwright.plugins.registered import BUILT_IN, Registry
+from maskwright.plugins.guarding.origin import BUILT_IN
+from maskwright.plugins.registered import Registry
 from maskwright.plugins.registry import plugins
 from maskwright.testing import measure_checks, method_checks, partition_checks
 

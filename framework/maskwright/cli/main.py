@@ -12,13 +12,14 @@ from maskwright.cli.addresses import refuse_addresses
 from maskwright.cli.advising import add_advising
 from maskwright.cli.comparing import add_comparing
 from maskwright.cli.completion import ASKED_BY_SHELLS, SCRIPTS, SHELLS, candidates, lines
-from maskwright.cli.endings import ended_truthfully, leave
+from maskwright.cli.endings import ended_truthfully, keep_standard_output, leave
 from maskwright.cli.looking import add_looking
 from maskwright.cli.output import print_json, reporter
 from maskwright.cli.reading_options import add_reading_options, reading_options
 from maskwright.cli.rules import add_rule_commands
-from maskwright.foundation.errors import EXIT_FINE, EXIT_INPUT, EXIT_REFUSED, MaskwrightError
+from maskwright.foundation.errors import EXIT_FINE, EXIT_INPUT, EXIT_REFUSED, MaskwrightError, PluginFailed
 from maskwright.foundation.refusals import ReleaseRefused
+from maskwright.plugins.guarding.standard_output import show_prints
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -39,6 +40,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return EXIT_INPUT
 
     def work() -> int:
+        show_prints.on = chosen.traceback
         refuse_addresses(chosen)
         return command(chosen)
 
@@ -48,6 +50,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
 def _explain_error(error: MaskwrightError, chosen: argparse.Namespace) -> int:
     if chosen.traceback:
         traceback.print_exc()
+        if isinstance(error, PluginFailed) and error.error is not None:
+            traceback.print_exception(error.error)
     for problem in error.problems:
         print(problem, file=sys.stderr)
     if isinstance(error, ReleaseRefused) and error.record is not None:
@@ -279,6 +283,8 @@ def _complete(parser: argparse.ArgumentParser, words: Sequence[str]) -> int:
 
 def command_line() -> NoReturn:
     """Run the command line as a process of its own."""
+    if "--json" in sys.argv:
+        keep_standard_output()
     leave(main())
 
 

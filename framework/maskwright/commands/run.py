@@ -18,6 +18,7 @@ from maskwright.foundation.progress import Logged, Reporter
 from maskwright.foundation.randomness import fresh_seed
 from maskwright.pipeline.reading import read_pipeline
 from maskwright.planning.warnings.undecided_edits import undecided_doubts
+from maskwright.plugins.guarding.time_limit import time_limit
 from maskwright.plugins.registry import pipelines_own_plugins, plugins
 from maskwright.release.files import Release
 from maskwright.release.gate import judge
@@ -28,6 +29,8 @@ from maskwright.release.wording import beside_verdict, count, kept_as_planned, s
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
+
+    from maskwright.pipeline.resolved import Pipeline
 
 PRIVATE = frozenset({"svrl", "record", "key_map"})
 """Outputs that carry values of records, their old keys, or the seed."""
@@ -111,6 +114,8 @@ def run(
         Bad input: nothing was written.
     EditViolation, ThresholdMissed, OpenDoubts
         The result may not be released: nothing was published.
+    PluginFailed
+        A plugin failed, took too long, or returned what its contract forbids: nothing was published.
 
     Examples
     --------
@@ -136,7 +141,14 @@ def run(
     listener, clock = reporter or Logged(), Clock()
     described = read_pipeline(pipeline, overrides)
     if described.levels is not None:
-        return RunResult(True, run_levels(described, listener, clock, PRIVATE).to_json())
+        with time_limit(described.execution.plugin_seconds):
+            return RunResult(True, run_levels(described, listener, clock, PRIVATE).to_json())
+    with time_limit(described.execution.plugin_seconds):
+        return RunResult(True, _run(described, listener, clock).to_json())
+
+
+def _run(described: Pipeline, listener: Reporter, clock: Clock) -> RunRecord:
+    """Run a pipeline of one level; the record of what was released."""
     ready = prepare(described, listener, clock)
     described = with_usual_losses(described, ready.plan, plugins())
     seed = fresh_seed() if described.seed is None else described.seed
@@ -161,5 +173,4 @@ def run(
         )
         refuse_release(described, result, outcome, record, judgement)
         write_release_codebook(running, record, released, result)
-        record = publish(running, record, found)
-    return RunResult(True, record.to_json())
+        return publish(running, record, found)

@@ -255,7 +255,7 @@ class PipelineError(InputError):
 
 
 class PluginError(InputError):
-    """A plugin is unknown, broken, or broke a promise of its contract.
+    """A plugin is unknown, or broken before it runs; one that fails while it runs is `PluginFailed`.
 
     Examples
     --------
@@ -266,6 +266,31 @@ class PluginError(InputError):
     ...     print(error)
     no partition called 'mdaw'; did you mean 'mdav'?
     """
+
+
+class PluginFailed(MaskwrightError):  # noqa: N818 - the state by its name
+    """A plugin failed while it ran, took too long, or returned what its contract forbids (exit code 3).
+
+    Nothing was published. The sentence names the plugin, its package and version, the step, and the place.
+
+    Parameters
+    ----------
+    problems : str, Problem or sequence of Problem
+    error : BaseException or None
+        What the plugin raised; its message may hold values of records, and is no part of this one.
+
+    Examples
+    --------
+    >>> from maskwright import PluginFailed
+    >>> PluginFailed("method 'x' of package p 1.2 failed in step 2: KeyError at file.py:21").exit_code
+    3
+    """
+
+    exit_code = EXIT_BUG
+
+    def __init__(self, problems: str | Problem | Sequence[Problem], error: BaseException | None = None) -> None:
+        super().__init__(problems)
+        self.error = error
 
 
 class EvaluationsDisagree(MaskwrightError):  # noqa: N818 - the state by its name

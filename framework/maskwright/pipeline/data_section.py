@@ -18,7 +18,7 @@ from maskwright.pipeline.hierarchy_files import categories_kept, with_hierarchy_
 from maskwright.pipeline.levels_section import resolve_levels
 from maskwright.pipeline.resolved import DataSource, LevelSources
 from maskwright.pipeline.secrets import secrets_in
-from maskwright.plugins.registered import BUILT_IN
+from maskwright.plugins.guarding.origin import BUILT_IN
 from maskwright.plugins.registry import find_source, plugins
 
 if TYPE_CHECKING:

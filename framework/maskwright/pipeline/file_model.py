@@ -174,7 +174,7 @@ OUTPUT_SETTINGS = ("format", "formulas", "numbers")
 
 
 class ExecutionSection(BaseModel, extra="forbid", frozen=True):
-    """How the work is done. `workers` never changes a result; `block_size` does."""
+    """How the work is done. `workers` and `plugin_seconds` never change a result; `block_size` does."""
 
     workers: int = Field(
         default=1,
@@ -192,6 +192,13 @@ class ExecutionSection(BaseModel, extra="forbid", frozen=True):
         strict=True,
         description="Mask the blocks in as many processes as there are workers, instead of threads: for methods in "
         "pure Python, which threads of one process run in turns. The results are the same.",
+    )
+    plugin_seconds: float | None = Field(
+        default=None,
+        gt=0,
+        allow_inf_nan=False,
+        description="Seconds that one call of a plugin may take, built-in ones among them; a run that waits longer "
+        "ends, and says for which plugin and step. Left out: each takes what it takes.",
     )
 
 

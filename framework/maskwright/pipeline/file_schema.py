@@ -8,8 +8,9 @@ from maskwright.edits.rule_language.rule_entry import RuleEntry
 from maskwright.pipeline.file_model import DataSection, OutputSection, PipelineFile, StepEntry
 from maskwright.pipeline.steps import LABEL, PER_RECORD
 from maskwright.planning.params import PlanningParams
+from maskwright.plugins.guarding.origin import BUILT_IN
 from maskwright.plugins.parameter_markers import NamesPartition
-from maskwright.plugins.registered import BUILT_IN, Registry
+from maskwright.plugins.registered import Registry
 from maskwright.plugins.registry import plugins
 
 if TYPE_CHECKING:

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Literal
 
 from maskwright.foundation.errors import PluginError, unknown_name
 from maskwright.plugins.absent import AbsentPackage, about_absent
+from maskwright.plugins.guarding.origin import BUILT_IN
 from maskwright.plugins.suffixes import Claim, claims_of, said_by_name
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping
+    from collections.abc import Callable, Iterable, Iterator, Mapping
 
     from maskwright.plugins.edit_reader import EditReader
     from maskwright.plugins.measure import Measure
@@ -18,8 +19,6 @@ if TYPE_CHECKING:
     from maskwright.plugins.remover import AnyMethod
     from maskwright.plugins.report import Report
     from maskwright.plugins.source import Source
-
-BUILT_IN = "maskwright"
 
 
 @dataclass(frozen=True)
@@ -64,8 +63,8 @@ class Registry:
         All, also the broken ones; sorted by kind and name.
     absent : tuple of AbsentPackage
         Packages that are broken or not allowed as a whole, or one of whose hooks is.
-    hooks : object
-        Pluggy's relay, for the observers ``before_step`` and ``after_step``.
+    observers : mapping of hook to tuple of callable
+        Of steps, ``before_step`` and ``after_step``; each is told by name what its hook has to tell.
     """
 
     sources: Mapping[str, Source] = field(default_factory=dict)
@@ -76,7 +75,7 @@ class Registry:
     reports: Mapping[str, Report] = field(default_factory=dict)
     infos: tuple[PluginInfo, ...] = ()
     absent: tuple[AbsentPackage, ...] = ()
-    hooks: Any = None
+    observers: Mapping[str, tuple[Callable[..., None], ...]] = field(default_factory=dict)
 
     def unknown(self, kind: str, name: str, valid: Iterable[str]) -> str:
         """Sentence about a name that cannot be had: broken and why, or unknown and the nearest one.

@@ -28,8 +28,12 @@ from maskwright.plugins.allowed import (
     package_name,
 )
 from maskwright.plugins.contract import KINDS, Plugin, contract_error, version_error
+from maskwright.plugins.guarding.observers import observers_in, refuse_wrappers
+from maskwright.plugins.guarding.origin import BUILT_IN, Origin
+from maskwright.plugins.guarding.standard_output import output_apart
+from maskwright.plugins.guarding.wrapping import guarded
 from maskwright.plugins.hooks import PROJECT, Hooks
-from maskwright.plugins.registered import BUILT_IN, PluginInfo, Registry
+from maskwright.plugins.registered import PluginInfo, Registry
 from maskwright.plugins.suffixes import conflicts_of, rivals, said_by_name
 
 if TYPE_CHECKING:
@@ -232,6 +236,7 @@ class _Collection:
         self.offered: dict[str, dict[str, Plugin]] = {kind: {} for kind in KINDS}
         self.infos: list[PluginInfo] = []
         self.absent: list[AbsentPackage] = []
+        self.origins: dict[str, tuple[str, str]] = {}
 
     def registry(self) -> Registry:
         offered: dict[str, Any] = {
@@ -251,21 +256,27 @@ class _Collection:
                 )
             ),
             absent=tuple(self.absent),
-            hooks=self.manager.hook,
+            observers=observers_in(self.manager.hook, self.origins),
         )
 
     def add_entry_point(self, entry_point: EntryPoint) -> None:
         distribution, version = _origin(entry_point)
+        package = Origin("package", entry_point.name, distribution, version)
         try:
-            module = entry_point.load()
+            with output_apart(package):
+                module = entry_point.load()
             # First: a later contract may have hooks that are not known here.
             if (wrong := version_error(module, distribution, version)) is not None:
                 self.broken(entry_point.name, UNKNOWN_KIND, distribution, version, wrong)
                 self.missing(entry_point, wrong)
                 return
             _verify_hooks(module)
-            self.manager.register(module, name=f"{distribution}:{entry_point.name}")
-        except (Exception, SystemExit) as error:  # noqa: BLE001 - a plugin may fail in any way
+            name = f"{distribution}:{entry_point.name}"
+            self.manager.register(module, name=name)
+            self.origins[name] = (distribution, version)
+        except KeyboardInterrupt:
+            raise
+        except BaseException as error:  # noqa: BLE001 - a plugin may fail in any way
             self.broken(entry_point.name, UNKNOWN_KIND, distribution, version, _one_line(error))
             self.missing(entry_point, _one_line(error))
             return
@@ -280,8 +291,11 @@ class _Collection:
             if function is None or getattr(function, f"{PROJECT}_impl", None) is None:
                 continue
             try:
-                offered = list(function())
-            except (Exception, SystemExit) as error:  # noqa: BLE001 - a plugin may fail in any way
+                with output_apart(Origin("package", name, distribution, version)):
+                    offered = list(function())
+            except KeyboardInterrupt:
+                raise
+            except BaseException as error:  # noqa: BLE001 - a plugin may fail in any way
                 self.broken(name, kind, distribution, version, f"{hook}: {_one_line(error)}")
                 failed.append((kind, _one_line(error)))
                 continue
@@ -300,7 +314,7 @@ class _Collection:
         if wrong is not None:
             self.broken(shown, kind, distribution, version, wrong)
             return
-        self.offered[kind][plugin.name] = plugin
+        self.offered[kind][plugin.name] = guarded(plugin, kind, distribution, version)
         self.infos.append(PluginInfo(plugin.name, kind, distribution, version))
 
     def leave_out(self, entry_point: EntryPoint, why: str) -> None:
@@ -337,6 +351,8 @@ def _verify_hooks(module: Any) -> None:
     trial = _manager()
     if trial.register(module) is not None:
         trial.check_pending()
+    for caller in trial.get_hookcallers(module) or ():
+        refuse_wrappers(caller.get_hookimpls())
     if not any(trial.get_hookcallers(module) or ()):
         raise PluginError(
             f"{getattr(module, '__name__', module)!s} has no function marked with @maskwright.hookimpl; "

@@ -21,8 +21,9 @@ class Report:
     write : callable
         ``(path, record) -> None`` where `record` is the run record (`run.json`) as plain data, without any value of
         a data record: ``maskwright schema run_record`` describes it, and ``RunRecord.model_validate(record)`` gives it
-        typed. It has the seed and hashes of the input; ``RunRecord.public_json()`` is what may be passed on. `path` is
-        a temporary name; the caller moves it into place.
+        typed. It is read-only, lists are tuples, and the seed, hashes of the input and the text of the pipeline are
+        left out; ``RunRecord.public_json()`` is what may be passed on. `path` is a temporary name; the caller moves it
+        into place.
     suffixes : tuple of str
     summary : str
 

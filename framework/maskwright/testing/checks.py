@@ -13,7 +13,7 @@ from pydantic import BaseModel, ValidationError
 
 from maskwright.foundation.yaml_document import load_yaml
 from maskwright.plugins.contract import contract_error
-from maskwright.plugins.registered import BUILT_IN
+from maskwright.plugins.guarding.origin import BUILT_IN
 from maskwright.plugins.registry import plugins
 
 if TYPE_CHECKING:

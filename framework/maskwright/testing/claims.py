@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from pydantic import BaseModel
 
-from maskwright.foundation.errors import PluginError
-from maskwright.masking.protecting.contract import check_masked, check_removed
+from maskwright.foundation.errors import PluginError, PluginFailed
+from maskwright.masking.protecting.contract import checked_masked, checked_removed
 from maskwright.plugins.method import Masked
 from maskwright.plugins.remover import AnyMethod, Removed, Remover
 from maskwright.testing.blocks import block_of, numbers, with_companions, with_holes
@@ -40,11 +40,11 @@ def returned(method: AnyMethod, params: BaseModel, block: Block, rng: np.random.
     try:
         if isinstance(method, Remover):
             removed = method.remove(seen, params, rng)
-            check_removed(method, seen, removed)
+            checked_removed(method, seen, removed)
             return removed
         masked = method.protect(seen, params, rng)
-        check_masked(method.with_params(params), params, seen, masked)
-    except PluginError as error:
+        checked_masked(method.with_params(params), params, seen, masked)
+    except (PluginError, PluginFailed) as error:
         raise AssertionError(str(error)) from None
     return masked
 

@@ -12,6 +12,8 @@ from maskwright.masking.context import Execution, Observer
 from maskwright.masking.mask import mask
 from maskwright.masking.protecting.compiling import report_compilation
 from maskwright.masking.suppressing.rule_file import rule_file
+from maskwright.plugins.guarding.observers import tell
+from maskwright.plugins.guarding.origin import package_said
 from maskwright.plugins.registry import plugins
 from maskwright.release.arranging import arrangement_notices
 from maskwright.release.check_file import check_file
@@ -104,8 +106,8 @@ class PipelineRun:
 
     def write(self, result: MaskingResult) -> Mapping[str, Any]:
         """Write masked data and rules to temporary files; the columns that are as the original holds them."""
-        file = self.release.temporary("data")
-        with self.clock("write"), stage(self.reporter, "Writing"), writing(file):
+        file, title = self.release.temporary("data"), f"Writing{package_said(self.pipeline.output.source.write)}"
+        with self.clock("write"), stage(self.reporter, title), writing(file):
             held = write_dataset(
                 result.masked, file, self.pipeline.output.source, self.ready.original,
                 canonical=self.pipeline.output.numbers == "canonical",
@@ -212,14 +214,11 @@ def _with_codes_of(original: Variable, masked: Variable) -> Variable:
 
 def _observer() -> Observer | None:
     """Tell plugins that observe steps; a plugin that fails there is not let off."""
-    hooks = plugins().hooks
-    if not hooks.before_step.get_hookimpls() and not hooks.after_step.get_hookimpls():
+    observers = plugins().observers
+    if not any(observers.values()):
         return None
 
     def observe(step: int, method: str, block: Block, masked: Masked | Removed | None) -> None:
-        if masked is None:
-            hooks.before_step(step=step, method=method, block=block)
-        else:
-            hooks.after_step(step=step, method=method, block=block, masked=masked)
+        tell(observers["before_step" if masked is None else "after_step"], step, method, block, masked)
 
     return observe

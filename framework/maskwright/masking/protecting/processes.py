@@ -6,23 +6,24 @@ The process that masks cuts the blocks, checks what comes back and tells who obs
 from __future__ import annotations
 
 import pickle
-from collections.abc import Mapping
 from contextlib import contextmanager
-from dataclasses import fields, replace
-from typing import TYPE_CHECKING, Any
-
-import numpy as np
+from dataclasses import replace
+from typing import TYPE_CHECKING
 
 from maskwright.foundation.errors import EXIT_BUG, InputError, MaskwrightError, Problem
 from maskwright.foundation.processes.child_process import ProcessEndedError
 from maskwright.foundation.processes.function_workers import FunctionWorkers
 from maskwright.foundation.progress import Progress, silent
+from maskwright.plugins.guarding.frozen import frozen
+from maskwright.plugins.guarding.origin import in_step
+from maskwright.plugins.guarding.time_limit import seconds_allowed, time_limit
 from maskwright.plugins.method import Method
 from maskwright.plugins.registry import plugins
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
+    import numpy as np
     from pydantic import BaseModel
 
     from maskwright.masking.context import Execution
@@ -108,7 +109,9 @@ def in_worker(
     def protect(block: Block, params: BaseModel, rng: np.random.Generator) -> Masked:
         sent = replace(block, progress=silent)
         try:
-            masked: Masked = workers.call(_protect, method.protect, sent, params, rng, progress=block.progress)
+            masked: Masked = workers.call(
+                _protect, step, seconds_allowed(), method.protect, sent, params, rng, progress=block.progress
+            )
         except ProcessEndedError as ended:
             raise WorkerEnded(
                 Problem(
@@ -123,15 +126,13 @@ def in_worker(
 
 def _protect(
     progress: Progress,
+    step: int,
+    seconds: float | None,
     protect: Callable[[Block, BaseModel, np.random.Generator], Masked],
     block: Block,
     params: BaseModel,
     rng: np.random.Generator,
 ) -> Masked:
-    """Call a method as it is called without processes: what it gets is read-only."""
-    for each in fields(block):
-        held: Any = getattr(block, each.name)
-        for array in held.values() if isinstance(held, Mapping) else (held,):
-            if isinstance(array, np.ndarray):
-                array.setflags(write=False)
-    return protect(replace(block, progress=progress), params, rng)
+    """Call a method as it is called without processes: guarded, and what it gets is read-only."""
+    with in_step(step), time_limit(seconds):
+        return protect(replace(frozen(block), progress=progress), params, rng)

@@ -158,7 +158,8 @@ def _arrival(world: World, folder: Path, tally: Tally) -> Iterable[str]:
     for form in FORMS if world.seed % 5 == 0 else [FORMS[world.seed % len(FORMS)]]:
         tables = tables_of(folder, form, SOURCES[form])
         (folder / "own.yaml").write_text(yaml.safe_dump({"maskwright": 1, "data": world.data_section(form)}))
-        files = SOURCES[form].values() if isinstance(SOURCES[form], dict) else [SOURCES[form]]
+        source: Any = SOURCES[form]
+        files = source.values() if isinstance(source, dict) else [source]
         code, out, errors = command(
             "validate", *(str(folder / each) for each in files), "--edits", str(folder / "rules.yaml"),
             "--pipeline", str(folder / "own.yaml"), "--json",
