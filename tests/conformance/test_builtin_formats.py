@@ -27,15 +27,13 @@ FIXED_WIDTH = "".join(f"{number:5d}{amount:12.2f}{text:8}\n" for number, amount,
 ))  # fmt: skip
 PLACES = {"number": (1, 5), "amount": (6, 12), "region": (18, 8)}
 PARAMS = {"fixed_width": {"columns": {name: {"start": at, "width": width} for name, (at, width) in PLACES.items()}}}
-PADDED = "SPSS pads texts with blanks, so that those at their ends are lost"
-EXCUSES = {"spss-awkward_texts": PADDED}
 
 
 def sources() -> list[Source]:
     return [*(REGISTRY.sources[name] for name in WRITING), SQLITE]
 
 
-@pytest.mark.parametrize("check", source_checks(sources(), excuses=EXCUSES))
+@pytest.mark.parametrize("check", source_checks(sources()))
 def test_sources_that_write_keep_the_contract(check: Callable[[], object]) -> None:
     check()
 

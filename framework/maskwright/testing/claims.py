@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -163,7 +164,18 @@ def equals(method: AnyMethod, params_of: ParamsOf, given: Any) -> None:
     require(alike, "records that are equal in the input are not in the output")
 
 
-# The claim "households" cannot be seen in a block without any; "k" is a check of its own, with the k of the parameters.
+def households(method: AnyMethod, params_of: ParamsOf, given: Any) -> None:
+    """Require that what is the same within each household stays so."""
+    variable_type = _domain_type(method)
+    values = np.repeat(numbers(20, 1 if method.scope == "variable" else 3, variable_type), 3, axis=0)
+    homes = np.repeat(np.arange(20, dtype=np.int64), 3)
+    block = replace(block_of(values, variable_type, operator="lower_median"), households=homes)
+    masked = _masked(method, params_of, given, block)
+    first = masked[np.searchsorted(homes, homes)]
+    require(np.array_equal(masked, first), "members of a household had the same values, and do not have them any more")
+
+
+# "k" is a check of its own, with the k of the parameters.
 CLAIMS: Mapping[str, Claim] = {
     "linear": linear,
     "product": product,
@@ -174,4 +186,5 @@ CLAIMS: Mapping[str, Claim] = {
     "covariance": covariance,
     "combinations": combinations,
     "equals": equals,
+    "households": households,
 }

@@ -1,8 +1,8 @@
 """Whether a function gives the same when it is called again, and when several threads call it at once.
 
 Blocks are masked and files measured by several threads: memory that a module keeps between calls (a scratch buffer, a
-cache that is filled halfway) gives other results then, now and again. Here it gives them at once: threads stop between
-the lines of the plugin's own code, so that each of them runs while the others are in the middle of it.
+cache that is filled halfway) gives other results then, now and again. Here it gives them at once: threads go through
+the plugin's own code line by line together, so that each of them writes before any of them reads.
 """
 
 from __future__ import annotations
@@ -10,7 +10,6 @@ from __future__ import annotations
 import hashlib
 import sys
 import threading
-import time
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import fields, is_dataclass
@@ -26,7 +25,9 @@ if TYPE_CHECKING:
 
 Piece = TypeVar("Piece")
 
-STOPS_AT_A_LINE, STOPS, SECONDS = 4, 300, 2e-5
+STOPS_AT_A_LINE, STOPS = 4, 300
+PATIENCE, MOST_WAITS = 0.2, 10
+"""Seconds that a thread waits for the others, and how often in vain: one may be in a kernel, or wait for a lock."""
 THREADS = (2, 4)
 
 
@@ -106,22 +107,16 @@ def _outcome(work: Callable[[Piece], object], piece: Piece) -> object:
 def _at_once(work: Callable[[Piece], object], pieces: Sequence[Piece], count: int, package: str) -> list[str]:
     """Fingerprints of the results, in the order of the pieces, of so many calls at a time."""
     found = [""] * len(pieces)
-    interval = sys.getswitchinterval()
-    sys.setswitchinterval(1e-6)
-    try:
-        for start in range(0, len(pieces), count):
-            numbers = range(start, min(start + count, len(pieces)))
-            together = threading.Barrier(len(numbers))
-            threads = [
-                threading.Thread(target=_call, args=(work, pieces, number, found, together, package))
-                for number in numbers
-            ]
-            for thread in threads:
-                thread.start()
-            for thread in threads:
-                thread.join()
-    finally:
-        sys.setswitchinterval(interval)
+    for start in range(0, len(pieces), count):
+        numbers = range(start, min(start + count, len(pieces)))
+        together = _Together(len(numbers))
+        threads = [
+            threading.Thread(target=_call, args=(work, pieces, number, found, together, package)) for number in numbers
+        ]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
     return found
 
 
@@ -130,11 +125,12 @@ def _call(
     pieces: Sequence[Piece],
     number: int,
     found: list[str],
-    together: threading.Barrier,
+    together: _Together,
     package: str,
 ) -> None:
-    together.wait()
-    sys.settrace(_Stops(package).trace)
+    steps = _Steps(package, together)
+    together.step()
+    sys.settrace(steps.trace)
     try:
         result = _outcome(work, pieces[number])
     except Exception as error:  # noqa: BLE001 - a plugin may fail in any way, and does not when it is called alone
@@ -142,25 +138,71 @@ def _call(
         return
     finally:
         sys.settrace(None)
+        steps.end()
     found[number] = fingerprint(result)
 
 
-class _Stops:
-    """Lets the other threads run between the lines of a package, a limited number of times."""
+class _Together:
+    """Threads that go on when all of them have come to their next step."""
 
-    def __init__(self, package: str) -> None:
-        self._package = package
+    def __init__(self, threads: int) -> None:
+        self._condition = threading.Condition()
+        self._threads, self._arrived, self._step, self._waited = threads, 0, 0, 0
+
+    def step(self) -> None:
+        """Wait for the others, but not for ever."""
+        with self._condition:
+            if self._waited >= MOST_WAITS:
+                return
+            self._arrived += 1
+            step = self._step
+            if self._arrived >= self._threads:
+                self._go_on()
+            elif not self._condition.wait_for(lambda: self._step != step, PATIENCE):
+                self._waited += 1
+                self._go_on()
+
+    def leave(self) -> None:
+        """Be waited for no more."""
+        with self._condition:
+            self._threads -= 1
+            if self._arrived >= self._threads:
+                self._go_on()
+
+    def _go_on(self) -> None:
+        self._arrived = 0
+        self._step += 1
+        self._condition.notify_all()
+
+
+class _Steps:
+    """Makes a step of each line of a package, a limited number of times."""
+
+    def __init__(self, package: str, together: _Together) -> None:
+        self._package, self._together = package, together
         self._stops: Counter[tuple[str, int]] = Counter()
+        self._left = STOPS
 
     def trace(self, frame: FrameType, event: str, argument: object) -> Callable[..., Any] | None:
+        """Trace the lines of functions of the package, as `sys.settrace` has it."""
         del event, argument
         name = str(frame.f_globals.get("__name__", ""))
         return self._line if name.partition(".")[0] == self._package else None
 
+    def end(self) -> None:
+        """Make no more steps."""
+        if self._left:
+            self._left = 0
+            self._together.leave()
+
     def _line(self, frame: FrameType, event: str, argument: object) -> Callable[..., Any]:
         del argument
         place = (frame.f_code.co_filename, frame.f_lineno)
-        if event == "line" and self._stops[place] < STOPS_AT_A_LINE and self._stops.total() < STOPS:
+        if event == "line" and self._left and self._stops[place] < STOPS_AT_A_LINE:
             self._stops[place] += 1
-            time.sleep(SECONDS)
+            self._together.step()
+            if self._left == 1:
+                self.end()
+            else:
+                self._left -= 1
         return self._line

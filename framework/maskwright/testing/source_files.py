@@ -15,7 +15,7 @@ from maskwright.pipeline.resolved import DataInMemory
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
-    from maskwright.data.dataset import Column, Dataset
+    from maskwright.data.dataset import Dataset
 
 RECORDS = 40
 TEXTS = ("north", "Zürich", "a,b;c|d", 'say "so"', "it's", "<b> & </b>", "007", "NA", "=1+1", "1e5")
@@ -116,13 +116,3 @@ def damaged(content: bytes) -> Iterator[tuple[str, bytes]]:
     flipped = np.frombuffer(content, dtype=np.uint8).copy()
     flipped[noise.integers(0, len(flipped), max(len(flipped) // 50, 3))] ^= 0xFF
     yield "flipped_bytes", flipped.tobytes()
-
-
-def cells(column: Column) -> list[str | None]:
-    """Canonical text of each cell; of one without a value its code, None where there is none."""
-    blank = [text or None for text in column.nothing(slice(None)).to_pylist()]
-    known = column.variable.categories
-    return [
-        nothing if gone else known[int(value)] if known else repr(float(value) + 0.0)
-        for value, gone, nothing in zip(column.values.tolist(), column.missing.tolist(), blank, strict=True)
-    ]

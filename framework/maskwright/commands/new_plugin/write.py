@@ -113,7 +113,8 @@ def _filled(template: str, names: PluginNames) -> str:
     """Text of a template with the names in their places."""
     text = (files("maskwright.commands.new_plugin") / "templates" / template).read_text(encoding="utf-8")
     major, minor, *_ = __version__.split(".")
-    dependencies = (f"maskwright>={major}.{minor},<{int(major) + 1}", *NEEDS[names.kind])
+    # Later versions are not forbidden: the number of the contract tells whether they will do.
+    dependencies = (f"maskwright>={major}.{minor}", *NEEDS[names.kind])
     title = names.plugin.replace("_", " ")
     for key, value in {
         "distribution": names.distribution,
@@ -141,7 +142,8 @@ def _usage(names: PluginNames) -> str:
         "method": f"protect:\n  - method: {names.plugin}",
         "measure": f"measure: [{names.plugin}]",
         "partition": f"protect:\n  - method: microaggregation\n    params: {{k: 5, partition: {names.plugin}}}",
-        "source": f"data: {{source: people.{names.plugin}}}",
+        "source": f"data: {{source: people.{names.plugin}}}\n"
+        "waive: [{doubt: written-file-not-read-twice, because: the kit tests that it is read as written}]",
         "edit_reader": f"edits:\n  - {names.plugin}: people.{names.plugin}",
         "report": f"output: {{data: masked.csv, {names.plugin}: outcome.txt}}",
     }[names.kind]
