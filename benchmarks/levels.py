@@ -256,6 +256,7 @@ def scale(persons, folder):
     settings.pop("thresholds")
     settings |= {"measure": ["sse"], "execution": blocks}
     linked = yaml.safe_load((folder / "linked.yaml").read_text(encoding="utf-8")) | settings
+    linked.pop("thresholds")
     linked["data"] = yaml.safe_load((folder / "linked.yaml").read_text(encoding="utf-8"))["data"]
     alone = settings | {"data": {"source": "persons.csv", "variables": linked["data"]["variables"]}}
     alone["data"]["variables"] = (
