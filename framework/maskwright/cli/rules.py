@@ -169,7 +169,7 @@ def _suggest(chosen: argparse.Namespace) -> int:
     from maskwright.commands.suggest import suggest_for_file
     from maskwright.edits.suggestions.as_yaml import as_yaml
 
-    if chosen.data is None or chosen.to is not None:
+    if chosen.to is not None or (chosen.data is None and chosen.pipeline is None):
         raise InputError("--suggest finds rules in a data file: name it with --data, and leave --to out")
     found = suggest_for_file(
         chosen.data, chosen.files, share=chosen.share, language=chosen.language, options=reading_options(chosen),
@@ -178,7 +178,7 @@ def _suggest(chosen: argparse.Namespace) -> int:
     if chosen.json:
         print_json(found.to_json())
     else:
-        print(as_yaml(found, chosen.data.name), end="")
+        print(as_yaml(found, (chosen.data or chosen.pipeline).name), end="")
     return EXIT_FINE
 
 

@@ -42,6 +42,9 @@ Invariance = Literal["affine", "records", "columns"]
 """What may be done to both files without changing the value of a measure: columns rescaled, records or columns
 permuted."""
 
+Unheld = Literal["blanks_at_end", "blanks_at_ends", "zeros_of_times"]
+"""What of texts the files of a format cannot hold."""
+
 LEGAL_VALUES: Mapping[str, tuple[str, ...]] = {
     name: get_args(values)
     for name, values in {
@@ -53,6 +56,7 @@ LEGAL_VALUES: Mapping[str, tuple[str, ...]] = {
         "MeasureKind": MeasureKind,
         "Direction": Direction,
         "Invariance": Invariance,
+        "Unheld": Unheld,
         "VariableType": VariableType,
     }.items()
 }
@@ -97,6 +101,11 @@ MEANINGS: Mapping[str, Mapping[str, str]] = {
         "affine": "a column may be rescaled in both files",
         "records": "records may be permuted in both",
         "columns": "columns may be",
+    },
+    "Unheld": {
+        "blanks_at_end": "blanks at the end of a text",
+        "blanks_at_ends": "blanks at both ends",
+        "zeros_of_times": "zeros behind the seconds of a time of day",
     },
     "VariableType": {
         "continuous": "numbers",

@@ -14,8 +14,8 @@ if TYPE_CHECKING:
 
     from maskwright.plugins.edit_reader import EditReader
     from maskwright.plugins.measure import Measure
-    from maskwright.plugins.method import Method
     from maskwright.plugins.partition import Partition
+    from maskwright.plugins.remover import AnyMethod
     from maskwright.plugins.report import Report
     from maskwright.plugins.source import Source
 
@@ -71,7 +71,7 @@ class Registry:
     sources: Mapping[str, Source] = field(default_factory=dict)
     edit_readers: Mapping[str, EditReader] = field(default_factory=dict)
     partitions: Mapping[str, Partition] = field(default_factory=dict)
-    methods: Mapping[str, Method] = field(default_factory=dict)
+    methods: Mapping[str, AnyMethod] = field(default_factory=dict)
     measures: Mapping[str, Measure] = field(default_factory=dict)
     reports: Mapping[str, Report] = field(default_factory=dict)
     infos: tuple[PluginInfo, ...] = ()

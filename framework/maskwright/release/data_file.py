@@ -66,7 +66,7 @@ def write_nested(
     originals: Mapping[str, Dataset] | None = None,
     *,
     canonical: bool = False,
-) -> None:
+) -> dict[str, Mapping[str, Any]]:
     """Write records of two levels inside each other, with a source plugin that can.
 
     Parameters
@@ -83,6 +83,16 @@ def write_nested(
         What they were made of, see `write_dataset`.
     canonical : bool, default False
         Whether all numbers are written in canonical form.
+
+    Returns
+    -------
+    dict of level name to mapping
+        Of each level what `write_dataset` gives.
+
+    Raises
+    ------
+    WrittenOtherwise
+        There is no file.
     """
     assert source.write_levels is not None
     published = {
@@ -96,6 +106,9 @@ def write_nested(
         groups,
         {name: layout for name, (_, layout, _) in published.items()},
     )
+    if not path.is_file():
+        refuse_written(source, "there is no file")
+    return {name: held for name, (_, _, held) in published.items()}
 
 
 def _published(

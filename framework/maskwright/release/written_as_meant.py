@@ -24,12 +24,15 @@ from maskwright.release.other_format import keeps_code
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Mapping, Sequence
+    from collections.abc import Set as AbstractSet
     from typing import Any, NoReturn
 
     from numpy.typing import NDArray
 
     from maskwright.data.dataset import Column, Dataset
-    from maskwright.plugins.source import Loses, Source
+    from maskwright.data.variable import Variable
+    from maskwright.plugins.legal_values import Unheld
+    from maskwright.plugins.source import Source
 
 TIME = r"^(\d\d:\d\d:\d\d)(?:(\.\d*[1-9])|\.)0*$"
 """A time of day with zeros at its end."""
@@ -122,7 +125,7 @@ def _column_differences(meant: Sequence[str], found: Sequence[str]) -> Iterator[
 
 
 def _difference(
-    meant: Column, found: Column, held: Any, lost: Collection[str], loses: frozenset[Loses]
+    meant: Column, found: Column, held: Any, lost: Collection[str], loses: AbstractSet[Unheld]
 ) -> _Difference | None:
     """Compare the records that both have, a part at a time."""
     n = min(len(meant), len(found))
@@ -153,7 +156,7 @@ def _is_exact(kind: Any) -> bool:
 class _Compared:
     """A column as it was meant beside the same as it was found."""
 
-    def __init__(self, meant: Column, found: Column, lost: Collection[str], loses: frozenset[Loses]) -> None:
+    def __init__(self, meant: Column, found: Column, lost: Collection[str], loses: AbstractSet[Unheld]) -> None:
         self.meant, self.found = meant, found
         self.same_kind = meant.variable.is_numeric == found.variable.is_numeric
         self.meant_codes = _code_texts(meant, lost)
@@ -196,22 +199,24 @@ def _texts(column: Column, rows: NDArray[np.int64], codes: NDArray[np.object_], 
     """Canonical texts of these cells: numbers and dates as those of `like` are published."""
     values, missing = column.values[rows], column.missing[rows]
     variable = like.variable if like.variable.is_numeric == column.variable.is_numeric else column.variable
-    if not variable.is_numeric:
-        texts = column.variable.category_texts.take(pa.array(values, mask=np.asarray(missing)))
+    if variable.is_numeric:
+        texts = _number_texts(values, missing, variable)
     else:
-        try:
-            if variable.is_date:
-                texts = write_dates(values, missing, variable.date_text)
-            else:
-                texts = write_numbers(values, missing, variable.decimals)
-        except DataError:
-            texts = write_numbers(values, missing, None)
-    said = np.full(len(column) if column.blank is None else 0, HAD_VALUE)
-    places = said[rows] if column.blank is None else column.blank.codes[rows]
+        texts = column.variable.category_texts.take(pa.array(values, mask=np.asarray(missing)))
+    places = np.full(len(rows), HAD_VALUE) if column.blank is None else column.blank.codes[rows]
     return pc.coalesce(texts, pa.array(codes[places], pa.string(), mask=~missing))
 
 
-def _as_held(texts: Any, loses: frozenset[Loses]) -> Any:
+def _number_texts(values: NDArray[np.float64], missing: NDArray[np.bool_], variable: Variable) -> Any:
+    if variable.is_date:
+        try:
+            return write_dates(values, missing, variable.date_text)
+        except DataError:  # no date of a calendar
+            return write_numbers(values, missing, None)
+    return write_numbers(values, missing, variable.decimals)
+
+
+def _as_held(texts: Any, loses: AbstractSet[Unheld]) -> Any:
     """Texts without what the format does not hold of them."""
     if "blanks_at_ends" in loses:
         return pc.utf8_trim(texts, characters=" ")

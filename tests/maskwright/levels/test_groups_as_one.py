@@ -278,3 +278,11 @@ def test_unit_needs_levels(tmp_path: Path) -> None:
     settings = {"maskwright": 1, "data": {"source": str(tmp_path / "a.csv")}, "protect": [step]}
     with pytest.raises(mw.InputError, match="unit: 'household' is a level, and the data have none"):
         mw.run(settings | {"output": {"data": str(tmp_path / "m.csv")}})
+
+
+def test_a_total_onto_which_nothing_can_move_is_refused(folder: Path) -> None:
+    params = {**REPORT, "totals": {"total": "adjust"}}
+    steps = [{"method": "microaggregation", "variables": ["total", "tax"], "params": params}]
+    path = pipeline(folder, steps, "refused", edits=["sum(person.income) + child_benefit + capital == total"])
+    with pytest.raises(mw.InputError, match=r"(?s)adjust\}: no step masks anything else.*leave total to be derived"):
+        mw.run(path)

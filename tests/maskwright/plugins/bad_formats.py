@@ -223,9 +223,10 @@ CLAIMS = (
               replace(source("aaa"), suffixes=(".data.csv",)), "format: aaa"),
     BadPlugin("aaa-folder", "source", "claims folders",
               replace(source("aaa"), suffixes=(".aaa",), reads_folders=True), "format: aaa"),
-    BadPlugin("aaa-yaml", "edit_reader", "claims .yaml", EditReader(name="aaa", suffixes=(".yaml", ".yml"), read=read_nothing),
-              "aaa: FILE"),
-    BadPlugin("aaa-sch", "edit_reader", "claims .sch", EditReader(name="aaa", suffixes=(".sch",), read=read_nothing), "aaa: FILE"),
+    BadPlugin("aaa-yaml", "edit_reader", "claims .yaml",
+              EditReader(name="aaa", suffixes=(".yaml", ".yml"), read=read_nothing), "aaa: FILE"),
+    BadPlugin("aaa-sch", "edit_reader", "claims .sch",
+              EditReader(name="aaa", suffixes=(".sch",), read=read_nothing), "aaa: FILE"),
 )  # fmt: skip
 """Plugins that claim endings of built-in ones: they work, and are used only where they are named."""
 
@@ -238,8 +239,10 @@ SHADOWED = (
     BadPlugin("source-missing", "source", "has an option missing", replace(source(), params=Shadowed),
               "an option cannot be called 'missing'"),
     BadPlugin("reader-file", "edit_reader", "has an option file",
-              EditReader(name="lines", suffixes=(".lines",), read=read_nothing, params=FileParams), "an option cannot be called 'file'"),
-    BadPlugin("reader-rule", "edit_reader", "is called rule", EditReader(name="rule", suffixes=(".lines",), read=read_nothing),
+              EditReader(name="lines", suffixes=(".lines",), read=read_nothing, params=FileParams),
+              "an option cannot be called 'file'"),
+    BadPlugin("reader-rule", "edit_reader", "is called rule",
+              EditReader(name="rule", suffixes=(".lines",), read=read_nothing),
               "an edit reader cannot be called 'rule'"),
 )  # fmt: skip
 """Names and parameters that the pipeline's own keys would hide."""

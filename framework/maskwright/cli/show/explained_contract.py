@@ -45,8 +45,8 @@ _SECTION = re.compile(r"Attributes\n-+\n(?P<text>.*?)(?=\n\n[A-Z]\w+\n-+\n|\Z)",
 def contract_page() -> str:
     """Text of ``maskwright explain contract``."""
     lines = [f"The contract of plugins: {CONTRACT}", "", _policy()]
-    for kind, values in MEANINGS.items():
-        lines += ["", f"Legal values: {kind}", *(f"  {value:12} {said}" for value, said in values.items())]
+    for kind, meanings in MEANINGS.items():
+        lines += ["", f"Legal values: {kind}", *(f"  {value:12} {said}" for value, said in meanings.items())]
     for title, records in _parts():
         for record in records:
             lines += ["", f"{title}: {record.__name__}", *_wrapped(_summary(record), "  ")]

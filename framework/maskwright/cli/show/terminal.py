@@ -32,6 +32,7 @@ from maskwright.release.wording import (
     count,
     duration,
     figure,
+    groups_told_apart,
     kept_as_planned,
     loss_by_step,
     moved_rows,
@@ -169,6 +170,7 @@ def print_result(shown: Mapping[str, object]) -> None:
         show(out, _edit_ledger(record.edits))
     _print_localisation(out, record.localisation)
     _print_k(out, record.k)
+    _print_k_of_groups(out, record)
     listed_rows = moved_rows(record.moved)
     if listed_rows:
         item(out, "moved onto edits: ", listed_rows)
@@ -228,6 +230,22 @@ def _print_k(out: Console, k: ClassesRecord) -> None:
         table.add_row(title, count(found.smallest), count(found.below))
     out.print()
     show(out, table)
+
+
+def _print_k_of_groups(out: Console, record: RunRecord) -> None:
+    """The four counts of k for data of two levels."""
+    if not record.k_of_groups:
+        return
+    table = table_of("k of groups: what is published alike", "records", "smallest class", f"below {record.k.expected}")
+    for column in (1, 2, 3):
+        table.columns[column].justify = "right"
+    for found in record.k_of_groups:
+        table.add_row(found.about, count(found.records), count(found.smallest), count(found.below))
+    out.print()
+    show(out, table)
+    said = groups_told_apart(record.k_of_groups)
+    if said:
+        out.print(said)
 
 
 def _print_files(out: Console, record: RunRecord) -> None:

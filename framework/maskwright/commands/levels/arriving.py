@@ -19,7 +19,7 @@ from maskwright.edits.evaluation.check_data import check_dataset
 from maskwright.edits.evaluation.domain import Domain, domain_tuples
 from maskwright.edits.levels.binding import BoundEdits, bind
 from maskwright.edits.levels.column_values import with_linked_columns
-from maskwright.edits.levels.structure import Structure, refuse_conditions
+from maskwright.edits.levels.structure import Structure, refuse_conditions, refuse_texts
 from maskwright.edits.levels.structure_edits import with_structure_edits
 from maskwright.edits.variable_ranges import written_out
 from maskwright.foundation.errors import InputError, Problem
@@ -28,6 +28,7 @@ from maskwright.foundation.refusals import EditViolation
 from maskwright.pipeline.names import in_order, names_in, unknown_uses
 from maskwright.pipeline.plugins_section import choice_notices
 from maskwright.planning.applicable_edits import declared_bounds, without_violations
+from maskwright.planning.warnings.publication_warnings import refuse_arithmetic_on_text
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -106,6 +107,8 @@ def arrive_levels(described: Pipeline, reporter: Reporter, clock: Clock) -> Arri
     with clock("check"), stage(reporter, "Checking the original"):
         bound = edits_of_levels(rules, linked)
         arrival = outcomes(linked, bound)
+    for level in linked:
+        refuse_arithmetic_on_text(bound.edits[level.name], with_linked_columns(linked, bound, level.name))
     sums = binary_sum_notices(linked, bound) if described.levels.form == "nested" else ()
     told = (*linked.notes, *sums, *_once(note for each in files.values() for note in each.notes))
     records = {level.name: len(level) for level in linked}
@@ -170,7 +173,9 @@ def edits_of_levels(rules: EditSet, linked: LinkedData) -> BoundEdits:
     EditError
     """
     refuse_conditions(linked)
-    bound = with_structure_edits(bind(rules, Structure.of(linked)), linked)
+    bound = bind(rules, Structure.of(linked))
+    refuse_texts(linked, bound.columns, rules)
+    bound = with_structure_edits(bound, linked)
     edits = {}
     for level in linked:
         data = with_linked_columns(linked, bound, level.name)

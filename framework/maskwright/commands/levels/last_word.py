@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from maskwright.data.dataset import Dataset
     from maskwright.data.levels.linked_data import LinkedData
     from maskwright.edits.evaluation.check import Outcome
+    from maskwright.edits.evaluation.tally import EditOutcome
     from maskwright.edits.levels.binding import BoundEdits
     from maskwright.foundation.progress import Progress, Reporter
     from maskwright.pipeline.resolved import LevelSources
@@ -159,8 +160,7 @@ def last_word(
             reporter.notice(f"no engine is asked about edits that hold in another form than they are stated: {others}")
         progress = stack.enter_context(stage(reporter, "Validating a second time"))
         outcome = _by_engine(described, replace(rules, edits=asked), release, stream if by_engine else None, progress)
-    held = {each.name for one in found.values() for each in one.edits if not each.violations}
-    return tuple(_broken(outcome, held))
+    return tuple(_refuted(outcome, {each.name: each for one in found.values() for each in one.edits}))
 
 
 def _by_engine(
@@ -173,13 +173,23 @@ def _by_engine(
     return check_nested(file.path, reading, rules.edits, rules.limits, levels=(top, bottom), svrl=svrl)
 
 
-def _broken(outcome: Outcome, held: set[str]) -> Iterator[Problem]:
+def _refuted(outcome: Outcome, found: Mapping[str, EditOutcome]) -> Iterator[Problem]:
+    """A problem for each edit that an engine contradicts; one that is found broken anyway is not told twice."""
     for each in outcome.edits:
-        if each.violations and each.severity == "error" and each.name in held:
+        own = found[each.name]
+        if each.severity != "error" or own.violations:
+            continue
+        if each.violations:
             yield Problem(
                 f"edit {each.name!r}: {each.checked_by} finds it broken in {each.violations} of {each.fired} masked "
                 f"{each.level} records, in which it holds by exact arithmetic",
                 hint=f"XPath adds binary numbers, in the order of the document: give sums a tolerance, {TOLERANCE}",
+            )
+        elif not each.fired and own.fired > own.unknown:
+            yield Problem(
+                f"edit {each.name!r}: {each.checked_by} finds no record that it is about in the written document, and "
+                f"there are {own.fired}",
+                hint="Elements in a namespace are not what a rule without a prefix names. State such rules in YAML.",
             )
 
 

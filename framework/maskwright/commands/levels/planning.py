@@ -31,7 +31,7 @@ from maskwright.pipeline.file_model import ReleaseSection
 from maskwright.pipeline.resolved import DataInMemory, MaskingRequest
 from maskwright.planning.applicable_edits import NO_EDITS
 from maskwright.planning.levels.across import AcrossLevels, across_levels
-from maskwright.planning.levels.promises import adjusted_totals, require_k_of_groups
+from maskwright.planning.levels.promises import adjusted_totals, require_k_of_groups, require_what_moves
 from maskwright.planning.levels.removal import refuse_given_back, treatment, without_recoded
 from maskwright.planning.recoded_edits import recoded_edit_notices
 from maskwright.planning.step_variables import default_variables, variables_of_steps
@@ -48,6 +48,7 @@ if TYPE_CHECKING:
     from maskwright.foundation.progress import Reporter
     from maskwright.pipeline.resolved import Pipeline
     from maskwright.planning.model import Step
+    from maskwright.planning.params import PlanningParams
 
 
 @dataclass(frozen=True, eq=False)
@@ -118,7 +119,7 @@ def plan_levels(described: Pipeline, arrived: ArrivedLevels, reporter: Reporter,
         The original breaks edits of which no step masks a variable.
     """
     linked = arrived.linked
-    steps = {level.name: steps_of_level(described.steps, level) for level in linked}
+    steps = {level.name: steps_of_level(described.steps, level, linked) for level in linked}
     _refuse_strangers(described.steps, linked)
     if described.execution.processes:
         refuse_unsendable(described.steps)
@@ -138,6 +139,7 @@ def plan_levels(described: Pipeline, arrived: ArrivedLevels, reporter: Reporter,
     emptied = {name: each.emptied for name, each in treatments.items()}
     adjusted = adjusted_totals(described.steps, masked[linked.names[0]])
     across = across_levels(bound, structure, masked, adjusted, emptied)
+    require_what_moves(across, bound, masked, described.steps)
     require_k_of_groups(across, bound, described.steps)
     _refuse_broken_structure(across, arrived)
     derived = {each.variable for each in across.derived}
@@ -185,7 +187,7 @@ def _plan_whole_groups(
     _refuse_broken_structure(across, arrived)
     steps, ready = {}, {}
     for level in arrived.linked:
-        found = steps_of_level(described.steps, level)
+        found = steps_of_level(described.steps, level, arrived.linked)
         variables = _maskable(level)
         own = [
             replace(step, variables=chosen.names, groups=(chosen.names,), unit=None)
@@ -194,8 +196,7 @@ def _plan_whole_groups(
         steps[level.name] = LevelSteps(tuple(own), found.numbers)
         if own:
             # What is masked of the level is told; its edits are kept, and judged, with those of whole groups.
-            told = _ready(described, arrived, level, steps[level.name], EditSet(), (), reporter, clock)
-            ready[level.name] = replace(told, notices=tuple(each for each in told.notices if each != NO_EDITS))
+            ready[level.name] = _ready(described, arrived, level, steps[level.name], EditSet(), (), reporter, clock)
     return PlannedLevels(arrived, across, steps, ready, whole=whole)
 
 
@@ -211,13 +212,18 @@ def _ready(
 ) -> ReadyRun:
     """A level as a file of its own, with its plan."""
     keeps_order = level.declared.keep_order or arrived.linked.levels[0].declared.keep_order
+    data = _to_mask(arrived, level, edits, derived, steps.steps)
     request = MaskingRequest(
-        data=DataInMemory(_to_mask(arrived, level, edits, derived, steps.steps)), edits=edits,
+        data=DataInMemory(data), edits=edits,
         on_input_violation="mask", steps=steps.steps, seed=described.seed, execution=described.execution,
         waivers=described.waivers,
         release=ReleaseSection(order="kept" if keeps_order else "random"), file=described.file,
     )  # fmt: skip
-    return prepare(request, reporter, clock)
+    computed = [name for name in data.names if name not in level.data]
+    ready = prepare(request, reporter, clock, computed=computed)
+    if not any(len(each) for each in arrived.bound.edits.values()):
+        return ready
+    return replace(ready, notices=tuple(each for each in ready.notices if each != NO_EDITS))
 
 
 def plan_in_words(described: Pipeline, reporter: Reporter) -> dict[str, Any]:
@@ -253,13 +259,15 @@ def plan_in_words(described: Pipeline, reporter: Reporter) -> dict[str, Any]:
     return plan.to_json() | told
 
 
-def steps_of_level(steps: Sequence[Step], level: Level) -> LevelSteps:
+def steps_of_level(steps: Sequence[Step], level: Level, linked: LinkedData) -> LevelSteps:
     """Those of the steps that name variables of a level, and only these variables.
 
     Parameters
     ----------
     steps : sequence of Step
     level : Level
+    linked : LinkedData
+        Of which it is a level.
 
     Raises
     ------
@@ -267,6 +275,7 @@ def steps_of_level(steps: Sequence[Step], level: Level) -> LevelSteps:
         A step whose keys are of two levels.
     """
     known = {variable.name: variable for variable in _maskable(level)}
+    elsewhere = {name for other in linked for name in other.data.names if name not in level.data}
     found, numbers = [], []
     for number, step in enumerate(steps, 1):
         named = [*(step.variables or ()), *step.dependents, *step.keys, *(n for group in step.groups for n in group)]
@@ -293,9 +302,26 @@ def steps_of_level(steps: Sequence[Step], level: Level) -> LevelSteps:
             raise InputError(Problem(message, step.place, "Take a step for each level."))
         kept = None if step.variables is None else tuple(name for name in step.variables if name in known)
         groups = tuple(tuple(name for name in group if name in known) for group in step.groups)
-        found.append(replace(step, variables=kept, groups=tuple(group for group in groups if group)))
+        planning = _planning_without(step.planning, elsewhere)
+        own_groups = tuple(group for group in groups if group)
+        found.append(replace(step, variables=kept, groups=own_groups, planning=planning))
         numbers.append(number)
     return LevelSteps(tuple(found), tuple(numbers))
+
+
+def _planning_without(planning: PlanningParams, names: Collection[str]) -> PlanningParams:
+    """What is asked of the variables of a step, but of these: the step names variables of two levels."""
+    lists = planning.release_edits
+    own = {each: tuple(name for name in getattr(lists, each) if name not in names) for each in ("weaken", "drop")}
+    return planning.model_copy(
+        update={
+            "release_edits": lists.model_copy(update=own),
+            "structural_zeros": tuple(name for name in planning.structural_zeros if name not in names),
+            "adjustment_weights": {
+                name: weight for name, weight in planning.adjustment_weights.items() if name not in names
+            },
+        }
+    )
 
 
 def _maskable(level: Level) -> tuple[Variable, ...]:

@@ -100,7 +100,12 @@ class ReadyRun:
 
 
 def prepare(
-    request: MaskingRequest, reporter: Reporter, clock: Clock | None = None, *, thorough: bool = True
+    request: MaskingRequest,
+    reporter: Reporter,
+    clock: Clock | None = None,
+    *,
+    thorough: bool = True,
+    computed: Collection[str] = (),
 ) -> ReadyRun:
     """Read data and edits, check the original, make the plan.
 
@@ -111,6 +116,8 @@ def prepare(
     clock : Clock, optional
     thorough : bool, default True
         As `maskwright.commands.running.arrive.arrive` takes it.
+    computed : collection of str
+        Columns that edits read and that are not published.
 
     Raises
     ------
@@ -134,7 +141,7 @@ def prepare(
         *_earlier_release_notices(request),
         *_notices_of_format(request, arrived.original, plan.recoded),
         *plan.warnings,
-        *publication_notices(arrived.original, plan, arrived.broken),
+        *publication_notices(arrived.original, plan, arrived.broken, computed),
     )
     ready = ReadyRun(
         request,

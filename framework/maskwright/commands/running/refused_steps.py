@@ -46,11 +46,14 @@ def _refuse_methods_that_count_records(request: MaskingRequest) -> None:
     if cluster is None and not (isinstance(held, Dataset) and held.households is not None):
         return
     named = "" if cluster is None else f" ({cluster})"
+    hint = "use a method that counts households" + (
+        "" if cluster is None else ", or remove 'cluster', knowing that k then counts single records"
+    )
     problems = [
         Problem(
             f"step {number}: {step.method.name} counts k in single records, and households are declared{named}",
             step.place,
-            "use a method that counts households, or remove 'cluster', knowing that k then counts single records",
+            hint,
         )
         for number, step in enumerate(request.steps, 1)
         if step.promised is not None and not step.method.counts_households

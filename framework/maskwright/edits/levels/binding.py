@@ -168,6 +168,9 @@ class _Binder:
         if known:
             return known[0]
         prefix, _, rest = name.partition(".")
+        if name in self._structure.names:
+            own = self._structure[name].variables
+            raise _Unbound(f"{name} is a level, and no variable", f"Name a variable of it, as sum({name}.{own[-1]}).")
         if not rest:
             raise _Unbound(
                 unknown_name("variable", name, [each for level in self._structure.levels for each in level.variables])

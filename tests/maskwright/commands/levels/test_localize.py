@@ -30,7 +30,10 @@ def linked(persons: list[tuple[int, int, int, int, int]], totals: dict[int, int]
 
 
 def fields(found: mw.Localisation) -> dict[int, list[str]]:
-    return found.fields.groupby("record")["variable"].apply(list).to_dict()
+    several: dict[int, list[str]] = {}
+    for record, variable in found.fields.itertuples(index=False):
+        several.setdefault(int(record), []).append(variable)
+    return several
 
 
 def test_the_cheapest_cell_of_whichever_record() -> None:

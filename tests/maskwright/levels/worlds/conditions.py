@@ -215,19 +215,15 @@ def compared(left: Value, sign: str, right: Value) -> Condition:
         one, other = left.ends(record), right.ends(record)
         if one is None or other is None:
             return None
-        match sign:
-            case "<=":
-                return True if one[1] <= other[0] else False if one[0] > other[1] else None
-            case "<":
-                return True if one[1] < other[0] else False if one[0] >= other[1] else None
-            case ">=":
-                return True if one[0] >= other[1] else False if one[1] < other[0] else None
-            case ">":
-                return True if one[0] > other[1] else False if one[1] <= other[0] else None
-            case _:
-                if one[0] == one[1] == other[0] == other[1]:
-                    return True
-                return False if _apart(one, other) else None
+        if sign == "==":
+            certain = one[0] == one[1] == other[0] == other[1]
+            return True if certain else False if _apart(one, other) else None
+        if sign in (">", ">="):
+            one, other = other, one
+        strict = sign in ("<", ">")
+        always = one[1] < other[0] or (one[1] == other[0] and not strict)
+        never = one[0] > other[1] or (one[0] == other[1] and strict)
+        return True if always else False if never else None
 
     xpath = (
         None if left.xpath is None or right.xpath is None else f"{left.xpath} {sign.replace('==', '=')} {right.xpath}"

@@ -7,6 +7,7 @@ import io
 import json
 import re
 import shutil
+import traceback
 from collections import Counter
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
@@ -14,12 +15,13 @@ from typing import TYPE_CHECKING, Any
 import yaml
 from worlds.judging import Release, schematron_violations, tables_of, violations
 from worlds.pipelines import pipeline
+from worlds.refusals import counted_reasons
 from worlds.world import World
 
 from maskwright.cli.main import main
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Callable, Iterable
     from pathlib import Path
 
 FORMS = ("flat", "linked", "nested")
@@ -28,7 +30,11 @@ SOURCES = {
     "linked": {"household": "households.csv", "person": "persons.csv"},
     "nested": "nested.xml",
 }  # fmt: skip
+OUTPUTS = ("out.csv", "out.xml", "out_households.csv", "out_persons.csv", "keys.csv", "run.json")
 REFUSED = (1, 2)
+EVERY = 20
+MOST_TIMES = 6
+"""Runs of a world: each waives the doubts that stopped the one before."""
 
 
 @dataclass
@@ -85,6 +91,41 @@ def command(*arguments: str) -> tuple[int, str, str]:
     return code, out.getvalue(), errors.getvalue()
 
 
+def judged(seeds: Iterable[int], folder: Path, report: Callable[[Tally], None] = lambda _: None) -> Tally:
+    """Judge worlds one after another; what goes wrong in judging is wrong too."""
+    tally = Tally()
+    for seed in seeds:
+        try:
+            judge(seed, folder / "world", tally)
+        except Exception:  # noqa: BLE001 - a release that cannot be read is a finding
+            tally.wrong.append(f"world {seed}: {traceback.format_exc()[-700:]}")
+        if tally.worlds % EVERY == 0:
+            report(tally)
+    return tally
+
+
+def show(tally: Tally) -> None:
+    """Print the figures, and what is wrong."""
+    print(
+        f"\n{tally.worlds} worlds, {tally.forms.total()} released, {tally.refused.total()} refused", dict(tally.forms)
+    )
+    print(
+        f"{tally.verdicts} verdicts on arrival compared, {tally.alike} worlds in two forms; wrong: {len(tally.wrong)}"
+    )
+    print("\nmethod: pipelines that name it, and released")
+    for name, count in sorted(tally.tried.items()):
+        print(f"  {name:28} {count:5} {tally.released[name]:5}")
+    print("\nrefused, and why that is right")
+    for why, count in counted_reasons(tally.refused).most_common():
+        print(f"  {count:5}  {why}")
+    print("\nreasons by themselves, with the first world of each")
+    for said, count in tally.refused.most_common():
+        print(f"  {count:5}  {said}\n         {tally.examples[said][:260]!r}")
+    print("\ndoubts that were waived:", dict(tally.doubts.most_common()))
+    print("rules in released worlds:", dict(tally.rules.most_common()))
+    print("\nwrong:", *tally.wrong, sep="\n  ", flush=True)
+
+
 def judge(seed: int, folder: Path, tally: Tally) -> None:
     """Validate a world, run its pipeline on one of its forms or on two, and judge what is written."""
     shutil.rmtree(folder, ignore_errors=True)
@@ -93,10 +134,10 @@ def judge(seed: int, folder: Path, tally: Tally) -> None:
     world.write(folder)
     tally.worlds += 1
     tally.wrong += [f"world {seed}: {each}" for each in _arrival(world, folder, tally)]
-    form = FORMS[seed % 2]
+    form = FORMS[seed % len(FORMS)]
     done = _run(world, folder, form, tally)
     if done is not None and seed % 4 == 0 and not world.varying:
-        other = FORMS[(seed + 1) % 2]
+        other = FORMS[(seed + 1) % len(FORMS)]
         again = _run(world, folder, other, Tally())
         if again is not None:
             tally.alike += 1
@@ -141,31 +182,33 @@ def _run(world: World, folder: Path, form: str, tally: Tally) -> Release | None:
     settings = pipeline(world, form)
     named = {step["method"] for step in settings["protect"]}
     tally.tried.update(named)
-    for waived in (False, True):
+    waived: list[dict[str, Any]] = []
+    for _ in range(MOST_TIMES):
         code, errors = _once(folder, settings)
         if code == 0:
             release = Release.of(world, folder, form, settings, SOURCES[form])
             tally.released.update(named)
             tally.forms[form] += 1
             tally.rules.update(rule.name for rule in world.rules)
+            tally.doubts.update(each["doubt"] for each in release.record["doubts"])
             tally.wrong += [f"world {world.seed}: {form}: {each}" for each in release.wrong()]
             return release
         if code not in REFUSED or not errors.strip():
             tally.wrong.append(f"world {world.seed}: {form}: ends with {code}: {errors.strip()[-600:]}")
             return None
-        outputs = settings["output"]["data"]
-        written = [each for each in (outputs.values() if isinstance(outputs, dict) else [outputs, "run.json", "keys.csv"])
-                   if (folder / each).exists()]  # fmt: skip
+        written = [each for each in OUTPUTS if (folder / each).exists()]
         if written:
             tally.wrong.append(f"world {world.seed}: {form}: refused, and {written} are written")
-        doubts = _waivers(errors)
-        if waived or code != 1 or not doubts:
+        doubts = [each for each in _waivers(errors) if each not in waived]
+        if code != 1 or not doubts:
             said = f"{code} {reason(errors)}"
             tally.refused[said] += 1
             tally.examples.setdefault(said, f"world {world.seed} {form}: {errors.strip()[:500]}")
             return None
         tally.doubts.update(each["doubt"] for each in doubts)
-        settings = pipeline(world, form, doubts)
+        waived += doubts
+        settings = pipeline(world, form, waived)
+    tally.wrong.append(f"world {world.seed}: {form}: doubts that cannot be waived: {doubts}")
     return None
 
 
@@ -177,7 +220,7 @@ def _waivers(errors: str) -> list[dict[str, Any]]:
 
 
 def _once(folder: Path, settings: dict[str, Any]) -> tuple[int, str]:
-    for name in ("out.csv", "out.xml", "out_households.csv", "out_persons.csv", "keys.csv", "run.json"):
+    for name in OUTPUTS:
         (folder / name).unlink(missing_ok=True)
     path = folder / "pipeline.yaml"
     path.write_text(yaml.safe_dump(settings, sort_keys=False, allow_unicode=True), encoding="utf-8")

@@ -203,14 +203,15 @@ class Release:
         homes, persons = self._new_to_old()
         old = {row["hhid"] for row in self.before.households}
         new = [row["hhid"] for row in self.after.households]
-        if set(new) & old:
-            yield "old keys are published"
-        if len(set(new)) < len(new) or len(set(homes.values())) < len(homes):
-            yield "a key occurs twice"
-        if set(new) != {row["hhid"] for row in self.after.persons} or set(new) != set(homes):
-            yield "households are not those of the persons, or of the map"
-        if {(row["hhid"], row["pno"]) for row in self.after.persons} != set(persons):
-            yield "persons are not those of the map"
+        of_persons = {row["hhid"] for row in self.after.persons}
+        told = {
+            "old keys are published": set(new) & old,
+            "a key occurs twice": len(set(new)) < len(new) or len(set(homes.values())) < len(homes),
+            "households are not those of the persons, or of the map": set(new) != of_persons or set(new) != set(homes),
+            "persons are not those of the map": {(row["hhid"], row["pno"]) for row in self.after.persons}
+            != set(persons),
+        }
+        yield from (said for said, wrong in told.items() if wrong)
         before = Counter(row["hhid"] for row in self.before.persons)
         after = Counter(row["hhid"] for row in self.after.persons)
         takes = any("records" in plugins().methods[step["method"]].removes for step in self.settings["protect"])
@@ -220,16 +221,18 @@ class Release:
         gone = old - set(homes.values())
         if gone and not takes and not rare and gone != self._violating():
             yield f"{len(gone)} households are gone, {len(self._violating())} violate an edit"
+        yield from self._pointers(persons)
+
+    def _pointers(self, persons: Mapping[tuple[str, str], tuple[str, str]]) -> Iterator[str]:
         for level, was, now in self._pairs():
-            if level == "person":
-                for pointer in ("spouse", "mother"):
-                    named = persons.get((now["hhid"], now[pointer]))
-                    if named is None:
-                        same = now[pointer] == was[pointer] or not self._leads(was, pointer)
-                    else:
-                        same = named == (was["hhid"], was[pointer])
-                    if not same:
-                        yield f"{pointer} does not follow"
+            for pointer in ("spouse", "mother") if level == "person" else ():
+                named = persons.get((now["hhid"], now[pointer]))
+                if named is None:
+                    same = now[pointer] == was[pointer] or not self._leads(was, pointer)
+                else:
+                    same = named == (was["hhid"], was[pointer])
+                if not same:
+                    yield f"{pointer} does not follow"
 
     def _leads(self, person: Row, pointer: str) -> bool:
         return any(each["hhid"] == person["hhid"] and each["pno"] == person[pointer] for each in self.before.persons)
@@ -264,7 +267,8 @@ class Release:
             for name in known[level]:
                 if name in ("spouse", "mother") or name in masked or name in varied:
                     continue
-                bad[name] += was[name] != now[name]
+                emptied = self.world.is_missing(name, now[name]) and not self.world.is_missing(name, was[name])
+                bad[name] += was[name] != now[name] and not emptied
         yield from (f"{count} cells of {name} changed, which no step masks" for name, count in bad.items() if count)
 
     def _cells_taken(self) -> Iterator[str]:
@@ -277,11 +281,18 @@ class Release:
                 lost, had = self.world.is_missing(name, now[name]), not self.world.is_missing(name, was[name])
                 emptied[name] += lost and had
                 filled[name] += not lost and not had
-        suppressed = self._removed("cells")
+        said = Counter[str]()
+        for each in self.record["suppressed"]:
+            said[each["variable"]] += each["cells"]
         told = " ".join(self.record["notices"])
         synthetic = {name for name, names in self._masked_by().items() if "cart_synthesis" in names}
         for name, count in emptied.items():
-            if count and name not in suppressed | synthetic and f"{name}: {count:,} cells that had a value" not in told:
+            if (
+                count
+                and name not in synthetic
+                and count > said[name]
+                and f"{name}: {count:,} cells that had a value" not in told
+            ):
                 yield f"{count} cells of {name} are empty that were not, and no notice says so"
         for name, count in filled.items():
             if count and name not in synthetic and name not in self.before.varying:

@@ -71,7 +71,9 @@ class World:
         self.rng = rng = np.random.default_rng([20261122, seed])
         self.dirty = bool(rng.random() < 0.35)
         few = rng.random() < 0.15
-        self.count = int(rng.integers(3, 13) if few else rng.integers(13, 61))
+        self.count = int(
+            rng.integers(3, 13) if few else rng.integers(13, 61) if rng.random() < 0.3 else rng.integers(13, 31)
+        )
         self.places = {name: int(rng.choice([0, 0, 1, 2])) for name in ("wage", "pension", "capital", "benefit", "tax")}
         self.places["rate"] = int(rng.integers(0, 2))
         self.pointer_to_none = "" if rng.random() < 0.5 else "0"
