@@ -28,6 +28,7 @@ JUSTIFIED = {
     r"every composition has fewer than k": "rare compositions, and none would be left",
     r"reads other records of the group|is the number of person records|counting rows": "a cell would be given "
     "back by what cannot be emptied",
+    r"takes no missing cells, and masks records": "too few records with the same cells missing for the method",
     r"records are masked together and at least": "too few records for the method: original values would come back",
     r"lower limit of _ is not below the upper one": "a variable of few values cannot be coded at both ends",
     r"no household would be left|no record would be left|equal on the keys": "removal would leave nobody",
