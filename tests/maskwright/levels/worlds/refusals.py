@@ -28,12 +28,15 @@ JUSTIFIED = {
     r"every composition has fewer than k": "rare compositions, and none would be left",
     r"reads other records of the group|is the number of person records|counting rows": "a cell would be given "
     "back by what cannot be emptied",
+    r"takes no missing cells, and masks records": "too few records with the same cells missing for the method",
     r"records are masked together and at least": "too few records for the method: original values would come back",
     r"lower limit of _ is not below the upper one": "a variable of few values cannot be coded at both ends",
     r"no household would be left|no record would be left|equal on the keys": "removal would leave nobody",
     r"steps on two levels take records away": "one step draws households",
     r"has a single value": "a variable of one value cannot be swapped or spread",
     r"constant|single value|no variance|zero variance|singular": "a variable without variation cannot be modelled",
+    r"2 all columns must have the same number of records": "a known DEFECT, nothing is written: recoding where "
+    "households are drawn or dropped too",
     r"release_edits": "an edit cannot be said of the published categories, and was not let go",
 }  # fmt: skip
 
