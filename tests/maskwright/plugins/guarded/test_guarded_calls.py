@@ -203,6 +203,8 @@ def test_the_running_plugin_stands_in_the_progress_line(install: Install, pipeli
     assert "Masking, step 1: spoiler (bad 1.2)" in titles
 
 
+# Pipes to processes that are killed are left to the collector of what nobody needs.
+@pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
 def test_a_method_in_a_process_is_named_with_its_step(
     install: Install, pipeline: Written, capsys: pytest.CaptureFixture[str]
 ) -> None:
