@@ -233,12 +233,12 @@ def half_codes(block, params, rng):
 
 def other_variables(block, params, rng):
     variables = tuple(Variable(f"{each.name}x", "ordinal", categories=("a",)) for each in block.variables)
-    return Masked(np.zeros_like(block.values), block.missing.copy(), variables)
+    return Masked(np.zeros_like(block.values), block.missing.copy(), variables=variables)
 
 
 def codes_beyond_the_new_categories(block, params, rng):
     variables = tuple(replace(each, type="ordinal", categories=("a", "b")) for each in block.variables)
-    return Masked(np.where(block.missing, np.nan, 2.0), block.missing.copy(), variables)
+    return Masked(np.where(block.missing, np.nan, 2.0), block.missing.copy(), variables=variables)
 
 
 def an_array_in_notes(block, params, rng):

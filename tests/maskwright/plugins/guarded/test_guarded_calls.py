@@ -58,6 +58,7 @@ PACKAGE = """
 import os, subprocess
 import numpy as np
 from maskwright import Masked, Method, hookimpl
+CONTRACT = 1
 def protect(block, params, rng):
     os.write(1, b"4711")
     subprocess.run(["echo", "4711"])
@@ -200,6 +201,22 @@ def test_the_running_plugin_stands_in_the_progress_line(install: Install, pipeli
     install(offering("method", Method(name="spoiler", protect=bad_plugins.fine, handles_missing=True)))
     mw.run(pipeline("method"), reporter=Listener())
     assert "Masking, step 1: spoiler (bad 1.2)" in titles
+
+
+# Pipes to processes that are killed are left to the collector of what nobody needs.
+@pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
+def test_a_method_in_a_process_is_named_with_its_step(
+    install: Install, pipeline: Written, capsys: pytest.CaptureFixture[str]
+) -> None:
+    method = Method(name="spoiler", protect=bad_plugins.raises, handles_missing=True)
+    install(offering("method", method))
+    settings = ["execution={workers: 2, block_size: 20, processes: true}"]
+    path = pipeline("method")
+    assert main(["run", str(path), *(word for each in settings for word in ("--set", each))]) == 3
+    said = capsys.readouterr().err
+    assert "method 'spoiler' of package bad 1.2 failed in step 1: KeyError at bad_plugins.py" in said
+    assert "4711" not in said
+    assert only_input_is_left(path)
 
 
 # Observers.
@@ -384,6 +401,7 @@ def test_a_report_gets_neither_the_seed_nor_hashes_of_the_input(install: Install
 
 def hooks(**functions: Any) -> types.ModuleType:
     module = types.ModuleType("bad")
+    module.CONTRACT = 1  # type: ignore[attr-defined]
     for name, function in functions.items():
         setattr(module, name, hookimpl(function))
     return module
@@ -429,6 +447,7 @@ def test_an_observer_that_wraps_the_others_is_refused(install: Install, capsys: 
         yield
 
     module = types.ModuleType("bad")
+    module.CONTRACT = 1  # type: ignore[attr-defined]
     module.before_step = hookimpl(wrapper=True)(before_step)  # type: ignore[attr-defined]
     install(module)
     assert main(["plugins", "--json"]) == 0
