@@ -10,13 +10,15 @@ from html.parser import HTMLParser
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from maskwright.release.record.for_reports import record_for_reports
+from maskwright.release.record.run_record import RunRecord
 from maskwright.testing.checks import Check, Excuses, check_described, checks_of_all, collected, require
 from maskwright.testing.concurrent_calls import check_calls, fingerprint
 from maskwright.testing.conduct import prints_nothing, without_network
 from maskwright.testing.run_records import HASH, MARKUP, SEED, maximal_record, minimal_record
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
 
     from _pytest.mark.structures import ParameterSet
 
@@ -71,10 +73,15 @@ def _written(report: Report, record: dict[str, Any]) -> bytes:
     """What a report makes of a record, which it is handed as the engine hands it."""
     with _name(report) as path:
         with without_network():
-            report.write(path, copy.deepcopy(record))
+            report.write(path, _handed(record))
         found = sorted(each.name for each in path.parent.iterdir())
         require(found == [path.name], "write must leave one file, under the name that it was told")
         return path.read_bytes()
+
+
+def _handed(record: dict[str, Any]) -> Mapping[str, Any]:
+    """Record as the engine hands it: read-only, without the seed and hashes of the input."""
+    return record_for_reports(RunRecord.model_validate(record))
 
 
 def _writes(report: Report, record: dict[str, Any]) -> None:
@@ -107,7 +114,7 @@ def _concurrent(report: Report) -> None:
 
 def _bytes(report: Report, record: dict[str, Any]) -> bytes:
     with _name(report) as path:
-        report.write(path, record)
+        report.write(path, _handed(record))
         return path.read_bytes()
 
 

@@ -156,7 +156,7 @@ def empties(block, params, rng):
         (prints, "prints_nothing", "printed on standard output"),
         (tells_the_largest, "notes", "hold a value of a record"),
         (tells_in_words, "notes", "hold a value of a record"),
-        (notes_an_array, "notes", "notes must be texts and finite numbers"),
+        (notes_an_array, "notes", "that is no plain data"),
         (empties, "shapes_continuous", "left cells empty, and does not say that it removes cells"),
     ],
 )
