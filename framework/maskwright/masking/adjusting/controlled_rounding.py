@@ -47,7 +47,8 @@ def rounded_onto_sums(system: ConstraintSystem, grid: Grid, points: NDArray[np.f
     exact = dict(zip(grid.names, points.T, strict=True))
     done: set[str] = set()
     for terms, constant, beside in _sums(system, grid):
-        if any(grid.decimals.get(name) is None for name in terms):
+        strides = {grid.strides.get(name, 1) for name in terms}
+        if len(strides) != 1 or any(grid.decimals.get(name) is None for name in terms):
             continue
         widths = {name: Fraction(grid.strides.get(name, 1), 10 ** (grid.decimals[name] or 0)) for name in terms}
         width = min(widths.values())
