@@ -10,7 +10,6 @@ from maskwright.pipeline.steps import LABEL, PER_RECORD
 from maskwright.planning.params import PlanningParams
 from maskwright.plugins.guarding.origin import BUILT_IN
 from maskwright.plugins.parameter_markers import NamesPartition
-from maskwright.plugins.registered import Registry
 from maskwright.plugins.registry import plugins
 
 if TYPE_CHECKING:
@@ -21,6 +20,7 @@ if TYPE_CHECKING:
     from maskwright.plugins.edit_reader import EditReader
     from maskwright.plugins.measure import Measure
     from maskwright.plugins.partition import Partition
+    from maskwright.plugins.registered import Registry
     from maskwright.plugins.remover import AnyMethod
 
 DIALECT = "https://json-schema.org/draft/2020-12/schema"

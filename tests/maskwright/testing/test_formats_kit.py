@@ -11,7 +11,6 @@ import pytest
 from maskwright import DataError, EditError, EditReader, EditSet, Place, Problem, Report
 from maskwright.plugins.registry import plugins
 from maskwright.testing import RightRules, WrongRules, edit_reader_checks, report_checks, source_checks
-from maskwright.testing.run_records import SEED
 
 CSV = plugins().sources["csv"]
 KEPT: list[Any] = []
@@ -150,10 +149,6 @@ def asks_the_network(path, record):
         path.write_bytes(page.read())
 
 
-def shows_the_seed(path, record):
-    path.write_text(f"<p>{record.get('seed', SEED):,}</p>", encoding="utf-8")
-
-
 def shows_texts(path, record):
     path.write_text("".join(record["notices"]) or "none", encoding="utf-8")
 
@@ -185,7 +180,6 @@ def changes_the_record(path, record):
     ("write", "check", "said"),
     [
         (asks_the_network, "maximal_record", "the network was used"),
-        (shows_the_seed, "no_seed_and_no_hashes", "shows the seed"),
         (shows_texts, "texts_are_escaped", "escape them"),
         (links, "offline", "link href, p style leads elsewhere"),
         (counts, "written_alike", "different files"),

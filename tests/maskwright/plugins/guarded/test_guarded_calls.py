@@ -427,7 +427,7 @@ def test_a_package_that_prints_while_it_registers_does_not_break_json(
     assert main(["plugins", "--json"]) == 0
     listed = json.loads(capsys.readouterr().out)["plugins"]
     assert {"name": "spoiler", "kind": "method", "distribution": "bad", "version": "1.2", "status": "ok",
-            "error": None} in listed  # fmt: skip
+            "error": None, "conflict": None} in listed  # fmt: skip
 
 
 @pytest.mark.parametrize(("function", "error"), [(exits_when_asked, "SystemExit"), (stops_when_asked, "Stop")])
